@@ -1,0 +1,197 @@
+//! What a guest may ask of the gateway, and how it is refused.
+
+use serde::{Deserialize, Serialize};
+
+use crate::CallId;
+
+/// Kind of a host call. The number is the one the guest passes to its `host.call` import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum HostOp {
+    /// Call one tool of one upstream. Head: [`ToolTarget`]. Body: the arguments, a JSON object.
+    Tool = 1,
+    /// Search the catalogue. Body: `{"query": string, "limit"?: number, "server"?: string, "detail"?: string}`.
+    Search = 2,
+    /// Describe a server or a tool. Body: `{"server": string, "tool"?: string}`.
+    Describe = 3,
+    /// List the servers with their state. Body ignored.
+    Servers = 4,
+    /// Read a key of the principal's store. Body: `{"key": string}`.
+    StoreGet = 5,
+    /// Write a key of the principal's store. Body: `{"key": string, "value": any}`; null deletes.
+    StoreSet = 6,
+}
+
+impl HostOp {
+    /// Reads the number the guest sent; anything unknown is `None`.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            1 => Self::Tool,
+            2 => Self::Search,
+            3 => Self::Describe,
+            4 => Self::Servers,
+            5 => Self::StoreGet,
+            6 => Self::StoreSet,
+            _ => return None,
+        })
+    }
+
+    /// Word used in listings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Search => "search",
+            Self::Describe => "describe",
+            Self::Servers => "servers",
+            Self::StoreGet => "store.get",
+            Self::StoreSet => "store.set",
+        }
+    }
+}
+
+/// What a call gives back to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum CallForm {
+    /// `tools.s.t(args)`: the unwrapped value; an upstream's `isError` throws.
+    #[default]
+    Value,
+    /// `tools.s.t.raw(args)` and the `callMCPTool` forms: the whole `CallToolResult`, `isError` included.
+    Raw,
+}
+
+/// Which tool a program named. Untrusted: looked up, never interpolated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolTarget {
+    /// Server as the program wrote it; absent when `tool` is a full name `mcp__server__tool`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Tool as the program wrote it: original name, alias or full name.
+    pub tool: String,
+    /// Form of the answer.
+    #[serde(default)]
+    pub form: CallForm,
+}
+
+/// One host call as it left the guest, its JSON still unparsed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostCall {
+    /// Number of the call in its execution.
+    pub id: CallId,
+    /// What is asked.
+    pub op: HostOp,
+    /// JSON text: for [`HostOp::Tool`] a [`ToolTarget`], otherwise empty.
+    pub head: String,
+    /// JSON text of the arguments.
+    pub body: String,
+}
+
+/// Stable code of a failed host call, as the program sees it in `error.code`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallCode {
+    /// No such server is configured.
+    UnknownServer,
+    /// The server has no such tool.
+    UnknownTool,
+    /// The arguments do not match the tool's schema; nothing was sent.
+    InvalidArguments,
+    /// The execution's `tools` patterns or policy do not allow the call; nothing was sent.
+    Denied,
+    /// The server could not be started or reached.
+    ServerUnavailable,
+    /// The server did not answer in time. A write may still have happened.
+    Timeout,
+    /// The server went away while the call was under way. A write may have happened.
+    ConnectionLost,
+    /// The server answered with a protocol error.
+    UpstreamError,
+    /// The tool ran and said `isError`.
+    ToolFailed,
+    /// Answer, arguments or number of calls above a limit.
+    LimitExceeded,
+    /// The execution was cancelled.
+    Cancelled,
+    /// A fault of the gateway; the message says how to find the details.
+    GatewayFault,
+}
+
+impl CallCode {
+    /// The code as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownServer => "unknown_server",
+            Self::UnknownTool => "unknown_tool",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::Denied => "denied",
+            Self::ServerUnavailable => "server_unavailable",
+            Self::Timeout => "timeout",
+            Self::ConnectionLost => "connection_lost",
+            Self::UpstreamError => "upstream_error",
+            Self::ToolFailed => "tool_failed",
+            Self::LimitExceeded => "limit_exceeded",
+            Self::Cancelled => "cancelled",
+            Self::GatewayFault => "gateway_fault",
+        }
+    }
+}
+
+/// Why a host call failed, in the words the program reads (`ToolError`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct CallError {
+    /// Stable code.
+    pub code: CallCode,
+    /// Server, when one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Tool, when one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// What happened, a lowercase fragment that carries the values.
+    pub message: String,
+    /// One next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Whether the same call may succeed later, unchanged, without repeating an effect.
+    #[serde(default)]
+    pub retryable: bool,
+}
+
+impl CallError {
+    /// An error with a code and a message; the rest is added with the `with_` methods.
+    pub fn new(code: CallCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            server: None,
+            tool: None,
+            message: message.into(),
+            hint: None,
+            retryable: false,
+        }
+    }
+
+    /// Names the tool the call was for.
+    #[must_use]
+    pub fn with_target(mut self, server: impl Into<String>, tool: impl Into<String>) -> Self {
+        self.server = Some(server.into());
+        self.tool = Some(tool.into());
+        self
+    }
+
+    /// Adds the next step.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says that trying again is safe and may help.
+    #[must_use]
+    pub fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+}

@@ -1,0 +1,193 @@
+//! One run of one program: what it starts from and what comes back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{ExecutionId, ExecutionLimits};
+
+/// Language of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// TypeScript, and so JavaScript.
+    Typescript,
+}
+
+/// Everything that determines a guest besides its journal. Recorded before the guest starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramStart {
+    /// Language of `program`.
+    pub language: Language,
+    /// Source as the model sent it.
+    pub program: String,
+    /// `input`, JSON text.
+    pub input: String,
+    /// What `tools` can list without asking: JSON array of `{"name": string, "tools": number}`.
+    pub servers: String,
+    /// Seed of every random number the guest draws.
+    pub seed: [u8; 32],
+    /// Microseconds since 1970 that the guest's clock starts from.
+    pub now_us: u64,
+    /// Bounds of the run.
+    pub limits: ExecutionLimits,
+}
+
+/// Where an execution stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutionStatus {
+    /// Not ended, its gateway alive.
+    Running,
+    /// Ended with a value.
+    Completed,
+    /// Ended with an error.
+    Failed,
+    /// Ended because the client asked.
+    Cancelled,
+    /// Its gateway died while a call that may write was under way: whether it happened is unknown.
+    NeedsReconciliation,
+}
+
+impl ExecutionStatus {
+    /// The status as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::NeedsReconciliation => "needs_reconciliation",
+        }
+    }
+}
+
+/// Why a program did not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The source does not parse; nothing ran.
+    Syntax,
+    /// The program threw.
+    Exception,
+    /// The wall clock ran out.
+    Timeout,
+    /// The memory limit was reached.
+    MemoryLimit,
+    /// The stack limit was reached.
+    StackLimit,
+    /// Value or arguments above their bound.
+    OutputLimit,
+    /// Too many host calls.
+    CallLimit,
+    /// Every call is answered, no timer is set, and the program still waits.
+    NeverSettles,
+    /// The client cancelled.
+    Cancelled,
+    /// The gateway is at its bound of executions; nothing ran.
+    Busy,
+    /// The request itself was wrong; nothing ran.
+    Request,
+    /// The worker ended without an answer.
+    WorkerLost,
+    /// A fault of ours.
+    Gateway,
+}
+
+impl ErrorKind {
+    /// The kind as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::Exception => "exception",
+            Self::Timeout => "timeout",
+            Self::MemoryLimit => "memory_limit",
+            Self::StackLimit => "stack_limit",
+            Self::OutputLimit => "output_limit",
+            Self::CallLimit => "call_limit",
+            Self::NeverSettles => "never_settles",
+            Self::Cancelled => "cancelled",
+            Self::Busy => "busy",
+            Self::Request => "request",
+            Self::WorkerLost => "worker_lost",
+            Self::Gateway => "gateway",
+        }
+    }
+}
+
+/// Why a program did not complete, in the words the model reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct ProgramError {
+    /// Stable kind.
+    pub kind: ErrorKind,
+    /// What happened. For an exception: `Name: message` as the program threw it, cut to a bound.
+    pub message: String,
+    /// Line in the model's own source, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Column in the model's own source, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// One next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl ProgramError {
+    /// An error without position or hint.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            line: None,
+            column: None,
+            hint: None,
+        }
+    }
+
+    /// Adds the next step.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Calls that reached an upstream, by what they may have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effects {
+    /// Calls of read tools.
+    pub reads: u32,
+    /// Calls of every other tool.
+    pub writes: u32,
+}
+
+/// What comes back from an execution, once, only non-empty fields.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Where the execution ended.
+    pub status: ExecutionStatus,
+    /// Its id, for `limbeck executions ID` and `limbeck replay ID`.
+    pub execution_id: ExecutionId,
+    /// What the program returned; absent when it returned nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Box<RawValue>>,
+    /// The beginning of a value too large to show; `warnings` says how to get the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_preview: Option<String>,
+    /// What the program printed with `console.log`, `info` and `debug`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    /// What the program printed with `console.error` and `warn`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    /// Why it did not complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ProgramError>,
+    /// What the reader should know although the run went on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Calls that reached an upstream; absent when there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<Effects>,
+}

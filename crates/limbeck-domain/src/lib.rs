@@ -1,0 +1,25 @@
+//! The words every other crate shares: ids, tools, limits, host calls, errors, envelopes.
+//!
+//! Plain data. Nothing here performs I/O, reads a clock or draws randomness, so a value means the
+//! same thing in the gateway, in a worker and in a test.
+//!
+//! Start reading at [`execution`] for what a run is, and at [`call`] for what a guest may ask.
+
+#![forbid(unsafe_code)]
+
+pub mod call;
+pub mod execution;
+pub mod ids;
+pub mod journal;
+pub mod limits;
+pub mod text;
+pub mod tool;
+
+pub use call::{CallCode, CallError, CallForm, HostCall, HostOp, ToolTarget};
+pub use execution::{
+    Effects, Envelope, ErrorKind, ExecutionStatus, Language, ProgramError, ProgramStart,
+};
+pub use ids::{CallId, ExecutionId, ServerName, ToolId};
+pub use journal::{Delivered, JournalEntry};
+pub use limits::ExecutionLimits;
+pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};

@@ -1,0 +1,116 @@
+//! Every bound of the product, in one place, each with the reason for its number.
+//!
+//! A bound ends the run, call or frame that crossed it and nothing else. Sizes are bytes of UTF-8.
+
+use serde::{Deserialize, Serialize};
+
+/// Source of a program. bad-inputs.md proposes 256 KiB; models write under 10.
+pub const PROGRAM_BYTES_MAX: usize = 256 << 10;
+/// `input` of a program, as JSON text.
+pub const INPUT_BYTES_MAX: usize = 8 << 20;
+/// Arguments of one tool call, as JSON text.
+pub const CALL_ARGS_BYTES_MAX: usize = 4 << 20;
+/// [`crate::ToolTarget`] of one call, as JSON text: two names and a word.
+pub const CALL_HEAD_BYTES_MAX: usize = 4 << 10;
+/// Result of one host call, as JSON text; a 10 MB result is a promise of DESIGN §13, so twice over.
+pub const CALL_RESULT_BYTES_MAX: usize = 24 << 20;
+/// Nesting of any JSON from outside; the default of `serde_json`, which enforces it.
+pub const JSON_DEPTH_MAX: usize = 128;
+/// One frame between gateway and worker: the largest payload and room for its header.
+pub const FRAME_BYTES_MAX: usize = CALL_RESULT_BYTES_MAX + (64 << 10);
+/// Value a program returns, as JSON text, before the worker gives up.
+pub const VALUE_BYTES_MAX: usize = 16 << 20;
+/// Value shown to the client; a larger one is kept whole in the store and shown as a preview.
+pub const VALUE_SHOWN_BYTES_MAX: usize = 256 << 10;
+/// Printed text kept of one execution, both streams together.
+pub const LOG_BYTES_MAX: usize = 64 << 10;
+/// Message, stack and name of a program's own exception, each.
+pub const ERROR_TEXT_BYTES_MAX: usize = 8 << 10;
+
+/// Host calls of one execution.
+pub const CALLS_MAX: u32 = 10_000;
+/// Host calls of one execution that wait for an answer at the same time: all of them may.
+pub const CALLS_PENDING_MAX: usize = CALLS_MAX as usize;
+/// Arguments of the calls of one execution that wait for an answer, together.
+pub const CALLS_PENDING_BYTES_MAX: usize = 64 << 20;
+/// Calls one upstream serves at the same time, unless its entry says otherwise.
+pub const UPSTREAM_CONCURRENCY: usize = 16;
+/// Wall clock of an execution that asks for none.
+pub const WALL_MS_DEFAULT: u64 = 60_000;
+/// Largest wall clock a request may ask for; S0 and S1 allow as much.
+pub const WALL_MS_MAX: u64 = 300_000;
+/// Time beyond the wall clock for a worker to report its own end before it is killed.
+pub const WALL_GRACE_MS: u64 = 250;
+/// Memory of a guest: its whole linear memory.
+pub const GUEST_MEMORY_BYTES: usize = 256 << 20;
+/// Resident memory of a worker beyond its guest's: engine, stacks, parser, frames in flight.
+pub const WORKER_OVERHEAD_BYTES: usize = 256 << 20;
+/// Executions running at the same time; more wait in a queue.
+pub const EXECUTIONS_MAX: usize = 16;
+/// Executions waiting for a place; one more is told `busy`.
+pub const EXECUTIONS_QUEUED_MAX: usize = 128;
+
+/// Upstream servers of one gateway.
+pub const SERVERS_MAX: usize = 512;
+/// Tools of one upstream.
+pub const TOOLS_PER_SERVER_MAX: usize = 2_000;
+/// Pages of one `tools/list`.
+pub const LIST_PAGES_MAX: usize = 64;
+/// Name of a tool, in characters; the specification's guidance is 128.
+pub const TOOL_NAME_CHARS_MAX: usize = 128;
+/// Description of a tool.
+pub const DESCRIPTION_BYTES_MAX: usize = 16 << 10;
+/// Schemas of a tool, each.
+pub const SCHEMA_BYTES_MAX: usize = 256 << 10;
+/// One line an upstream writes to us.
+pub const UPSTREAM_LINE_BYTES_MAX: usize = CALL_RESULT_BYTES_MAX;
+/// Standard error kept of an upstream.
+pub const STDERR_RING_BYTES: usize = 64 << 10;
+
+/// Time for an upstream to answer the first request after it was started. Package runners download.
+pub const UPSTREAM_START_MS: u64 = 60_000;
+/// Time for all pages of `tools/list`.
+pub const UPSTREAM_LIST_MS: u64 = 20_000;
+/// Time for one tool call, unless the entry says otherwise.
+pub const UPSTREAM_CALL_MS: u64 = 60_000;
+
+/// A configuration file.
+pub const CONFIG_BYTES_MAX: usize = 4 << 20;
+/// A key of `store`.
+pub const STORE_KEY_BYTES_MAX: usize = 256;
+/// A value of `store`, as JSON text.
+pub const STORE_VALUE_BYTES_MAX: usize = 1 << 20;
+/// Keys of `store` per principal.
+pub const STORE_KEYS_MAX: usize = 10_000;
+/// A search query.
+pub const QUERY_BYTES_MAX: usize = 1 << 10;
+
+/// The bounds of one execution; a request may lower them, never raise them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutionLimits {
+    /// Wall clock in milliseconds, waiting included.
+    pub wall_ms: u64,
+    /// Linear memory of the guest in bytes.
+    pub memory_bytes: usize,
+    /// Printed bytes kept.
+    pub log_bytes: usize,
+    /// Bytes of the returned value.
+    pub value_bytes: usize,
+    /// Host calls in all.
+    pub calls: u32,
+    /// Host calls waiting at once.
+    pub calls_pending: usize,
+}
+
+impl Default for ExecutionLimits {
+    fn default() -> Self {
+        Self {
+            wall_ms: WALL_MS_DEFAULT,
+            memory_bytes: GUEST_MEMORY_BYTES,
+            log_bytes: LOG_BYTES_MAX,
+            value_bytes: VALUE_BYTES_MAX,
+            calls: CALLS_MAX,
+            calls_pending: CALLS_PENDING_MAX,
+        }
+    }
+}

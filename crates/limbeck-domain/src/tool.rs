@@ -1,0 +1,89 @@
+//! A tool as its upstream described it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ToolId;
+
+/// What a call may do to the world. Unknown counts as write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectClass {
+    /// Changes nothing; may be repeated after a crash.
+    Read,
+    /// Changes something.
+    Write,
+    /// Changes something that cannot be changed back.
+    Destructive,
+    /// The upstream did not say.
+    Unknown,
+}
+
+impl EffectClass {
+    /// Whether the call must be durable before it leaves.
+    pub fn may_write(self) -> bool {
+        match self {
+            Self::Read => false,
+            Self::Write | Self::Destructive | Self::Unknown => true,
+        }
+    }
+
+    /// The class as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Destructive => "destructive",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The behaviour hints of MCP, decoded leniently: anything but a boolean is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolAnnotations {
+    /// `readOnlyHint`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+    /// `destructiveHint`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
+    /// `idempotentHint`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotent: Option<bool>,
+}
+
+/// One tool: the parts of its definition that Limbeck uses, texts already cut and cleaned.
+///
+/// Made by `upstream` from raw JSON; see `limits` for the bounds on every part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// Server and verbatim name.
+    pub id: ToolId,
+    /// Human title, when given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Description, when given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON Schema of the arguments: an object or a boolean.
+    pub input_schema: Value,
+    /// JSON Schema of `structuredContent`, when declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// Behaviour hints.
+    #[serde(default)]
+    pub annotations: ToolAnnotations,
+}
+
+impl ToolDefinition {
+    /// Reads the effect class off the hints; without hints it is unknown.
+    pub fn effect(&self) -> EffectClass {
+        match (self.annotations.read_only, self.annotations.destructive) {
+            (Some(true), _) => EffectClass::Read,
+            (_, Some(true)) => EffectClass::Destructive,
+            (Some(false), _) | (None, Some(false)) => EffectClass::Write,
+            (None, None) => EffectClass::Unknown,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Which tools one execution may use.
+
+use limbeck_domain::ToolId;
+
+/// Longest pattern, in bytes: two names and a prefix.
+const PATTERN_BYTES_MAX: usize = 512;
+/// Patterns of one request.
+const PATTERNS_MAX: usize = 256;
+
+/// The tools an execution may use: everything, or what a list of patterns matches.
+///
+/// A pattern is `server.tool` or `mcp__server__tool`; `*` stands for any number of characters in
+/// either part, a name without a dot means all tools of that server, and `*` alone means
+/// everything. Names are compared exactly, letter case included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    patterns: Option<Vec<String>>,
+}
+
+/// Why a list of patterns is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// Nothing to match.
+    #[error("empty tool pattern")]
+    Empty,
+    /// Longer than any two names.
+    #[error("tool pattern of {bytes} bytes, at most {PATTERN_BYTES_MAX} are allowed")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// More patterns than a list may hold.
+    #[error("more than {PATTERNS_MAX} tool patterns")]
+    TooMany,
+}
+
+impl Scope {
+    /// Everything policy allows.
+    pub fn everything() -> Self {
+        Self { patterns: None }
+    }
+
+    /// What `patterns` match; an empty list matches nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`PatternError`] for an empty or overlong pattern, or too many of them.
+    pub fn parse<I, P>(patterns: I) -> Result<Self, PatternError>
+    where
+        I: IntoIterator<Item = P>,
+        P: AsRef<str>,
+    {
+        let mut parsed = Vec::new();
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            if pattern.is_empty() {
+                return Err(PatternError::Empty);
+            }
+            if pattern.len() > PATTERN_BYTES_MAX {
+                return Err(PatternError::TooLong {
+                    bytes: pattern.len(),
+                });
+            }
+            if parsed.len() == PATTERNS_MAX {
+                return Err(PatternError::TooMany);
+            }
+            parsed.push(pattern.to_owned());
+        }
+        Ok(Self {
+            patterns: Some(parsed),
+        })
+    }
+
+    /// Whether the execution may use `tool`.
+    pub fn covers(&self, tool: &ToolId) -> bool {
+        let Some(patterns) = &self.patterns else {
+            return true;
+        };
+        let dotted = tool.to_string();
+        let full = format!("mcp__{}__{}", tool.server, tool.tool);
+        patterns.iter().any(|pattern| {
+            glob(pattern, &dotted) || glob(pattern, &full) || pattern == tool.server.as_str()
+        })
+    }
+}
+
+/// Matches `*` against any run of characters, everything else against itself.
+///
+/// Greedy with one point of return, so the time is at most `pattern.len() * text.len()`.
+fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if p < pattern.len() && pattern[p] == b'*' {
+            retry = Some((p + 1, t));
+            p += 1;
+        } else if p < pattern.len() && pattern[p] == text[t] {
+            p += 1;
+            t += 1;
+        } else if let Some((after_star, from)) = retry {
+            p = after_star;
+            t = from + 1;
+            retry = Some((after_star, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_dotted_and_full_names_with_wildcards() {
+        let tool = ToolId::new("my-server", "read_file");
+        for pattern in [
+            "*",
+            "my-server",
+            "my-server.*",
+            "my-server.read_file",
+            "*.read_*",
+            "mcp__my-server__*",
+            "mcp__*",
+            "mcp__my-server__read_file",
+        ] {
+            assert!(Scope::parse([pattern]).unwrap().covers(&tool), "{pattern}");
+        }
+        for pattern in [
+            "my-serve",
+            "my-server.write_*",
+            "mcp__other__*",
+            "My-Server.*",
+        ] {
+            assert!(!Scope::parse([pattern]).unwrap().covers(&tool), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn no_list_allows_everything_and_an_empty_list_nothing() {
+        let tool = ToolId::new("a", "b");
+        assert!(Scope::everything().covers(&tool));
+        assert!(!Scope::parse::<_, &str>([]).unwrap().covers(&tool));
+    }
+
+    #[test]
+    fn hostile_patterns_are_refused_or_matched_in_bounded_time() {
+        assert_eq!(Scope::parse([""]), Err(PatternError::Empty));
+        assert!(matches!(
+            Scope::parse(["x".repeat(513)]),
+            Err(PatternError::TooLong { bytes: 513 })
+        ));
+        assert_eq!(Scope::parse(vec!["a"; 257]), Err(PatternError::TooMany));
+        let stars = "*a".repeat(200);
+        assert!(!glob(&stars, &"a".repeat(199)));
+    }
+}

@@ -1,0 +1,126 @@
+//! Finds executions whose gateway is gone and says how they ended.
+//!
+//! A call that may write and left for its upstream without an answer is *in doubt*: nobody can know
+//! from here whether it happened, so the execution needs reconciliation and nothing repeats the call.
+
+use limbeck_domain::{
+    Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry, ProgramError,
+};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use crate::owner::Owners;
+
+/// Calls in doubt that a message names.
+const NAMED_MAX: usize = 5;
+
+/// Ends every execution that is `running` under an owner that is gone; all at once or none.
+pub(crate) fn recover(
+    connection: &mut Connection,
+    owners: &Owners,
+) -> rusqlite::Result<Vec<(ExecutionId, ExecutionStatus)>> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let running: Vec<(i64, String, String)> = transaction
+        .prepare("SELECT row, id, owner FROM execution WHERE status = 'running' ORDER BY row")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut ended = Vec::new();
+    for (row, id, owner) in running {
+        if owners.alive(&owner) {
+            continue;
+        }
+        let id = ExecutionId::new(id);
+        let status = end(&transaction, row, &id)?;
+        ended.push((id, status));
+    }
+    transaction.commit()?;
+    Ok(ended)
+}
+
+fn end(
+    transaction: &Transaction<'_>,
+    row: i64,
+    id: &ExecutionId,
+) -> rusqlite::Result<ExecutionStatus> {
+    let doubts = in_doubt(transaction, row)?;
+    let (status, error) = verdict(&doubts);
+    let envelope = Envelope {
+        status,
+        execution_id: id.clone(),
+        value: None,
+        value_preview: None,
+        stdout: String::new(),
+        stderr: String::new(),
+        error: Some(error),
+        warnings: Vec::new(),
+        effects: None,
+    };
+    let entry = serde_json::to_string(&JournalEntry::Ended {
+        envelope: Box::new(envelope),
+    })
+    .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    transaction.execute(
+        "INSERT INTO journal (execution, entry) VALUES (?1, ?2)",
+        params![row, entry],
+    )?;
+    transaction.execute(
+        "UPDATE execution SET status = ?2, error = ?3 WHERE row = ?1",
+        params![row, status.as_str(), ErrorKind::Gateway.as_str()],
+    )?;
+    Ok(status)
+}
+
+/// The calls of an execution that may have happened or not, as they are shown.
+fn in_doubt(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<Vec<String>> {
+    transaction
+        .prepare_cached(
+            "SELECT entry FROM journal AS call
+             WHERE execution = ?1 AND doubt IS NOT NULL AND NOT EXISTS (
+                 SELECT 1 FROM journal AS answer
+                 WHERE answer.execution = call.execution AND answer.outcome = call.doubt)
+             ORDER BY row",
+        )?
+        .query_map([row], |found| found.get::<_, String>(0))?
+        .map(|entry| Ok(shown(&entry?)))
+        .collect()
+}
+
+fn shown(entry: &str) -> String {
+    match serde_json::from_str(entry) {
+        Ok(JournalEntry::Call {
+            call,
+            tool: Some(tool),
+            ..
+        }) => format!("{tool} ({})", call.id),
+        Ok(JournalEntry::Call { call, .. }) => call.id.to_string(),
+        Ok(
+            JournalEntry::Outcome { .. } | JournalEntry::Delivered(_) | JournalEntry::Ended { .. },
+        )
+        | Err(_) => "an unreadable record".to_owned(),
+    }
+}
+
+fn verdict(doubts: &[String]) -> (ExecutionStatus, ProgramError) {
+    if doubts.is_empty() {
+        let error = ProgramError::new(
+            ErrorKind::Gateway,
+            "the gateway ended before the program did",
+        )
+        .with_hint("no call is in doubt, so the program can be run again");
+        return (ExecutionStatus::Failed, error);
+    }
+    let mut named = doubts
+        .iter()
+        .take(NAMED_MAX)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if doubts.len() > NAMED_MAX {
+        named.push_str(&format!(" and {} more", doubts.len() - NAMED_MAX));
+    }
+    let error = ProgramError::new(
+        ErrorKind::Gateway,
+        format!("the gateway ended while calls that may write were under way: {named}"),
+    )
+    .with_hint("check at the server whether they happened before running the program again");
+    (ExecutionStatus::NeedsReconciliation, error)
+}

@@ -1,0 +1,163 @@
+//! The state file: whose it is, and what happens when it is not what it should be.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
+
+use limbeck_domain::ExecutionStatus;
+use limbeck_store::{Store, StoreError};
+
+use crate::{SUMMARY, envelope, id, new_execution};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o777
+}
+
+async fn store_something(path: &Path) {
+    let store = Store::open(path).unwrap();
+    store.begin(new_execution("ex_1", 1)).await.unwrap();
+    let ended = envelope("ex_1", ExecutionStatus::Completed);
+    store.finish(&id("ex_1"), &ended, SUMMARY).await.unwrap();
+}
+
+#[tokio::test]
+async fn state_is_made_for_its_owner_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("a/b/state.db");
+    let store = Store::open(&path).unwrap();
+    store.begin(new_execution("ex_1", 1)).await.unwrap();
+    store.flush().await.unwrap();
+    for directory in ["a", "a/b", "a/b/state.db.owners"] {
+        assert_eq!(mode(&home.path().join(directory)), 0o700, "{directory}");
+    }
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        assert_eq!(mode(&path.with_file_name(file)), 0o600, "{file}");
+    }
+    for owner in fs::read_dir(path.with_file_name("state.db.owners")).unwrap() {
+        assert_eq!(mode(&owner.unwrap().path()), 0o600);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_others_could_read_is_closed_to_them() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    store_something(&path).await;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    drop(Store::open(&path).unwrap());
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[tokio::test]
+async fn links_other_kinds_of_file_and_open_directories_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let real = home.path().join("real.db");
+    store_something(&real).await;
+    let link = home.path().join("link.db");
+    symlink(&real, &link).unwrap();
+    let dangling = home.path().join("dangling.db");
+    symlink(home.path().join("nowhere.db"), &dangling).unwrap();
+    let directory = home.path().join("directory.db");
+    fs::create_dir(&directory).unwrap();
+    let open = home.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    for (path, problem) in [
+        (&link, "is a symbolic link"),
+        (&dangling, "is a symbolic link"),
+        (&directory, "is not a regular file"),
+        (
+            &open.join("state.db"),
+            "is in a directory everybody can write to",
+        ),
+    ] {
+        let error = Store::open(path).unwrap_err();
+        assert!(matches!(error, StoreError::Unsafe { .. }), "{error}");
+        assert!(error.to_string().ends_with(problem), "{error}");
+        assert!(error.hint().is_some());
+    }
+    assert!(!home.path().join("nowhere.db").exists());
+    // The control: a link on the way to the directory is nobody's trap, and the file opens.
+    let way = home.path().join("way");
+    symlink(home.path(), &way).unwrap();
+    let store = Store::open(&way.join("real.db")).unwrap();
+    assert_eq!(store.executions(10, None).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_an_error_that_says_what_to_do_and_is_left_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    store_something(&path).await;
+    let whole = fs::read(&path).unwrap();
+    let mut scribbled = whole.clone();
+    scribbled[100..4_096].fill(0xa5);
+    for damaged in [
+        b"not a database, but long enough to be read as one".repeat(100),
+        scribbled,
+    ] {
+        fs::write(&path, &damaged).unwrap();
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        let hint = error.hint().unwrap();
+        assert!(
+            hint.contains("mv '") && hint.contains("state.db.damaged'"),
+            "{hint}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), damaged, "the file was changed");
+    }
+    fs::write(&path, &whole).unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.executions(10, None).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_decoded_is_damage_and_not_silence() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    store_something(&path).await;
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute("UPDATE journal SET entry = '{\"ended\":{}}'", [])
+        .unwrap();
+    let store = Store::open(&path).unwrap();
+    let error = store.journal(&id("ex_1")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(store.execution("ex_1").await.is_err());
+    assert_eq!(
+        store.executions(10, None).await.unwrap().len(),
+        1,
+        "the rest is readable"
+    );
+}
+
+#[tokio::test]
+async fn a_newer_format_and_another_programs_database_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    store_something(&path).await;
+    let change = |path: &Path, sql: &str| {
+        rusqlite::Connection::open(path)
+            .unwrap()
+            .execute_batch(sql)
+            .unwrap();
+    };
+    change(&path, "PRAGMA user_version = 2");
+    let error = Store::open(&path).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("has format 2, this program reads up to 1"),
+        "{error}"
+    );
+    assert!(error.hint().unwrap().starts_with("update Limbeck"));
+
+    change(&path, "PRAGMA user_version = 1");
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.executions(10, None).await.unwrap().len(), 1);
+
+    let foreign = home.path().join("photos.db");
+    change(&foreign, "CREATE TABLE photo (name TEXT)");
+    let error = Store::open(&foreign).unwrap_err();
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+}

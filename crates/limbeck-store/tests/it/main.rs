@@ -1,0 +1,95 @@
+//! The store as its callers see it: real files, real processes, real kills.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
+
+mod durability;
+mod executions;
+mod files;
+mod state;
+
+use limbeck_domain::{
+    CallId, EffectClass, Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus,
+    HostCall, HostOp, JournalEntry, Language, ProgramError, ProgramStart, ToolId,
+};
+use limbeck_store::{ExecutionSummary, NewExecution};
+
+const SUMMARY: ExecutionSummary = ExecutionSummary {
+    calls: 3,
+    took_us: 1_500,
+};
+
+fn id(text: &str) -> ExecutionId {
+    ExecutionId::new(text)
+}
+
+fn new_execution(name: &str, created_us: u64) -> NewExecution {
+    NewExecution {
+        id: id(name),
+        principal: "local".to_owned(),
+        start: ProgramStart {
+            language: Language::Typescript,
+            program: "\n  return 1 + 1;\n// more".to_owned(),
+            input: "null".to_owned(),
+            servers: "[]".to_owned(),
+            seed: [7; 32],
+            now_us: created_us,
+            limits: ExecutionLimits::default(),
+        },
+        guest_hash: "abc".to_owned(),
+        created_us,
+        origin: "test".to_owned(),
+    }
+}
+
+fn call(number: u32, effect: EffectClass, sent: bool) -> JournalEntry {
+    JournalEntry::Call {
+        call: HostCall {
+            id: CallId(number),
+            op: HostOp::Tool,
+            head: r#"{"server":"github","tool":"create_issue"}"#.to_owned(),
+            body: r#"{"title":"é \" \n"}"#.to_owned(),
+        },
+        tool: Some(ToolId::new("github", "create_issue")),
+        effect,
+        sent,
+    }
+}
+
+fn outcome(number: u32) -> JournalEntry {
+    JournalEntry::Outcome {
+        id: CallId(number),
+        result: Ok(r#"{"number":1}"#.to_owned()),
+        took_us: 10,
+    }
+}
+
+fn envelope(name: &str, status: ExecutionStatus) -> Envelope {
+    let failed = status != ExecutionStatus::Completed;
+    Envelope {
+        status,
+        execution_id: id(name),
+        value: (!failed).then(|| {
+            serde_json::value::to_raw_value(&serde_json::json!({"a": [1, 2.5, null]})).unwrap()
+        }),
+        value_preview: None,
+        stdout: "out\n\nput".to_owned(),
+        stderr: String::new(),
+        error: failed.then(|| ProgramError::new(ErrorKind::Exception, "Error: no")),
+        warnings: Vec::new(),
+        effects: Some(limbeck_domain::Effects {
+            reads: 1,
+            writes: 2,
+        }),
+    }
+}
+
+/// Numbers of the calls in a journal, in order.
+fn call_numbers(journal: &[JournalEntry]) -> Vec<u32> {
+    journal
+        .iter()
+        .filter_map(|entry| match entry {
+            JournalEntry::Call { call, .. } => Some(call.id.0),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,93 @@
+//! Reads the MCP configuration that is already there: other programs' and our own.
+//!
+//! Nothing here looks at the process's environment, home or terminal; [`Discovery`] brings all of it,
+//! so the same files and values give the same [`Configuration`].
+//!
+//! Weakest first, a later entry replacing an earlier one of the same name as a whole:
+//!
+//! 1. `~/.claude.json`, the servers for everything, then those of the nearest project around `cwd`
+//! 2. `./.mcp.json`
+//! 3. `~/.config/limbeck/config.toml` (or under `XDG_CONFIG_HOME`), then `./limbeck.toml`
+//! 4. files named with `--config`, in order: JSON with `mcpServers`, `servers` or `context_servers`,
+//!    Codex's TOML with `[mcp_servers.NAME]`, or TOML of our own
+//!
+//! A file that was named must be right, or [`load`] fails. A file that was found is judged entry by
+//! entry: what cannot be used is kept with its reason, noted, and keeps nothing else from working.
+//! A found file that others could have written is not used.
+//!
+//! Our own entry is skipped: a gateway that starts itself would not stop.
+//!
+//! Start reading at [`load`], then `load.rs` for the order and `server.rs` for an entry.
+
+#![forbid(unsafe_code)]
+
+mod document;
+mod entry;
+mod environment;
+mod error;
+mod expand;
+mod file;
+mod load;
+mod own;
+mod server;
+
+use std::path::{Path, PathBuf};
+
+pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
+pub use error::{ConfigError, Fault, Level, Note};
+
+/// Where to look and what references mean.
+#[derive(Clone, Copy)]
+pub struct Discovery<'a> {
+    /// Files named with `--config`.
+    pub config_files: &'a [PathBuf],
+    /// Whether the other places are looked at too.
+    pub discover: bool,
+    /// The directory we were started in.
+    pub cwd: &'a Path,
+    /// The user's home directory.
+    pub home: Option<&'a Path>,
+    /// One environment variable.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// Our own program, to recognise entries that start it.
+    pub self_exe: Option<&'a Path>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Configuration {
+    /// Servers by the order in which their names first appeared; each name once.
+    pub servers: Vec<ServerEntry>,
+    /// What a person should know.
+    pub notes: Vec<Note>,
+    /// Files that were there and read, weakest first.
+    pub sources: Vec<PathBuf>,
+    /// What `limbeck.toml` says besides servers.
+    pub settings: Settings,
+}
+
+/// What `limbeck.toml` can set besides servers.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `limits.wall_ms`: wall clock of an execution whose request names none, in milliseconds.
+    pub wall_ms: Option<Setting<u64>>,
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// Reads every file there is to read and merges what they say.
+///
+/// # Errors
+///
+/// [`ConfigError`] for a file of [`Discovery::config_files`] that is missing, cannot be read or has
+/// something wrong in it. Files that were discovered cause notes, never errors.
+pub fn load(discovery: &Discovery<'_>) -> Result<Configuration, ConfigError> {
+    load::load(discovery)
+}

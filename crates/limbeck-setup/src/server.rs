@@ -1,0 +1,537 @@
+//! Reads one server's entry, in the dialect of the file it stands in.
+
+use std::path::{Path, PathBuf};
+
+use limbeck_domain::{ServerName, text};
+
+use crate::document::Place;
+use crate::entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
+use crate::environment;
+use crate::error::Fault;
+use crate::expand::Variables;
+
+/// Name of a server, in characters; it becomes a word in programs and listings.
+const NAME_CHARS_MAX: usize = 64;
+/// Description kept of an entry.
+const DESCRIPTION_BYTES_MAX: usize = 512;
+/// Longest time for one call that an entry may ask for: an hour.
+const TIMEOUT_MS_MAX: u64 = 3_600_000;
+/// Most calls at once that an entry may ask for.
+const CONCURRENCY_MAX: u64 = 256;
+
+/// Whose idea of an entry a file follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// `mcpServers` and its kin: `${…}` is filled in, keys of other programs are let pass.
+    Client,
+    /// Codex: nothing is filled in, secrets are named by their variables.
+    Codex,
+    /// `limbeck.toml`: an unknown key is an error.
+    Ours,
+}
+
+/// Keys of an entry in `limbeck.toml`.
+const OURS: &[&str] = &[
+    "allow_http",
+    "args",
+    "command",
+    "concurrency",
+    "cwd",
+    "description",
+    "disabled",
+    "env",
+    "headers",
+    "timeout_ms",
+    "type",
+    "url",
+];
+/// Keys of other programs that change nothing about reaching a server or that only concern them.
+const LET_PASS: &[&str] = &[
+    "allow_http",
+    "alwaysAllow",
+    "alwaysLoad",
+    "args",
+    "auth",
+    "autoApprove",
+    "bearer_token_env_var",
+    "command",
+    "concurrency",
+    "cwd",
+    "default_tools_approval_mode",
+    "description",
+    "dev",
+    "disabled",
+    "enabled",
+    "env",
+    "env_http_headers",
+    "env_vars",
+    "gallery",
+    "headers",
+    "httpUrl",
+    "http_headers",
+    "icon",
+    "name",
+    "oauth",
+    "oauth_resource",
+    "request_timeout_ms",
+    "required",
+    "scopes",
+    "serverUrl",
+    "source",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
+    "supports_parallel_tool_calls",
+    "timeout",
+    "timeout_ms",
+    "tool_timeout_sec",
+    "transport",
+    "trust",
+    "type",
+    "uri",
+    "url",
+    "version",
+    "watchPaths",
+];
+/// Keys of other programs that restrict or complete a server in a way we do not: worth a warning.
+const NOT_APPLIED: &[&str] = &[
+    "disabledTools",
+    "disabled_tools",
+    "enabledTools",
+    "enabled_tools",
+    "envFile",
+    "excludeTools",
+    "headersHelper",
+    "includeTools",
+    "sandbox",
+    "sandboxEnabled",
+    "tools",
+];
+
+/// What reading an entry needs to know besides the entry.
+pub(crate) struct Reader<'a> {
+    pub(crate) dialect: Dialect,
+    pub(crate) variables: &'a Variables<'a>,
+    pub(crate) scope: Scope,
+    pub(crate) file: &'a Path,
+}
+
+/// An entry and what is worth knowing about it.
+pub(crate) struct Read {
+    pub(crate) entry: ServerEntry,
+    pub(crate) warnings: Vec<Fault>,
+}
+
+/// Checks the key of an entry: 1 to 64 characters that can be seen.
+pub(crate) fn name(key: &str, place: &Place<'_>) -> Result<ServerName, Fault> {
+    let seen = text::clean_line(key, key.len());
+    if key.is_empty() || key.chars().count() > NAME_CHARS_MAX || seen != key || key.trim() != key {
+        return Err(Fault::malformed(
+            place.at,
+            place.path.clone(),
+            format!("a server's name has 1 to {NAME_CHARS_MAX} visible characters"),
+        ));
+    }
+    Ok(ServerName::new(key))
+}
+
+impl Reader<'_> {
+    /// Reads the entry at `place`; whatever is wrong ends up in its definition.
+    pub(crate) fn read(&self, name: ServerName, place: &Place<'_>, line: u32) -> Read {
+        let mut warnings = Vec::new();
+        let mut entry = ServerEntry {
+            name,
+            origin: Origin {
+                file: self.file.to_owned(),
+                line,
+                scope: self.scope.clone(),
+            },
+            definition: Err(place.fault("is empty")),
+            disabled: false,
+            description: None,
+            timeout_ms: None,
+            concurrency: None,
+        };
+        entry.definition = self
+            .settings(place, &mut entry)
+            .and_then(|()| self.known_keys(place, &mut warnings))
+            .and_then(|()| self.transport(place, &mut warnings));
+        Read { entry, warnings }
+    }
+
+    fn settings(&self, place: &Place<'_>, entry: &mut ServerEntry) -> Result<(), Fault> {
+        entry.disabled = flag(place, "disabled")? == Some(true);
+        if self.dialect != Dialect::Ours && flag(place, "enabled")? == Some(false) {
+            entry.disabled = true;
+        }
+        entry.description = place
+            .get("description")?
+            .map(|found| found.text())
+            .transpose()?
+            .map(|words| text::clean_line(words, DESCRIPTION_BYTES_MAX))
+            .filter(|words| !words.is_empty());
+        entry.timeout_ms = self.timeout(place)?;
+        entry.concurrency = match place.get("concurrency")? {
+            // At most 256, so it fits everywhere.
+            Some(found) => usize::try_from(found.number(1, CONCURRENCY_MAX)?).ok(),
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// Milliseconds, from whichever key the file's program uses.
+    ///
+    /// `timeout` means milliseconds to some clients (Claude Code, Gemini) and seconds to others (Cline,
+    /// Roo). Nobody means less than a second or more than a quarter of an hour, so the size tells.
+    fn timeout(&self, place: &Place<'_>) -> Result<Option<u64>, Fault> {
+        if let Some(found) = place.get("timeout_ms")? {
+            return found.number(1, TIMEOUT_MS_MAX).map(Some);
+        }
+        if self.dialect == Dialect::Codex {
+            let Some(found) = place.get("tool_timeout_sec")? else {
+                return Ok(None);
+            };
+            return Ok(Some(found.number(1, TIMEOUT_MS_MAX / 1_000)? * 1_000));
+        }
+        let Some(found) = place.get("timeout")? else {
+            return Ok(None);
+        };
+        let number = found.number(1, TIMEOUT_MS_MAX)?;
+        Ok(Some(if number < 1_000 {
+            number * 1_000
+        } else {
+            number
+        }))
+    }
+
+    fn known_keys(&self, place: &Place<'_>, warnings: &mut Vec<Fault>) -> Result<(), Fault> {
+        for (key, value) in place.entries()? {
+            let warning = match self.dialect {
+                Dialect::Ours if !OURS.contains(&key) => {
+                    return Err(value.fault(unknown_key(OURS, key)));
+                }
+                Dialect::Ours => continue,
+                Dialect::Client | Dialect::Codex if LET_PASS.contains(&key) => continue,
+                Dialect::Client | Dialect::Codex if NOT_APPLIED.contains(&key) => {
+                    if is_everything(&value) {
+                        continue;
+                    }
+                    "is not applied here".to_owned()
+                }
+                Dialect::Client | Dialect::Codex => unknown_key(LET_PASS, key),
+            };
+            warnings.push(Fault {
+                at: value.at,
+                ..value.fault(warning)
+            });
+        }
+        Ok(())
+    }
+
+    fn transport(&self, place: &Place<'_>, warnings: &mut Vec<Fault>) -> Result<Transport, Fault> {
+        let command = place.get("command")?;
+        let url = self.url_key(place)?;
+        let kind = self.kind(place)?;
+        match (command, url) {
+            (Some(_), Some(_)) => Err(place.fault("has both a command and a url, one is meant")),
+            (None, None) => Err(place.fault("has neither `command` nor `url`")),
+            (Some(command), None) => match kind {
+                Some(Kind::Http(_)) => {
+                    Err(place.fault("has a command although its type is one of a url"))
+                }
+                Some(Kind::Stdio) | None => self.stdio(place, &command, warnings),
+            },
+            (None, Some(url)) => match kind {
+                Some(Kind::Stdio) => Err(place.fault("has a url although its type is `stdio`")),
+                Some(Kind::Http(kind)) => self.http(place, &url, kind),
+                None => self.http(place, &url, HttpKind::Streamable),
+            },
+        }
+    }
+
+    fn url_key<'d>(&self, place: &Place<'d>) -> Result<Option<Place<'d>>, Fault> {
+        let keys: &[&str] = match self.dialect {
+            Dialect::Ours | Dialect::Codex => &["url"],
+            Dialect::Client => &["url", "httpUrl", "serverUrl", "uri"],
+        };
+        for key in keys {
+            if let Some(found) = place.get(key)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn kind(&self, place: &Place<'_>) -> Result<Option<Kind>, Fault> {
+        let found = match place.get("type")? {
+            None if self.dialect == Dialect::Client => place.get("transport")?,
+            found => found,
+        };
+        let Some(found) = found else { return Ok(None) };
+        match found.text()? {
+            "stdio" | "local" => Ok(Some(Kind::Stdio)),
+            "http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote" => {
+                Ok(Some(Kind::Http(HttpKind::Streamable)))
+            }
+            "sse" => Ok(Some(Kind::Http(HttpKind::Sse))),
+            "ws" | "websocket" => Err(found.unusable("servers on a websocket are not supported")),
+            _ => Err(found.fault("expected `stdio`, `http` or `sse`")),
+        }
+    }
+
+    fn stdio(
+        &self,
+        place: &Place<'_>,
+        command: &Place<'_>,
+        warnings: &mut Vec<Fault>,
+    ) -> Result<Transport, Fault> {
+        let program = self.filled(command)?;
+        if program.trim().is_empty() {
+            return Err(command.fault("expected the name or path of a program"));
+        }
+        let args = match place.get("args")? {
+            Some(args) => args
+                .list()?
+                .iter()
+                .map(|arg| self.filled(arg))
+                .collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
+        let cwd = match place.get("cwd")? {
+            Some(cwd) => Some(self.variables.cwd.join(self.filled(&cwd)?)),
+            None => None,
+        };
+        let declared = self.declared(place, warnings)?;
+        Ok(Transport::Stdio {
+            command: PathBuf::from(program),
+            args,
+            env: environment::complete(self.variables.env, declared),
+            cwd,
+        })
+    }
+
+    /// Variables the entry itself sets.
+    fn declared(
+        &self,
+        place: &Place<'_>,
+        warnings: &mut Vec<Fault>,
+    ) -> Result<Vec<(String, String)>, Fault> {
+        let mut declared = Vec::new();
+        if let Some(env) = place.get("env")? {
+            for (name, value) in env.entries()? {
+                if name.is_empty() || name.contains(['=', '\0']) {
+                    return Err(value.fault("is not a name a variable can have"));
+                }
+                if self.scope == Scope::Repository && environment::chooses_code(name) {
+                    warnings.push(value.fault("lets the repository choose code the server loads"));
+                }
+                declared.push((name.to_owned(), self.filled(&value)?));
+            }
+        }
+        if self.dialect == Dialect::Codex
+            && let Some(names) = place.get("env_vars")?
+        {
+            for name in names.list()? {
+                let variable = name.text()?;
+                if let Some(value) = (self.variables.env)(variable) {
+                    declared.push((variable.to_owned(), value));
+                }
+            }
+        }
+        Ok(declared)
+    }
+
+    fn http(&self, place: &Place<'_>, url: &Place<'_>, kind: HttpKind) -> Result<Transport, Fault> {
+        let address = self.filled(url)?;
+        let clear = flag(place, "allow_http")? == Some(true);
+        check_url(&address, clear).map_err(|problem| url.fault(problem))?;
+        let mut headers = Vec::new();
+        let key = match self.dialect {
+            Dialect::Codex => "http_headers",
+            Dialect::Client | Dialect::Ours => "headers",
+        };
+        if let Some(found) = place.get(key)? {
+            for (name, value) in found.entries()? {
+                let filled = self.filled(&value)?;
+                header(&mut headers, name, filled, &value)?;
+            }
+        }
+        if self.dialect == Dialect::Codex {
+            if let Some(found) = place.get("env_http_headers")? {
+                for (name, value) in found.entries()? {
+                    let filled = self.variable(&value)?;
+                    header(&mut headers, name, filled, &value)?;
+                }
+            }
+            if let Some(found) = place.get("bearer_token_env_var")? {
+                let filled = format!("Bearer {}", self.variable(&found)?);
+                header(&mut headers, "Authorization", filled, &found)?;
+            }
+        }
+        Ok(Transport::Http {
+            url: address,
+            headers,
+            kind,
+        })
+    }
+
+    /// The text at `place` with its references filled in.
+    fn filled(&self, place: &Place<'_>) -> Result<String, Fault> {
+        let text = place.text()?;
+        let filled = match self.dialect {
+            Dialect::Codex => text.to_owned(),
+            Dialect::Client | Dialect::Ours => self
+                .variables
+                .expand(text)
+                .map_err(|problem| place.unusable(problem))?,
+        };
+        if filled.contains('\0') {
+            return Err(place.fault("has a NUL, which no program can be given"));
+        }
+        Ok(filled)
+    }
+
+    /// The value of the variable that `place` names.
+    fn variable(&self, place: &Place<'_>) -> Result<String, Fault> {
+        let name = place.text()?;
+        (self.variables.env)(name).ok_or_else(|| {
+            let name = text::clean_line(name, 80);
+            place.unusable(format!("the environment variable `{name}` is not set"))
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Stdio,
+    Http(HttpKind),
+}
+
+fn flag(place: &Place<'_>, key: &str) -> Result<Option<bool>, Fault> {
+    place.get(key)?.map(|found| found.boolean()).transpose()
+}
+
+/// Whether a list of tools lets all of them through: Copilot writes `["*"]` everywhere.
+fn is_everything(place: &Place<'_>) -> bool {
+    place.list().is_ok_and(|tools| match tools.as_slice() {
+        [one] => one.text() == Ok("*"),
+        _ => false,
+    })
+}
+
+/// "unknown key", with the one that was probably meant.
+pub(crate) fn unknown_key(known: &[&str], key: &str) -> String {
+    let nearest = known
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(candidate, key), *candidate))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match nearest {
+        Some((likeness, nearest)) if likeness > 0.8 => {
+            format!("unknown key, did you mean `{nearest}`?")
+        }
+        _ => "unknown key".to_owned(),
+    }
+}
+
+fn header(
+    headers: &mut Vec<(String, String)>,
+    name: &str,
+    value: String,
+    place: &Place<'_>,
+) -> Result<(), Fault> {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(token) {
+        return Err(place.fault("is not a name a header can have"));
+    }
+    if value.chars().any(char::is_control) {
+        return Err(place.fault("has a control character, which no header can have"));
+    }
+    if headers
+        .iter()
+        .any(|(taken, _)| taken.eq_ignore_ascii_case(name))
+    {
+        return Err(place.fault(format!("sets the header `{name}` a second time")));
+    }
+    headers.push((name.to_owned(), value));
+    Ok(())
+}
+
+/// Accepts what may be asked for: `https` anywhere, `http` on this machine or where the entry insists.
+fn check_url(url: &str, clear_anywhere: bool) -> Result<(), String> {
+    if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err("expected a url without spaces".to_owned());
+    }
+    let lower = url.to_ascii_lowercase();
+    let (rest, clear) = match (
+        lower.strip_prefix("https://"),
+        lower.strip_prefix("http://"),
+    ) {
+        (Some(rest), _) => (rest, false),
+        (None, Some(rest)) => (rest, true),
+        (None, None) => return Err("expected a url with `https://` or `http://`".to_owned()),
+    };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or("");
+    if authority.contains('@') {
+        return Err("expected a url without a user name; put secrets into `headers`".to_owned());
+    }
+    if url.contains('#') {
+        return Err("expected a url without a `#`".to_owned());
+    }
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => authority.split(':').next().unwrap_or(""),
+    };
+    if host.is_empty() {
+        return Err("expected a url with a host".to_owned());
+    }
+    if clear && !clear_anywhere && !is_loopback(host) {
+        return Err(
+            "expected `https://`, or `\"allow_http\": true` to send everything in the clear"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_https_or_stay_on_this_machine() {
+        for url in [
+            "https://example.com/mcp?x=1",
+            "HTTPS://Example.com",
+            "http://localhost:3000/mcp",
+            "http://127.0.0.1/",
+            "http://[::1]:80/mcp",
+        ] {
+            assert_eq!(check_url(url, false), Ok(()), "{url}");
+        }
+        for url in [
+            "",
+            "example.com",
+            "file:///etc/passwd",
+            "javascript:alert(1)",
+            "https://",
+            "https://user:pass@example.com/",
+            "https://example.com/#x",
+            "https://exa mple.com/",
+            "https://example.com/\n",
+            "http://example.com/",
+            "http://localhost.example.com/",
+            "http://127.0.0.1.example.com/",
+            "http://[2001:db8::1]/",
+        ] {
+            assert!(check_url(url, false).is_err(), "{url}");
+        }
+        assert_eq!(check_url("http://example.com/", true), Ok(()));
+    }
+}

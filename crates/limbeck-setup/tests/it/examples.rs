@@ -1,0 +1,123 @@
+//! `valid/` and `invalid/`: each file beside the snapshot of what becomes of it.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use limbeck_setup::{Configuration, Transport};
+
+use crate::given;
+
+fn files(directory: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(directory);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let suffix = path.extension().unwrap_or_default();
+            suffix == "json" || suffix == "jsonc" || suffix == "toml"
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// Everything about a configuration that a test can hold still. The directory of a file is cut off.
+fn shown(found: &Configuration) -> String {
+    let short = |text: String| {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        text.replace(&format!("{}/", directory.display()), "")
+    };
+    let mut out = String::new();
+    for server in &found.servers {
+        let off = if server.disabled { " (disabled)" } else { "" };
+        writeln!(
+            out,
+            "{}{off} from {}",
+            server.name,
+            short(server.origin.to_string())
+        )
+        .unwrap();
+        match &server.definition {
+            Err(fault) => writeln!(out, "  unusable: {fault}").unwrap(),
+            Ok(Transport::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            }) => {
+                writeln!(out, "  {command:?} {args:?} in {cwd:?}\n  {env:?}").unwrap();
+            }
+            Ok(Transport::Http { url, headers, kind }) => {
+                writeln!(out, "  {url:?} {kind:?}\n  {headers:?}").unwrap();
+            }
+        }
+        let (timeout, concurrency) = (server.timeout_ms, server.concurrency);
+        writeln!(
+            out,
+            "  timeout {timeout:?}, concurrency {concurrency:?}, {:?}",
+            server.description
+        )
+        .unwrap();
+    }
+    if let Some(wall_ms) = &found.settings.wall_ms {
+        writeln!(
+            out,
+            "wall_ms {} from {}",
+            wall_ms.value,
+            short(wall_ms.origin.to_string())
+        )
+        .unwrap();
+    }
+    for note in &found.notes {
+        writeln!(out, "{}: {}", note.level, short(note.to_string())).unwrap();
+    }
+    out
+}
+
+#[test]
+fn every_valid_file_means_what_its_snapshot_says() {
+    let files = files("valid");
+    assert!(files.len() >= 12);
+    for file in files {
+        let found = given(&[&file]).unwrap_or_else(|error| panic!("{error}"));
+        insta::with_settings!({
+            snapshot_path => "../valid", prepend_module_to_snapshot => false, omit_expression => true,
+        }, { insta::assert_snapshot!(name(&file), shown(&found)) });
+    }
+}
+
+#[test]
+fn every_invalid_file_is_refused_with_place_and_reason_and_without_its_secrets() {
+    let files = files("invalid");
+    assert!(files.len() >= 60);
+    let mut refused = String::new();
+    for file in files {
+        let error = match given(&[&file]) {
+            Err(error) => error,
+            Ok(found) => panic!("{} was accepted: {found:?}", file.display()),
+        };
+        let text = error.to_string();
+        let (_, text) = text.split_once("/invalid/").unwrap();
+        assert!(!text.contains("s3cret") && text.len() < 300, "{text}");
+        assert!(!error.hint().is_empty());
+        writeln!(refused, "{text}").unwrap();
+    }
+    insta::with_settings!({
+        snapshot_path => "../invalid", prepend_module_to_snapshot => false, omit_expression => true,
+    }, { insta::assert_snapshot!("messages", refused) });
+}
+
+#[test]
+fn what_is_printed_for_debugging_names_secrets_and_does_not_hold_them() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/valid/claude.json");
+    let found = given(&[&file]).unwrap();
+    let printed = format!("{found:?}");
+    assert!(printed.contains("GITHUB_TOKEN") && printed.contains("Authorization"));
+    assert!(!printed.contains("s3cret"), "{printed}");
+}

@@ -1,0 +1,91 @@
+//! The snapshot: servers by name, their tools, and the search index over them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use limbeck_domain::{ServerName, ToolId, ToolTarget};
+
+use crate::resolve::{self, ResolveError, Resolved};
+use crate::search::{Index, SearchAnswer, SearchQuery};
+use crate::server::ServerTools;
+use crate::tool::Tool;
+
+/// Every tool known at one moment. Share it behind `Arc`; a change is a new snapshot.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    servers: BTreeMap<ServerName, ServerTools>,
+    index: OnceLock<Index>,
+}
+
+impl Catalog {
+    /// Takes the servers. Order does not matter; of two entries with one name the last is kept.
+    ///
+    /// Cheap in the number of servers: the tools are shared with the snapshots before, and the search
+    /// index is built by the first search.
+    pub fn new(servers: Vec<ServerTools>) -> Self {
+        let servers = servers
+            .into_iter()
+            .map(|server| (server.name().clone(), server))
+            .collect();
+        Self {
+            servers,
+            index: OnceLock::new(),
+        }
+    }
+
+    /// The servers by name, with or without tools.
+    pub fn servers(&self) -> impl ExactSizeIterator<Item = &ServerTools> {
+        self.servers.values()
+    }
+
+    /// One server, by its exact name.
+    pub fn server(&self, name: &ServerName) -> Option<&ServerTools> {
+        self.servers.get(name)
+    }
+
+    /// All tools: by server name, then in the order the server listed them.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.servers.values().flat_map(|server| server.tools())
+    }
+
+    /// The tools of `server` in its own order; none when it is unknown.
+    pub fn tools_of(&self, server: &ServerName) -> &[Arc<Tool>] {
+        self.server(server).map_or(&[], ServerTools::tools)
+    }
+
+    /// One tool, by its exact names.
+    pub fn tool(&self, id: &ToolId) -> Option<&Arc<Tool>> {
+        self.server(&id.server)?.tool(&id.tool)
+    }
+
+    /// The tool a program means.
+    ///
+    /// With a server, exact names come first, then other styles of them: `readFile` or `read-file` for
+    /// `read_file`. Without one, `target.tool` is a full name: `mcp__server__tool`, `server.tool` or
+    /// `server/tool`, where the longest server name that fits wins.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], with the nearest names there are. A style that fits two names is an error too.
+    pub fn resolve(&self, target: &ToolTarget) -> Result<Resolved, ResolveError> {
+        resolve::resolve(self, target)
+    }
+
+    /// The server a program means, by the same rules as [`Catalog::resolve`].
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], never one of its tool variants.
+    pub fn resolve_server(&self, name: &str) -> Result<ServerName, ResolveError> {
+        resolve::server(self, name).map(|(server, _)| server.name().clone())
+    }
+
+    /// Ranks tools against `query`, best first.
+    ///
+    /// Query text over [`QUERY_BYTES_MAX`](limbeck_domain::limits::QUERY_BYTES_MAX) is cut. Without a word
+    /// in it all tools fit, in catalogue order. Scores compare only within one answer; ties break by id.
+    pub fn search(&self, query: &SearchQuery<'_>) -> SearchAnswer {
+        let index = self.index.get_or_init(|| Index::new(self));
+        index.search(self, query)
+    }
+}

@@ -1,0 +1,34 @@
+//! The tools that are known: names, signatures, argument checks, search.
+//!
+//! A [`Catalog`] is an immutable snapshot, made again whenever a server's list changes and shared behind
+//! `Arc`. It answers what a program and a model ask about tools:
+//!
+//! - which tool is meant: [`Catalog::resolve`],
+//! - how it is called: [`Tool::signature`] and [`Tool::declaration`],
+//! - whether these arguments fit: [`Tool::validate`],
+//! - which tools do such a thing: [`Catalog::search`].
+//!
+//! Definitions come from upstreams and names, arguments and queries from models, so nothing here is
+//! trusted: every walk over a schema is bounded in depth and in steps, every text in bytes, and no
+//! reference is ever fetched. The crate does no I/O and reads no clock: same inputs, same answers.
+//!
+//! Start reading at [`Catalog::new`].
+
+#![forbid(unsafe_code)]
+
+mod catalog;
+pub mod names;
+mod nearest;
+mod resolve;
+mod schema;
+mod search;
+mod server;
+mod signature;
+mod tool;
+mod validate;
+
+pub use catalog::Catalog;
+pub use resolve::{ResolveError, Resolved};
+pub use search::{Hit, SearchAnswer, SearchQuery};
+pub use server::ServerTools;
+pub use tool::{Detail, Tool};

@@ -1,0 +1,217 @@
+//! Names as a program writes them: identifiers, callable expressions and the forms a name may take.
+//!
+//! A tool keeps the name its server gave it. A model that has read the name once tends to write it in
+//! the style of its language, so `read-file`, `readFile` and `READ_FILE` must all find `read_file`.
+//! Two forms do that: [`identifier`] replaces what an identifier cannot hold, and [`fold`] drops case
+//! and everything that is not a letter or digit.
+
+use limbeck_domain::text;
+
+/// Whether `name` can stand after a dot in TypeScript without quotes. Only ASCII counts, so that no two
+/// names that look alike differ.
+pub fn is_identifier(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes
+        .next()
+        .is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'$'))
+        && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
+}
+
+/// `name` with everything but `[A-Za-z0-9_]` replaced by `_`, and `_` before a leading digit.
+pub fn identifier(name: &str) -> String {
+    let mut safe = String::with_capacity(name.len() + 1);
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        safe.push('_');
+    }
+    safe.extend(name.chars().map(|c| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => c,
+        _ => '_',
+    }));
+    safe
+}
+
+/// Letters and digits of `name` in lower case: equal for all styles of one name. May be empty.
+pub fn fold(name: &str) -> String {
+    name.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// `tools.server.tool`, with brackets and quotes where a name is no identifier.
+pub fn call_expression(server: &str, tool: &str) -> String {
+    let mut call = String::from("tools");
+    push_member(&mut call, server);
+    push_member(&mut call, tool);
+    call
+}
+
+fn push_member(call: &mut String, name: &str) {
+    if is_identifier(name) {
+        call.push('.');
+        call.push_str(name);
+    } else {
+        call.push('[');
+        call.push_str(&quoted(name));
+        call.push(']');
+    }
+}
+
+/// `name` as a key of a TypeScript object type.
+pub fn property_key(name: &str) -> String {
+    if is_identifier(name) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
+}
+
+/// `text` as a double-quoted literal that means the same in TypeScript, JSON and Python.
+///
+/// What could end a line, move a cursor or hide words becomes an escape, so the literal stays on
+/// one line and shows what it holds.
+pub fn quoted(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => literal.push_str("\\\""),
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push_str("\\n"),
+            '\t' => literal.push_str("\\t"),
+            c if must_escape(c) => push_unicode_escape(&mut literal, c),
+            c => literal.push(c),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+fn must_escape(c: char) -> bool {
+    let mut buffer = [0; 4];
+    matches!(c, '\u{2028}' | '\u{2029}')
+        || (!c.is_ascii_graphic() && text::clean(c.encode_utf8(&mut buffer), 4).is_empty())
+}
+
+fn push_unicode_escape(literal: &mut String, c: char) {
+    let mut units = [0; 2];
+    for unit in c.encode_utf16(&mut units) {
+        literal.push_str(&format!("\\u{unit:04x}"));
+    }
+}
+
+/// `text` fit for a comment: hidden characters gone, `*/` broken, one line.
+pub(crate) fn comment_line(text: &str, bytes_max: usize) -> String {
+    let cut = text::cut(text, bytes_max);
+    let line = text::clean_line(cut, bytes_max)
+        .replace(['\u{2028}', '\u{2029}', '\r'], " ")
+        .replace("*/", "*\\/");
+    let mut words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    if cut.len() < text.len() {
+        words.push('…');
+    }
+    words
+}
+
+/// First sentence of a description, on one line, at most `bytes_max` bytes.
+///
+/// A sentence ends at a full stop, question or exclamation mark before white space, and before a line that
+/// does not go on in lower case: descriptions use lines for lists and headings.
+pub(crate) fn first_sentence(text: &str, bytes_max: usize) -> String {
+    let mut lines = text.trim_start().lines().map(str::trim);
+    let mut paragraph = lines.next().unwrap_or_default().to_owned();
+    for line in lines.take_while(|line| line.starts_with(|c: char| c.is_lowercase())) {
+        if paragraph.len() > bytes_max {
+            break;
+        }
+        paragraph.push(' ');
+        paragraph.push_str(line);
+    }
+    let line = comment_line(&paragraph, bytes_max);
+    let end = line
+        .char_indices()
+        .zip(line.chars().skip(1))
+        .find(|((at, c), next)| {
+            matches!(c, '.' | '?' | '!') && next.is_whitespace() && !is_abbreviation(&line[..*at])
+        })
+        .map_or(line.len(), |((at, _), _)| at + 1);
+    line[..end].to_owned()
+}
+
+/// Whether the full stop after `before` belongs to `e.g`, `i.e`, `etc` or a single letter.
+fn is_abbreviation(before: &str) -> bool {
+    let word = before.rsplit([' ', '(']).next().unwrap_or_default();
+    matches!(word, "e.g" | "i.e" | "etc" | "vs" | "approx") || word.chars().count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_style_of_a_name_folds_to_one_form() {
+        for style in [
+            "read_file",
+            "readFile",
+            "read-file",
+            "READ_FILE",
+            "read.file",
+        ] {
+            assert_eq!(fold(style), "readfile");
+        }
+        assert_eq!(identifier("1mcp/x"), "_1mcp_x");
+        assert_eq!(fold("!?"), "");
+    }
+
+    #[test]
+    fn a_call_quotes_only_what_is_no_identifier() {
+        assert_eq!(
+            call_expression("github", "list_issues"),
+            "tools.github.list_issues"
+        );
+        assert_eq!(
+            call_expression("my-server", "weird \"name\""),
+            r#"tools["my-server"]["weird \"name\""]"#
+        );
+        assert_eq!(call_expression("s", "naïve"), r#"tools.s["naïve"]"#);
+    }
+
+    #[test]
+    fn a_literal_stays_on_one_line_and_shows_hidden_characters() {
+        assert_eq!(
+            quoted("a\u{2028}b\u{202e}\u{0}\n\u{e0041}"),
+            r#""a\u2028b\u202e\u0000\n\udb40\udc41""#
+        );
+        let back: String = serde_json::from_str(&quoted("a\u{202e}\"\\\u{e0041}")).unwrap();
+        assert_eq!(back, "a\u{202e}\"\\\u{e0041}");
+    }
+
+    #[test]
+    fn a_comment_cannot_be_closed_from_inside() {
+        assert_eq!(comment_line("a */ b\n\n c\u{2028}d", 100), "a *\\/ b c d");
+        assert_eq!(comment_line("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn the_first_sentence_ends_where_a_reader_would_end_it() {
+        assert_eq!(
+            first_sentence("Reads a file. Then more.", 200),
+            "Reads a file."
+        );
+        assert_eq!(
+            first_sentence("Reads e.g. text. More.", 200),
+            "Reads e.g. text."
+        );
+        assert_eq!(
+            first_sentence("No stop\n\nSecond paragraph.", 200),
+            "No stop"
+        );
+        assert_eq!(first_sentence("Title\n- item", 200), "Title");
+        assert_eq!(first_sentence("It goes\n  on. More.", 200), "It goes on.");
+        assert_eq!(
+            first_sentence("Version 1.2 reads", 200),
+            "Version 1.2 reads"
+        );
+        assert_eq!(first_sentence("", 200), "");
+    }
+}

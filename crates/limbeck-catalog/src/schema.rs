@@ -1,0 +1,59 @@
+//! What signatures and checks both know about JSON Schema.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// The part of `root` that a local reference names; `None` for everything else, which is never fetched.
+///
+/// Accepts `#` and JSON Pointers in a fragment (RFC 6901 §6). Anchors are not looked up.
+pub(crate) fn local_reference<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+    let pointer = percent_decoded(reference.strip_prefix('#')?);
+    root.pointer(&pointer)
+}
+
+fn percent_decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped = (byte == b'%')
+            .then(|| after.get(..2))
+            .flatten()
+            .and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        bytes.push(escaped.unwrap_or(byte));
+        rest = if escaped.is_some() {
+            &after[2..]
+        } else {
+            after
+        };
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_pointers_into_the_same_document_are_followed() {
+        let root = json!({"$defs": {"A<B>": 1, "c/d": 2}});
+        assert_eq!(local_reference(&root, "#/$defs/A%3CB%3E"), Some(&json!(1)));
+        assert_eq!(local_reference(&root, "#/$defs/c~1d"), Some(&json!(2)));
+        assert_eq!(local_reference(&root, "#"), Some(&root));
+        for other in [
+            "https://example.com/a#",
+            "file:///etc/passwd",
+            "#anchor",
+            "",
+            "#/%zz%",
+            "#/%",
+        ] {
+            assert_eq!(local_reference(&root, other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Search: which tools do what a few words say.
+//!
+//! [`tokens`] parts text into stems, [`synonyms`] knows which words stand for each other, [`index`] holds
+//! the words of all tools, [`slots`] reads a query and [`query`] scores. All of it is plain tables and arithmetic, so equal
+//! catalogues give equal answers.
+
+mod index;
+mod query;
+mod slots;
+mod synonyms;
+mod tokens;
+
+use std::sync::Arc;
+
+pub(crate) use index::Index;
+pub(crate) use tokens::words;
+
+use crate::catalog::Catalog;
+use crate::resolve::ResolveError;
+use crate::tool::Tool;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchQuery<'q> {
+    /// Free text; empty asks for all tools.
+    pub text: &'q str,
+    /// The only server to look at, in any style [`crate::Catalog::resolve_server`] accepts.
+    pub server: Option<&'q str>,
+    /// Hits given at most.
+    pub limit: usize,
+}
+
+/// One tool that fits.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// How well it fits; comparable only within one answer.
+    pub score: f64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct SearchAnswer {
+    /// The best tools, best first.
+    pub hits: Vec<Hit>,
+    /// Tools that fit, those beyond the limit included.
+    pub total: usize,
+    /// Without a hit: calls of up to three tools with a name like the query.
+    pub nearest: Vec<String>,
+    /// Why nothing was looked at: the server asked for does not exist.
+    pub unknown_server: Option<ResolveError>,
+}
+
+impl Index {
+    /// Answers `query` about the snapshot this index was made of.
+    pub(crate) fn search(&self, catalog: &Catalog, query: &SearchQuery<'_>) -> SearchAnswer {
+        query::answer(self, catalog, query)
+    }
+}

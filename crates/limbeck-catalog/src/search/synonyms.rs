@@ -1,0 +1,135 @@
+//! Words that stand for each other in the names and descriptions of tools.
+//!
+//! Small on purpose: a pair is here because real tool lists use both words for one thing. A synonym
+//! counts less than the word itself, so a wrong one costs rank and never hides a tool.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::tokens::stem;
+
+/// Groups of equals. A word may be in several; they do not chain.
+const GROUPS: &[&[&str]] = &[
+    // What is done.
+    &[
+        "get", "fetch", "read", "retrieve", "show", "view", "load", "describe",
+    ],
+    &["list", "get", "fetch", "enumerate", "show", "browse", "all"],
+    &["search", "find", "query", "lookup", "filter"],
+    &["create", "add", "new", "make", "insert", "open"],
+    &["delete", "remove", "destroy", "erase", "drop"],
+    &["update", "edit", "modify", "change", "set", "patch"],
+    &["write", "save", "store", "put"],
+    &["send", "post", "publish", "write"],
+    &["run", "execute", "invoke", "call"],
+    &["move", "rename"],
+    &["copy", "duplicate", "clone"],
+    &["start", "launch", "trigger"],
+    &["stop", "terminate", "kill", "cancel", "abort"],
+    &["reply", "respond", "answer"],
+    &["upload", "attach"],
+    &["convert", "transform"],
+    &["navigate", "goto", "visit", "open", "browse"],
+    &["scrape", "crawl", "extract"],
+    // What it is done to.
+    &["issue", "ticket", "bug"],
+    &["repository", "repo", "project"],
+    &["pull", "merge"],
+    &["history", "log"],
+    &["directory", "folder", "dir"],
+    &["file", "document"],
+    &["document", "doc", "documentation"],
+    &["message", "msg"],
+    &["comment", "note"],
+    &["channel", "room"],
+    &["email", "mail"],
+    &["user", "member", "person", "people", "account"],
+    &["customer", "client", "contact"],
+    &["image", "picture", "photo"],
+    &["screenshot", "capture"],
+    &["kubernetes", "k8s", "kube"],
+    &["database", "db"],
+    &["configuration", "config", "settings", "preference"],
+    &["environment", "env"],
+    &["organization", "organisation", "org"],
+    &["parameter", "param", "argument"],
+    &["statistic", "stats", "metric"],
+    &["secret", "password", "credential"],
+    &["login", "signin", "authenticate"],
+    &["authentication", "auth"],
+    &["website", "webpage", "page", "site"],
+    &["web", "internet", "online"],
+    &["url", "link"],
+    &["time", "clock", "date"],
+    &["task", "todo"],
+    &["invoice", "bill"],
+    &["speech", "voice", "audio"],
+    &["spreadsheet", "workbook", "excel"],
+    &["sheet", "worksheet"],
+    &["tree", "structure"],
+    &["ci", "pipeline", "workflow"],
+];
+
+/// Short forms of several words. In names and in queries they are replaced by these.
+const PHRASES: &[(&str, &[&str])] = &[
+    ("pr", &["pull", "request"]),
+    ("mr", &["merge", "request"]),
+    ("tts", &["text", "speech"]),
+    ("sms", &["text", "message"]),
+    ("ls", &["list", "directory"]),
+    ("cat", &["read", "file"]),
+    ("rm", &["delete", "file"]),
+    ("mkdir", &["create", "directory"]),
+    ("mv", &["move", "file"]),
+    ("grep", &["search", "file"]),
+];
+
+struct Tables {
+    groups: HashMap<String, Vec<String>>,
+    phrases: HashMap<String, Vec<String>>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let mut buffer = String::new();
+    let mut stemmed = |word: &&str| stem(word, &mut buffer).to_owned();
+    let mut groups: HashMap<String, Vec<String>> = HashMap::new();
+    for group in GROUPS {
+        let stems = group.iter().map(&mut stemmed).collect::<Vec<_>>();
+        for word in &stems {
+            let others = groups.entry(word.clone()).or_default();
+            others.extend(stems.iter().filter(|other| *other != word).cloned());
+        }
+    }
+    let phrases = PHRASES
+        .iter()
+        .map(|(short, words)| (stemmed(short), words.iter().map(&mut stemmed).collect()))
+        .collect();
+    Tables { groups, phrases }
+});
+
+/// Stems that may stand for `stem`, without it.
+pub(super) fn of(stem: &str) -> &'static [String] {
+    TABLES.groups.get(stem).map_or(&[], Vec::as_slice)
+}
+
+/// Stems of the words that `stem` is short for.
+pub(super) fn phrase(stem: &str) -> &'static [String] {
+    TABLES.phrases.get(stem).map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn synonyms_go_both_ways_and_do_not_chain() {
+        let of_delete = of("delet");
+        assert!(of_delete.contains(&"remov".into()), "{of_delete:?}");
+        assert!(of("remov").contains(&"delet".into()));
+        // `document` is a file and a doc; `doc` is no file.
+        assert!(of("document").contains(&"fil".into()));
+        assert!(!of("doc").contains(&"fil".into()));
+        assert_eq!(phrase("pr"), ["pull", "request"]);
+        assert!(of("unheard").is_empty());
+    }
+}

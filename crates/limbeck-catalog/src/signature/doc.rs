@@ -1,0 +1,55 @@
+//! Writes the comment of a property.
+
+use serde_json::Value;
+
+use crate::names;
+
+/// Bytes of a value in a comment.
+const VALUE_BYTES_MAX: usize = 80;
+
+/// Keywords whose value a comment repeats, with the words for it.
+const TOLD: [(&str, &str); 11] = [
+    ("default", "Default"),
+    ("format", "Format"),
+    ("pattern", "Pattern"),
+    ("minimum", "Minimum"),
+    ("exclusiveMinimum", "Above"),
+    ("maximum", "Maximum"),
+    ("exclusiveMaximum", "Below"),
+    ("minLength", "Minimum length"),
+    ("maxLength", "Maximum length"),
+    ("minItems", "Minimum items"),
+    ("maxItems", "Maximum items"),
+];
+
+/// What a property's comment says: its description, then what a type cannot.
+pub(super) fn doc(schema: &Value, bytes_max: usize) -> String {
+    if bytes_max == 0 {
+        return String::new();
+    }
+    let mut parts = Vec::new();
+    let described = schema.get("description").or_else(|| schema.get("title"));
+    if let Some(text) = described.and_then(Value::as_str) {
+        parts.push(names::comment_line(text, bytes_max));
+    }
+    if schema.get("deprecated") == Some(&Value::Bool(true)) {
+        parts.push("Deprecated.".to_owned());
+    }
+    if schema.get("type").and_then(Value::as_str) == Some("integer") {
+        parts.push("Integer.".to_owned());
+    }
+    for (keyword, words) in TOLD {
+        if let Some(value) = schema.get(keyword).filter(|value| !value.is_null()) {
+            let value = names::comment_line(&value.to_string(), VALUE_BYTES_MAX);
+            parts.push(format!("{words}: {value}."));
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    let last = parts.len().saturating_sub(1);
+    for part in &mut parts[..last] {
+        if !part.ends_with(['.', '!', '?', ':', ';', '…']) {
+            part.push('.');
+        }
+    }
+    parts.join(" ")
+}

@@ -1,0 +1,263 @@
+//! One tool: its definition and everything computed from it, each part once and only when asked for.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use limbeck_domain::{CallError, EffectClass, ToolDefinition, ToolId};
+use serde::Serialize as _;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::names;
+use crate::signature::{self, Style};
+use crate::validate::ArgumentCheck;
+
+/// How much of a tool is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Detail {
+    /// The call and the first sentence of the description.
+    Brief,
+    /// [`Detail::Brief`] with input and output types.
+    #[default]
+    Signature,
+    /// Whole description and types with a comment on each property.
+    Full,
+}
+
+/// Bytes of a description's first sentence.
+const SENTENCE_BYTES_MAX: usize = 240;
+/// Bytes of a description shown at [`Detail::Full`]; the longest seen in 2,781 real tools is 12 KiB.
+const DESCRIPTION_SHOWN_BYTES_MAX: usize = 16 << 10;
+
+/// A tool that is known, shared behind `Arc` by every snapshot that holds it.
+///
+/// Signature, hash and compiled schema are made on first use and kept, so a new snapshot that holds the
+/// same tools costs nothing of that again.
+pub struct Tool {
+    definition: ToolDefinition,
+    signature: OnceLock<String>,
+    hash: OnceLock<String>,
+    check: OnceLock<ArgumentCheck>,
+}
+
+impl Tool {
+    /// Takes a definition whose parts `upstream` has bounded and cleaned.
+    pub fn new(definition: ToolDefinition) -> Self {
+        Self {
+            definition,
+            signature: OnceLock::new(),
+            hash: OnceLock::new(),
+            check: OnceLock::new(),
+        }
+    }
+
+    /// The tool as its server described it.
+    pub fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    /// Server and verbatim name.
+    pub fn id(&self) -> &ToolId {
+        &self.definition.id
+    }
+
+    /// What a call may do.
+    pub fn effect(&self) -> EffectClass {
+        self.definition.effect()
+    }
+
+    /// The exact callable expression: `tools.github.list_issues`, `tools["my-server"]["weird name"]`.
+    pub fn call_expression(&self) -> String {
+        names::call_expression(self.id().server.as_str(), &self.id().tool)
+    }
+
+    /// One call with input and output types, in TypeScript, on one line of at most 4 KiB.
+    ///
+    /// A part too large or too deep for that is `unknown` with a comment, never a wrong type.
+    pub fn signature(&self) -> &str {
+        self.signature
+            .get_or_init(|| signature::render(self, Style::Line))
+    }
+
+    /// The first sentence of the description, or of the title when there is none. May be empty.
+    pub fn summary(&self) -> String {
+        let definition = &self.definition;
+        let text = definition
+            .description
+            .as_deref()
+            .filter(|text| !text.trim().is_empty())
+            .or(definition.title.as_deref())
+            .unwrap_or_default();
+        names::first_sentence(text, SENTENCE_BYTES_MAX)
+    }
+
+    /// The tool in words and types, as a TypeScript reader expects them.
+    pub fn declaration(&self, detail: Detail) -> String {
+        match detail {
+            Detail::Brief => match self.summary() {
+                summary if summary.is_empty() => self.call_expression(),
+                summary => format!("{} // {summary}", self.call_expression()),
+            },
+            Detail::Signature => match self.summary() {
+                summary if summary.is_empty() => self.signature().to_owned(),
+                summary => format!("// {summary}\n{}", self.signature()),
+            },
+            Detail::Full => self.full_declaration(),
+        }
+    }
+
+    fn full_declaration(&self) -> String {
+        let mut text = String::from("/**\n");
+        if let Some(title) = &self.definition.title {
+            push_comment(&mut text, title);
+        }
+        if let Some(description) = &self.definition.description {
+            push_comment(&mut text, description);
+        }
+        push_comment(&mut text, &format!("Effect: {}.", self.effect().as_str()));
+        text.push_str(" */\n");
+        text.push_str(&signature::render(self, Style::Block));
+        text
+    }
+
+    /// SHA-256 of the canonical definition in hexadecimal: equal for equal definitions, whatever the
+    /// order of their keys.
+    pub fn hash(&self) -> &str {
+        self.hash.get_or_init(|| definition_hash(&self.definition))
+    }
+
+    /// Checks `arguments`, JSON text, against the input schema and gives the text that will be sent.
+    ///
+    /// The text is rewritten without white space; numbers and the order of keys stay. Arguments of at most
+    /// [`CALL_ARGS_BYTES_MAX`](limbeck_domain::limits::CALL_ARGS_BYTES_MAX) bytes and
+    /// [`JSON_DEPTH_MAX`](limbeck_domain::limits::JSON_DEPTH_MAX) levels are accepted.
+    /// A schema that cannot be checked within bounds is not checked; [`Tool::unchecked`] says why.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArguments`, naming up to five findings and what was expected, and `LimitExceeded`.
+    pub fn validate(&self, arguments: &str) -> Result<String, CallError> {
+        self.check().validate(self, arguments)
+    }
+
+    /// Why arguments of this tool are not checked, wholly or in part; `None` when they are.
+    pub fn unchecked(&self) -> Option<&str> {
+        self.check().unchecked()
+    }
+
+    fn check(&self) -> &ArgumentCheck {
+        self.check
+            .get_or_init(|| ArgumentCheck::new(&self.definition.input_schema))
+    }
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tool({})", self.id())
+    }
+}
+
+fn push_comment(text: &mut String, comment: &str) {
+    let comment = limbeck_domain::text::cut(comment, DESCRIPTION_SHOWN_BYTES_MAX);
+    for line in comment.lines() {
+        let line = names::comment_line(line, DESCRIPTION_SHOWN_BYTES_MAX);
+        let _ = writeln!(text, " * {line}");
+    }
+}
+
+fn definition_hash(definition: &ToolDefinition) -> String {
+    // `ToolDefinition` holds only strings, booleans and JSON values, all of which serialise.
+    let value = definition
+        .serialize(serde_json::value::Serializer)
+        .unwrap_or(Value::Null);
+    let mut hasher = Sha256::new();
+    hash_value(&value, &mut hasher);
+    let mut hex = String::with_capacity(64);
+    for byte in hasher.finalize() {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+/// Feeds a value with its keys in order. Every part carries its kind and length, so no two differ alike.
+fn hash_value(value: &Value, hasher: &mut Sha256) {
+    match value {
+        Value::Object(map) => {
+            let mut keys = map.keys().collect::<Vec<_>>();
+            keys.sort_unstable();
+            hash_head(b'o', keys.len(), hasher);
+            for key in keys {
+                hash_text(b'k', key, hasher);
+                hash_value(&map[key], hasher);
+            }
+        }
+        Value::Array(items) => {
+            hash_head(b'a', items.len(), hasher);
+            for item in items {
+                hash_value(item, hasher);
+            }
+        }
+        Value::String(text) => hash_text(b's', text, hasher),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            hash_text(b'v', &value.to_string(), hasher);
+        }
+    }
+}
+
+fn hash_head(kind: u8, len: usize, hasher: &mut Sha256) {
+    hasher.update([kind]);
+    hasher.update((len as u64).to_le_bytes());
+}
+
+fn hash_text(kind: u8, text: &str, hasher: &mut Sha256) {
+    hash_head(kind, text.len(), hasher);
+    hasher.update(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::ToolAnnotations;
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(schema: Value) -> Tool {
+        Tool::new(ToolDefinition {
+            id: ToolId::new("files", "read"),
+            title: None,
+            description: Some("Reads a file. Slowly */ sometimes.".into()),
+            input_schema: schema,
+            output_schema: None,
+            annotations: ToolAnnotations::default(),
+        })
+    }
+
+    #[test]
+    fn the_hash_ignores_the_order_of_keys_and_nothing_else() {
+        let one = tool(json!({"type": "object", "title": "x"}));
+        let same = tool(json!({"title": "x", "type": "object"}));
+        let other = tool(json!({"title": "y", "type": "object"}));
+        assert_eq!(one.hash(), same.hash());
+        assert_ne!(one.hash(), other.hash());
+        assert_eq!(one.hash().len(), 64);
+    }
+
+    #[test]
+    fn each_detail_tells_more_than_the_one_before() {
+        let tool = tool(
+            json!({"type": "object", "properties": {"path": {"type": "string", "description": "Where."}}}),
+        );
+        assert_eq!(
+            tool.declaration(Detail::Brief),
+            "tools.files.read // Reads a file."
+        );
+        let signature = tool.declaration(Detail::Signature);
+        assert!(
+            signature.starts_with("// Reads a file.\ntools.files.read(args?: { path?: string })"),
+            "{signature}"
+        );
+        let full = tool.declaration(Detail::Full);
+        assert!(full.contains("Slowly *\\/ sometimes."), "{full}");
+        assert!(full.contains("/** Where. */"), "{full}");
+    }
+}

@@ -1,0 +1,214 @@
+//! One connected process: requests go out, raw results come back.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetExtensions, ListToolsRequest,
+    PaginatedRequestParams,
+};
+use rmcp::service::{PeerRequestOptions, RequestHandle};
+use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use limbeck_domain::limits;
+
+use crate::stdio::handshake::Greeting;
+use crate::stdio::tap::{Answer, AnswerFault, RawArguments, ReplySlot};
+use crate::wire::{Service, Wire};
+use crate::{Era, UpstreamError};
+
+/// Time to wait for the exit status of a server whose output ended.
+const STATUS_WAIT: Duration = Duration::from_secs(1);
+/// Time for a cancellation to be written; a server that does not read its input is restarted.
+const CANCEL_WRITE: Duration = Duration::from_secs(2);
+/// A connection this old has proved that the server works.
+const PROVED_AFTER: Duration = Duration::from_secs(10);
+
+/// A server that answered its handshake.
+pub(crate) struct Connection {
+    wire: Wire,
+    service: Service,
+    era: Era,
+    greeting: Greeting,
+    opened: Instant,
+    noticed_end: OnceLock<Instant>,
+    has_answered: AtomicBool,
+}
+
+impl Connection {
+    pub(crate) fn new(wire: Wire, service: Service, era: Era) -> Self {
+        let greeting = wire.tap.greeting().cloned().unwrap_or_default();
+        Self {
+            wire,
+            service,
+            era,
+            greeting,
+            opened: Instant::now(),
+            noticed_end: OnceLock::new(),
+            has_answered: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn era(&self) -> Era {
+        self.era
+    }
+
+    pub(crate) fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    /// Whether requests can still be sent.
+    pub(crate) fn is_alive(&self) -> bool {
+        !self.wire.process.stop.is_cancelled() && !self.service.is_transport_closed()
+    }
+
+    /// Whether the server did its work before it ended: a crash after that is not a failed start.
+    pub(crate) fn has_proved_itself(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed)
+            || self.ended_at().duration_since(self.opened) >= PROVED_AFTER
+    }
+
+    /// When the connection was first seen dead.
+    pub(crate) fn ended_at(&self) -> Instant {
+        *self.noticed_end.get_or_init(Instant::now)
+    }
+
+    /// Calls a tool. `arguments` is a JSON object on one line.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Arc<RawValue>,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        let params = CallToolRequestParams::new(tool.to_owned());
+        let mut request = CallToolRequest::new(params);
+        request.extensions.insert(RawArguments(arguments));
+        let timed_out = UpstreamError::CallTimeout { ms: in_ms(limit) };
+        let result = self
+            .request(
+                ClientRequest::CallToolRequest(request),
+                limit,
+                cancel,
+                timed_out,
+            )
+            .await?;
+        self.has_answered.store(true, Ordering::Relaxed);
+        Ok(result)
+    }
+
+    /// Asks for one page of tools; `timed_out` is the error when it takes longer than `limit`.
+    pub(crate) async fn list_page(
+        &self,
+        cursor: Option<String>,
+        limit: Duration,
+        timed_out: UpstreamError,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        let request = ListToolsRequest {
+            params: cursor
+                .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor))),
+            ..Default::default()
+        };
+        let request = ClientRequest::ListToolsRequest(request);
+        let never = CancellationToken::new();
+        self.request(request, limit, &never, timed_out).await
+    }
+
+    async fn request(
+        &self,
+        mut request: ClientRequest,
+        limit: Duration,
+        cancel: &CancellationToken,
+        timed_out: UpstreamError,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        let (slot, answer) = ReplySlot::new();
+        request.extensions_mut().insert(slot);
+        let sent = self
+            .service
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await;
+        let Ok(handle) = sent else {
+            return Err(self.lost().await);
+        };
+        // From here on the server is told when nobody waits any more, however that comes about.
+        let mut under_way = UnderWay {
+            handle: Some(handle),
+            stop: self.wire.process.stop.clone(),
+        };
+        tokio::select! {
+            biased;
+            answer = answer => {
+                under_way.handle = None;
+                match answer {
+                    Ok(answer) => usable(answer),
+                    Err(_) => Err(self.lost().await),
+                }
+            }
+            () = cancel.cancelled() => Err(UpstreamError::Cancelled),
+            () = sleep(limit) => Err(timed_out),
+        }
+    }
+
+    /// The error of a request under which the connection ended.
+    async fn lost(&self) -> UpstreamError {
+        let _ = timeout(STATUS_WAIT, self.wire.process.ended()).await;
+        self.lost_now()
+    }
+
+    /// [`Self::lost`] without waiting for the exit status.
+    pub(crate) fn lost_now(&self) -> UpstreamError {
+        let status = match (self.wire.tap.end_reason(), self.wire.process.status()) {
+            (Some(reason), _) => reason.to_owned(),
+            (None, Some(status)) => status,
+            (None, None) => "its output ended".to_owned(),
+        };
+        UpstreamError::ConnectionLost {
+            status,
+            stderr_tail: self.wire.process.last_words(),
+        }
+    }
+}
+
+fn usable(answer: Answer) -> Result<Box<RawValue>, UpstreamError> {
+    answer.map_err(|fault| match fault {
+        AnswerFault::Rpc { code, message } => UpstreamError::Protocol { code, message },
+        AnswerFault::Invalid { reason } => UpstreamError::InvalidAnswer { reason },
+        AnswerFault::TooLarge { bytes } => UpstreamError::TooLarge {
+            bytes,
+            limit: limits::UPSTREAM_LINE_BYTES_MAX as u64,
+        },
+    })
+}
+
+/// Whole milliseconds.
+pub(crate) fn in_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A request that was sent and not answered. Dropping it cancels the request at the server.
+struct UnderWay {
+    handle: Option<RequestHandle<RoleClient>>,
+    stop: CancellationToken,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let (Some(handle), Ok(runtime)) =
+            (self.handle.take(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        let stop = self.stop.clone();
+        runtime.spawn(async move {
+            let told = handle.cancel(Some("nobody waits for the answer".to_owned()));
+            if timeout(CANCEL_WRITE, told).await.is_err() {
+                tracing::debug!("a server that does not read its input is ended");
+                stop.cancel();
+            }
+        });
+    }
+}

@@ -1,0 +1,41 @@
+//! The pool of MCP servers behind the gateway: starts them, lists their tools, sends permitted calls.
+//!
+//! A server is a stranger's program. Everything it writes is bounded while it is read, nothing it
+//! sends can panic, and whatever it does costs only itself: its own calls fail, its own process is
+//! restarted, the other servers of the pool do not notice. Values pass as the raw JSON text the server
+//! sent, so unknown fields, key order and large integers survive.
+//!
+//! Three things hold here and are tested in `tests/`:
+//! - A tool call leaves only with a [`limbeck_policy::Permit`], once; it is never repeated by itself.
+//! - A child process gets exactly the environment of its entry and is gone when
+//!   [`Pool::shutdown`] returns.
+//! - An answer reaches the call whose id it carries, on the connection that call was sent on, or nobody.
+//!
+//! When the gateway itself is killed with `SIGKILL` nothing of it runs any more: its ends of the
+//! pipes close, and a server that follows the specification exits at the end of its input. A
+//! server that ignores that survives; setting `PR_SET_PDEATHSIG` would need `unsafe` and, being tied to
+//! the thread that spawned, would kill servers whenever a runtime thread retires.
+//!
+//! Start reading at [`Pool`], then `server` for the life of one server and `stdio` for its pipes.
+
+#![forbid(unsafe_code)]
+
+mod connection;
+mod decode;
+mod era;
+mod error;
+mod list;
+mod pool;
+mod server;
+mod spec;
+mod stdio;
+mod sync;
+mod upstream;
+mod wire;
+
+pub use error::UpstreamError;
+pub use pool::Pool;
+pub use spec::{ServerSpec, StdioSpec, TransportSpec};
+pub use upstream::{
+    Era, RawToolResult, ServerInfo, ServerReport, ServerState, ToolList, Traffic, Upstream,
+};

@@ -1,0 +1,151 @@
+//! All servers of a gateway.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use limbeck_domain::ServerName;
+use limbeck_policy::Permit;
+use tokio_util::sync::CancellationToken;
+
+use crate::era::EraMemory;
+use crate::server::Server;
+use crate::{
+    Era, RawToolResult, ServerReport, ServerSpec, ServerState, ToolList, Traffic, TransportSpec,
+    Upstream, UpstreamError,
+};
+
+/// The servers behind one gateway, started when they are first needed.
+///
+/// The set is fixed when the pool is shared; every method takes `&self` and may be called from many
+/// tasks at once.
+pub struct Pool {
+    servers: BTreeMap<ServerName, Entry>,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.servers.keys()).finish()
+    }
+}
+
+enum Entry {
+    Stdio(Server),
+    InProcess(Arc<dyn Upstream>),
+    Disabled,
+    Unsupported { reason: String },
+}
+
+impl Pool {
+    /// A pool of `servers`. Starts nothing. Of two with the same name the later one stays.
+    pub fn new(servers: Vec<ServerSpec>) -> Self {
+        let memory = Arc::<EraMemory>::default();
+        let servers = servers
+            .into_iter()
+            .map(|spec| (spec.name.clone(), entry(spec, &memory)))
+            .collect();
+        Self { servers }
+    }
+
+    /// Adds a server that lives in this process, replacing one of the same name.
+    #[must_use]
+    pub fn with_upstream(
+        mut self,
+        name: impl Into<ServerName>,
+        upstream: Arc<dyn Upstream>,
+    ) -> Self {
+        self.servers.insert(name.into(), Entry::InProcess(upstream));
+        self
+    }
+
+    /// Names of all servers, sorted, disabled and unsupported ones included.
+    pub fn names(&self) -> Vec<ServerName> {
+        self.servers.keys().cloned().collect()
+    }
+
+    /// Lists the tools of a server, starting it when needed. Many callers share one start.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpstreamError`] of starting and listing.
+    pub async fn list_tools(&self, server: &ServerName) -> Result<ToolList, UpstreamError> {
+        self.upstream(server)?.list_tools().await
+    }
+
+    /// Sends the permitted call once, starting its server when needed, and waits for the result.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpstreamError`]; after [`UpstreamError::CallTimeout`], [`UpstreamError::ConnectionLost`] and
+    /// [`UpstreamError::Cancelled`] the call may have had its effect.
+    pub async fn call(
+        &self,
+        permit: Permit,
+        cancel: CancellationToken,
+    ) -> Result<RawToolResult, UpstreamError> {
+        let upstream = self.upstream(&permit.call().tool.server)?;
+        upstream.call(permit, cancel).await
+    }
+
+    /// Where a server stands.
+    pub fn state(&self, server: &ServerName) -> ServerState {
+        self.report(server).state
+    }
+
+    /// Where a server stands, with its last failure and the end of its standard error.
+    pub fn report(&self, server: &ServerName) -> ServerReport {
+        let state = match self.servers.get(server) {
+            Some(Entry::Stdio(server)) => return server.report(),
+            None => ServerState::NotConfigured,
+            Some(Entry::InProcess(_)) => ServerState::Ready {
+                era: Era::Modern,
+                protocol: String::new(),
+                server: None,
+            },
+            Some(Entry::Disabled) => ServerState::Disabled,
+            Some(Entry::Unsupported { reason }) => ServerState::Unsupported {
+                reason: reason.clone(),
+            },
+        };
+        ServerReport {
+            state,
+            last_error: None,
+            stderr_tail: String::new(),
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// Stops every server; calls under way fail. When it returns no child process is left.
+    pub async fn shutdown(&self) {
+        join_all(self.servers.values().filter_map(|entry| match entry {
+            Entry::Stdio(server) => Some(server.shutdown()),
+            Entry::InProcess(upstream) => Some(upstream.shutdown()),
+            Entry::Disabled | Entry::Unsupported { .. } => None,
+        }))
+        .await;
+    }
+
+    fn upstream(&self, server: &ServerName) -> Result<&dyn Upstream, UpstreamError> {
+        match self.servers.get(server) {
+            None => Err(UpstreamError::NotConfigured {
+                server: server.clone(),
+            }),
+            Some(Entry::Stdio(server)) => Ok(server),
+            Some(Entry::InProcess(upstream)) => Ok(upstream.as_ref()),
+            Some(Entry::Disabled) => Err(UpstreamError::Disabled),
+            Some(Entry::Unsupported { reason }) => Err(UpstreamError::Unsupported {
+                reason: reason.clone(),
+            }),
+        }
+    }
+}
+
+fn entry(spec: ServerSpec, memory: &Arc<EraMemory>) -> Entry {
+    if spec.disabled {
+        return Entry::Disabled;
+    }
+    match spec.transport.clone() {
+        TransportSpec::Stdio(stdio) => Entry::Stdio(Server::new(spec, stdio, memory.clone())),
+        TransportSpec::Unsupported { reason } => Entry::Unsupported { reason },
+    }
+}

@@ -1,0 +1,324 @@
+//! The life of one server: started when needed, once for everybody, again after a failure.
+//!
+//! ```text
+//! idle ─▶ starting ─▶ ready ─▶ (crashed) ─▶ starting …
+//!            └──▶ failed, left alone for 1, 2, 4 … 60 s ─▶ starting …
+//! ```
+//!
+//! A start that fails and a crash of a server that had not proved itself are strikes, and each strike
+//! doubles the time the server is left alone. A server that worked and then crashed is started again by
+//! the very next call.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use limbeck_policy::{Permit, ToolCall};
+use serde_json::value::RawValue;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::connection::{Connection, in_ms};
+use crate::era::{EraMemory, Launch, Trace};
+use crate::sync::lock;
+use crate::{
+    RawToolResult, ServerReport, ServerSpec, ServerState, StdioSpec, ToolList, Traffic, Upstream,
+    UpstreamError, list,
+};
+
+/// Time a server is left alone after its first failure.
+const BACK_OFF_FIRST: Duration = Duration::from_secs(1);
+/// Longest time a server is left alone.
+const BACK_OFF_MAX: Duration = Duration::from_secs(60);
+/// Lines and bytes of standard error in a report.
+const REPORT_STDERR: (usize, usize) = (40, 8 << 10);
+
+/// A stdio server of the pool.
+pub(crate) struct Server(Arc<Inner>);
+
+struct Inner {
+    spec: ServerSpec,
+    launch: Launch,
+    slots: Semaphore,
+    life: Mutex<Life>,
+}
+
+struct Life {
+    phase: Phase,
+    /// Failures since the server last proved itself.
+    strikes: u32,
+    last_error: Option<String>,
+}
+
+enum Phase {
+    Idle,
+    Starting(Start),
+    Ready(Arc<Connection>),
+    Failed {
+        until: Instant,
+        error: Arc<UpstreamError>,
+    },
+    Stopped,
+}
+
+/// A start that many callers wait for.
+type Start = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>>;
+
+impl Server {
+    pub(crate) fn new(spec: ServerSpec, stdio: StdioSpec, memory: Arc<EraMemory>) -> Self {
+        let launch = Launch {
+            spec: stdio,
+            start_timeout: spec.start_timeout,
+            memory,
+            closing: CancellationToken::new(),
+            tracker: TaskTracker::new(),
+            trace: Arc::default(),
+        };
+        let slots = spec.concurrency.clamp(1, Semaphore::MAX_PERMITS);
+        Self(Arc::new(Inner {
+            spec,
+            launch,
+            slots: Semaphore::new(slots),
+            life: Mutex::new(Life {
+                phase: Phase::Idle,
+                strikes: 0,
+                last_error: None,
+            }),
+        }))
+    }
+
+    /// Where the server stands and what it last said.
+    pub(crate) fn report(&self) -> ServerReport {
+        let (state, last_error) = {
+            let mut life = lock(&self.0.life);
+            life.notice_crash();
+            (life.state(), life.last_error.clone())
+        };
+        let trace = lock(&self.0.launch.trace).clone();
+        let (lines, bytes) = REPORT_STDERR;
+        ServerReport {
+            state,
+            last_error,
+            stderr_tail: trace
+                .as_ref()
+                .map_or_else(String::new, |trace| trace.stderr.tail(lines, bytes)),
+            traffic: trace.map_or_else(Traffic::default, |Trace { tap, .. }| tap.traffic()),
+        }
+    }
+}
+
+impl Upstream for Server {
+    fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
+        async {
+            let connection = self.0.connection().await?;
+            list::tools(&connection, &self.0.spec).await
+        }
+        .boxed()
+    }
+
+    fn call(
+        &self,
+        permit: Permit,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>> {
+        self.0.clone().call(permit.spend(), cancel).boxed()
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        async {
+            lock(&self.0.life).phase = Phase::Stopped;
+            let launch = &self.0.launch;
+            launch.closing.cancel();
+            launch.tracker.close();
+            launch.tracker.wait().await;
+        }
+        .boxed()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.0.launch.closing.cancel();
+    }
+}
+
+impl Inner {
+    async fn call(
+        self: Arc<Self>,
+        call: ToolCall,
+        cancel: CancellationToken,
+    ) -> Result<RawToolResult, UpstreamError> {
+        let arguments = one_line_object(call.arguments)?;
+        let ready = async {
+            let slot = self.slots.acquire().await;
+            Ok((slot, self.connection().await?))
+        };
+        // Neither waiting counts against the time of the call.
+        let (_slot, connection) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(UpstreamError::Cancelled),
+            ready = ready => ready?,
+        };
+        let limit = self.spec.call_timeout;
+        let result = connection
+            .call(&call.tool.tool, arguments, limit, &cancel)
+            .await?;
+        list::refuse_input_request(&result)?;
+        Ok(RawToolResult(result))
+    }
+
+    /// The live connection; starts the server or joins a start under way when there is none.
+    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+        let start = {
+            let mut life = lock(&self.life);
+            life.notice_crash();
+            match &life.phase {
+                Phase::Ready(connection) => return Ok(connection.clone()),
+                Phase::Stopped => return Err(UpstreamError::Stopped),
+                Phase::Starting(start) => start.clone(),
+                Phase::Failed { until, error } if *until > Instant::now() => {
+                    return Err(UpstreamError::BackingOff {
+                        retry_in_ms: in_ms(until.duration_since(Instant::now())),
+                        error: error.clone(),
+                    });
+                }
+                Phase::Idle | Phase::Failed { .. } => {
+                    let start = self.clone().start();
+                    life.phase = Phase::Starting(start.clone());
+                    start
+                }
+            }
+        };
+        start.await
+    }
+
+    /// Starts the server in a task of its own, so that no caller who leaves takes it along.
+    fn start(self: Arc<Self>) -> Start {
+        let (tx, rx) = oneshot::channel();
+        let tracker = self.launch.tracker.clone();
+        tracker.spawn(async move {
+            let connected = tokio::select! {
+                connected = self.launch.connect() => connected.map(Arc::new),
+                () = self.launch.closing.cancelled() => Err(UpstreamError::Stopped),
+            };
+            lock(&self.life).started(&connected);
+            let _ = tx.send(connected);
+        });
+        let outcome = async { rx.await.unwrap_or(Err(UpstreamError::Stopped)) };
+        outcome.boxed().shared()
+    }
+}
+
+impl Life {
+    fn started(&mut self, connected: &Result<Arc<Connection>, UpstreamError>) {
+        if matches!(self.phase, Phase::Stopped) {
+            return;
+        }
+        match connected {
+            Ok(connection) => self.phase = Phase::Ready(connection.clone()),
+            Err(error) => {
+                self.strikes = self.strikes.saturating_add(1);
+                self.fail(error.clone(), Instant::now(), back_off(self.strikes));
+            }
+        }
+    }
+
+    /// Finds out that the connection ended since anybody last looked.
+    fn notice_crash(&mut self) {
+        let Phase::Ready(connection) = &self.phase else {
+            return;
+        };
+        if connection.is_alive() {
+            return;
+        }
+        let (error, since) = (connection.lost_now(), connection.ended_at());
+        if connection.has_proved_itself() {
+            self.strikes = 0;
+        }
+        // The first crash is free: the next call starts the server again at once.
+        let alone = back_off(self.strikes);
+        self.strikes = self.strikes.saturating_add(1);
+        self.fail(error, since, alone);
+    }
+
+    fn fail(&mut self, error: UpstreamError, since: Instant, alone: Duration) {
+        self.last_error = Some(error.full_text());
+        self.phase = Phase::Failed {
+            until: since + alone,
+            error: Arc::new(error),
+        };
+    }
+
+    fn state(&self) -> ServerState {
+        match &self.phase {
+            Phase::Idle => ServerState::NotStarted,
+            Phase::Starting(_) => ServerState::Starting,
+            Phase::Stopped => ServerState::Stopped,
+            Phase::Ready(connection) => ServerState::Ready {
+                era: connection.era(),
+                protocol: connection.greeting().protocol.clone(),
+                server: connection.greeting().server.clone(),
+            },
+            Phase::Failed { until, error } => {
+                let error = error.full_text();
+                match until.checked_duration_since(Instant::now()) {
+                    Some(retry_in) if !retry_in.is_zero() => {
+                        ServerState::BackingOff { retry_in, error }
+                    }
+                    _ => ServerState::Failed { error },
+                }
+            }
+        }
+    }
+}
+
+/// Time to leave a server alone after so many strikes: none, 1 s, 2 s, 4 s … 60 s.
+fn back_off(strikes: u32) -> Duration {
+    match strikes.checked_sub(1) {
+        None => Duration::ZERO,
+        Some(doublings) => BACK_OFF_FIRST
+            .saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
+            .min(BACK_OFF_MAX),
+    }
+}
+
+/// The arguments as one line. A newline in valid JSON is white space and nothing else.
+fn one_line_object(arguments: String) -> Result<Arc<RawValue>, UpstreamError> {
+    let invalid = |reason: String| UpstreamError::InvalidArguments { reason };
+    let line = if arguments.contains(['\n', '\r']) {
+        arguments.replace(['\n', '\r'], " ")
+    } else {
+        arguments
+    };
+    let line = line.trim_ascii().to_owned();
+    if !line.starts_with('{') {
+        return Err(invalid("it does not begin with `{`".to_owned()));
+    }
+    let raw = RawValue::from_string(line).map_err(|error| invalid(error.to_string()))?;
+    Ok(raw.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_alone_doubles_to_a_minute() {
+        let seconds: Vec<u64> = [0, 1, 2, 3, 6, 7, 8, 33, u32::MAX]
+            .map(|strikes| back_off(strikes).as_secs())
+            .to_vec();
+        assert_eq!(seconds, [0, 1, 2, 4, 32, 60, 60, 60, 60]);
+    }
+
+    #[test]
+    fn arguments_become_one_line_and_must_be_an_object() {
+        let line = one_line_object(" {\n \"a\":\r\n\"b\\n\"}".to_owned()).unwrap();
+        assert_eq!(line.get(), "{  \"a\":  \"b\\n\"}");
+        for bad in ["[]", "", "{\"a\":}", "{} {}"] {
+            assert!(one_line_object(bad.to_owned()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Reads the outside of a JSON-RPC message and leaves the inside as text.
+//!
+//! Tolerated, because real servers do it: a missing `jsonrpc`, `"error": null`, error codes as strings,
+//! a byte order mark, carriage returns, batches. Not tolerated: a repeated envelope key, two values on a
+//! line, anything that is not JSON; such a line is junk as a whole. Ids match by type and value: ours are
+//! integers, so an answer to `"7"` or `7.0` is nobody's.
+
+use std::borrow::Cow;
+
+use limbeck_domain::{limits, text};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Messages of one batch; more are junk. No revision since 2025-06-18 has batches at all.
+const BATCH_MESSAGES_MAX: usize = 256;
+/// A server's error message.
+const ERROR_MESSAGE_BYTES_MAX: usize = 2 << 10;
+/// JSON-RPC's code for an error that says nothing usable about itself.
+const INTERNAL_ERROR: i64 = -32603;
+
+/// One message.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    /// An answer to a request of ours, if the id says so.
+    Answer {
+        /// The id, when it is an integer written as one.
+        id: Option<i64>,
+        /// Result or error.
+        outcome: Outcome<'a>,
+    },
+    /// A request of the server.
+    Request {
+        /// Its id, as it stands.
+        id: &'a RawValue,
+        /// What it asks.
+        method: String,
+    },
+    /// A notification.
+    Notification,
+}
+
+/// What an answer carries.
+#[derive(Debug)]
+pub(crate) enum Outcome<'a> {
+    /// `result`, not null.
+    Result(&'a RawValue),
+    /// `error`, not null; it wins over a `result` beside it.
+    Error(RpcError),
+    /// Neither.
+    Nothing,
+}
+
+/// A JSON-RPC error, decoded leniently, its message cleaned and cut.
+#[derive(Clone, Debug)]
+pub(crate) struct RpcError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    pub(crate) data: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// The line as text, without what may surround a message; empty when there is nothing in it.
+///
+/// # Errors
+///
+/// The reason when it is not UTF-8.
+pub(crate) fn line_text(line: &[u8]) -> Result<Cow<'_, str>, String> {
+    let text = std::str::from_utf8(line)
+        .map_err(|error| format!("not UTF-8 from byte {}", error.valid_up_to()))?;
+    let text = text.trim_ascii().trim_start_matches('\u{feff}');
+    Ok(repair_surrogates(text))
+}
+
+/// The messages of one line.
+///
+/// # Errors
+///
+/// The parser's reason when the line is not a message.
+pub(crate) fn parse(text: &str) -> Result<Vec<Message<'_>>, String> {
+    if !text.starts_with('[') {
+        return Ok(vec![message(text)?]);
+    }
+    let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if parts.len() > BATCH_MESSAGES_MAX {
+        return Err(format!("a batch of {} messages", parts.len()));
+    }
+    parts.into_iter().map(|part| message(part.get())).collect()
+}
+
+fn message(text: &str) -> Result<Message<'_>, String> {
+    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if let Some(method) = envelope.method {
+        let method = serde_json::from_str(method.get()).map_err(|error| error.to_string())?;
+        return Ok(match envelope.id {
+            Some(id) => Message::Request { id, method },
+            None => Message::Notification,
+        });
+    }
+    let outcome = match (envelope.error, envelope.result) {
+        (Some(error), _) => Outcome::Error(rpc_error(error)),
+        (None, Some(result)) => Outcome::Result(result),
+        (None, None) => Outcome::Nothing,
+    };
+    Ok(Message::Answer {
+        id: envelope.id.and_then(|id| integer(id.get())),
+        outcome,
+    })
+}
+
+fn integer(text: &str) -> Option<i64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+fn rpc_error(raw: &RawValue) -> RpcError {
+    let value: Value = serde_json::from_str(raw.get()).unwrap_or(Value::Null);
+    let code = match value.get("code") {
+        Some(Value::Number(code)) => code.as_i64().or_else(|| code.as_f64().map(|c| c as i64)),
+        Some(Value::String(code)) => code.trim().parse().ok(),
+        _ => None,
+    };
+    let message = match (value.get("message"), &value) {
+        (Some(Value::String(message)), _) | (None, Value::String(message)) => message.as_str(),
+        _ => raw.get(),
+    };
+    RpcError {
+        code: code.unwrap_or(INTERNAL_ERROR),
+        message: text::clean_line(message, ERROR_MESSAGE_BYTES_MAX),
+        data: value.get("data").cloned(),
+    }
+}
+
+/// Whose answer a line was that cannot be parsed, read off its beginning or its end.
+///
+/// A guess that can only fail a call of the server that wrote the line.
+pub(crate) fn sniff_id(head: &[u8], tail: &[u8]) -> Option<i64> {
+    let head = String::from_utf8_lossy(head);
+    let tail = String::from_utf8_lossy(tail);
+    let opening = head.trim_start_matches([' ', '\t', '\u{feff}']);
+    if !opening.starts_with('{') {
+        return None;
+    }
+    let body_from = ["\"result\"", "\"error\""]
+        .iter()
+        .filter_map(|key| opening.find(key))
+        .min()
+        .unwrap_or(opening.len());
+    id_after_key(&opening[..body_from]).or_else(|| {
+        let end = tail.trim_ascii_end();
+        let from = end.rfind("\"id\"")?;
+        // Behind the id only `"jsonrpc": "2.0"` may follow; anything else is inside a value.
+        let rest = &end[from..];
+        (rest.len() < 64 && rest.ends_with('}')).then(|| id_after_key(rest))?
+    })
+}
+
+fn id_after_key(text: &str) -> Option<i64> {
+    let rest = &text[text.find("\"id\"")? + 4..];
+    let rest = rest
+        .trim_ascii_start()
+        .strip_prefix(':')?
+        .trim_ascii_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit())?;
+    matches!(rest.as_bytes()[end], b',' | b'}' | b' ')
+        .then(|| integer(&rest[..end]))
+        .flatten()
+}
+
+/// Replaces `\ud800`-style escapes that form no character by `\ufffd`, so that every later reader agrees.
+fn repair_surrogates(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\ud") && !text.contains("\\uD") {
+        return Cow::Borrowed(text);
+    }
+    let mut repaired = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let escape = &rest[at..];
+        let take = match (surrogate(escape), escape.get(6..).and_then(surrogate)) {
+            (Some(Half::High), Some(Half::Low)) => 12,
+            (Some(_), _) => {
+                repaired.push_str(&rest[..at]);
+                repaired.push_str("\\ufffd");
+                rest = &rest[at + 6..];
+                continue;
+            }
+            // Any other escape is two characters that belong together: `\\`, `\"`, `\u` and its digits.
+            (None, _) => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        repaired.push_str(&rest[..at + take]);
+        rest = &rest[at + take..];
+    }
+    repaired.push_str(rest);
+    Cow::Owned(repaired)
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+fn surrogate(escape: &str) -> Option<Half> {
+    let digits = escape.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::High),
+        0xdc00..=0xdfff => Some(Half::Low),
+        _ => None,
+    }
+}
+
+/// Whether arrays and objects nest deeper than [`limits::JSON_DEPTH_MAX`]. `text` is valid JSON.
+pub(crate) fn is_too_deep(text: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > limits::JSON_DEPTH_MAX {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => skip_string(&mut bytes),
+            _ => {}
+        }
+    }
+    false
+}
+
+fn skip_string(bytes: &mut std::str::Bytes<'_>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(text: &str) -> (Option<i64>, String) {
+        match parse(text).unwrap().remove(0) {
+            Message::Answer { id, outcome } => (
+                id,
+                match outcome {
+                    Outcome::Result(raw) => raw.get().to_owned(),
+                    Outcome::Error(error) => format!("{} {}", error.code, error.message),
+                    Outcome::Nothing => "nothing".to_owned(),
+                },
+            ),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_real_servers_leave_out_or_add_is_tolerated_and_the_result_stays_as_sent() {
+        assert_eq!(
+            answer(r#"{"id":7,"result":{"b":1.0,"a":12345678901234567890123}}"#),
+            (Some(7), r#"{"b":1.0,"a":12345678901234567890123}"#.into())
+        );
+        assert_eq!(
+            answer(r#"{"jsonrpc":"2.0","error":null,"result":{},"id":0,"x":[1]}"#),
+            (Some(0), "{}".into())
+        );
+        assert_eq!(
+            answer(r#"{"id":1,"error":{"code":"-32601","message":"no\nsuch"}}"#),
+            (Some(1), "-32601 no such".into())
+        );
+        assert_eq!(
+            answer(r#"{"id":1,"error":"x"}"#),
+            (Some(1), "-32603 x".into())
+        );
+        assert_eq!(
+            line_text(b"\xef\xbb\xbf {\"id\":1}\r").unwrap().trim(),
+            "{\"id\":1}"
+        );
+    }
+
+    #[test]
+    fn ids_match_by_type_and_value() {
+        for id in ["\"7\"", "7.0", "7e0", "-7", "null", "[7]", "{}", "007x"] {
+            let text = format!(r#"{{"id":{id},"result":{{}}}}"#);
+            if let Ok(messages) = parse(&text) {
+                assert!(
+                    matches!(messages[0], Message::Answer { id: None, .. }),
+                    "{id}"
+                );
+            }
+        }
+        assert_eq!(answer(r#"{"id":7,"result":1}"#).0, Some(7));
+    }
+
+    #[test]
+    fn repeated_keys_two_values_and_non_json_are_refused() {
+        for text in [
+            r#"{"id":1,"id":2,"result":{}}"#,
+            r#"{"id":1,"result":{}}{"id":1,"result":{}}"#,
+            r#"{"id":1,"result":NaN}"#,
+            r#"{"id":1,"result":{"a":1,}}"#,
+            "garbage",
+            "5",
+            "",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(
+            parse(r#"[{"id":1,"result":{}},{"method":"x"}]"#)
+                .unwrap()
+                .len(),
+            2
+        );
+    }
+
+    #[test]
+    fn the_owner_of_a_broken_line_is_found_at_either_end() {
+        assert_eq!(
+            sniff_id(br#"{"jsonrpc":"2.0","id": 12,"result":{"#, b""),
+            Some(12)
+        );
+        assert_eq!(
+            sniff_id(
+                br#"{"result":{"id":9,"#,
+                br#"..."},"jsonrpc":"2.0","id":4}"#
+            ),
+            Some(4)
+        );
+        assert_eq!(
+            sniff_id(br#"{"result":{"#, br#""x"},"id":4,"jsonrpc":"2.0"}"#),
+            Some(4)
+        );
+        assert_eq!(sniff_id(br#"{"result":{"id":9,"#, b"xxxx"), None);
+        assert_eq!(sniff_id(br#"{"id":"12","result""#, b""), None);
+        assert_eq!(sniff_id(b"Content-Length: 12", b"\"id\":4}"), None);
+    }
+
+    #[test]
+    fn half_characters_become_replacement_characters_and_pairs_stay() {
+        assert_eq!(repair_surrogates(r#""\ud83d\ude00""#), r#""\ud83d\ude00""#);
+        assert_eq!(repair_surrogates(r#""\ud800""#), r#""\ufffd""#);
+        assert_eq!(
+            repair_surrogates(r#""\udc00\ud800x""#),
+            r#""\ufffd\ufffdx""#
+        );
+        assert_eq!(repair_surrogates(r#""\\ud800""#), r#""\\ud800""#);
+        assert_eq!(repair_surrogates("\"\\ud8é\""), "\"\\ud8é\"");
+        assert_eq!(repair_surrogates("\\ud800\\"), "\\ufffd\\");
+    }
+
+    #[test]
+    fn depth_is_counted_outside_strings_only() {
+        let max = limits::JSON_DEPTH_MAX;
+        assert!(!is_too_deep(&("[".repeat(max) + &"]".repeat(max))));
+        assert!(is_too_deep(&("[".repeat(max + 1) + &"]".repeat(max + 1))));
+        assert!(!is_too_deep(&format!(r#"["{}\"["]"#, "[".repeat(max + 1))));
+    }
+}

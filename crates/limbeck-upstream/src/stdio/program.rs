@@ -1,0 +1,115 @@
+//! Finds the program of an entry, without a shell.
+
+use std::path::{Path, PathBuf};
+
+use crate::{StdioSpec, UpstreamError};
+
+/// The absolute path of the entry's program.
+///
+/// A bare name is looked up in the `PATH` of the entry's own environment, absolute directories only. A
+/// path is taken relative to the entry's working directory.
+///
+/// # Errors
+///
+/// [`UpstreamError::ProgramNotFound`] when there is no such executable file.
+pub(crate) fn resolve(spec: &StdioSpec) -> Result<PathBuf, UpstreamError> {
+    let command = spec.command.as_path();
+    let not_found = |searched: String| UpstreamError::ProgramNotFound {
+        program: command.display().to_string(),
+        searched,
+    };
+    if is_bare_name(command) {
+        return search(command, &path_of(spec)).ok_or_else(|| not_found("PATH".to_owned()));
+    }
+    let full = match (&spec.cwd, command.is_absolute()) {
+        (Some(cwd), false) => cwd.join(command),
+        _ => command.to_owned(),
+    };
+    let full = std::path::absolute(&full).unwrap_or(full);
+    let program = with_extensions(&full).find(|candidate| is_executable(candidate));
+    program.ok_or_else(|| {
+        let directory = full.parent().unwrap_or(Path::new("/"));
+        not_found(format!("`{}`", directory.display()))
+    })
+}
+
+fn is_bare_name(command: &Path) -> bool {
+    command.components().count() == 1 && !command.is_absolute() && !command.starts_with(".")
+}
+
+fn path_of(spec: &StdioSpec) -> String {
+    let path = spec.env.iter().rev().find(|(name, _)| name == "PATH");
+    path.map(|(_, value)| value.clone()).unwrap_or_default()
+}
+
+fn search(name: &Path, path: &str) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .filter(|directory| directory.is_absolute())
+        .flat_map(|directory| with_extensions(&directory.join(name)).collect::<Vec<_>>())
+        .find(|candidate| is_executable(candidate))
+}
+
+/// The path itself and, on Windows, with what makes a file executable there.
+fn with_extensions(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let extensions: &[&str] = if cfg!(windows) {
+        &["exe", "cmd", "bat"]
+    } else {
+        &[]
+    };
+    let plain = path.to_owned();
+    let extended: Vec<_> = extensions
+        .iter()
+        .map(|e| path.with_added_extension(e))
+        .collect();
+    std::iter::once(plain).chain(extended)
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.extension().is_some() && path.is_file()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn spec(command: &str, path: &str) -> StdioSpec {
+        StdioSpec {
+            command: command.into(),
+            args: Vec::new(),
+            env: vec![("PATH".into(), path.into())],
+            cwd: None,
+        }
+    }
+
+    #[test]
+    fn a_bare_name_is_found_in_the_entrys_path_and_nowhere_else() {
+        let found = resolve(&spec("sh", "relative:/nowhere:/bin")).unwrap();
+        assert_eq!(found, Path::new("/bin/sh"));
+        for path in ["/nowhere", "", "bin"] {
+            let error = resolve(&spec("sh", path)).unwrap_err();
+            assert_eq!(error.to_string(), "program `sh` was not found in PATH");
+        }
+    }
+
+    #[test]
+    fn a_path_is_taken_as_it_is_and_must_be_executable() {
+        assert_eq!(resolve(&spec("/bin/sh", "")).unwrap(), Path::new("/bin/sh"));
+        let relative = StdioSpec {
+            cwd: Some("/bin".into()),
+            ..spec("./sh", "")
+        };
+        assert!(resolve(&relative).is_ok());
+        assert_eq!(
+            resolve(&spec("/etc/passwd", "")).unwrap_err().to_string(),
+            "program `/etc/passwd` was not found in `/etc`"
+        );
+    }
+}

@@ -1,0 +1,239 @@
+//! Turns the lines of a server into answers, and keeps the rest away from everybody.
+
+use std::sync::Arc;
+
+use limbeck_domain::{limits, text};
+use rmcp::RoleClient;
+use rmcp::model::{
+    ErrorCode, ErrorData, NumberOrString, ServerJsonRpcMessage, ServerRequest, ServerResult,
+};
+use rmcp::service::RxJsonRpcMessage;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::io::AsyncRead;
+use tokio::sync::mpsc;
+
+use super::envelope::{self, Message, Outcome, RpcError};
+use super::framing::{Line, LineReader};
+use super::handshake::{self, HandshakeKind};
+use super::tap::{AnswerFault, Tap, Waiter};
+
+/// Messages that wait for `rmcp`; the server waits beyond it.
+pub(crate) const INBOX_MESSAGES_MAX: usize = 64;
+/// Excerpt of a junk line in the log.
+const EXCERPT_BYTES_MAX: usize = 80;
+/// Reasons quoted in an error.
+const REASON_BYTES_MAX: usize = 200;
+/// Method name of a server's request passed on.
+const METHOD_BYTES_MAX: usize = 128;
+
+/// Reads `stdout` to its end or to a line that nobody can be blamed for.
+///
+/// The caller closes the tap afterwards, which fails whoever still waits.
+pub(crate) async fn read(
+    stdout: impl AsyncRead + Unpin,
+    tap: Arc<Tap>,
+    inbox: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
+) {
+    let mut lines = LineReader::new(stdout, limits::UPSTREAM_LINE_BYTES_MAX);
+    let reader = Reader { tap, inbox };
+    while let Ok(Some(line)) = lines.next().await {
+        reader.tap.note_heard();
+        let goes_on = match line {
+            Line::Whole(line) => reader.line(line).await,
+            Line::Overlong { head, tail, bytes } => reader.overlong(head, tail, bytes).await,
+        };
+        if goes_on.is_none() {
+            break;
+        }
+        // A server that writes without end takes turns with everybody else.
+        tokio::task::consume_budget().await;
+    }
+}
+
+struct Reader {
+    tap: Arc<Tap>,
+    inbox: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
+}
+
+impl Reader {
+    /// Handles one line; `None` ends the connection.
+    async fn line(&self, line: &[u8]) -> Option<()> {
+        let parsed = envelope::line_text(line).and_then(|text| {
+            if text.is_empty() {
+                return Ok(Vec::new());
+            }
+            let messages = envelope::parse(&text)?;
+            Ok(messages
+                .into_iter()
+                .map(|message| self.sort(message))
+                .collect())
+        });
+        match parsed {
+            Ok(for_rmcp) => {
+                for message in for_rmcp.into_iter().flatten() {
+                    self.inbox.send(message).await.ok()?;
+                }
+                Some(())
+            }
+            Err(reason) => self.junk(line, reason).await,
+        }
+    }
+
+    /// Counts a line that is no message and fails the call it was the answer of, if that can be told.
+    async fn junk(&self, line: &[u8], reason: String) -> Option<()> {
+        self.tap.count_junk();
+        let excerpt = String::from_utf8_lossy(&line[..line.len().min(EXCERPT_BYTES_MAX)]);
+        tracing::debug!(
+            reason,
+            excerpt = text::clean_line(&excerpt, EXCERPT_BYTES_MAX),
+            "skipped a line that is no message"
+        );
+        let Some((id, waiter)) =
+            envelope::sniff_id(line, &[]).and_then(|id| Some((id, self.tap.take(id)?)))
+        else {
+            return Some(());
+        };
+        let reason = text::clean_line(&reason, REASON_BYTES_MAX);
+        let fault = AnswerFault::Invalid {
+            reason: format!("it is not valid JSON: {reason}"),
+        };
+        self.inbox.send(fail(id, waiter, fault)).await.ok()
+    }
+
+    /// Fails the call a skipped line was the answer of; when nobody can tell whose it was, the
+    /// connection ends, because its caller would wait for nothing.
+    async fn overlong(&self, head: &[u8], tail: &[u8], bytes: u64) -> Option<()> {
+        self.tap.count_junk();
+        let known = envelope::sniff_id(head, tail).and_then(|id| Some((id, self.tap.take(id)?)));
+        let Some((id, waiter)) = known.or_else(|| self.tap.take_only()) else {
+            self.tap
+                .end_because(format!("it wrote a line of {bytes} bytes"));
+            return None;
+        };
+        let message = fail(id, waiter, AnswerFault::TooLarge { bytes });
+        self.inbox.send(message).await.ok()
+    }
+
+    /// Delivers what is for a caller; gives back what is for `rmcp`.
+    fn sort(&self, message: Message<'_>) -> Option<RxJsonRpcMessage<RoleClient>> {
+        match message {
+            Message::Notification => {
+                self.tap.count_notification();
+                None
+            }
+            Message::Request { id, method } => self.peer_request(id, method),
+            Message::Answer { id, outcome } => {
+                let Some((id, waiter)) = id.and_then(|id| Some((id, self.tap.take(id)?))) else {
+                    self.tap.count_stray();
+                    return None;
+                };
+                Some(match waiter {
+                    Waiter::Raw(tx) => {
+                        // A caller that left meanwhile is no error.
+                        let _ = tx.send(raw_answer(outcome));
+                        stand_in(id)
+                    }
+                    Waiter::Handshake(kind) => self.handshake(id, kind, outcome),
+                })
+            }
+        }
+    }
+
+    fn handshake(
+        &self,
+        id: i64,
+        kind: HandshakeKind,
+        outcome: Outcome<'_>,
+    ) -> RxJsonRpcMessage<RoleClient> {
+        let read = match outcome {
+            Outcome::Result(raw) => handshake::read(kind, raw),
+            Outcome::Error(error) => return typed_error(id, error),
+            Outcome::Nothing => Err("its answer has neither result nor error".to_owned()),
+        };
+        match read {
+            Ok((greeting, result)) => {
+                self.tap.greet(greeting);
+                ServerJsonRpcMessage::response(result, NumberOrString::Number(id))
+            }
+            Err(reason) => typed_error(id, RpcError::unusable(reason)),
+        }
+    }
+
+    /// Passes a request of the server on without its parameters: we declare no capability, so no answer
+    /// depends on them.
+    fn peer_request(&self, id: &RawValue, method: String) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let id: NumberOrString = serde_json::from_str(id.get()).ok()?;
+        if !self.tap.admit_peer_request() {
+            return None;
+        }
+        let method = text::cut(&method, METHOD_BYTES_MAX);
+        let request: Option<ServerRequest> =
+            serde_json::from_value(serde_json::json!({ "method": method })).ok();
+        match request {
+            Some(request) => Some(ServerJsonRpcMessage::request(request, id)),
+            None => {
+                self.tap.peer_request_answered();
+                None
+            }
+        }
+    }
+}
+
+impl RpcError {
+    fn unusable(reason: String) -> Self {
+        Self {
+            code: i64::from(ErrorCode::INTERNAL_ERROR.0),
+            message: reason,
+            data: None,
+        }
+    }
+}
+
+fn raw_answer(outcome: Outcome<'_>) -> Result<Box<RawValue>, AnswerFault> {
+    let invalid = |reason: String| AnswerFault::Invalid { reason };
+    match outcome {
+        Outcome::Error(RpcError { code, message, .. }) => Err(AnswerFault::Rpc { code, message }),
+        Outcome::Nothing => Err(invalid("it has neither result nor error".to_owned())),
+        Outcome::Result(raw) if !raw.get().starts_with('{') => {
+            Err(invalid("its result is not an object".to_owned()))
+        }
+        Outcome::Result(raw) if envelope::is_too_deep(raw.get()) => Err(invalid(format!(
+            "its result is nested deeper than {}",
+            limits::JSON_DEPTH_MAX
+        ))),
+        Outcome::Result(raw) => Ok(raw.to_owned()),
+    }
+}
+
+/// Tells the waiter, and gives what `rmcp` has to hear.
+fn fail(id: i64, waiter: Waiter, fault: AnswerFault) -> RxJsonRpcMessage<RoleClient> {
+    match waiter {
+        Waiter::Raw(tx) => {
+            let _ = tx.send(Err(fault));
+            stand_in(id)
+        }
+        Waiter::Handshake(_) => {
+            let reason = match fault {
+                AnswerFault::Invalid { reason } => reason,
+                AnswerFault::TooLarge { bytes } => format!("its answer has {bytes} bytes"),
+                AnswerFault::Rpc { message, .. } => message,
+            };
+            typed_error(id, RpcError::unusable(reason))
+        }
+    }
+}
+
+/// What `rmcp` hears of an answer that went elsewhere, so that it forgets the request.
+fn stand_in(id: i64) -> RxJsonRpcMessage<RoleClient> {
+    ServerJsonRpcMessage::response(ServerResult::empty(()), NumberOrString::Number(id))
+}
+
+fn typed_error(id: i64, error: RpcError) -> RxJsonRpcMessage<RoleClient> {
+    let code = i32::try_from(error.code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+    let data = error.data.filter(Value::is_object);
+    ServerJsonRpcMessage::error(
+        ErrorData::new(code, error.message, data),
+        Some(NumberOrString::Number(id)),
+    )
+}

@@ -1,0 +1,150 @@
+//! The seam between the pool and a server, and the values that cross it.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use limbeck_domain::ToolDefinition;
+use limbeck_policy::Permit;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use crate::UpstreamError;
+
+/// One connected or connectable server. In-process implementations serve tests and benchmarks.
+pub trait Upstream: Send + Sync + 'static {
+    /// Reads the tools the server offers, all pages, connecting first when needed.
+    fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>>;
+
+    /// Sends the permitted call once and waits for its result.
+    ///
+    /// Cancelling `cancel` ends the wait with [`UpstreamError::Cancelled`] and tells the server.
+    fn call(
+        &self,
+        permit: Permit,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>>;
+
+    /// Disconnects for good. When it returns nothing of the server is left running.
+    fn shutdown(&self) -> BoxFuture<'_, ()>;
+}
+
+/// A `CallToolResult`, a JSON object, in the text the server sent.
+#[derive(Clone, Debug)]
+pub struct RawToolResult(pub Box<RawValue>);
+
+impl RawToolResult {
+    /// The JSON text.
+    pub fn get(&self) -> &str {
+        self.0.get()
+    }
+}
+
+/// What a server offers.
+#[derive(Clone, Debug, Default)]
+pub struct ToolList {
+    /// Tools in the server's order, at most [`limbeck_domain::limits::TOOLS_PER_SERVER_MAX`].
+    pub tools: Vec<ToolDefinition>,
+    /// Tools left out, each with its reason: `tool 3: name is not a string`. Bounded and cleaned.
+    pub dropped: Vec<String>,
+    /// Parts of kept tools that were replaced or cut: `tool "x": input schema above 262144 bytes …`.
+    pub notes: Vec<String>,
+    /// The server's own words about how to use it, cleaned and cut.
+    pub instructions: Option<String>,
+    /// What the server calls itself. Shown, never used as identity.
+    pub server_info: Option<ServerInfo>,
+}
+
+/// What a server calls itself, cleaned and cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// `serverInfo.name`.
+    pub name: String,
+    /// `serverInfo.version`, when it sent one.
+    pub version: Option<String>,
+}
+
+/// The two ways of speaking MCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// With the `initialize` handshake: revisions 2024-11-05 to 2025-11-25.
+    Legacy,
+    /// Self-contained requests: revision 2026-07-28.
+    Modern,
+}
+
+impl Era {
+    /// The era as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        }
+    }
+}
+
+/// Where a server stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    /// No such server in the pool.
+    NotConfigured,
+    /// Nothing was asked of it yet, or it stopped and the next call starts it.
+    NotStarted,
+    /// Its process is coming up.
+    Starting,
+    /// Connected.
+    Ready {
+        /// How it speaks.
+        era: Era,
+        /// Protocol revision agreed on; empty for an in-process upstream.
+        protocol: String,
+        /// What it calls itself.
+        server: Option<ServerInfo>,
+    },
+    /// It failed; calls fail at once until the time is over.
+    BackingOff {
+        /// Time until a call may start it again.
+        retry_in: Duration,
+        /// Why it failed.
+        error: String,
+    },
+    /// It failed; the next call starts it again.
+    Failed {
+        /// Why it failed.
+        error: String,
+    },
+    /// Switched off in its entry.
+    Disabled,
+    /// This build cannot connect it.
+    Unsupported {
+        /// Why.
+        reason: String,
+    },
+    /// The pool has been shut down.
+    Stopped,
+}
+
+/// State of a server and what helps to find out why.
+#[derive(Clone, Debug)]
+pub struct ServerReport {
+    /// Where it stands.
+    pub state: ServerState,
+    /// The last failure, also after it recovered.
+    pub last_error: Option<String>,
+    /// The end of what its latest process wrote to standard error, cleaned.
+    pub stderr_tail: String,
+    /// What its latest process sent that was not an answer to us.
+    pub traffic: Traffic,
+}
+
+/// Counts of messages that were dropped, per process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Lines that were no message: not JSON, not UTF-8, too deep, too long.
+    pub junk_lines: u64,
+    /// Answers nobody waits for: foreign, repeated or late ids.
+    pub stray_answers: u64,
+    /// Notifications, which are not used.
+    pub notifications: u64,
+    /// Requests from the server dropped because too many were unanswered.
+    pub requests_dropped: u64,
+}

@@ -1,0 +1,44 @@
+// Host calls: numbered by the native side, kept here until they are answered.
+
+const OP = { tool: 1, search: 2, describe: 3, servers: 4, storeGet: 5, storeSet: 6 };
+const pending = new SafeMap();
+let callsMade = 0;
+
+/** Sends one call; the promise settles with its answer. */
+const send = (op, head, body) => {
+  const stack = captureStack();
+  return new Promise((resolve, reject) => {
+    const id = native.call(op, head, body);
+    callsMade += 1;
+    pending.set(id, { resolve, reject, stack });
+  });
+};
+
+/** The answer to call `id`. */
+const settle = (id, ok, value) => {
+  const call = pending.get(id);
+  if (call === undefined) return;
+  pending.delete(id);
+  if (ok) call.resolve(value);
+  else call.reject(toolError(value, call.stack));
+};
+
+/** JSON text of a call's argument; throws a TypeError that names the place when it has none. */
+const encodeBody = (body, label) => {
+  try {
+    return encode(body);
+  } catch (error) {
+    const reason = explain(body, 'argument');
+    if (reason === undefined) throw error;
+    throw typeError(`${label}: ${reason}`);
+  }
+};
+
+/** A call of the host itself; `body` is ours but for the texts in it. */
+const ask = (op, body, label) => {
+  try {
+    return send(op, '', encodeBody(body, label));
+  } catch (error) {
+    return promiseReject(error);
+  }
+};

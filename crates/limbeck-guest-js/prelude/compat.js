@@ -1,0 +1,155 @@
+// Functions of the two earlier systems that ran JavaScript. One named a tool by its full name
+// (`mcp__server__tool`), the other by server and tool; where a function had the same name in both, the
+// arguments tell which is meant.
+
+/** Every content block, or nothing when the result has none. */
+const blocksOf = (result) => (isObject(result) && isArray(result.content) ? result.content : undefined);
+const isTextBlock = (block) => isObject(block) && block.type === 'text' && typeof block.text === 'string';
+
+const tryParse = (text) => {
+  try {
+    return jsonParse(text);
+  } catch {
+    return text;
+  }
+};
+
+/** The first text block. A JSON object or list in it can be used as such and, by `toString`, as its text. */
+const unwrapFirstText = (result) => {
+  const first = blocksOf(result)?.[0];
+  if (!isTextBlock(first) || first.text === '') return result;
+  const parsed = tryParse(first.text);
+  if (typeof parsed !== 'object' || parsed === null) return first.text;
+  defineProperty(parsed, 'toString', {
+    value: () => first.text, writable: true, configurable: true, enumerable: false,
+  });
+  return parsed;
+};
+
+/** One text block as JSON where it is JSON, one other block as it is, several as a list. */
+const unwrapContent = (result) => {
+  const blocks = blocksOf(result);
+  if (blocks === undefined) return result;
+  if (blocks.length !== 1) return blocks;
+  return isTextBlock(blocks[0]) ? tryParse(blocks[0].text) : blocks[0];
+};
+
+const callByFullName = async (name, args) => {
+  requireText(name, 'callMCPTool');
+  const label = `callMCPTool(${jsonStringify(name)})`;
+  return unwrapFirstText(await callTool(label, toolHead(undefined, name, 'raw'), [args ?? {}]));
+};
+
+const callByServer = async (server, tool, args) => {
+  try {
+    const label = `callMCPTool(${jsonStringify(server)}, ${jsonStringify(tool)})`;
+    return unwrapContent(await callTool(label, toolHead(server, tool, 'raw'), [args ?? {}]));
+  } catch (error) {
+    if (isObject(error) && typeof error.message === 'string') {
+      error.message = `MCP call failed (${server}/${tool}): ${error.message}`;
+    }
+    throw error;
+  }
+};
+
+/** `callMCPTool(fullName, args?)` or `callMCPTool(server, tool, args?)`. A tool's `isError` is not thrown. */
+const callMCPTool = (first, second, third) =>
+  (typeof second === 'string' ? callByServer(first, second, third) : callByFullName(first, second));
+
+/** One tool in the shape both systems used, from any form the gateway lists tools in. */
+const toolSchema = (server, found) => {
+  const name = found.tool ?? found.name;
+  const schema = found.inputSchema ?? found.parameters;
+  const entry = {
+    name: stringStartsWith(name, 'mcp__') ? name : `mcp__${found.server ?? server}__${name}`,
+    description: found.description ?? '',
+    parameters: schema,
+    inputSchema: schema,
+  };
+  if (isObject(found.outputSchema)) entry.outputSchema = found.outputSchema;
+  if (isObject(found.annotations)) entry.annotations = found.annotations;
+  return entry;
+};
+
+/** What `describe(server)` lists; nothing for a server that cannot be listed. */
+const listTools = async (server) => {
+  try {
+    const listing = await ask(OP.describe, { server, detail: 'full' }, 'describe');
+    return arrayMap(listing?.tools ?? [], (found) => ({ ...found, server }));
+  } catch {
+    return [];
+  }
+};
+
+/** Tools that mention any of the words, of every server, in the host's order. */
+const toolsWith = async (words) => {
+  const lists = await promiseAll(arrayMap(serverNames(), listTools));
+  const found = [];
+  for (let i = 0; i < lists.length; i++) {
+    for (let j = 0; j < lists[i].length; j++) if (mentions(lists[i][j], words)) arrayPush(found, lists[i][j]);
+  }
+  return found;
+};
+
+const mentions = ({ server, tool, description }, words) => {
+  if (words.length === 0) return true;
+  const text = stringToLowerCase(`mcp__${server}__${tool} ${description}`);
+  for (let i = 0; i < words.length; i++) if (stringIncludes(text, stringToLowerCase(words[i]))) return true;
+  return false;
+};
+
+// The host bounds the calls that may wait at once; this is well below it.
+const SCHEMAS_AT_ONCE = 100;
+
+/** Adds the schemas a listing left out, one call for each tool. */
+const withSchemas = async (found) => {
+  const schemas = [];
+  for (let i = 0; i < found.length; i += SCHEMAS_AT_ONCE) {
+    const some = arraySlice(found, i, i + SCHEMAS_AT_ONCE);
+    const described = await promiseAll(arrayMap(some, ({ server, tool, inputSchema, parameters, ...rest }) => (
+      inputSchema === undefined && parameters === undefined
+        ? getToolSchema(server, tool)
+        : toolSchema(server, { tool, inputSchema, parameters, ...rest })
+    )));
+    for (let j = 0; j < described.length; j++) if (described[j] !== null) arrayPush(schemas, described[j]);
+  }
+  return schemas;
+};
+
+/** `discoverMCPTools({search?})`: tools whose name or description has any of the words. */
+const discoverMCPTools = async (options) => {
+  const asked = options?.search ?? [];
+  const words = arrayMap(isArray(asked) ? asked : [asked], (word) => `${word}`);
+  return withSchemas(await toolsWith(words));
+};
+
+/** `searchTools(query, limit = 10)`: the first tools with any of the query's words. */
+const searchTools = async (query, limit = 10) => {
+  const words = arrayFilter(stringSplit(requireText(query, 'searchTools'), /\s+/), (word) => word !== '');
+  return withSchemas(arraySlice(await toolsWith(words), 0, max(0, trunc(limit) || 0)));
+};
+
+/** `getToolSchema(fullName)` or `getToolSchema(server, tool)`; null for a tool nobody has. */
+const getToolSchema = async (first, second) => {
+  requireText(first, 'getToolSchema');
+  const target = second === undefined ? splitName(first) : { server: first, tool: second };
+  if (target.tool === undefined) return null;
+  try {
+    const found = await ask(OP.describe, target, 'describe');
+    return isObject(found) ? toolSchema(target.server, found) : null;
+  } catch (error) {
+    if (error?.code === 'unknown_tool' || error?.code === 'unknown_server') return null;
+    throw error;
+  }
+};
+
+/** `listServers()`: plain data, so that it can be awaited or not. */
+const listServers = () => ({
+  connected: arrayMap(serverList, ({ name, toolCount, tools: names }) => ({
+    name, status: 'connected', toolCount, tools: arraySlice(names),
+  })),
+  available: serverNames(),
+  all: serverNames(),
+});
+
+addFixedGlobals({ callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers });

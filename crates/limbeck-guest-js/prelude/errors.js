@@ -1,0 +1,74 @@
+// `ToolError`, and stack traces that show the program's frames alone.
+
+/** Frames of the prelude, and of the engine inside a text it parsed. */
+const FOREIGN_FRAME = /[( ](limbeck|<input>):/;
+const captureStackTrace = Error.captureStackTrace;
+
+/** Reads a text off an object that may do anything when it is read. */
+const readText = (value, name) => {
+  try {
+    const text = value[name];
+    return typeof text === 'string' ? text : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** A stack without the prelude's own frames. */
+const programFrames = (stack) => {
+  if (typeof stack !== 'string') return '';
+  const frames = arrayFilter(
+    stringSplit(stack, '\n'),
+    (line) => line !== '' && regexpExec(FOREIGN_FRAME, line) === null,
+  );
+  return arrayJoin(frames, '\n');
+};
+
+/** The frames that lead to the caller, as raw text; cheap enough to take for every host call. */
+const captureStack = () => {
+  const here = {};
+  captureStackTrace(here);
+  return here.stack;
+};
+
+const fixStack = (error, stack) => {
+  defineProperty(error, 'stack', {
+    value: programFrames(stack), writable: true, configurable: true, enumerable: false,
+  });
+  return error;
+};
+
+/** Why a call of a tool, or of anything else the host answers, failed. */
+class ToolError extends Error {
+  constructor(message, details = {}) {
+    super(message);
+    for (const name of ['code', 'server', 'tool', 'hint', 'retryable']) {
+      const value = details?.[name];
+      if (value !== undefined && value !== null) {
+        defineProperty(this, name, { value, writable: true, configurable: true, enumerable: true });
+      }
+    }
+  }
+
+  toJSON() {
+    return { name: this.name, message: this.message, ...this };
+  }
+}
+addMethods(ToolError.prototype, { name: 'ToolError' });
+defineProperty(ToolError.prototype, 'retryable', { value: false, writable: true, configurable: true });
+
+/** The error for a `CallError` of the host, as if thrown where the call was made. */
+const toolError = (details, stack) => {
+  // An answer that was no JSON arrives as the engine's own error.
+  if (!isObject(details) || details instanceof Error) {
+    return fixStack(new ToolError('the answer is no JSON the engine can hold', {
+      code: 'gateway_fault', hint: details?.message,
+    }), stack);
+  }
+  return fixStack(new ToolError(details.message, details), stack);
+};
+
+const typeError = (message) => {
+  const error = new TypeError(message);
+  return fixStack(error, error.stack);
+};

@@ -1,0 +1,131 @@
+// What to do about an error that ended the program, when we know.
+
+const HINTS = {
+  fetch: 'there is no network here; call a tool of a server instead: `await tools.server.tool({...})`, found with `search("...")`',
+  XMLHttpRequest: 'there is no network here; call a tool of a server instead: `await tools.server.tool({...})`',
+  WebSocket: 'there is no network here; call a tool of a server instead: `await tools.server.tool({...})`',
+  axios: 'there are no packages here; call a tool of a server instead: `await tools.server.tool({...})`',
+  require: 'there are no modules here; use the globals: tools, search, describe, input, console, store, URL, crypto',
+  module: 'a program is no module; `return` the result',
+  exports: 'a program is no module; `return` the result',
+  process: 'there is no process here; arguments are in `input`, `budget` knows the time left, `return` ends the program',
+  Buffer: 'use Uint8Array, TextEncoder and TextDecoder, atob and btoa',
+  window: 'this is no browser; globals are on `globalThis`',
+  self: 'this is no browser; globals are on `globalThis`',
+  global: 'globals are on `globalThis`',
+  document: 'this is no browser; a tool of a server may fetch or parse a page: `search("...")`',
+  localStorage: 'use `await store.get(key)` and `await store.set(key, value)`',
+  sessionStorage: 'use `await store.get(key)` and `await store.set(key, value)`',
+  navigator: 'this is no browser; only the globals of the language and `tools` exist',
+  alert: 'use `console.log`',
+  prompt: 'a program cannot ask; pass what it needs as `input`',
+  Deno: 'this is no Deno; files, network and processes are reached through tools alone',
+  Bun: 'this is no Bun; files, network and processes are reached through tools alone',
+  fs: 'there are no files here; a tool of a server may read and write them: `search("read file")`',
+  path: 'there are no modules here; join paths with template literals',
+  __dirname: 'there are no files here',
+  __filename: 'there are no files here',
+  Worker: 'there are no threads here; `await Promise.all([...])` runs tool calls at the same time',
+  artifacts: 'there are no artifacts here; `return` the value, a large result is kept and shown as a preview',
+  skills: 'there are no skills here; `store` keeps values between programs',
+  llm: 'no model can be asked from here; `return` the data and answer yourself',
+  emit: 'use `console.log` for text, and `return` the result',
+  mcp: 'tools are called as `await tools.server.tool({...})`',
+  call_mcp_tool: 'in TypeScript it is `callMCPTool`, or `await tools.server.tool({...})`',
+  print: 'use `console.log`',
+  sleep: 'use `await new Promise((resolve) => setTimeout(resolve, ms))`',
+};
+setPrototypeOf(HINTS, null);
+
+const NEAREST = 3;
+const NAME_CHARS_MAX = 40;
+const SUGGESTED = [
+  'tools', 'search', 'describe', 'servers', 'input', 'console', 'store', 'budget', 'ToolError', 'callMCPTool',
+  'discoverMCPTools', 'searchTools', 'getToolSchema', 'listServers', 'setTimeout', 'clearTimeout', 'setInterval',
+  'clearInterval', 'setImmediate', 'queueMicrotask', 'structuredClone', 'URL', 'URLSearchParams', 'TextEncoder',
+  'TextDecoder', 'atob', 'btoa', 'crypto', 'performance', 'AbortController', 'AbortSignal', 'Object', 'Array',
+  'String', 'Number', 'Boolean', 'Symbol', 'BigInt', 'Date', 'Math', 'JSON', 'Map', 'Set', 'WeakMap', 'WeakSet',
+  'RegExp', 'Promise', 'Proxy', 'Reflect', 'Error', 'TypeError', 'RangeError', 'Intl', 'parseInt', 'parseFloat',
+  'isNaN', 'isFinite', 'encodeURIComponent', 'decodeURIComponent', 'encodeURI', 'decodeURI', 'globalThis',
+];
+
+/** Edits that turn one name into the other, case aside (Wagner and Fischer, 1974). */
+const editDistance = (from, to) => {
+  const a = stringToLowerCase(from);
+  const b = stringToLowerCase(to);
+  let row = arrayMap(arrayFrom({ length: b.length + 1 }), (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      next[j] = min(next[j - 1] + 1, row[j] + 1, row[j - 1] + same);
+    }
+    row = next;
+  }
+  return row[b.length];
+};
+
+const nearestGlobals = (name) => {
+  const short = stringSlice(name, 0, NAME_CHARS_MAX);
+  const ranked = arrayMap(SUGGESTED, (known) => ({ known, distance: editDistance(short, known) }));
+  arraySort(ranked, (a, b) => a.distance - b.distance);
+  return arrayMap(arraySlice(ranked, 0, NEAREST), ({ known }) => `\`${known}\``);
+};
+
+const hintForName = (name) => {
+  const known = HINTS[name];
+  if (known !== undefined) return known;
+  if (arrayIncludes(serverNames(), name)) return `a server is reached through \`tools\`: \`await ${memberLabel('tools', name)}.tool({...})\``;
+  return `no such name; the nearest are ${arrayJoin(nearestGlobals(name), ', ')}`;
+};
+
+const UNDEFINED_NAME = /^'?([\p{L}\p{N}_$]+)'? is not defined$/u;
+const PROPERTY_OF_NOTHING = /^cannot read property '(.+)' of (undefined|null)$/;
+
+const hintFor = (error, message) => {
+  if (error instanceof ReferenceError) {
+    const name = regexpExec(UNDEFINED_NAME, message)?.[1];
+    return name === undefined ? undefined : hintForName(name);
+  }
+  if (!(error instanceof TypeError)) return undefined;
+  if (regexpExec(PROPERTY_OF_NOTHING, message) !== null) {
+    return 'what is before the dot is missing: a call without `await`, or a field the tool did not return; print it with `console.log`, or use `?.`';
+  }
+  if (message === 'not a function' || stringEndsWith(message, ' is not a function')) {
+    return 'what is called here is no function; a tool returns plain data (text stays a string until `JSON.parse`), and every call of a tool needs `await`';
+  }
+  if (stringEndsWith(message, 'is not iterable')) {
+    return 'what is looped over is no list; a tool may return an object with the list inside: print it with `console.log`';
+  }
+  return undefined;
+};
+
+const FIRST_FRAME = /program:(\d+):(\d+)/;
+const CALLEE = /[\w$.?[\]'"]+$/;
+const CALLED = /^([\w$]+)\s*(?:\?\.)?[(`]/;
+
+/**
+ * What is called at a place of the source. The engine points at the last thing it read: the name of what
+ * is called, or the first argument when that is a function. Anything less clear is `undefined`.
+ */
+const calleeAt = (line, column) => {
+  const before = stringSlice(line, 0, column);
+  const open = stringTrimEnd(before);
+  if (stringEndsWith(open, ',')) return undefined;
+  if (!stringEndsWith(open, '(')) {
+    const name = regexpExec(CALLED, stringSlice(line, column))?.[1];
+    return name === undefined ? undefined : `${regexpExec(CALLEE, before)?.[0] ?? ''}${name}`;
+  }
+  // `list.map(x => …)` is clear; in `f(g(…))` either may be meant.
+  if (regexpExec(CALLED, stringSlice(line, column)) !== null) return undefined;
+  return regexpExec(CALLEE, stringSlice(open, 0, -1))?.[0];
+};
+
+/** The engine says `not a function` and no more; the source says of what. */
+const nameCallee = (error, message, stack) => {
+  if (message !== 'not a function' || !(error instanceof TypeError)) return message;
+  const at = regexpExec(FIRST_FRAME, stringSplit(stack, '\n')[0] ?? '');
+  const line = at === null ? undefined : native.sourceLine(+at[1]);
+  const callee = typeof line === 'string' ? calleeAt(line, +at[2] - 1) : undefined;
+  return callee === undefined || callee.length > 2 * NAME_CHARS_MAX ? message : `${callee} is not a function`;
+};

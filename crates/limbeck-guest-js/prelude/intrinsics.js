@@ -1,0 +1,136 @@
+// Intrinsics as they are before any program runs. A program may break `Array.prototype` or `JSON` for
+// itself; what the prelude does with its calls, its result and its output does not change.
+// Every part of the prelude shares one scope (see src/engine.rs); names taken here are used below.
+
+const {
+  Array, ArrayBuffer, BigInt, Boolean, DOMException, DataView, Date, Error, EvalError, Function, JSON, Map, Math,
+  Number, Object, Promise, Proxy, RangeError, ReferenceError, Reflect, RegExp, Set, String, Symbol, SyntaxError,
+  TypeError, URIError, Uint8Array, WeakMap, WeakRef, WeakSet,
+} = globalThis;
+const { parse: jsonParse, stringify: jsonStringify } = JSON;
+const { isArray, from: arrayFrom } = Array;
+const {
+  assign, create, defineProperty, defineProperties, entries, freeze, getOwnPropertyDescriptor,
+  getOwnPropertyNames, getPrototypeOf, hasOwn, keys, setPrototypeOf,
+} = Object;
+const { apply, ownKeys, construct } = Reflect;
+const { isInteger, isFinite: isFiniteNumber } = Number;
+const { floor, max, min, trunc, abs, round } = Math;
+const promiseReject = Promise.reject.bind(Promise);
+const promiseAll = Promise.all.bind(Promise);
+
+/** Makes `f.call(self, ...rest)` a plain function of `(self, ...rest)` that nobody can tamper with. */
+const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+
+const arrayJoin = uncurry(Array.prototype.join);
+const arrayMap = uncurry(Array.prototype.map);
+const arrayFilter = uncurry(Array.prototype.filter);
+const arrayPush = uncurry(Array.prototype.push);
+const arraySlice = uncurry(Array.prototype.slice);
+const arraySort = uncurry(Array.prototype.sort);
+const arrayReverse = uncurry(Array.prototype.reverse);
+const arrayIncludes = uncurry(Array.prototype.includes);
+const arrayIndexOf = uncurry(Array.prototype.indexOf);
+const stringIndexOf = uncurry(String.prototype.indexOf);
+const stringIncludes = uncurry(String.prototype.includes);
+const stringStartsWith = uncurry(String.prototype.startsWith);
+const stringEndsWith = uncurry(String.prototype.endsWith);
+const stringSlice = uncurry(String.prototype.slice);
+const stringSplit = uncurry(String.prototype.split);
+const stringRepeat = uncurry(String.prototype.repeat);
+const stringPadStart = uncurry(String.prototype.padStart);
+const stringPadEnd = uncurry(String.prototype.padEnd);
+const stringReplaceAll = uncurry(String.prototype.replaceAll);
+const stringToLowerCase = uncurry(String.prototype.toLowerCase);
+const stringToUpperCase = uncurry(String.prototype.toUpperCase);
+const stringTrim = uncurry(String.prototype.trim);
+const stringTrimEnd = uncurry(String.prototype.trimEnd);
+const wellFormed = uncurry(String.prototype.toWellFormed);
+const regexpExec = uncurry(RegExp.prototype.exec);
+const regexpToString = uncurry(RegExp.prototype.toString);
+const numberToString = uncurry(Number.prototype.toString);
+const numberToExponential = uncurry(Number.prototype.toExponential);
+const numberValueOf = uncurry(Number.prototype.valueOf);
+const bigintValueOf = uncurry(BigInt.prototype.valueOf);
+const functionToString = uncurry(Function.prototype.toString);
+const dateToISOString = uncurry(Date.prototype.toISOString);
+const dateGetTime = uncurry(Date.prototype.getTime);
+const symbolToString = uncurry(Symbol.prototype.toString);
+const errorToString = uncurry(Error.prototype.toString);
+const mapSet = uncurry(Map.prototype.set);
+const mapForEach = uncurry(Map.prototype.forEach);
+const mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, 'size').get);
+const setAdd = uncurry(Set.prototype.add);
+const setForEach = uncurry(Set.prototype.forEach);
+const setSize = uncurry(getOwnPropertyDescriptor(Set.prototype, 'size').get);
+const TypedArray = getPrototypeOf(Uint8Array);
+const typedArrayName = uncurry(getOwnPropertyDescriptor(TypedArray.prototype, Symbol.toStringTag).get);
+const typedArrayLength = uncurry(getOwnPropertyDescriptor(TypedArray.prototype, 'length').get);
+const typedArrayBuffer = uncurry(getOwnPropertyDescriptor(TypedArray.prototype, 'buffer').get);
+const typedArrayOffset = uncurry(getOwnPropertyDescriptor(TypedArray.prototype, 'byteOffset').get);
+const typedArrayBytes = uncurry(getOwnPropertyDescriptor(TypedArray.prototype, 'byteLength').get);
+const typedArraySet = uncurry(TypedArray.prototype.set);
+const bufferBytes = uncurry(getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength').get);
+const bufferSlice = uncurry(ArrayBuffer.prototype.slice);
+const viewBuffer = uncurry(getOwnPropertyDescriptor(DataView.prototype, 'buffer').get);
+const viewOffset = uncurry(getOwnPropertyDescriptor(DataView.prototype, 'byteOffset').get);
+const viewBytes = uncurry(getOwnPropertyDescriptor(DataView.prototype, 'byteLength').get);
+
+/** Gives a subclass of a collection its own, frozen copy of the methods. */
+const seal = (Base, Safe) => {
+  for (const key of ownKeys(Base.prototype)) {
+    if (!hasOwn(Safe.prototype, key)) {
+      defineProperty(Safe.prototype, key, getOwnPropertyDescriptor(Base.prototype, key));
+    }
+  }
+  setPrototypeOf(Safe.prototype, null);
+  return freeze(Safe);
+};
+const SafeMap = seal(Map, class SafeMap extends Map {});
+const SafeSet = seal(Set, class SafeSet extends Set {});
+
+/** Whether `brand(value)` returns instead of throwing: how to tell a Map from what only looks like one. */
+const passes = (brand, value) => {
+  try {
+    brand(value);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const isObject = (value) => (typeof value === 'object' && value !== null) || typeof value === 'function';
+const isMap = (value) => value instanceof Map && passes(mapSize, value);
+const isSet = (value) => value instanceof Set && passes(setSize, value);
+const isDate = (value) => value instanceof Date && passes(dateGetTime, value);
+const isTypedArray = (value) => typedArrayName(value) !== undefined;
+const isBuffer = (value) => value instanceof ArrayBuffer && passes(bufferBytes, value);
+const isView = (value) => value instanceof DataView && passes(viewBytes, value);
+
+/** Adds globals the way the platform's own are: writable, configurable, not enumerable. */
+const addGlobals = (values) => {
+  for (const name of keys(values)) {
+    defineProperty(globalThis, name, {
+      value: values[name], writable: true, configurable: true, enumerable: false,
+    });
+  }
+};
+
+/** Adds globals that a program cannot replace by accident. */
+const addFixedGlobals = (values) => {
+  for (const name of keys(values)) {
+    defineProperty(globalThis, name, {
+      value: values[name], writable: false, configurable: false, enumerable: false,
+    });
+  }
+};
+
+/** Adds methods the way a class body does. */
+const addMethods = (target, methods) => {
+  for (const key of ownKeys(methods)) {
+    defineProperty(target, key, {
+      value: methods[key], writable: true, configurable: true, enumerable: false,
+    });
+  }
+};
+
+const nowMs = () => floor(native.nowUs() / 1000);

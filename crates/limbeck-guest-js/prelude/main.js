@@ -1,0 +1,121 @@
+// From the first line of a program to its last: what the native side calls.
+
+const KIND = { value: 0, thrown: 1, unserialisable: 2, syntax: 3 };
+const ERROR_TEXT_BYTES_MAX = 8 << 10;
+const REJECTIONS_SHOWN_MAX = 10;
+const REJECTIONS_KEPT_MAX = 1000;
+
+/** Promises that were rejected and that nobody awaits so far, in the order it happened. */
+const unhandled = new SafeMap();
+const noteRejection = (promise, reason, handled) => {
+  if (handled) unhandled.delete(promise);
+  else if (unhandled.size < REJECTIONS_KEPT_MAX) unhandled.set(promise, reason);
+};
+
+const printRejections = () => {
+  indent = '';
+  let shown = 0;
+  unhandled.forEach((reason) => {
+    shown += 1;
+    if (shown <= REJECTIONS_SHOWN_MAX) print(STDERR, `unhandled rejection: ${oneLine(reason)}`);
+  });
+  if (shown > REJECTIONS_SHOWN_MAX) print(STDERR, `unhandled rejection: ${shown - REJECTIONS_SHOWN_MAX} more`);
+};
+
+const oneLine = (reason) => {
+  const text = isError(reason) ? errorText(reason) : display(reason);
+  return stringSplit(text, '\n')[0];
+};
+
+const cut = (text) => (text === undefined ? undefined : native.cut(wellFormed(text), ERROR_TEXT_BYTES_MAX));
+
+/** Frames of the error and of what caused it. */
+const fullStack = (error) => {
+  let text = programFrames(readText(error, 'stack'));
+  for (let depth = 0, { cause } = error; isError(cause) && depth < 4; depth++, { cause } = cause) {
+    text += `\ncaused by: ${errorText(cause)}`;
+  }
+  return text;
+};
+
+/** What is known of anything that was thrown. */
+const report = (error) => {
+  if (!isObject(error)) return { name: 'Error', message: cut(display(error)), stack: '' };
+  const message = readText(error, 'message');
+  const stack = isError(error) ? fullStack(error) : '';
+  return {
+    name: cut(readText(error, 'name') ?? 'Error'),
+    message: cut(message === undefined ? inspect(error) : nameCallee(error, message, stack)),
+    stack: cut(stack),
+    code: cut(readText(error, 'code')),
+    hint: cut(readText(error, 'hint') ?? hintFor(error, message ?? '')),
+  };
+};
+
+const reportSafely = (error) => {
+  try {
+    return report(error);
+  } catch {
+    return { name: 'Error', message: 'an error that cannot be read', stack: '' };
+  }
+};
+
+/** Ends the program with what it threw. */
+const fail = (error, kind = KIND.thrown) => {
+  try {
+    // The same error may have travelled through several promises on its way out.
+    unhandled.forEach((reason, promise) => { if (reason === error) unhandled.delete(promise); });
+    printRejections();
+    native.done(kind, jsonStringify(reportSafely(error)));
+  } catch {
+    native.exhausted();
+  }
+};
+
+/** Ends the program with what it returned. */
+const finish = (value) => {
+  let text;
+  try {
+    text = encode(value);
+  } catch (error) {
+    const reason = explain(value, 'value');
+    if (reason === undefined) return fail(error);
+    printRejections();
+    return native.done(KIND.unserialisable, cut(reason));
+  }
+  printRejections();
+  return native.done(KIND.value, text ?? '');
+};
+
+// Made here, so that a program's start does not have to grow the global object.
+addGlobals({ input: undefined });
+
+return {
+  begin(globals) {
+    startedMs = nowMs();
+    limits = globals.limits ?? {};
+    setServers(globals.servers);
+    globalThis.input = globals.input;
+  },
+
+  /** What the program returned: its value, or the promise of it. */
+  async watch(returned) {
+    let value;
+    try {
+      value = await returned;
+    } catch (error) {
+      return fail(error);
+    }
+    try {
+      return finish(value);
+    } catch (error) {
+      return fail(error);
+    }
+  },
+
+  fail: (error) => fail(error),
+  refuse: (error) => fail(error, error instanceof SyntaxError ? KIND.syntax : KIND.thrown),
+  settle,
+  fire,
+  reject: noteRejection,
+};

@@ -1,0 +1,81 @@
+//! The worker's end of the frame channel: blocking reads, buffered writes.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+
+use limbeck_wire::{FrameReader, FromWorker, ToWorker, WireError, decode_to_worker, encode};
+
+/// Bytes asked of the socket at a time; about what its buffer holds.
+const READ_BYTES: usize = 256 << 10;
+/// Outgoing bytes that are not held back for the end of the slice any longer.
+const FLUSH_BYTES: usize = 64 << 10;
+
+/// Why the conversation with the gateway broke off.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ChannelError {
+    /// The gateway closed its end.
+    #[error("the gateway closed the channel")]
+    Closed,
+    /// The socket failed.
+    #[error("the channel failed")]
+    Io(#[from] io::Error),
+    /// The gateway sent something that is not a frame.
+    #[error("the gateway sent a bad frame")]
+    Frame(#[source] WireError),
+    /// A frame of ours is above the bound; every payload is checked before, so this is a fault.
+    #[error("a frame of the worker is too large")]
+    Encode(#[source] WireError),
+}
+
+/// Frames in and out.
+pub(crate) struct Channel {
+    stream: UnixStream,
+    reader: FrameReader,
+    incoming: Box<[u8]>,
+    outgoing: Vec<u8>,
+}
+
+impl Channel {
+    /// Takes the socket over and allocates what it needs.
+    pub(crate) fn new(stream: UnixStream) -> Self {
+        Self {
+            stream,
+            reader: FrameReader::default(),
+            incoming: vec![0; READ_BYTES].into_boxed_slice(),
+            outgoing: Vec::with_capacity(FLUSH_BYTES),
+        }
+    }
+
+    /// Queues a frame. It leaves with [`Channel::flush`], or now if much is queued.
+    pub(crate) fn send(&mut self, frame: &FromWorker) -> Result<(), ChannelError> {
+        let queued = std::mem::take(&mut self.outgoing);
+        self.outgoing = encode(frame, queued).map_err(|(error, _)| ChannelError::Encode(error))?;
+        if self.outgoing.len() >= FLUSH_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Sends what is queued.
+    pub(crate) fn flush(&mut self) -> Result<(), ChannelError> {
+        self.stream.write_all(&self.outgoing)?;
+        self.outgoing.clear();
+        Ok(())
+    }
+
+    /// Waits for the next frame.
+    pub(crate) fn receive(&mut self) -> Result<ToWorker, ChannelError> {
+        loop {
+            if let Some(frame) = self.reader.next_frame().map_err(ChannelError::Frame)? {
+                return decode_to_worker(frame).map_err(ChannelError::Frame);
+            }
+            let bytes = match self.stream.read(&mut self.incoming) {
+                Ok(0) => return Err(ChannelError::Closed),
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            };
+            self.reader.push(&self.incoming[..bytes]);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One instance of the guest: its exports as methods.
+//!
+//! Between two calls the guest has returned. Nothing of it is on a native stack; a waiting program
+//! is only its memory.
+
+use std::hint::black_box;
+
+use wasmtime::{InstancePre, Memory, Store, StoreContextMut, TypedFunc};
+
+use crate::host::{Host, Stop};
+use crate::image;
+
+/// Whether the program has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// It waits for answers or timers.
+    Waiting,
+    /// It called `host.done`.
+    Finished,
+}
+
+/// What the guest is told before its program.
+pub(crate) struct Start<'a> {
+    pub(crate) seed: &'a [u8; 32],
+    pub(crate) now_us: u64,
+    /// JSON text of `{"input", "servers", "limits"}`.
+    pub(crate) globals: &'a str,
+    pub(crate) memory_bytes: usize,
+}
+
+/// A guest and the host functions it can reach.
+pub(crate) struct Guest {
+    store: Store<Host>,
+    memory: Memory,
+    alloc: TypedFunc<u32, u32>,
+    start: TypedFunc<(u32, u64, u32, u32, u32), ()>,
+    run: TypedFunc<(u32, u32), i32>,
+    deliver: TypedFunc<(u32, i32, u32, u32), ()>,
+    pump: TypedFunc<u64, i32>,
+    wake_at: TypedFunc<(), i64>,
+}
+
+impl Guest {
+    /// Makes an instance. Its heap is as the build script left it.
+    pub(crate) fn new(module: &InstancePre<Host>) -> wasmtime::Result<Self> {
+        let mut store = Store::new(module.module().engine(), Host::new());
+        store.limiter(|host| host);
+        store.set_epoch_deadline(1);
+        let instance = module.instantiate(&mut store)?;
+        let memory = instance
+            .get_memory(&mut store, "memory")
+            .ok_or(Stop::Misuse("the guest has no memory"))?;
+        Ok(Self {
+            memory,
+            alloc: instance.get_typed_func(&mut store, "alloc")?,
+            start: instance.get_typed_func(&mut store, "start")?,
+            run: instance.get_typed_func(&mut store, "run")?,
+            deliver: instance.get_typed_func(&mut store, "deliver")?,
+            pump: instance.get_typed_func(&mut store, "pump")?,
+            wake_at: instance.get_typed_func(&mut store, "wake_at")?,
+            store,
+        })
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        self.store.data()
+    }
+
+    pub(crate) fn host_mut(&mut self) -> &mut Host {
+        self.store.data_mut()
+    }
+
+    /// Writes to every page that the smallest program writes to, so that the copies these pages
+    /// need are made before a program is there to wait for them.
+    pub(crate) fn touch_pages(&mut self) {
+        let memory = self.memory.data_mut(&mut self.store);
+        for page in image::WRITTEN_PAGES {
+            if let Some(byte) = memory.get_mut(*page as usize * image::WRITTEN_PAGE_BYTES) {
+                *byte = black_box(*byte);
+            }
+        }
+    }
+
+    /// Size of the guest's memory. It never shrinks, so this is also the largest so far.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory.data_size(&self.store)
+    }
+
+    pub(crate) fn start(&mut self, start: &Start<'_>) -> wasmtime::Result<()> {
+        let memory_bytes = u32::try_from(start.memory_bytes).unwrap_or(u32::MAX);
+        let (seed, _) = self.put(start.seed)?;
+        let (globals, globals_bytes) = self.put(start.globals.as_bytes())?;
+        let params = (seed, start.now_us, globals, globals_bytes, memory_bytes);
+        self.start.call(&mut self.store, params)
+    }
+
+    /// Evaluates the script and runs until the program waits or ends.
+    pub(crate) fn run(&mut self, script: &str) -> wasmtime::Result<Status> {
+        let script = self.put(script.as_bytes())?;
+        status(self.run.call(&mut self.store, script)?)
+    }
+
+    /// Queues one answer. The guest sees it at the next [`Guest::pump`].
+    pub(crate) fn deliver(
+        &mut self,
+        id: u32,
+        result: &Result<String, String>,
+    ) -> wasmtime::Result<()> {
+        let (ok, json) = match result {
+            Ok(json) => (1, json),
+            Err(json) => (0, json),
+        };
+        let (at, bytes) = self.put(json.as_bytes())?;
+        self.store.data_mut().answered();
+        self.deliver.call(&mut self.store, (id, ok, at, bytes))
+    }
+
+    /// Sets the clock and runs until the program waits or ends.
+    pub(crate) fn pump(&mut self, now_us: u64) -> wasmtime::Result<Status> {
+        status(self.pump.call(&mut self.store, now_us)?)
+    }
+
+    /// Clock of the earliest timer, in microseconds since 1970.
+    pub(crate) fn wake_at(&mut self) -> wasmtime::Result<Option<u64>> {
+        let at = self.wake_at.call(&mut self.store, ())?;
+        Ok(u64::try_from(at).ok())
+    }
+
+    /// Copies bytes into memory of the guest, which owns them from then on.
+    fn put(&mut self, bytes: &[u8]) -> wasmtime::Result<(u32, u32)> {
+        let length = u32::try_from(bytes.len()).map_err(|_| OutOfGuestMemory)?;
+        let at = self.alloc.call(&mut self.store, length)?;
+        if at == 0 {
+            return Err(OutOfGuestMemory.into());
+        }
+        let mut store: StoreContextMut<'_, Host> = (&mut self.store).into();
+        self.memory
+            .write(&mut store, at as usize, bytes)
+            .map_err(|_| Stop::Misuse("allocation outside the guest's memory"))?;
+        Ok((at, length))
+    }
+}
+
+/// The guest has no room for what it is to be given.
+#[derive(Debug, thiserror::Error)]
+#[error("no memory left for an answer")]
+pub(crate) struct OutOfGuestMemory;
+
+fn status(number: i32) -> wasmtime::Result<Status> {
+    match number {
+        0 => Ok(Status::Waiting),
+        1 => Ok(Status::Finished),
+        _ => Err(Stop::Misuse("unknown status").into()),
+    }
+}

@@ -1,0 +1,119 @@
+//! The guest as machine code, embedded by the build script and run where it lies.
+//!
+//! The code is part of the binary's read-only data, aligned to pages, and its text pages are made
+//! executable in place. So no worker copies it and all workers of a gateway share its pages.
+//! Elsewhere than on Linux, where a signed binary's pages may not change, it is copied.
+//!
+//! This is the only file of the crate with `unsafe` in it.
+
+use wasmtime::{Config, Engine, Module};
+
+/// Pages of the target at their largest.
+#[cfg_attr(target_arch = "x86_64", repr(C, align(4096)))]
+#[cfg_attr(not(target_arch = "x86_64"), repr(C, align(65536)))]
+struct PageAligned<T: ?Sized>(T);
+
+static GUEST: &PageAligned<[u8]> =
+    &PageAligned(*include_bytes!(concat!(env!("OUT_DIR"), "/guest-js.cwasm")));
+
+/// Granularity of [`WRITTEN_PAGES`]: the smallest page of any target.
+pub(crate) const WRITTEN_PAGE_BYTES: usize = 4096;
+
+/// Pages of the guest's memory that running the smallest program changes, found by the build
+/// script.
+pub(crate) static WRITTEN_PAGES: &[u32] =
+    include!(concat!(env!("OUT_DIR"), "/guest-js-written-pages.rs"));
+
+/// SHA-256 of the guest module, in hex. Replay needs the guest that wrote the journal.
+pub fn guest_hash() -> &'static str {
+    env!("LIMBECK_GUEST_HASH")
+}
+
+/// Loads the guest.
+///
+/// # Errors
+///
+/// When the processor lacks what the code was compiled for, or the system refuses executable pages.
+pub(crate) fn load(config: &mut Config) -> wasmtime::Result<(Engine, Module)> {
+    imp::load(config, &GUEST.0)
+}
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use std::ptr::NonNull;
+    use std::sync::Arc;
+
+    use rustix::mm::{Advice, MprotectFlags, madvise, mprotect};
+    use wasmtime::{Config, CustomCodeMemory, Engine, Module};
+
+    /// Changes the protection of pages of the binary itself.
+    struct InPlace;
+
+    impl InPlace {
+        fn protect(text: *const u8, bytes: usize, flags: MprotectFlags) -> wasmtime::Result<()> {
+            #[expect(unsafe_code, reason = "no safe interface changes page protection")]
+            // SAFETY: wasmtime passes the text section of the module `load` handed to it: whole
+            // pages of a static that nothing else lies on, as it is aligned to pages. They stay
+            // readable and are never writable, so every reference to them remains valid.
+            let result = unsafe { mprotect(text.cast_mut().cast(), bytes, flags) };
+            result.map_err(wasmtime::Error::new)
+        }
+
+        /// Maps all of the code now, in one step, rather than a page at a time when it first runs.
+        fn populate(text: *const u8, bytes: usize) {
+            #[expect(unsafe_code, reason = "no safe interface gives advice on pages")]
+            // SAFETY: reading pages in changes nothing that a reference to them could see.
+            let result =
+                unsafe { madvise(text.cast_mut().cast(), bytes, Advice::LinuxPopulateRead) };
+            // Kernels before 5.14 do not know the advice, and the code runs without it.
+            let _ = result;
+        }
+    }
+
+    impl CustomCodeMemory for InPlace {
+        fn required_alignment(&self) -> usize {
+            rustix::param::page_size()
+        }
+
+        fn publish_executable(&self, text: *const u8, bytes: usize) -> wasmtime::Result<()> {
+            Self::protect(text, bytes, MprotectFlags::READ | MprotectFlags::EXEC)?;
+            Self::populate(text, bytes);
+            Ok(())
+        }
+
+        fn unpublish_executable(&self, text: *const u8, bytes: usize) -> wasmtime::Result<()> {
+            Self::protect(text, bytes, MprotectFlags::READ)
+        }
+    }
+
+    pub(super) fn load(
+        config: &mut Config,
+        code: &'static [u8],
+    ) -> wasmtime::Result<(Engine, Module)> {
+        config.with_custom_code_memory(Some(Arc::new(InPlace)));
+        let engine = Engine::new(config)?;
+        #[expect(unsafe_code, reason = "precompiled code has to be trusted by somebody")]
+        // SAFETY: the bytes were written by `build.rs` of this crate with `Engine::precompile_module`
+        // of the same wasmtime and embedded by the compiler. They are a static: they live for ever
+        // and nothing writes to them.
+        let module = unsafe { Module::deserialize_raw(&engine, NonNull::from(code))? };
+        Ok((engine, module))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use wasmtime::{Config, Engine, Module};
+
+    pub(super) fn load(
+        config: &mut Config,
+        code: &'static [u8],
+    ) -> wasmtime::Result<(Engine, Module)> {
+        let engine = Engine::new(config)?;
+        #[expect(unsafe_code, reason = "precompiled code has to be trusted by somebody")]
+        // SAFETY: the bytes were written by `build.rs` of this crate with `Engine::precompile_module`
+        // of the same wasmtime and embedded by the compiler.
+        let module = unsafe { Module::deserialize(&engine, code)? };
+        Ok((engine, module))
+    }
+}

@@ -1,0 +1,356 @@
+//! From the text a model sent to a script the engine runs, and back from the script's positions to
+//! the lines and columns of that text.
+//!
+//! Programs come in many shapes and all of them run:
+//! - a body with top-level `await` and `return`;
+//! - a body without `return`: the value of its last expression is the result, unless that is a
+//!   call of `console`, an assignment or the like, which is there for its effect;
+//! - a function expression as the whole program, or as its last expression: it is called with `input`;
+//! - a module: what `export default` names is the result, and is called with `input` if it is a
+//!   function; imports of generated wrappers become names for parts of `tools`;
+//! - `main` or `run` declared and never called: it is called with `input`;
+//! - any of these in a fenced block, with or without words around it.
+//!
+//! A `return` outside of functions takes precedence over the last two lines of that list, and
+//! `export default` over the last expression. Types are erased; enums, namespaces, parameter
+//! properties and legacy decorators are compiled; whether the types fit is nobody's concern here.
+//! JSX does not exist.
+//!
+//! Start reading at [`prepare`].
+
+mod diagnostics;
+mod fence;
+mod imports;
+mod modules;
+mod nesting;
+mod positions;
+mod shape;
+
+use std::path::Path;
+
+use limbeck_wire::Fault;
+use limbeck_wire::domain::{ErrorKind, ProgramError};
+use limbeck_wire::limits::PROGRAM_BYTES_MAX;
+use oxc::allocator::Allocator;
+use oxc::ast::ast::Program;
+use oxc::codegen::{Codegen, CodegenOptions, CommentOptions};
+use oxc::parser::{ParseOptions, Parser};
+use oxc::semantic::{Scoping, SemanticBuilder};
+use oxc::span::SourceType;
+use oxc::transformer::{
+    DecoratorOptions, HelperLoaderMode, HelperLoaderOptions, TransformOptions, Transformer,
+};
+
+use self::modules::Module;
+pub(crate) use self::positions::Positions;
+use self::positions::{Origin, Token};
+use self::shape::Entry;
+
+/// Stack for parsing, transforming and printing. Brackets are counted before ([`nesting`]), but
+/// labels, arrows and prefix operators nest without brackets: the worst text of the largest size
+/// takes under 150 MiB of memory in all, and a test in this module walks through such texts.
+pub(crate) const STACK_BYTES: usize = 256 << 20;
+
+/// Name of a default export that has none.
+const DEFAULT_NAME: &str = "__limbeck_default";
+
+/// What the decorators of the transformer call, in TypeScript's `experimentalDecorators` meaning.
+const HELPERS: &str = concat!(
+    "const babelHelpers={",
+    "decorate(ds,target,key,desc){const n=arguments.length;",
+    "let r=n<3?target:desc===null?desc=Object.getOwnPropertyDescriptor(target,key):desc;",
+    "for(let i=ds.length-1;i>=0;i--){const d=ds[i];",
+    "if(d)r=(n<3?d(r):n>3?d(target,key,r):d(target,key))||r}",
+    "if(n>3&&r)Object.defineProperty(target,key,r);return r},",
+    "decorateParam(index,d){return(target,key)=>d(target,key,index)}};",
+);
+
+/// A program ready for the engine.
+pub(crate) struct Prepared {
+    /// Script whose completion value is a function that runs the program.
+    pub(crate) script: String,
+    /// Where the places of the script are in the model's text.
+    pub(crate) positions: Positions,
+    /// What the model should know about how its text was read.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Reads a program.
+///
+/// # Errors
+///
+/// A [`Fault`] of kind [`ErrorKind::Syntax`] with the place of the first error, also for what is
+/// TypeScript but cannot be had here: JSX, modules that do not exist, nesting beyond all reason.
+pub(crate) fn prepare(program: &str) -> Result<Prepared, Fault> {
+    if program.len() > PROGRAM_BYTES_MAX {
+        let error = ProgramError::new(
+            ErrorKind::Request,
+            format!(
+                "program is {} bytes, at most {PROGRAM_BYTES_MAX} are allowed",
+                program.len()
+            ),
+        );
+        return Err(error.into());
+    }
+    match fence::first(program) {
+        Some(block) => prepare_block(&block),
+        None => prepare_text(program, Origin::default()),
+    }
+}
+
+/// Touches the code paths every program takes, so that the first program finds them in memory.
+pub(crate) fn warm_up() {
+    let program =
+        "interface A { b?: string }\nconst a: A = await tools.a.b({ c: `${1}` });\nreturn a;";
+    let warm = prepare(program);
+    debug_assert!(warm.is_ok());
+}
+
+fn prepare_block(block: &fence::Block<'_>) -> Result<Prepared, Fault> {
+    let origin = Origin {
+        line: block.line,
+        ..Origin::default()
+    };
+    let mut prepared = prepare_text(block.text, origin)?;
+    if block.others > 0 {
+        prepared.warnings.push(format!(
+            "the text holds {} code blocks; the one on line {} was run",
+            block.others + 1,
+            block.line
+        ));
+    }
+    Ok(prepared)
+}
+
+fn prepare_text(text: &str, origin: Origin) -> Result<Prepared, Fault> {
+    nesting::check(text, origin)?;
+    match shape::begins_like(text) {
+        shape::Beginning::Anything => compile(text, origin),
+        // `function (input) { … }` is no statement, but it is a program.
+        shape::Beginning::NamelessFunction => compile_expression(text, origin),
+        // `{ total: 1 }` is a block with a label, and also an object. The second is meant.
+        shape::Beginning::Brace => {
+            compile_expression(text, origin).or_else(|_| compile(text, origin))
+        }
+    }
+}
+
+fn compile_expression(text: &str, origin: Origin) -> Result<Prepared, Fault> {
+    let text = text.trim_end().trim_end_matches(';');
+    let origin = Origin {
+        prefix: 1,
+        ..origin
+    };
+    compile(&format!("({text}\n)"), origin)
+}
+
+fn compile(text: &str, origin: Origin) -> Result<Prepared, Fault> {
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, text, SourceType::ts())
+        .with_options(ParseOptions {
+            allow_return_outside_function: true,
+            preserve_parens: false,
+            // The engine refuses a bad expression too, but cannot say where it stands.
+            parse_regular_expression: true,
+            ..ParseOptions::default()
+        })
+        .parse();
+    if let Some(error) = parsed.diagnostics.errors().next() {
+        return Err(diagnostics::syntax(error, text, origin));
+    }
+    modules::check_record(&parsed.module_record, text, origin)?;
+    let mut program = parsed.program;
+    program.hashbang = None;
+    let entry = shape::entry(&mut program, &allocator);
+    let scoping = analyse(&program, text, origin)?;
+    transform(&mut program, scoping, &allocator, text, origin)?;
+    let module = modules::flatten(&mut program, &allocator, text, origin)?;
+    Ok(print(&program, &entry, &module, origin))
+}
+
+/// Finds early errors, such as a name declared twice, and what every name refers to.
+fn analyse(program: &Program<'_>, text: &str, origin: Origin) -> Result<Scoping, Fault> {
+    let analysed = SemanticBuilder::new_compiler()
+        .with_enum_eval(true)
+        .build(program);
+    if let Some(error) = analysed.diagnostics.errors().next() {
+        return Err(diagnostics::syntax(error, text, origin));
+    }
+    Ok(analysed.semantic.into_scoping())
+}
+
+fn transform<'a>(
+    program: &mut Program<'a>,
+    scoping: Scoping,
+    allocator: &'a Allocator,
+    text: &str,
+    origin: Origin,
+) -> Result<(), Fault> {
+    let options = TransformOptions {
+        decorator: DecoratorOptions {
+            legacy: true,
+            ..DecoratorOptions::default()
+        },
+        helper_loader: HelperLoaderOptions {
+            mode: HelperLoaderMode::External,
+            ..HelperLoaderOptions::default()
+        },
+        ..TransformOptions::default()
+    };
+    let transformed = Transformer::new(allocator, Path::new("program.ts"), &options)
+        .build_with_scoping(scoping, program);
+    match transformed.diagnostics.errors().next() {
+        Some(error) => Err(diagnostics::syntax(error, text, origin)),
+        None => Ok(()),
+    }
+}
+
+fn print(program: &Program<'_>, entry: &Entry, module: &Module, origin: Origin) -> Prepared {
+    let printed = Codegen::new()
+        .with_options(CodegenOptions {
+            comments: CommentOptions::disabled(),
+            source_map_path: Some("program".into()),
+            // Indentation would make deep nesting cost the square of its depth.
+            indent_width: 0,
+            ..CodegenOptions::default()
+        })
+        .build(program);
+    let map = printed.map.unwrap_or_default();
+    let tokens = map.get_tokens().map(|token| {
+        Token::new(
+            (token.get_dst_line(), token.get_dst_col()),
+            (token.get_src_line(), token.get_src_col()),
+        )
+    });
+    let script = wrap(&printed.code, entry, module);
+    Prepared {
+        positions: Positions::new(&script, tokens, origin),
+        script,
+        warnings: Vec::new(),
+    }
+}
+
+/// Makes a function of the program. The code begins on the second line, see
+/// [`positions::LINES_BEFORE_CODE`].
+fn wrap(code: &str, entry: &Entry, module: &Module) -> String {
+    let helpers = if code.contains("babelHelpers.") {
+        HELPERS
+    } else {
+        ""
+    };
+    let imports = &module.imports;
+    let last = match (&module.default, entry) {
+        (Some(name), _) => format!("return {name};\n"),
+        (None, Entry::Uncalled(name)) => format!("return {name};\n"),
+        (None, Entry::Body | Entry::Function) => String::new(),
+    };
+    let body = format!("(async function () {{\"use strict\";{helpers}{imports}\n{code}{last}}})");
+    let calls = module.default.is_some() || !matches!(entry, Entry::Body);
+    if calls {
+        format!(
+            "(async function () {{const value = await {body}();\n\
+             return typeof value === \"function\" ? value(globalThis.input) : value;}})"
+        )
+    } else {
+        body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(program: &str) -> Fault {
+        match prepare(program) {
+            Ok(prepared) => panic!("accepted as {}", prepared.script),
+            Err(fault) => fault,
+        }
+    }
+
+    fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            std::thread::Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, work)
+                .unwrap()
+                .join()
+                .unwrap()
+        })
+    }
+
+    #[test]
+    fn a_program_of_the_largest_size_is_read_and_one_byte_more_is_refused() {
+        let largest = format!("//{}", " ".repeat(PROGRAM_BYTES_MAX - 2));
+        assert!(prepare(&largest).is_ok());
+        let fault = fault(&format!("{largest} "));
+        assert_eq!(fault.kind, ErrorKind::Request);
+        assert_eq!(
+            fault.message,
+            "program is 262145 bytes, at most 262144 are allowed"
+        );
+    }
+
+    #[test]
+    fn the_deepest_programs_without_brackets_fit_the_stack() {
+        on_large_stack(|| {
+            for unit in [
+                "!",
+                "-",
+                "typeof ",
+                "await ",
+                "new ",
+                "a?.b.",
+                "a=",
+                "a=>",
+                "a,",
+                "a+",
+                "a**",
+                "a?a:",
+                "a?a",
+                "a??",
+                "x:",
+                "if(a)",
+                "do ",
+                "()=>",
+                "async a=>",
+                "[a]=",
+                "a().",
+                "<a>",
+                "a<",
+                "a<b,",
+                "a as b|",
+                "keyof ",
+                "unique ",
+                "asserts a is ",
+                "new()=>",
+                "class A extends ",
+                "@a ",
+                "<a,>()=>",
+                "else if(a);",
+            ] {
+                for (prefix, last) in [("", "a"), ("let a: ", "a")] {
+                    let room = PROGRAM_BYTES_MAX - prefix.len() - last.len();
+                    let source = format!("{prefix}{}{last}", unit.repeat(room / unit.len()));
+                    let _ = prepare(&source);
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn brackets_nested_beyond_reason_are_refused_with_their_place() {
+        for open in ["[", "(", "{", "a(", "`${", "<a>("] {
+            let fault = fault(&open.repeat(100_000 / open.len()));
+            assert_eq!(fault.kind, ErrorKind::Syntax, "{open}");
+            assert!(
+                fault.message.contains("nested"),
+                "{open}: {}",
+                fault.message
+            );
+            assert_eq!(fault.line, Some(1), "{open}");
+        }
+        assert!(on_large_stack(|| {
+            prepare(&format!("{}{}", "[".repeat(1_900), "]".repeat(1_900))).is_ok()
+        }));
+    }
+}

@@ -1,0 +1,238 @@
+//! A gateway small enough to see through: it starts a worker over a real socket pair, checks the
+//! order of its frames, and answers every call at once.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use limbeck_wire::domain::{
+    CallCode, CallError, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, ProgramStart,
+    ToolTarget,
+};
+use limbeck_wire::protocol::Conversation;
+use limbeck_wire::{
+    CallResult, Delivery, Done, Fault, FrameReader, FromWorker, LogStream, Ready, ToWorker,
+    decode_from_worker, encode,
+};
+
+/// Microseconds the clock moves with every delivery.
+const STEP_US: u64 = 1_000;
+
+/// One program and what it starts from.
+pub(crate) struct Run {
+    pub(crate) start: ProgramStart,
+    /// Result of the tool `big`, as JSON text.
+    pub(crate) big: String,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// `None`: the program waited for something that cannot happen.
+    pub(crate) done: Option<Done>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) calls: Vec<HostCall>,
+    /// From sending `Start` to reading the end.
+    pub(crate) elapsed: Duration,
+    pub(crate) ready: Ready,
+}
+
+impl Run {
+    pub(crate) fn new(program: &str) -> Self {
+        Self {
+            start: ProgramStart {
+                language: Language::Typescript,
+                program: program.to_owned(),
+                input: r#"{"n":21}"#.to_owned(),
+                servers: r#"[{"name":"test","tools":3}]"#.to_owned(),
+                seed: [7; 32],
+                now_us: 1_700_000_000_000_000,
+                limits: ExecutionLimits {
+                    wall_ms: 10_000,
+                    ..ExecutionLimits::default()
+                },
+            },
+            big: String::new(),
+        }
+    }
+
+    pub(crate) fn limits(mut self, change: impl FnOnce(&mut ExecutionLimits)) -> Self {
+        change(&mut self.start.limits);
+        self
+    }
+
+    pub(crate) fn go(self) -> Outcome {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let worker = thread::spawn(move || limbeck_worker::run(theirs));
+        let outcome = Gateway::new(ours).converse(&self);
+        worker.join().unwrap();
+        outcome
+    }
+}
+
+impl Outcome {
+    pub(crate) fn result(&self) -> Result<Option<&str>, &Fault> {
+        match &self.done.as_ref().expect("the program settles").result {
+            Ok(value) => Ok(value.as_deref()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// JSON text of the value.
+    #[track_caller]
+    pub(crate) fn value(&self) -> &str {
+        match self.result() {
+            Ok(value) => value.unwrap_or("undefined"),
+            Err(fault) => panic!("{fault:?}\nstderr: {}", self.stderr),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn fault(&self) -> &Fault {
+        match self.result() {
+            Ok(value) => panic!("returned {value:?}"),
+            Err(fault) => fault,
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn fault_of(&self, kind: ErrorKind) -> &Fault {
+        let fault = self.fault();
+        assert_eq!(fault.kind, kind, "{fault:?}");
+        fault
+    }
+}
+
+/// JSON text of what a program returns.
+#[track_caller]
+pub(crate) fn value(program: &str) -> String {
+    let outcome = Run::new(program).go();
+    match outcome.result() {
+        Ok(value) => value.unwrap_or("undefined").to_owned(),
+        Err(fault) => panic!("{fault:?}\nprogram: {program}"),
+    }
+}
+
+/// The other end of a worker's channel.
+pub(crate) struct Gateway {
+    stream: UnixStream,
+    reader: FrameReader,
+    conversation: Conversation,
+    buffer: Vec<u8>,
+}
+
+impl Gateway {
+    pub(crate) fn new(stream: UnixStream) -> Self {
+        Self {
+            stream,
+            reader: FrameReader::default(),
+            conversation: Conversation::default(),
+            buffer: vec![0; 1 << 18],
+        }
+    }
+
+    pub(crate) fn send(&mut self, frame: &ToWorker) {
+        let bytes = encode(frame, Vec::new()).unwrap();
+        self.stream.write_all(&bytes).unwrap();
+    }
+
+    /// The next frame, checked against the protocol; `None` when the worker is gone.
+    pub(crate) fn receive(&mut self) -> Option<FromWorker> {
+        loop {
+            if let Some(frame) = self.reader.next_frame().unwrap() {
+                let frame = decode_from_worker(frame).unwrap();
+                self.conversation.receive(&frame).unwrap();
+                return Some(frame);
+            }
+            let bytes = self.stream.read(&mut self.buffer).ok()?;
+            if bytes == 0 {
+                return None;
+            }
+            self.reader.push(&self.buffer[..bytes]);
+        }
+    }
+
+    pub(crate) fn ready(&mut self) -> Ready {
+        match self.receive() {
+            Some(FromWorker::Ready(ready)) => ready,
+            other => panic!("expected `Ready`, not {other:?}"),
+        }
+    }
+
+    pub(crate) fn converse(mut self, run: &Run) -> Outcome {
+        let ready = self.ready();
+        let begun = Instant::now();
+        self.send(&ToWorker::Start(Box::new(run.start.clone())));
+        self.conversation.started(&run.start.limits);
+        let mut outcome = Outcome {
+            done: None,
+            stdout: String::new(),
+            stderr: String::new(),
+            calls: Vec::new(),
+            elapsed: Duration::ZERO,
+            ready,
+        };
+        let mut now_us = run.start.now_us;
+        let mut answered = 0;
+        loop {
+            match self.receive().expect("the worker answers before it ends") {
+                FromWorker::Ready(_) => unreachable!("the protocol allows one"),
+                FromWorker::Call(call) => outcome.calls.push(call),
+                FromWorker::Log(line) => {
+                    let stream = match line.stream {
+                        LogStream::Stdout => &mut outcome.stdout,
+                        LogStream::Stderr => &mut outcome.stderr,
+                    };
+                    stream.push_str(&line.text);
+                    stream.push('\n');
+                }
+                FromWorker::Idle(idle) => {
+                    let results = outcome.calls[answered..]
+                        .iter()
+                        .map(|call| answer(call, &run.big))
+                        .collect::<Vec<_>>();
+                    answered = outcome.calls.len();
+                    now_us = match (results.is_empty(), idle.wake_at_us) {
+                        (false, _) => now_us + STEP_US,
+                        (true, Some(wake)) => wake.max(now_us),
+                        (true, None) => break,
+                    };
+                    self.send(&ToWorker::Deliver(Delivery { now_us, results }));
+                    self.conversation.delivered();
+                }
+                FromWorker::Done(done) => {
+                    outcome.done = Some(*done);
+                    break;
+                }
+            }
+        }
+        outcome.elapsed = begun.elapsed();
+        outcome
+    }
+}
+
+fn answer(call: &HostCall, big: &str) -> CallResult {
+    let result = match call.op {
+        HostOp::Tool => {
+            let target: ToolTarget = serde_json::from_str(&call.head).unwrap();
+            match target.tool.as_str() {
+                "echo" => Ok(call.body.clone()),
+                "big" => Ok(big.to_owned()),
+                "fail" => Err(CallError::new(CallCode::ToolFailed, "it failed as asked")
+                    .with_target("test", "fail")),
+                other => Err(CallError::new(
+                    CallCode::UnknownTool,
+                    format!("no tool `{other}`"),
+                )),
+            }
+        }
+        HostOp::Search | HostOp::Servers => Ok("[]".to_owned()),
+        HostOp::Describe | HostOp::StoreGet | HostOp::StoreSet => Ok("null".to_owned()),
+    };
+    CallResult {
+        id: call.id,
+        result: result.map_err(|error| serde_json::to_string(&error).unwrap()),
+    }
+}

@@ -1,0 +1,10 @@
+//! The worker with its real engine behind a real socket.
+
+#![expect(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod gateway;
+mod limits;
+mod positions;
+mod programs;
+mod shapes;
+mod worker;

@@ -1,0 +1,2 @@
+// throws: Error: outer
+throw new Error("outer", { cause: new TypeError("inner") });

@@ -1,0 +1,3 @@
+// throws: it failed as asked
+const result = await tools.test.fail({});
+return result;

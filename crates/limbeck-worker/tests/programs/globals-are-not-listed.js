@@ -1,0 +1,2 @@
+// value: []
+return Object.keys(globalThis);

@@ -1,0 +1,2 @@
+// value: 42
+return input.n * 2;

@@ -1,0 +1,2 @@
+// throws: ReferenceError: consle is not defined
+consle.log("x");

@@ -1,0 +1,2 @@
+// throws: TypeError: search takes a string; got an object
+await search({ query: "x" });

@@ -1,0 +1,2 @@
+// value: [null,null]
+return [await store.set("key", { a: 1 }), await store.get("key")];

@@ -1,0 +1,2 @@
+// throws: just text
+throw "just text";

@@ -1,0 +1,2 @@
+// throws: { code: 7 }
+throw { code: 7 };

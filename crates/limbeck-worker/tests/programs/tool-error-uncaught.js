@@ -1,0 +1,2 @@
+// throws: it failed as asked
+await tools.test.fail({});

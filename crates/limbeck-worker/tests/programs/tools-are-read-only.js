@@ -1,0 +1,2 @@
+// throws: TypeError: tools cannot be changed
+tools.test = 1;

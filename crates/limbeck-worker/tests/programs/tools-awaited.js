@@ -1,0 +1,2 @@
+// value: true
+return (await tools) === tools && (await tools.test) === tools.test;

@@ -1,0 +1,2 @@
+// value: {}
+return await tools.test.echo();

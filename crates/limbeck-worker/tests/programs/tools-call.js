@@ -1,0 +1,2 @@
+// value: {"x":1}
+return await tools.test.echo({ x: 1 });

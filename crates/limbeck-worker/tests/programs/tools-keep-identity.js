@@ -1,0 +1,2 @@
+// value: true
+return tools.test.echo === tools.test.echo && tools.test === tools["test"];

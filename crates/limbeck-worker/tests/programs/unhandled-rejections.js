@@ -1,0 +1,9 @@
+// value: 1
+// stderr: unhandled rejection: Error: nobody looks
+// stderr: unhandled rejection: ToolError: it failed as asked
+Promise.reject(new Error("nobody looks"));
+const later = Promise.reject(new Error("looked at later"));
+tools.test.fail({});
+await tools.test.echo({});
+await later.catch(() => {});
+return 1;

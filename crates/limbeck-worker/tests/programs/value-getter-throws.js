@@ -1,0 +1,2 @@
+// throws: Error: not for reading
+return { get secret() { throw new Error("not for reading"); } };

@@ -1,0 +1,2 @@
+// value: "resolved"
+return { then(resolve) { resolve("resolved"); } };

@@ -1,0 +1,2 @@
+// stdout: nothing is returned
+console.log("nothing is returned");

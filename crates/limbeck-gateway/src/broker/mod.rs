@@ -1,0 +1,321 @@
+//! Turns a host call into an effect, or into a reason why there is none.
+//!
+//! A call of a tool goes through here in this order: resolve the name, validate the arguments
+//! against the schema, ask policy, write the intent, spend the permit, write the outcome, answer.
+//! Validation, policy, journal and upstream see the same bytes.
+
+mod journal;
+mod queries;
+mod unwrap;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use limbeck_catalog::{ResolveError, Resolved, Tool};
+use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALL_RESULT_BYTES_MAX};
+use limbeck_domain::{
+    CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName, ToolTarget,
+};
+use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
+use limbeck_upstream::RawToolResult;
+use tokio_util::sync::CancellationToken;
+
+use crate::Shared;
+pub(crate) use journal::Journal;
+pub(crate) use queries::FIRST_LIST_PATIENCE;
+
+/// What one execution may do and where its calls are written.
+#[derive(Clone, Debug)]
+pub(crate) struct Broker {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) scope: Arc<Scope>,
+    pub(crate) principal: Arc<str>,
+    pub(crate) journal: Journal,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// How a host call ended.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) id: CallId,
+    /// JSON text of the value.
+    pub(crate) result: Result<String, CallError>,
+    /// Set when the call left for an upstream.
+    pub(crate) reached: Option<EffectClass>,
+    /// Something the reader should know, such as an alias that was resolved.
+    pub(crate) note: Option<String>,
+}
+
+/// A tool call that nothing stands in the way of.
+struct Ready {
+    tool: Arc<Tool>,
+    permit: Permit,
+    note: Option<String>,
+}
+
+impl Broker {
+    /// Answers one host call and writes both ends of it into the journal.
+    pub(crate) async fn answer(&self, call: HostCall) -> Answer {
+        let id = call.id;
+        let started = Instant::now();
+        match call.op {
+            HostOp::Tool => self.answer_tool(call, started).await,
+            HostOp::Search
+            | HostOp::Describe
+            | HostOp::Servers
+            | HostOp::StoreGet
+            | HostOp::StoreSet => {
+                self.journal
+                    .call(call.clone(), None, EffectClass::Read, false)
+                    .await;
+                let result = self.answer_query(&call).await;
+                self.journal.outcome(id, &result, started).await;
+                Answer {
+                    id,
+                    result,
+                    reached: None,
+                    note: None,
+                }
+            }
+        }
+    }
+
+    async fn answer_tool(&self, call: HostCall, started: Instant) -> Answer {
+        let id = call.id;
+        let target = match target_of(&call) {
+            Ok(target) => target,
+            Err(error) => return self.refuse(call, None, error, started).await,
+        };
+        let ready = match self.prepare(&target, &call.body).await {
+            Ok(ready) => ready,
+            Err(refused) => {
+                return self
+                    .refuse(call, refused.tool, refused.error, started)
+                    .await;
+            }
+        };
+        let Ready { tool, permit, note } = ready;
+        let effect = permit.call().effect;
+        if let Err(error) = self.journal.intent(call, tool.id(), effect).await {
+            return Answer {
+                id,
+                result: Err(error),
+                reached: None,
+                note,
+            };
+        }
+        let result = self.send(&tool, permit, target.form).await;
+        let result = match self.journal.outcome_of(id, result, effect, started).await {
+            Ok(result) => result,
+            Err(error) => Err(error),
+        };
+        self.shared.catalogue.refresh_later(&tool.id().server);
+        Answer {
+            id,
+            result,
+            reached: Some(effect),
+            note,
+        }
+    }
+
+    /// Names, arguments and policy; nothing has left and nothing is written yet.
+    async fn prepare(&self, target: &ToolTarget, arguments: &str) -> Result<Ready, Refused> {
+        let resolved = self.resolve(target).await?;
+        let (resolved, arguments) = self.validate(target, resolved, arguments).await?;
+        let Resolved { tool, note } = resolved;
+        let call = ToolCall {
+            tool: tool.id().clone(),
+            arguments,
+            effect: tool.effect(),
+        };
+        let permit =
+            decide(call, &self.scope).map_err(|denied| Refused::by_policy(&tool, &denied))?;
+        Ok(Ready { tool, permit, note })
+    }
+
+    /// Looks the name up; a name the cache does not know is looked up again in a fresh list.
+    async fn resolve(&self, target: &ToolTarget) -> Result<Resolved, Refused> {
+        let catalogue = &self.shared.catalogue;
+        let error = match catalogue.snapshot().resolve(target) {
+            Ok(resolved) => return Ok(resolved),
+            Err(error) => error,
+        };
+        match error.server_to_ask() {
+            Some(server) => self.list_for(server, target).await?,
+            // A full name without a server part that fits: any server might have it.
+            None if target.server.is_none() => {
+                catalogue.discover(queries::FIRST_LIST_PATIENCE).await;
+            }
+            None => return Err(error.into()),
+        }
+        catalogue.snapshot().resolve(target).map_err(Refused::from)
+    }
+
+    async fn list_for(&self, server: &ServerName, target: &ToolTarget) -> Result<(), Refused> {
+        self.shared
+            .catalogue
+            .refresh(server)
+            .await
+            .map_err(|error| {
+                let tool = limbeck_domain::ToolId::new(server.clone(), target.tool.as_str());
+                Refused {
+                    error: error.to_call_error(&tool),
+                    tool: None,
+                }
+            })
+    }
+
+    /// Validates; arguments that a cached schema refuses are tried against a fresh list.
+    async fn validate(
+        &self,
+        target: &ToolTarget,
+        resolved: Resolved,
+        arguments: &str,
+    ) -> Result<(Resolved, String), Refused> {
+        let error = match resolved.tool.validate(arguments) {
+            Ok(arguments) => return Ok((resolved, arguments)),
+            Err(error) => error,
+        };
+        let server = resolved.tool.id().server.clone();
+        let refused = Refused {
+            error,
+            tool: Some(Arc::clone(&resolved.tool)),
+        };
+        if self.shared.catalogue.refresh(&server).await.is_err() {
+            return Err(refused);
+        }
+        let resolved = self.shared.catalogue.snapshot().resolve(target)?;
+        match resolved.tool.validate(arguments) {
+            Ok(arguments) => Ok((resolved, arguments)),
+            Err(error) => Err(Refused { error, ..refused }),
+        }
+    }
+
+    async fn send(&self, tool: &Tool, permit: Permit, form: CallForm) -> Result<String, CallError> {
+        let sent = self
+            .shared
+            .upstreams
+            .call(permit, self.cancel.child_token())
+            .await;
+        let RawToolResult(raw) = sent.map_err(|error| error.to_call_error(tool.id()))?;
+        let text = match form {
+            CallForm::Raw => raw.get().to_owned(),
+            CallForm::Value => unwrap::value_of(&raw, tool.definition())?,
+        };
+        if text.len() > CALL_RESULT_BYTES_MAX {
+            return Err(too_large("result", text.len(), CALL_RESULT_BYTES_MAX, tool));
+        }
+        Ok(text)
+    }
+
+    async fn refuse(
+        &self,
+        call: HostCall,
+        tool: Option<Arc<Tool>>,
+        error: CallError,
+        started: Instant,
+    ) -> Answer {
+        let id = call.id;
+        let tool_id = tool.map(|tool| tool.id().clone());
+        self.journal
+            .call(call, tool_id, EffectClass::Read, false)
+            .await;
+        let result = Err(error);
+        self.journal.outcome(id, &result, started).await;
+        Answer {
+            id,
+            result,
+            reached: None,
+            note: None,
+        }
+    }
+}
+
+/// A call that nothing was sent for.
+struct Refused {
+    error: CallError,
+    tool: Option<Arc<Tool>>,
+}
+
+impl Refused {
+    fn by_policy(tool: &Arc<Tool>, denied: &Denied) -> Self {
+        let Denied::OutOfScope { tool: id } = denied;
+        Self {
+            error: CallError::new(CallCode::Denied, denied.to_string())
+                .with_target(id.server.as_str(), &*id.tool)
+                .with_hint(
+                    "add the tool to the `tools` patterns of this execution, or leave them out",
+                ),
+            tool: Some(Arc::clone(tool)),
+        }
+    }
+}
+
+impl From<ResolveError> for Refused {
+    fn from(error: ResolveError) -> Self {
+        Self {
+            error: error.into(),
+            tool: None,
+        }
+    }
+}
+
+fn target_of(call: &HostCall) -> Result<ToolTarget, CallError> {
+    if call.head.len() > CALL_HEAD_BYTES_MAX {
+        return Err(CallError::new(
+            CallCode::LimitExceeded,
+            format!("tool name of {} bytes", call.head.len()),
+        ));
+    }
+    if call.body.len() > CALL_ARGS_BYTES_MAX {
+        return Err(CallError::new(
+            CallCode::LimitExceeded,
+            format!(
+                "arguments of {} bytes, at most {CALL_ARGS_BYTES_MAX} are allowed",
+                call.body.len()
+            ),
+        ));
+    }
+    serde_json::from_str(&call.head)
+        .map_err(|_| CallError::new(CallCode::UnknownTool, "the call names no tool"))
+}
+
+fn too_large(what: &str, bytes: usize, limit: usize, tool: &Tool) -> CallError {
+    let id = tool.id();
+    CallError::new(
+        CallCode::LimitExceeded,
+        format!("{what} of {bytes} bytes, at most {limit} are allowed"),
+    )
+    .with_target(id.server.as_str(), &*id.tool)
+    .with_hint("ask the tool for less: a page, a filter, fewer fields")
+}
+
+/// What a call outside of any execution gave, for `limbeck call`.
+#[derive(Debug)]
+pub struct CallReport {
+    /// The `CallToolResult` as the upstream sent it.
+    pub result: RawToolResult,
+    /// An alias that was resolved.
+    pub note: Option<String>,
+}
+
+impl Broker {
+    /// Calls one tool and gives its result as sent, `isError` included.
+    pub(crate) async fn call_once(
+        &self,
+        target: &ToolTarget,
+        arguments: &str,
+    ) -> Result<CallReport, CallError> {
+        let Ready { tool, permit, note } = self
+            .prepare(target, arguments)
+            .await
+            .map_err(|refused| refused.error)?;
+        let result = self
+            .shared
+            .upstreams
+            .call(permit, self.cancel.child_token())
+            .await
+            .map_err(|error| error.to_call_error(tool.id()))?;
+        Ok(CallReport { result, note })
+    }
+}

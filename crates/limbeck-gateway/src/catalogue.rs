@@ -1,0 +1,265 @@
+//! The tools known at this moment: from the cache at start, from the upstreams as they are used.
+//!
+//! A server with a cached list is not started for it; the list is asked for anew when the server is
+//! first called, or when the cached one turns out not to hold a tool. A server never seen before is
+//! started when somebody searches or calls.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use limbeck_catalog::{Catalog, ServerTools};
+use limbeck_domain::ServerName;
+use limbeck_store::{CachedTools, Store};
+use limbeck_upstream::{Pool as UpstreamPool, ToolList, UpstreamError};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::task::JoinSet;
+
+use crate::ServerSource;
+use crate::clock::now_us;
+
+/// Servers started side by side for their lists: package runners are heavy, machines are small.
+const STARTS_MAX: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    upstreams: Arc<UpstreamPool>,
+    store: Store,
+    servers: BTreeMap<ServerName, Listed>,
+    snapshot: RwLock<Snapshot>,
+    starts: Semaphore,
+}
+
+#[derive(Debug)]
+struct Listed {
+    source: ServerSource,
+    /// Held while the server is asked, so that one question serves all who wait.
+    asked: Mutex<Freshness>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Freshness {
+    Unknown,
+    Cached,
+    Fresh,
+}
+
+#[derive(Debug, Default)]
+struct Snapshot {
+    lists: BTreeMap<ServerName, ServerTools>,
+    dropped: BTreeMap<ServerName, Vec<String>>,
+    catalog: Arc<Catalog>,
+}
+
+impl Catalogue {
+    /// Reads what the store remembers of `sources`.
+    pub(crate) async fn open(
+        upstreams: Arc<UpstreamPool>,
+        store: Store,
+        sources: Vec<ServerSource>,
+    ) -> Self {
+        let mut servers = BTreeMap::new();
+        let mut snapshot = Snapshot::default();
+        for source in sources {
+            let name = source.name.clone();
+            let cached = store.cached_tools(&source.definition_hash).await;
+            let cached = cached.unwrap_or_else(|error| {
+                tracing::warn!(server = %name, error = &error as &dyn std::error::Error, "cached tools could not be read");
+                None
+            });
+            let freshness = match cached {
+                Some(cached) => {
+                    snapshot.put(&name, cached.tools, cached.instructions);
+                    Freshness::Cached
+                }
+                None => {
+                    snapshot.put(&name, Vec::new(), None);
+                    Freshness::Unknown
+                }
+            };
+            let asked = Mutex::new(freshness);
+            servers.insert(name, Listed { source, asked });
+        }
+        snapshot.rebuild();
+        Self {
+            inner: Arc::new(Inner {
+                upstreams,
+                store,
+                servers,
+                snapshot: RwLock::new(snapshot),
+                starts: Semaphore::new(STARTS_MAX),
+            }),
+        }
+    }
+
+    /// The tools known now.
+    pub(crate) fn snapshot(&self) -> Arc<Catalog> {
+        Arc::clone(&self.inner.read().catalog)
+    }
+
+    /// Tools of `server` that were left out, each with its reason.
+    pub(crate) fn dropped(&self, server: &ServerName) -> Vec<String> {
+        self.inner
+            .read()
+            .dropped
+            .get(server)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Where the entry of `server` stands.
+    pub(crate) fn source(&self, server: &ServerName) -> Option<&ServerSource> {
+        self.inner.servers.get(server).map(|listed| &listed.source)
+    }
+
+    /// All servers, by name.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = &ServerName> {
+        self.inner.servers.keys()
+    }
+
+    /// Asks `server` for its tools unless it was asked in this process already.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError`]; what was known before stays known.
+    pub(crate) async fn refresh(&self, server: &ServerName) -> Result<(), UpstreamError> {
+        self.inner.refresh(server).await
+    }
+
+    /// [`Catalogue::refresh`] without waiting, for a server whose list came from the cache.
+    pub(crate) fn refresh_later(&self, server: &ServerName) {
+        let listed = self.inner.servers.get(server);
+        let freshness = listed.and_then(|listed| listed.asked.try_lock().ok().map(|f| *f));
+        if freshness != Some(Freshness::Cached) {
+            return;
+        }
+        let (inner, server) = (Arc::clone(&self.inner), server.clone());
+        tokio::spawn(async move {
+            if let Err(error) = inner.refresh(&server).await {
+                tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be listed");
+            }
+        });
+    }
+
+    /// Asks every one of `servers` that was not asked in this process, waiting at most `patience`.
+    ///
+    /// Gives the servers that have not answered yet; they go on in the background.
+    pub(crate) async fn refresh_all(
+        &self,
+        servers: &[ServerName],
+        patience: Duration,
+    ) -> Vec<ServerName> {
+        let mut asking = JoinSet::new();
+        for server in servers {
+            let (inner, server) = (Arc::clone(&self.inner), server.clone());
+            asking.spawn(async move {
+                if let Err(error) = inner.refresh(&server).await {
+                    tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be listed");
+                }
+                server
+            });
+        }
+        let mut waiting = servers.to_vec();
+        let all = async {
+            while let Some(listed) = asking.join_next().await {
+                if let Ok(server) = listed {
+                    waiting.retain(|name| *name != server);
+                }
+            }
+        };
+        let finished = tokio::time::timeout(patience, all).await;
+        if finished.is_err() {
+            asking.detach_all();
+        }
+        waiting
+    }
+
+    /// Starts every server that nothing is known of and waits for their lists, at most `patience`.
+    ///
+    /// Gives the servers that are still starting; they go on in the background.
+    pub(crate) async fn discover(&self, patience: Duration) -> Vec<ServerName> {
+        let mut unknown = Vec::new();
+        for (name, listed) in &self.inner.servers {
+            match listed.asked.try_lock() {
+                Ok(freshness) if *freshness != Freshness::Unknown => {}
+                // Nothing is known of it, or somebody is asking it just now.
+                Ok(_) | Err(_) => unknown.push(name.clone()),
+            }
+        }
+        self.refresh_all(&unknown, patience).await
+    }
+}
+
+impl Inner {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Snapshot> {
+        self.snapshot.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn refresh(&self, server: &ServerName) -> Result<(), UpstreamError> {
+        let Some(listed) = self.servers.get(server) else {
+            return Ok(());
+        };
+        let mut freshness = listed.asked.lock().await;
+        if *freshness == Freshness::Fresh {
+            return Ok(());
+        }
+        // Held only while the server starts and lists; a closed semaphore does not happen.
+        let _start = self.starts.acquire().await.ok();
+        let ToolList {
+            tools,
+            dropped,
+            instructions,
+            ..
+        } = self.upstreams.list_tools(server).await?;
+        let cached = CachedTools {
+            tools,
+            instructions,
+            listed_us: now_us(),
+        };
+        if let Err(error) = self
+            .store
+            .cache_tools(&listed.source.definition_hash, &cached)
+            .await
+        {
+            tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be cached");
+        }
+        self.replace(server, cached, dropped);
+        *freshness = Freshness::Fresh;
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn replace(&self, server: &ServerName, list: CachedTools, dropped: Vec<String>) {
+        let mut snapshot = self
+            .snapshot
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        snapshot.put(server, list.tools, list.instructions);
+        snapshot.dropped.insert(server.clone(), dropped);
+        snapshot.rebuild();
+    }
+}
+
+impl Snapshot {
+    fn put(
+        &mut self,
+        name: &ServerName,
+        tools: Vec<limbeck_domain::ToolDefinition>,
+        instructions: Option<String>,
+    ) {
+        self.lists.insert(
+            name.clone(),
+            ServerTools::new(name.clone(), tools, instructions),
+        );
+    }
+
+    fn rebuild(&mut self) {
+        self.catalog = Arc::new(Catalog::new(self.lists.values().cloned().collect()));
+    }
+}

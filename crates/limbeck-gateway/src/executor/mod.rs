@@ -1,0 +1,249 @@
+//! Runs programs: one task, one state machine and one worker for each.
+
+mod calls;
+mod drive;
+mod output;
+mod replay;
+
+use std::sync::Arc;
+
+use limbeck_domain::limits::{INPUT_BYTES_MAX, PROGRAM_BYTES_MAX, WALL_MS_MAX};
+use limbeck_domain::{
+    Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus, Language, ProgramError,
+    ProgramStart,
+};
+use limbeck_launcher::{Worker, WorkerError};
+use limbeck_policy::Scope;
+use limbeck_store::{ExecutionSummary, NewExecution};
+use tokio_util::sync::CancellationToken;
+
+pub use calls::{InnerCall, inner_calls};
+pub use replay::{ReplayError, ReplayReport};
+
+use crate::broker::{Broker, Journal};
+use crate::clock::now_us;
+use crate::{Gateway, listing};
+use drive::{Drive, Ended};
+
+/// A program and what it may use.
+#[derive(Clone, Debug)]
+pub struct ExecuteRequest {
+    /// Language of `program`.
+    pub language: Language,
+    /// Source, as the model sent it.
+    pub program: String,
+    /// `input` of the program, JSON text.
+    pub input: String,
+    /// Wall clock in milliseconds; the configured default when absent, cut to [`WALL_MS_MAX`].
+    pub timeout_ms: Option<u64>,
+    /// Tools the program may call.
+    pub scope: Scope,
+    /// Who asks.
+    pub principal: String,
+    /// Where the request came from, for listings: a client's name or `run`.
+    pub origin: String,
+}
+
+impl Gateway {
+    /// Runs a program to its end and gives what comes back, at most
+    /// [`limbeck_domain::limits::VALUE_SHOWN_BYTES_MAX`] of its value.
+    ///
+    /// Everything that goes wrong is in the envelope. `cancel` ends the run and the calls it has
+    /// under way.
+    pub async fn execute(&self, request: ExecuteRequest, cancel: CancellationToken) -> Envelope {
+        let id = mint_id();
+        if let Err(error) = check(&request) {
+            return refused(id, error);
+        }
+        let admitted = tokio::select! {
+            place = self.shared.admission.enter() => place,
+            () = cancel.cancelled() => return refused(id, cancelled()),
+        };
+        match admitted {
+            Ok(_place) => self.run(id, request, cancel).await,
+            Err(busy) => refused(
+                id,
+                ProgramError::new(ErrorKind::Busy, busy.to_string())
+                    .with_hint("wait until one has ended, then send the program again"),
+            ),
+        }
+    }
+
+    async fn run(
+        &self,
+        id: ExecutionId,
+        request: ExecuteRequest,
+        cancel: CancellationToken,
+    ) -> Envelope {
+        let worker = match self.shared.workers.take().await {
+            Ok(worker) => worker,
+            Err(error) => return refused(id, no_worker(&error)),
+        };
+        let (limits, warning) = self.limits_of(&request);
+        let start = match self.program_start(&request, limits) {
+            Ok(start) => start,
+            Err(error) => return refused(id, error),
+        };
+        let started_us = start.now_us;
+        let new = NewExecution {
+            id: id.clone(),
+            principal: request.principal.clone(),
+            start: start.clone(),
+            guest_hash: worker.ready().guest_hash.clone(),
+            created_us: start.now_us,
+            origin: request.origin,
+        };
+        if let Err(error) = self.shared.store.begin(new).await {
+            return refused(id, no_journal(&error));
+        }
+        let broker = Broker {
+            shared: Arc::clone(&self.shared),
+            scope: Arc::new(request.scope),
+            principal: request.principal.into(),
+            journal: Journal::new(self.shared.store.clone(), id.clone()),
+            cancel: cancel.child_token(),
+        };
+        let mut ended = Drive::new(worker, broker, start).run(&cancel).await;
+        ended.warnings.extend(warning);
+        self.close(id, ended, started_us).await
+    }
+
+    /// Writes the whole envelope into the journal and cuts what the client sees of it.
+    async fn close(&self, id: ExecutionId, ended: Ended, started_us: u64) -> Envelope {
+        let summary = ExecutionSummary {
+            calls: ended.calls,
+            took_us: now_us().saturating_sub(started_us),
+        };
+        let mut envelope = output::envelope(id.clone(), ended);
+        if let Err(error) = self.shared.store.finish(&id, &envelope, summary).await {
+            tracing::error!(execution = %id, error = &error as &dyn std::error::Error, "end of execution could not be written");
+            envelope
+                .warnings
+                .push(format!("the journal could not be written: {error}"));
+        }
+        output::shown(envelope)
+    }
+
+    fn limits_of(&self, request: &ExecuteRequest) -> (ExecutionLimits, Option<String>) {
+        let asked = request.timeout_ms.unwrap_or(self.shared.wall_ms);
+        let wall_ms = asked.clamp(1, WALL_MS_MAX);
+        let warning = (wall_ms != asked)
+            .then(|| format!("timeout_ms {asked} is outside 1 to {WALL_MS_MAX}; used {wall_ms}"));
+        let limits = ExecutionLimits {
+            wall_ms,
+            ..ExecutionLimits::default()
+        };
+        (limits, warning)
+    }
+
+    fn program_start(
+        &self,
+        request: &ExecuteRequest,
+        limits: ExecutionLimits,
+    ) -> Result<ProgramStart, ProgramError> {
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| {
+            ProgramError::new(
+                ErrorKind::Gateway,
+                format!("the system gave no random seed: {error}"),
+            )
+            .with_hint("check that /dev/urandom is readable, then run the program again")
+        })?;
+        Ok(ProgramStart {
+            language: request.language,
+            program: request.program.clone(),
+            input: request.input.clone(),
+            servers: listing::server_names_json(&self.shared).to_string(),
+            seed,
+            now_us: now_us(),
+            limits,
+        })
+    }
+}
+
+/// An id that sorts by time: `ex_` and a version 7 UUID without its hyphens.
+fn mint_id() -> ExecutionId {
+    ExecutionId::new(format!("ex_{}", uuid::Uuid::now_v7().simple()))
+}
+
+fn check(request: &ExecuteRequest) -> Result<(), ProgramError> {
+    let wrong = |message: String| ProgramError::new(ErrorKind::Request, message);
+    if request.program.trim().is_empty() {
+        return Err(wrong("the program is empty".to_owned())
+            .with_hint("send TypeScript in `code`, for example `return 1 + 1`"));
+    }
+    if request.program.len() > PROGRAM_BYTES_MAX {
+        return Err(wrong(format!(
+            "program of {} bytes, at most {PROGRAM_BYTES_MAX} are allowed",
+            request.program.len()
+        ))
+        .with_hint("pass data in `input` instead of writing it into the program"));
+    }
+    if request.input.len() > INPUT_BYTES_MAX {
+        return Err(wrong(format!(
+            "input of {} bytes, at most {INPUT_BYTES_MAX} are allowed",
+            request.input.len()
+        )));
+    }
+    Ok(())
+}
+
+/// The envelope of a program that never started; the journal knows nothing of it.
+fn refused(id: ExecutionId, error: ProgramError) -> Envelope {
+    output::envelope(id, Ended::before_start(error))
+}
+
+fn cancelled() -> ProgramError {
+    ProgramError::new(ErrorKind::Cancelled, "the client cancelled the execution")
+}
+
+fn no_worker(error: &WorkerError) -> ProgramError {
+    tracing::error!(error = error as &dyn std::error::Error, "no worker");
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    ProgramError::new(
+        ErrorKind::Gateway,
+        format!(
+            "no worker could be started: {error}{}",
+            cause.unwrap_or_default()
+        ),
+    )
+    .with_hint(
+        "check that the `limbeck` executable was not replaced or removed, then restart the gateway",
+    )
+}
+
+fn no_journal(error: &limbeck_store::StoreError) -> ProgramError {
+    tracing::error!(error = error as &dyn std::error::Error, "journal failed");
+    ProgramError::new(
+        ErrorKind::Gateway,
+        format!("the journal could not be written, so nothing ran: {error}"),
+    )
+    .with_hint("free disk space or choose another `--state-dir`")
+}
+
+/// Maps the status from how the run ended.
+fn status_of(error: Option<&ProgramError>) -> ExecutionStatus {
+    match error.map(|error| error.kind) {
+        None => ExecutionStatus::Completed,
+        Some(ErrorKind::Cancelled) => ExecutionStatus::Cancelled,
+        Some(
+            ErrorKind::Syntax
+            | ErrorKind::Exception
+            | ErrorKind::Timeout
+            | ErrorKind::MemoryLimit
+            | ErrorKind::StackLimit
+            | ErrorKind::OutputLimit
+            | ErrorKind::CallLimit
+            | ErrorKind::NeverSettles
+            | ErrorKind::Busy
+            | ErrorKind::Request
+            | ErrorKind::WorkerLost
+            | ErrorKind::Gateway,
+        ) => ExecutionStatus::Failed,
+    }
+}
+
+/// A worker that is ready for a program, for replay.
+async fn take_worker(gateway: &Gateway) -> Result<Worker, WorkerError> {
+    gateway.shared.workers.take().await
+}

@@ -1,0 +1,133 @@
+//! The long-lived process: it owns executions, decides every call, and parses no guest code.
+//!
+//! ```text
+//! client ──MCP──▶ surface ──▶ executor ──frames──▶ worker
+//!                               │  ▲
+//!                               ▼  │
+//!          journal ◀──────── broker ──▶ policy ──▶ permit ──▶ upstream
+//! ```
+//!
+//! - [`surface`] is what an MCP client sees.
+//! - `executor` runs one program: one task, one state machine, one worker.
+//! - `broker` turns a host call into an effect: resolve, validate, permit, intent, send, outcome.
+//! - `catalogue` keeps the tools known, from the store's cache and from the upstreams themselves.
+//!
+//! Two things hold here. No byte of a program is parsed in this process. Nothing reaches an upstream
+//! but through the broker, and for a call that may write not before its intent is durable.
+//!
+//! Start reading at [`Gateway::execute`].
+
+#![forbid(unsafe_code)]
+
+mod admission;
+mod broker;
+mod catalogue;
+mod clock;
+mod executor;
+mod listing;
+pub mod search;
+pub mod surface;
+
+use std::sync::Arc;
+
+pub use limbeck_catalog as catalog;
+pub use limbeck_domain as domain;
+pub use limbeck_launcher as launcher;
+pub use limbeck_policy as policy;
+pub use limbeck_store as store;
+pub use limbeck_upstream as upstream;
+
+pub use broker::CallReport;
+pub use executor::{ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
+pub use listing::{ServerReport, ToolReport};
+
+use admission::Admission;
+use catalogue::Catalogue;
+use limbeck_domain::limits;
+use limbeck_launcher::Pool as WorkerPool;
+use limbeck_store::Store;
+use limbeck_upstream::Pool as UpstreamPool;
+
+/// What a gateway is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// Workers that stand ready.
+    pub workers: WorkerPool,
+    /// The servers behind us; nothing is started before it is needed.
+    pub upstreams: UpstreamPool,
+    /// Journal, cache, key-value state.
+    pub store: Store,
+    /// Wall clock of an execution whose request names none, in milliseconds.
+    pub wall_ms: u64,
+    /// Where each server was configured, for listings.
+    pub sources: Vec<ServerSource>,
+}
+
+/// Where a server's entry stands.
+#[derive(Clone, Debug)]
+pub struct ServerSource {
+    /// The server.
+    pub name: limbeck_domain::ServerName,
+    /// File and place, for people.
+    pub source: String,
+    /// Hash of the full definition: the key of its cached tools.
+    pub definition_hash: String,
+}
+
+/// A running gateway. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    workers: WorkerPool,
+    upstreams: Arc<UpstreamPool>,
+    store: Store,
+    catalogue: Catalogue,
+    admission: Admission,
+    wall_ms: u64,
+}
+
+impl Gateway {
+    /// Reads the cached catalogue and stands ready. Starts no upstream.
+    pub async fn start(parts: Parts) -> Self {
+        let Parts {
+            workers,
+            upstreams,
+            store,
+            wall_ms,
+            sources,
+        } = parts;
+        let upstreams = Arc::new(upstreams);
+        let catalogue = Catalogue::open(Arc::clone(&upstreams), store.clone(), sources).await;
+        Self {
+            shared: Arc::new(Shared {
+                workers,
+                upstreams,
+                store,
+                catalogue,
+                admission: Admission::new(limits::EXECUTIONS_MAX, limits::EXECUTIONS_QUEUED_MAX),
+                wall_ms,
+            }),
+        }
+    }
+
+    /// The store, for listings.
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// Ends every worker and upstream and makes the journal durable. Nothing of ours is left running.
+    pub async fn shutdown(&self) {
+        self.shared.workers.shutdown().await;
+        self.shared.upstreams.shutdown().await;
+        if let Err(error) = self.shared.store.flush().await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "journal could not be flushed"
+            );
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Servers and tools as programs and people see them.
+
+use std::time::Duration;
+
+use limbeck_catalog::{Catalog, Detail, Tool};
+use limbeck_domain::{CallError, CallForm, EffectClass, ServerName, ToolTarget};
+use limbeck_policy::Scope;
+use limbeck_upstream::ServerState;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+use crate::broker::{Broker, CallReport, Journal};
+use crate::{Gateway, Shared};
+
+/// Bytes of a reason why a server is not available, where the model reads it.
+const REASON_BYTES_MAX: usize = 300;
+
+/// One server with its tools.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerReport {
+    /// Key of its entry.
+    pub name: String,
+    /// File and place of its entry.
+    pub source: String,
+    /// `ready`, `not_started`, `starting`, `backing_off`, `failed`, `disabled`, `unsupported`, `stopped`.
+    pub state: &'static str,
+    /// How it speaks, once connected: `legacy` or `modern`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub era: Option<&'static str>,
+    /// Why it is not ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The end of what it wrote to standard error, when it failed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    /// Its tools, in its own order.
+    pub tools: Vec<ToolReport>,
+    /// Tools that were left out, with reasons.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<String>,
+}
+
+/// One tool.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToolReport {
+    /// Name the server gave it.
+    pub name: String,
+    /// Exact callable expression.
+    pub call: String,
+    /// TypeScript signature.
+    pub signature: String,
+    /// First sentence of its description.
+    pub description: String,
+    /// What a call may do.
+    pub effect: EffectClass,
+}
+
+impl Gateway {
+    /// The servers, or one of them, with their tools; asks every server for its list, waiting at
+    /// most `patience`.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] when `server` names none.
+    pub async fn servers(
+        &self,
+        server: Option<&str>,
+        patience: Duration,
+    ) -> Result<Vec<ServerReport>, CallError> {
+        let catalogue = &self.shared.catalogue;
+        let names: Vec<ServerName> = match server {
+            Some(name) => vec![catalogue.snapshot().resolve_server(name)?],
+            None => catalogue.servers().cloned().collect(),
+        };
+        catalogue.refresh_all(&names, patience).await;
+        Ok(names
+            .iter()
+            .map(|name| server_report(&self.shared, name))
+            .collect())
+    }
+
+    /// Calls one tool outside of any execution and gives its result as sent.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] for every reason a call inside a program fails, but `isError`.
+    pub async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: &str,
+        cancel: CancellationToken,
+    ) -> Result<CallReport, CallError> {
+        let broker = Broker {
+            shared: Arc::clone(&self.shared),
+            scope: Arc::new(Scope::everything()),
+            principal: "local".into(),
+            journal: Journal::new(
+                self.shared.store.clone(),
+                limbeck_domain::ExecutionId::new("call"),
+            ),
+            cancel,
+        };
+        let target = ToolTarget {
+            server: Some(server.to_owned()),
+            tool: tool.to_owned(),
+            form: CallForm::Raw,
+        };
+        broker.call_once(&target, arguments).await
+    }
+}
+
+fn server_report(shared: &Shared, name: &ServerName) -> ServerReport {
+    let catalog = shared.catalogue.snapshot();
+    let report = shared.upstreams.report(name);
+    let (state, era, error) = state_words(&report.state);
+    let error = error.or(report.last_error);
+    let source = shared.catalogue.source(name);
+    ServerReport {
+        name: name.to_string(),
+        source: source
+            .map(|source| source.source.clone())
+            .unwrap_or_default(),
+        state,
+        era,
+        stderr: error
+            .as_ref()
+            .map(|_| report.stderr_tail)
+            .unwrap_or_default(),
+        error,
+        tools: catalog
+            .tools_of(name)
+            .iter()
+            .map(|tool| tool_report(tool))
+            .collect(),
+        dropped: shared.catalogue.dropped(name),
+    }
+}
+
+fn tool_report(tool: &Tool) -> ToolReport {
+    ToolReport {
+        name: tool.id().tool.to_string(),
+        call: tool.call_expression(),
+        signature: tool.signature().to_owned(),
+        description: tool.summary(),
+        effect: tool.effect(),
+    }
+}
+
+fn state_words(state: &ServerState) -> (&'static str, Option<&'static str>, Option<String>) {
+    match state {
+        ServerState::NotConfigured => ("not_configured", None, None),
+        ServerState::NotStarted => ("not_started", None, None),
+        ServerState::Starting => ("starting", None, None),
+        ServerState::Ready { era, .. } => ("ready", Some(era.as_str()), None),
+        ServerState::BackingOff { error, .. } => ("backing_off", None, Some(error.clone())),
+        ServerState::Failed { error } => ("failed", None, Some(error.clone())),
+        ServerState::Disabled => ("disabled", None, None),
+        ServerState::Unsupported { reason } => ("unsupported", None, Some(reason.clone())),
+        ServerState::Stopped => ("stopped", None, None),
+    }
+}
+
+/// Servers nothing is known of because they do not work, as `name: reason`; `but` are left out.
+pub(crate) fn unavailable(shared: &Shared, but: &[ServerName]) -> Vec<String> {
+    let catalog = shared.catalogue.snapshot();
+    catalog
+        .servers()
+        .filter(|server| server.tools().is_empty() && !but.contains(server.name()))
+        .filter_map(|server| {
+            let (_, _, error) = state_words(&shared.upstreams.state(server.name()));
+            let error = limbeck_domain::text::clean_line(&error?, REASON_BYTES_MAX);
+            Some(format!("{}: {error}", server.name()))
+        })
+        .collect()
+}
+
+/// What `tools` can list without asking: part of what an execution starts from.
+pub(crate) fn server_names_json(shared: &Shared) -> Value {
+    let catalog = shared.catalogue.snapshot();
+    catalog
+        .servers()
+        .map(|server| json!({"name": server.name(), "tools": server.tools().len()}))
+        .collect()
+}
+
+/// The answer of `servers()` in a program.
+pub(crate) fn servers_json(shared: &Shared) -> Value {
+    let catalog = shared.catalogue.snapshot();
+    catalog
+        .servers()
+        .map(|server| {
+            let (state, _, error) = state_words(&shared.upstreams.state(server.name()));
+            let mut entry = json!({
+                "name": server.name(),
+                "tools": server.tools().len(),
+                "state": state,
+                "description": server.line(),
+            });
+            if let (Some(error), Value::Object(entry)) = (error, &mut entry) {
+                entry.insert("error".to_owned(), error.into());
+            }
+            entry
+        })
+        .collect()
+}
+
+/// The answer of `describe(server, tool)` in a program, with the keys of every older form.
+pub(crate) fn tool_json(tool: &Tool) -> Value {
+    let definition = tool.definition();
+    let id = tool.id();
+    let mut entry = json!({
+        "name": format!("mcp__{}__{}", id.server, id.tool),
+        "server": id.server,
+        "tool": id.tool,
+        "call": tool.call_expression(),
+        "signature": tool.signature(),
+        "declaration": tool.declaration(Detail::Full),
+        "effect": tool.effect(),
+        "description": definition.description.as_deref().unwrap_or_default(),
+        "inputSchema": definition.input_schema,
+        "parameters": definition.input_schema,
+    });
+    if let (Some(schema), Value::Object(entry)) = (&definition.output_schema, &mut entry) {
+        entry.insert("outputSchema".to_owned(), schema.clone());
+    }
+    entry
+}
+
+/// The answer of `describe(server)` in a program: the tools its scope covers.
+pub(crate) fn server_json(catalog: &Catalog, server: &ServerName, scope: &Scope) -> Value {
+    let tools = catalog.tools_of(server);
+    let tools: Vec<Value> = tools
+        .iter()
+        .filter(|tool| scope.covers(tool.id()))
+        .map(|tool| {
+            json!({
+                "tool": tool.id().tool,
+                "call": tool.call_expression(),
+                "signature": tool.signature(),
+                "description": tool.summary(),
+                "effect": tool.effect(),
+            })
+        })
+        .collect();
+    let line = catalog.server(server).map(|server| server.line());
+    json!({"server": server, "description": line.unwrap_or_default(), "tools": tools})
+}

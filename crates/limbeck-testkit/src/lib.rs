@@ -1,0 +1,129 @@
+//! A gateway in a box, for tests and benchmarks: servers that live in this process, a store in
+//! memory or in a file of the test's, and real worker processes.
+//!
+//! Start reading at [`World`].
+
+#![forbid(unsafe_code)]
+
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use limbeck_gateway::domain::{Envelope, Language, ServerName, limits};
+use limbeck_gateway::launcher::{Launcher, Pool as WorkerPool, PoolSize, WorkerProgram};
+use limbeck_gateway::policy::Scope;
+use limbeck_gateway::store::Store;
+use limbeck_gateway::upstream::Pool as UpstreamPool;
+use limbeck_gateway::{ExecuteRequest, Gateway, Parts, ServerSource};
+use tokio_util::sync::CancellationToken;
+
+pub use server::FakeServer;
+
+/// Builds a gateway over fake servers.
+#[derive(Debug)]
+pub struct World {
+    worker: PathBuf,
+    servers: Vec<Arc<FakeServer>>,
+    store: Option<Store>,
+    pool: PoolSize,
+}
+
+impl World {
+    /// A world whose workers are the `limbeck` executable at `worker`.
+    pub fn new(worker: impl AsRef<Path>) -> Self {
+        Self {
+            worker: worker.as_ref().to_owned(),
+            servers: Vec::new(),
+            store: None,
+            pool: PoolSize::default(),
+        }
+    }
+
+    /// Adds a server.
+    #[must_use]
+    pub fn server(mut self, server: &Arc<FakeServer>) -> Self {
+        self.servers.push(Arc::clone(server));
+        self
+    }
+
+    /// Journals into `store` instead of memory.
+    #[must_use]
+    pub fn store(mut self, store: Store) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Keeps `size` workers ready.
+    #[must_use]
+    pub fn pool(mut self, size: PoolSize) -> Self {
+        self.pool = size;
+        self
+    }
+
+    /// Starts the gateway. Must be called inside a Tokio runtime.
+    ///
+    /// # Panics
+    ///
+    /// When a store in memory cannot be made.
+    pub async fn start(self) -> Gateway {
+        let launcher = Launcher::new(WorkerProgram { path: self.worker });
+        let mut upstreams = UpstreamPool::new(Vec::new());
+        let mut sources = Vec::new();
+        for server in self.servers {
+            let name = server.name().clone();
+            sources.push(source(&name));
+            upstreams = upstreams.with_upstream(name, server);
+        }
+        let store = self
+            .store
+            .unwrap_or_else(|| Store::in_memory().expect("a store in memory needs nothing"));
+        Gateway::start(Parts {
+            workers: WorkerPool::start(launcher, self.pool),
+            upstreams,
+            store,
+            wall_ms: limits::WALL_MS_DEFAULT,
+            sources,
+        })
+        .await
+    }
+}
+
+fn source(name: &ServerName) -> ServerSource {
+    ServerSource {
+        name: name.clone(),
+        source: "test".to_owned(),
+        definition_hash: format!("test {name}"),
+    }
+}
+
+/// A request to run `program` with everything else at its default.
+pub fn request(program: &str) -> ExecuteRequest {
+    ExecuteRequest {
+        language: Language::Typescript,
+        program: program.to_owned(),
+        input: "null".to_owned(),
+        timeout_ms: None,
+        scope: Scope::everything(),
+        principal: "test".to_owned(),
+        origin: "test".to_owned(),
+    }
+}
+
+/// Runs `program` to its end.
+pub async fn run(gateway: &Gateway, program: &str) -> Envelope {
+    gateway
+        .execute(request(program), CancellationToken::new())
+        .await
+}
+
+/// The value of a completed run.
+///
+/// # Panics
+///
+/// When the run did not complete, with its envelope.
+pub fn value_of(envelope: &Envelope) -> serde_json::Value {
+    assert!(envelope.error.is_none(), "program failed: {envelope:?}");
+    let text = envelope.value.as_ref().map_or("null", |value| value.get());
+    serde_json::from_str(text).expect("the gateway checked that the value is JSON")
+}

@@ -1,0 +1,154 @@
+//! An MCP server without a process.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use limbeck_gateway::domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};
+use limbeck_gateway::policy::Permit;
+use limbeck_gateway::upstream::{RawToolResult, ToolList, Upstream, UpstreamError};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+type Answer = BoxFuture<'static, Value>;
+type Handler = Box<dyn Fn(Value) -> Answer + Send + Sync>;
+
+/// A server of test functions. It records its calls, and a call of a tool it does not have is an error.
+pub struct FakeServer {
+    name: ServerName,
+    tools: Vec<ToolDefinition>,
+    handlers: BTreeMap<String, Handler>,
+    calls: Mutex<Vec<String>>,
+}
+
+impl fmt::Debug for FakeServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FakeServer")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FakeServer {
+    /// A server without tools.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: ServerName::from(name),
+            tools: Vec::new(),
+            handlers: BTreeMap::new(),
+            calls: Mutex::default(),
+        }
+    }
+
+    /// Adds a read tool that answers with structured content at once.
+    #[must_use]
+    pub fn read(self, tool: &str, answer: impl Fn(Value) -> Value + Send + Sync + 'static) -> Self {
+        self.tool(tool, Some(true), move |arguments| {
+            let structured = answer(arguments);
+            Box::pin(async move { json!({"content": [], "structuredContent": structured}) })
+        })
+    }
+
+    /// Adds a tool that may write and answers with structured content at once.
+    #[must_use]
+    pub fn write(
+        self,
+        tool: &str,
+        answer: impl Fn(Value) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        self.tool(tool, Some(false), move |arguments| {
+            let structured = answer(arguments);
+            Box::pin(async move { json!({"content": [], "structuredContent": structured}) })
+        })
+    }
+
+    /// Adds a tool that gives a whole `CallToolResult` in its own time.
+    #[must_use]
+    pub fn tool(
+        mut self,
+        tool: &str,
+        read_only: Option<bool>,
+        answer: impl Fn(Value) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        self.tools.push(ToolDefinition {
+            id: ToolId::new(self.name.clone(), tool),
+            title: None,
+            description: Some(format!("The {tool} of a test")),
+            input_schema: json!({"type": "object"}),
+            output_schema: None,
+            annotations: ToolAnnotations {
+                read_only,
+                ..ToolAnnotations::default()
+            },
+        });
+        self.handlers.insert(tool.to_owned(), Box::new(answer));
+        self
+    }
+
+    /// The server's name.
+    pub fn name(&self) -> &ServerName {
+        &self.name
+    }
+
+    /// Tools that were called so far, in order.
+    pub fn calls(&self) -> Vec<String> {
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Shares the server, as a world takes it.
+    pub fn share(self) -> Arc<Self> {
+        Arc::new(self)
+    }
+}
+
+impl Upstream for FakeServer {
+    fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
+        let list = ToolList {
+            tools: self.tools.clone(),
+            ..ToolList::default()
+        };
+        Box::pin(async move { Ok(list) })
+    }
+
+    fn call(
+        &self,
+        permit: Permit,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>> {
+        let call = permit.spend();
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(call.tool.tool.to_string());
+        Box::pin(async move {
+            let handler =
+                self.handlers
+                    .get(&*call.tool.tool)
+                    .ok_or_else(|| UpstreamError::Protocol {
+                        code: -32602,
+                        message: format!("no tool {}", call.tool),
+                    })?;
+            let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+            let answer = tokio::select! {
+                answer = handler(arguments) => answer,
+                () = cancel.cancelled() => return Err(UpstreamError::Cancelled),
+            };
+            let raw = RawValue::from_string(answer.to_string()).map_err(|error| {
+                UpstreamError::Protocol {
+                    code: -32603,
+                    message: error.to_string(),
+                }
+            })?;
+            Ok(RawToolResult(raw))
+        })
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}

@@ -1,0 +1,214 @@
+//! What can be typed. `docs/command-line.md` documents it; help and completions come from here.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use limbeck_gateway::domain::Language;
+use limbeck_gateway::domain::limits::WALL_MS_MAX;
+use limbeck_gateway::search::{LIMIT_MAX, QUERIES_MAX};
+
+/// One MCP server in front of all the others: programs instead of tool calls.
+#[derive(Debug, Parser)]
+#[command(
+    name = "limbeck",
+    version,
+    max_term_width = 100,
+    after_help = "Without a command: serve on standard input and output when it is not a terminal."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options every command takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Global {
+    /// Read servers from FILE, any JSON with `mcpServers` or a limbeck.toml; repeat for more files
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Vec<PathBuf>,
+    /// Read no configuration but what --config names
+    #[arg(long, global = true)]
+    pub(crate) no_discover: bool,
+    /// Keep journal and cache in DIR [default: $LIMBECK_STATE_DIR, else ~/.local/state/limbeck]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Write diagnostics of this level and above to standard error [default: $LIMBECK_LOG, else warn]
+    #[arg(long, value_name = "LEVEL", global = true)]
+    pub(crate) log: Option<LogLevel>,
+}
+
+impl Global {
+    /// Whether files were named that `arguments` hold and clap did not keep: of an option that stands
+    /// before and after the command, only the latter counts for it.
+    pub(crate) fn lost_config(&self, arguments: impl Iterator<Item = OsString>) -> bool {
+        let named = arguments
+            .take_while(|argument| argument != "--")
+            .filter(|argument| {
+                let text = argument.as_encoded_bytes();
+                text == b"--config" || text.starts_with(b"--config=")
+            });
+        named.count() > self.config.len()
+    }
+}
+
+/// How much is said on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// Nothing.
+    Off,
+    /// What failed.
+    Error,
+    /// What went wrong and was got over.
+    Warn,
+    /// What was done.
+    Info,
+    /// How it was done.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve one MCP client on standard input and output
+    Serve,
+    /// Run a program and print what it returns
+    Run(RunArgs),
+    /// Find tools
+    Search(SearchArgs),
+    /// List servers, or the tools of one
+    Tools(ToolsArgs),
+    /// Call one tool
+    Call(CallArgs),
+    /// List past executions, or show one with its calls
+    Executions(ExecutionsArgs),
+    /// Run an execution again from its journal, with no upstream, and compare
+    Replay(ReplayArgs),
+    /// Show what Limbeck does, with a built-in sample server
+    Demo,
+    /// Print a completion script
+    Completions {
+        /// Shell to complete for
+        shell: Shell,
+    },
+    /// Serve the sample MCP server of `demo`
+    #[command(hide = true)]
+    DemoUpstream,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Program to run; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Pass JSON to the program as `input`
+    #[arg(long, value_name = "JSON")]
+    pub(crate) input: Option<String>,
+    /// Print the whole result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Stop the program after N milliseconds [default: 60000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=WALL_MS_MAX))]
+    pub(crate) timeout_ms: Option<u64>,
+    /// Allow only tools matching PATTERN (`server.tool`, `*` wildcards); repeat for more
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) tools: Vec<String>,
+    /// Language of the program
+    #[arg(long, default_value = "ts")]
+    pub(crate) language: LanguageName,
+}
+
+/// Languages by their short names.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LanguageName {
+    /// TypeScript and JavaScript
+    #[value(alias = "typescript")]
+    Ts,
+}
+
+impl From<LanguageName> for Language {
+    fn from(name: LanguageName) -> Self {
+        match name {
+            LanguageName::Ts => Self::Typescript,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What the tool should do; each argument is a query of its own
+    #[arg(value_name = "QUERY", required = true, num_args = 1..=QUERIES_MAX)]
+    pub(crate) queries: Vec<String>,
+    /// Search only this server
+    #[arg(long, value_name = "S")]
+    pub(crate) server: Option<String>,
+    /// Show at most N tools for each query [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=LIMIT_MAX as i64))]
+    pub(crate) limit: Option<u16>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsArgs {
+    /// Show the tools of this server
+    pub(crate) server: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// Server of the tool
+    pub(crate) server: String,
+    /// Tool to call
+    pub(crate) tool: String,
+    /// Arguments, a JSON object
+    #[arg(value_name = "JSON", default_value = "{}")]
+    pub(crate) arguments: String,
+    /// Print the result as the server sent it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExecutionsArgs {
+    /// Execution to show; the beginning of an id is enough
+    pub(crate) id: Option<String>,
+    /// List at most N executions, newest first
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "id")]
+    pub(crate) limit: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print only the value the program returned, whole
+    #[arg(long, requires = "id")]
+    pub(crate) value: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Execution to replay; the beginning of an id is enough
+    pub(crate) id: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,122 @@
+//! `limbeck tools`: what is configured, where it comes from and how it is doing.
+
+use std::time::Duration;
+
+use limbeck_gateway::domain::limits::{UPSTREAM_LIST_MS, UPSTREAM_START_MS};
+use limbeck_gateway::domain::text::clean_line;
+use limbeck_gateway::{ServerReport, ToolReport};
+use serde_json::json;
+
+use super::Invocation;
+use crate::cli::ToolsArgs;
+use crate::exit::{Exit, Failure};
+use crate::printer::Printer;
+use crate::table::Table;
+use crate::wiring::{Lifetime, Session, call_failure};
+
+/// As long as a server may take to start and list, so that every one has its answer.
+const PATIENCE: Duration = Duration::from_millis(UPSTREAM_START_MS + UPSTREAM_LIST_MS);
+/// Lines shown of what a failed server wrote to standard error.
+const STDERR_LINES: usize = 8;
+/// Bytes shown of one such line, and of a tool's description.
+const LINE_BYTES_MAX: usize = 400;
+
+/// Prints every server, or the tools of one.
+pub(super) async fn tools(invocation: &Invocation, arguments: &ToolsArgs) -> Result<Exit, Failure> {
+    let session = Session::open(invocation, Lifetime::Command).await?;
+    for note in &session.notes {
+        invocation.printer.note(&format!("note: {note}"));
+    }
+    let server = arguments.server.as_deref();
+    let reports = session.gateway.servers(server, PATIENCE).await;
+    let printed = match reports {
+        Ok(reports) if arguments.json => invocation.printer.json(&json!({"servers": reports})),
+        Ok(reports) => {
+            print(&invocation.printer, &reports, server.is_some());
+            session.say_if_empty(&invocation.printer);
+            Ok(())
+        }
+        Err(error) => Err(call_failure(&error)),
+    };
+    session.close().await;
+    printed.map(|()| Exit::Completed)
+}
+
+fn print(printer: &Printer, reports: &[ServerReport], with_tools: bool) {
+    if reports.is_empty() {
+        return;
+    }
+    let mut table = Table::with_header(["server", "state", "tools", "source"]).right([2]);
+    for report in reports {
+        let tools = report.tools.len().to_string();
+        table.row([&*report.name, report.state, &*tools, &*report.source]);
+    }
+    printer.data(&table.text());
+    if with_tools {
+        for report in reports {
+            print_tools(printer, &report.tools);
+        }
+    }
+    for report in reports {
+        print_problems(printer, report);
+    }
+}
+
+fn print_tools(printer: &Printer, tools: &[ToolReport]) {
+    for tool in tools {
+        let description = clean_line(&tool.description, LINE_BYTES_MAX);
+        let effect = tool.effect.as_str();
+        printer.data_line(&format!("\n{}  {effect}  {description}", tool.name));
+        printer.data_line(&format!("    {}", tool.signature));
+    }
+}
+
+fn print_problems(printer: &Printer, report: &ServerReport) {
+    let name = &report.name;
+    if !report.dropped.is_empty() {
+        printer.warning(&format!(
+            "server `{name}`: {} tools left out: {}",
+            report.dropped.len(),
+            report.dropped.join("; ")
+        ));
+    }
+    let Some(error) = &report.error else {
+        return;
+    };
+    printer.error(&format!("server `{name}`: {error}"));
+    let lines: Vec<&str> = report.stderr.lines().collect();
+    // One line is part of the reason already.
+    let lines = if lines.len() > 1 { &lines[..] } else { &[] };
+    for line in &lines[lines.len().saturating_sub(STDERR_LINES)..] {
+        printer.note(&format!("  it wrote: {}", clean_line(line, LINE_BYTES_MAX)));
+    }
+    printer.note(&format!("  its entry: {}", report.source));
+    if report.state != "unsupported" {
+        let quoted = quoted(name);
+        printer.hint(&format!(
+            "correct its entry, then `limbeck tools {quoted} --log debug`"
+        ));
+    }
+}
+
+/// A name as a shell takes it.
+fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_name_in_a_hint_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("my-server"), "my-server");
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,137 @@
+//! An execution's envelope, for people.
+
+use limbeck_gateway::domain::{Envelope, ProgramError};
+
+use crate::printer::Printer;
+
+/// Characters shown of the line an error is in.
+const SOURCE_LINE_CHARS: usize = 120;
+
+/// The program a person can be pointed at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    /// File it was read from.
+    pub(crate) name: &'a str,
+    /// Its text.
+    pub(crate) text: &'a str,
+}
+
+/// Prints what the program printed and returned on standard output, the rest on standard error.
+pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Source<'_>) {
+    if !envelope.stdout.is_empty() {
+        printer.data_line(&envelope.stdout);
+    }
+    if !envelope.stderr.is_empty() {
+        printer.note(&envelope.stderr);
+    }
+    if let Some(value) = &envelope.value {
+        print_value(printer, value.get());
+    }
+    if let Some(preview) = &envelope.value_preview {
+        printer.data_line(preview);
+    }
+    for warning in &envelope.warnings {
+        printer.warning(warning);
+    }
+    if let Some(error) = &envelope.error {
+        print_error(printer, error, source);
+    }
+}
+
+/// A string as its text, everything else as indented JSON.
+pub(crate) fn print_value(printer: &Printer, json: &str) {
+    let text = match serde_json::from_str(json) {
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(value) => format!("{value:#}"),
+        // Nested deeper than we read; a program may return what it likes.
+        Err(_) => json.to_owned(),
+    };
+    printer.data_line(&text);
+}
+
+/// The error, its place with the line and a caret under the column, and the next step.
+pub(crate) fn print_error(printer: &Printer, error: &ProgramError, source: Source<'_>) {
+    printer.error(&error.message);
+    if let Some(line) = error.line {
+        printer.note(&place(source, line, error.column));
+    }
+    if let Some(hint) = &error.hint {
+        printer.hint(hint);
+    }
+}
+
+fn place(source: Source<'_>, line: u32, column: Option<u32>) -> String {
+    let name = source.name;
+    let column_text = column
+        .map(|column| format!(":{column}"))
+        .unwrap_or_default();
+    let mut text = format!("  at {name}:{line}{column_text}\n");
+    let index = line.checked_sub(1).map(|index| index as usize);
+    let Some(source_line) = index.and_then(|index| source.text.lines().nth(index)) else {
+        return text;
+    };
+    let column = column.map(|column| column.saturating_sub(1) as usize);
+    let (shown, caret) = window(source_line, column);
+    let gutter = " ".repeat(line.to_string().len());
+    text.push_str(&format!("  {gutter} |\n  {line} | {shown}\n"));
+    if let Some(caret) = caret {
+        text.push_str(&format!("  {gutter} | {}^\n", " ".repeat(caret)));
+    }
+    text
+}
+
+/// The part of a line around `column`, counted from 0, and where the column is in it.
+fn window(line: &str, column: Option<usize>) -> (String, Option<usize>) {
+    let chars: Vec<char> = line
+        .chars()
+        .map(|c| if c == '\t' { ' ' } else { c })
+        .collect();
+    let column = column.filter(|column| *column <= chars.len());
+    let start = match column {
+        Some(column) if chars.len() > SOURCE_LINE_CHARS => {
+            let latest = chars.len() - SOURCE_LINE_CHARS;
+            column.saturating_sub(SOURCE_LINE_CHARS / 2).min(latest)
+        }
+        Some(_) | None => 0,
+    };
+    let shown = chars.iter().skip(start).take(SOURCE_LINE_CHARS).collect();
+    (shown, column.map(|column| column - start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: Source<'_> = Source {
+        name: "report.ts",
+        text: "const a = 1;\n\treturn missing(a);\n",
+    };
+
+    #[test]
+    fn a_place_shows_its_line_with_a_caret_under_the_column() {
+        assert_eq!(
+            place(SOURCE, 2, Some(9)),
+            "  at report.ts:2:9\n    |\n  2 |  return missing(a);\n    |         ^\n"
+        );
+    }
+
+    #[test]
+    fn a_place_outside_the_text_is_named_and_nothing_is_shown() {
+        assert_eq!(place(SOURCE, 40, Some(1)), "  at report.ts:40:1\n");
+        assert_eq!(
+            place(SOURCE, 1, Some(400)),
+            "  at report.ts:1:400\n    |\n  1 | const a = 1;\n"
+        );
+        assert_eq!(place(SOURCE, 0, None), "  at report.ts:0\n");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_column() {
+        let line = format!("{}X{}", "a".repeat(500), "b".repeat(500));
+        let (shown, caret) = window(&line, Some(500));
+        assert_eq!(shown.chars().count(), SOURCE_LINE_CHARS);
+        assert_eq!(shown.chars().nth(caret.unwrap()), Some('X'));
+        let (shown, caret) = window(&line, Some(1_000));
+        assert!(shown.ends_with('b') && caret == Some(119));
+    }
+}

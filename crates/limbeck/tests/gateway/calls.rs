@@ -1,0 +1,243 @@
+//! What a program hears of its calls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use limbeck_gateway::domain::ErrorKind;
+use limbeck_gateway::policy::Scope;
+use limbeck_testkit::{FakeServer, World, request, run, value_of};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::worker;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_forms_of_a_call_reach_the_same_tool() {
+    let files = FakeServer::new("my-files")
+        .read("read_file", |arguments| json!({"path": arguments["path"]}))
+        .share();
+    let gateway = World::new(worker()).server(&files).start().await;
+    let envelope = run(
+        &gateway,
+        r#"
+        const a = await tools["my-files"].read_file({ path: "a" });
+        const b = await tools.my_files.readFile({ path: "a" });
+        const c = await callMCPTool("my-files", "read_file", { path: "a" });
+        const d = await callMCPTool("mcp__my-files__read_file", { path: "a" });
+        const e = await tools["my-files"].read_file.raw({ path: "a" });
+        return [a, b, e.structuredContent, c !== undefined, d !== undefined];
+        "#,
+    )
+    .await;
+    let read = json!({"path": "a"});
+    assert_eq!(value_of(&envelope), json!([read, read, read, true, true]));
+    assert_eq!(files.calls(), ["read_file"; 5]);
+    assert!(
+        envelope
+            .warnings
+            .iter()
+            .any(|note| note.contains("readFile")),
+        "{:?}",
+        envelope.warnings
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_call_is_a_tool_error_that_can_be_caught_and_names_the_line_when_it_is_not() {
+    let t = FakeServer::new("t")
+        .tool("fail", None, |_| {
+            Box::pin(async {
+                json!({"content": [{"type": "text", "text": "disk is full"}], "isError": true})
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let caught = run(
+        &gateway,
+        "try { await tools.t.fail({}) } catch (e: any) { return [e instanceof ToolError, e.code, e.server, e.tool, e.message] }",
+    )
+    .await;
+    assert_eq!(
+        value_of(&caught),
+        json!([true, "tool_failed", "t", "fail", "disk is full"])
+    );
+    let thrown = run(
+        &gateway,
+        "interface A { b: number }\n\n  await tools.t.fail({})",
+    )
+    .await;
+    let error = thrown.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Exception);
+    assert_eq!(error.line, Some(3), "{error:?}");
+    assert!(error.message.contains("disk is full"), "{error:?}");
+    assert_eq!(thrown.effects.unwrap().writes, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_tool_and_a_tool_out_of_scope_never_reach_the_server() {
+    let t = FakeServer::new("files")
+        .read("read_file", |_| json!("text"))
+        .read("delete_file", |_| json!("gone"))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let unknown = run(
+        &gateway,
+        "try { await tools.files.reed_file({}) } catch (e: any) { return [e.code, e.hint] }",
+    )
+    .await;
+    let unknown = value_of(&unknown);
+    assert_eq!(unknown[0], "unknown_tool");
+    assert!(
+        unknown[1].as_str().unwrap().contains("read_file"),
+        "{unknown}"
+    );
+    assert_eq!(t.calls(), Vec::<String>::new());
+
+    let mut scoped = request(
+        "const text = await tools.files.read_file({}); try { await tools.files.delete_file({}) } catch (e: any) { return [text, e.code] }",
+    );
+    scoped.scope = Scope::parse(["files.read_*"]).unwrap();
+    let denied = gateway.execute(scoped, CancellationToken::new()).await;
+    assert_eq!(value_of(&denied), json!(["text", "denied"]));
+    assert_eq!(t.calls(), ["read_file"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parallel_calls_run_at_the_same_time() {
+    let t = FakeServer::new("t")
+        .tool("slow", Some(true), |_| {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                json!({"content": []})
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let started = Instant::now();
+    let envelope = run(
+        &gateway,
+        "await Promise.all(Array.from({ length: 10 }, () => tools.t.slow({}))); return true",
+    )
+    .await;
+    let took = started.elapsed();
+    assert_eq!(value_of(&envelope), json!(true));
+    assert!(
+        took < Duration::from_millis(1_500),
+        "ten calls of 300 ms took {took:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_are_not_awaited_still_happen_and_are_said() {
+    let done = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&done);
+    let t = FakeServer::new("t")
+        .tool("write", Some(false), move |_| {
+            let seen = Arc::clone(&seen);
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                seen.fetch_add(1, Ordering::SeqCst);
+                json!({"content": []})
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let envelope = run(&gateway, "tools.t.write({}); return 1").await;
+    assert_eq!(value_of(&envelope), json!(1));
+    assert_eq!(done.load(Ordering::SeqCst), 1);
+    assert!(
+        envelope.warnings.iter().any(|w| w.contains("not awaited")),
+        "{:?}",
+        envelope.warnings
+    );
+    assert_eq!(envelope.effects.unwrap().writes, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_cancels_ends_the_run_and_its_calls_at_once() {
+    let cancelled = Arc::new(AtomicUsize::new(0));
+    let t = FakeServer::new("t")
+        .tool("forever", Some(true), |_| Box::pin(std::future::pending()))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let cancel = CancellationToken::new();
+    let run = gateway.execute(request("await tools.t.forever({})"), cancel.clone());
+    let stop = async {
+        while t.calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+        Instant::now()
+    };
+    let (envelope, stopped) = tokio::join!(run, stop);
+    assert!(
+        stopped.elapsed() < Duration::from_millis(250),
+        "{:?}",
+        stopped.elapsed()
+    );
+    assert_eq!(envelope.error.unwrap().kind, ErrorKind::Cancelled);
+    assert_eq!(cancelled.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_finds_and_describes_tools_from_inside() {
+    let t = FakeServer::new("files")
+        .read("read_file", |_| json!("text"))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let envelope = run(
+        &gateway,
+        r#"
+        const [hit] = await search("read file");
+        const tool = await describe("files", "read_file");
+        const all = await servers();
+        return [hit.call, hit.tool, tool.inputSchema.type, all.map(s => s.name), Object.keys(tools)];
+        "#,
+    )
+    .await;
+    assert_eq!(
+        value_of(&envelope),
+        json!([
+            "tools.files.read_file",
+            "read_file",
+            "object",
+            ["files"],
+            ["files"]
+        ])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_is_kept_between_executions_only_through_the_store() {
+    let gateway = World::new(worker()).start().await;
+    let first = run(
+        &gateway,
+        "globalThis.leak = 1; (Array.prototype as any).leak = 1; await store.set('kept', { n: 7 }); return 1",
+    )
+    .await;
+    assert_eq!(value_of(&first), json!(1));
+    let second = run(
+        &gateway,
+        "return [typeof (globalThis as any).leak, typeof ([] as any).leak, await store.get('kept'), await store.get('never') ?? null]",
+    )
+    .await;
+    assert_eq!(
+        value_of(&second),
+        json!(["undefined", "undefined", {"n": 7}, Value::Null])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_servers_is_an_error_that_says_so_and_no_reason_not_to_run() {
+    let gateway = World::new(worker()).start().await;
+    assert_eq!(value_of(&run(&gateway, "return 1 + 1").await), json!(2));
+    let envelope = run(
+        &gateway,
+        "try { await tools.files.read({}) } catch (e: any) { return [e.code, e.message] }",
+    )
+    .await;
+    let value = value_of(&envelope);
+    assert_eq!(value[0], "unknown_server");
+    assert!(value[1].as_str().unwrap().contains("no servers"), "{value}");
+}

@@ -1,0 +1,19 @@
+//! The gateway with real workers and servers that live in this process.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails with the place"
+)]
+
+mod calls;
+mod journal;
+mod limits;
+mod programs;
+mod replay;
+
+use std::path::Path;
+
+/// The executable that serves as worker.
+fn worker() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_limbeck"))
+}

@@ -1,0 +1,187 @@
+//! Program, input and journal determine the guest.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use limbeck_gateway::Gateway;
+use limbeck_gateway::domain::{Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry};
+use limbeck_gateway::store::{ExecutionSummary, NewExecution};
+use limbeck_testkit::{FakeServer, World, request, run, value_of};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{programs, worker};
+
+/// Random programs that are run and replayed.
+const CASES: u32 = 96;
+
+fn server() -> Arc<FakeServer> {
+    FakeServer::new("t")
+        .read("echo", |arguments| arguments)
+        .tool("slow", Some(true), |arguments| {
+            Box::pin(async move {
+                let ms = arguments["ms"].as_u64().unwrap_or_default();
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                json!({"content": [], "structuredContent": arguments})
+            })
+        })
+        .tool("fail", Some(true), |arguments| {
+            Box::pin(async move {
+                let text = format!("failed on {arguments}");
+                json!({"content": [{"type": "text", "text": text}], "isError": true})
+            })
+        })
+        .share()
+}
+
+async fn live_and_replayed(gateway: &Gateway, program: &str) -> Result<(), TestCaseError> {
+    let live = run(gateway, program).await;
+    prop_assert!(live.error.is_none(), "{program}\n{live:?}");
+    let report = gateway
+        .replay(live.execution_id.as_str())
+        .await
+        .map_err(|error| TestCaseError::fail(error.to_string()))?;
+    prop_assert!(
+        report.differences.is_empty(),
+        "{program}\n{:?}\nlive {live:?}\nreplayed {:?}",
+        report.differences,
+        report.envelope
+    );
+    Ok(())
+}
+
+#[test]
+fn random_programs_replay_to_the_same_value_logs_and_calls() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let t = server();
+    let gateway = runtime.block_on(World::new(worker()).server(&t).start());
+    let mut runner = TestRunner::new(Config {
+        cases: CASES,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let result = runner.run(&programs::program(), |program| {
+        runtime.block_on(live_and_replayed(&gateway, &program))
+    });
+    runtime.block_on(gateway.shutdown());
+    result.unwrap();
+    assert!(!t.calls().is_empty(), "the programs called the server");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_calls_no_server_and_sees_the_time_and_random_numbers_of_then() {
+    let t = server();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let live = run(
+        &gateway,
+        "const n = await tools.t.echo({ n: 1 }); return [n, Date.now(), Math.random(), new Date().toISOString()]",
+    )
+    .await;
+    let calls = t.calls();
+    assert_eq!(calls, ["echo"]);
+    let report = gateway.replay(live.execution_id.as_str()).await.unwrap();
+    assert_eq!(report.differences, Vec::<String>::new());
+    assert_eq!(value_of(&report.envelope), value_of(&live));
+    assert_eq!(t.calls(), calls, "the server heard nothing of the replay");
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_failed_timed_out_or_were_cancelled_replay_to_the_same_end() {
+    let t = server();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let thrown = run(
+        &gateway,
+        "await tools.t.echo({});\nthrow new TypeError('no')",
+    )
+    .await;
+    let stuck = run(
+        &gateway,
+        "await tools.t.echo({});\nawait new Promise(() => {})",
+    )
+    .await;
+    let mut slow = request("await tools.t.slow({ ms: 60000 })");
+    slow.timeout_ms = Some(200);
+    let slow = gateway.execute(slow, CancellationToken::new()).await;
+    let cancel = CancellationToken::new();
+    let cancelled = tokio::join!(
+        gateway.execute(request("await tools.t.slow({ ms: 60000 })"), cancel.clone()),
+        async {
+            while !t.calls().ends_with(&["slow".to_owned(), "slow".to_owned()]) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            cancel.cancel();
+        }
+    )
+    .0;
+    for (envelope, kind) in [
+        (thrown, ErrorKind::Exception),
+        (stuck, ErrorKind::NeverSettles),
+        (slow, ErrorKind::Timeout),
+        (cancelled, ErrorKind::Cancelled),
+    ] {
+        let error = envelope.error.as_ref().unwrap();
+        assert_eq!(error.kind, kind, "{envelope:?}");
+        let report = gateway
+            .replay(envelope.execution_id.as_str())
+            .await
+            .unwrap();
+        assert_eq!(report.differences, Vec::<String>::new(), "{kind:?}");
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_journal_that_was_changed_does_not_replay_as_identical() {
+    let t = FakeServer::new("t").read("n", |_| Value::from(1)).share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let live = run(&gateway, "return await tools.t.n({})").await;
+    assert_eq!(live.status, ExecutionStatus::Completed);
+    let forged = copy_with_another_answer(&gateway, &live).await;
+    let report = gateway.replay(forged.as_str()).await.unwrap();
+    assert_eq!(report.differences, ["the value differs"]);
+    let control = gateway.replay(live.execution_id.as_str()).await.unwrap();
+    assert_eq!(control.differences, Vec::<String>::new());
+    gateway.shutdown().await;
+}
+
+/// Writes the journal of `live` again under another id, with `2` as the answer of every call.
+async fn copy_with_another_answer(gateway: &Gateway, live: &Envelope) -> ExecutionId {
+    let store = gateway.store();
+    let record = store
+        .execution(live.execution_id.as_str())
+        .await
+        .unwrap()
+        .unwrap();
+    let id = ExecutionId::new("ex_f0");
+    let new = NewExecution {
+        id: id.clone(),
+        principal: "test".to_owned(),
+        start: record.start,
+        guest_hash: record.guest_hash,
+        created_us: record.row.created_us + 1,
+        origin: "test".to_owned(),
+    };
+    store.begin(new).await.unwrap();
+    for entry in store.journal(&live.execution_id).await.unwrap() {
+        let entry = match entry {
+            JournalEntry::Outcome { id, took_us, .. } => JournalEntry::Outcome {
+                id,
+                result: Ok("2".to_owned()),
+                took_us,
+            },
+            JournalEntry::Ended { .. } => continue,
+            entry => entry,
+        };
+        store.append(&id, entry).await.unwrap();
+    }
+    let envelope = record.envelope.unwrap();
+    store
+        .finish(&id, &envelope, ExecutionSummary::default())
+        .await
+        .unwrap();
+    store.flush().await.unwrap();
+    id
+}

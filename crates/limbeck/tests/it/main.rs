@@ -1,0 +1,13 @@
+//! The `limbeck` executable as people and clients start it: standard output, standard error, exit code.
+//!
+//! The sample server of `limbeck demo` is the MCP server here, so that nothing else is needed.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
+
+mod demo;
+mod past;
+mod run;
+mod serve;
+mod servers;
+mod usage;
+mod world;

@@ -1,0 +1,116 @@
+//! `executions` and `replay`.
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const PROGRAM: &str = "const page = await tools.shop.list_customers({page_size: 2});
+console.log(Math.random() < 2, Date.now() > 0);
+return page.items.map(c => c.id)";
+
+#[test]
+fn an_execution_is_listed_and_shown_with_its_calls() {
+    let world = World::with_shop();
+    let id = id(&world.envelope(PROGRAM));
+    world.envelope("throw new Error('later')");
+
+    let list = world.limbeck(["executions"]).ends_with(0).stdout;
+    let rows: Vec<&str> = list.lines().collect();
+    assert!(
+        rows[1].contains("failed: exception"),
+        "newest first: {list}"
+    );
+    assert!(
+        rows[2].starts_with(&id) && rows[2].contains("completed"),
+        "{list}"
+    );
+
+    let shown = world.limbeck(["executions", &id]).ends_with(0).stdout;
+    for part in ["1 | const page", "shop.list_customers", "read", "ok"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let value = world
+        .limbeck(["executions", &id, "--value", "--json"])
+        .ends_with(0);
+    assert_eq!(value.stdout, "[\"cus_0001\",\"cus_0002\"]\n");
+    let limited = world
+        .limbeck(["executions", "--limit", "1", "--json"])
+        .ends_with(0)
+        .json();
+    assert_eq!(limited["executions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn the_json_of_an_execution_has_its_program_its_envelope_and_its_calls() {
+    let world = World::with_shop();
+    let envelope = world.envelope(PROGRAM);
+    let json = world
+        .limbeck(["executions", &id(&envelope), "--json"])
+        .ends_with(0)
+        .json();
+    assert_eq!(json["program"], PROGRAM);
+    assert_eq!(json["input"], Value::Null);
+    assert_eq!(json["envelope"], envelope);
+    assert_eq!(json["effects"], json!({"reads": 1, "writes": 0}));
+    let call = &json["inner_calls"][0];
+    assert_eq!(
+        (&call["id"], &call["op"], &call["call"]),
+        (&json!(1), &json!("tool"), &json!("shop.list_customers"))
+    );
+    assert_eq!(call["arguments"], json!({"page_size": 2}));
+    assert_eq!(call["result"]["total"], 200);
+    assert_eq!(call["sent"], true);
+}
+
+#[test]
+fn an_id_that_nobody_has_ends_with_2_and_the_beginning_of_one_is_enough() {
+    let world = World::empty();
+    let id = id(&world.envelope("return 1"));
+    let short = &id[..id.len() - 1];
+    world.limbeck(["executions", short]).ends_with(0);
+    for arguments in [["executions", "ex_nobody"], ["replay", "ex_nobody"]] {
+        let outcome = world.limbeck(arguments).ends_with(2);
+        assert!(
+            outcome.stderr.contains("no execution `ex_nobody`"),
+            "{outcome:?}"
+        );
+        assert!(outcome.stderr.contains("limbeck executions"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_replay_needs_no_server_and_is_identical() {
+    let world = World::with_shop();
+    let envelope = world.envelope(PROGRAM);
+    let id = id(&envelope);
+    std::fs::remove_file(world.work().join(".mcp.json")).unwrap();
+
+    let replayed = world.limbeck(["replay", &id]).ends_with(0);
+    assert!(replayed.stdout.contains("\"cus_0001\""), "{replayed:?}");
+    assert!(
+        replayed.stderr.ends_with("replayed 1 call: identical\n"),
+        "{replayed:?}"
+    );
+    let json = world.limbeck(["replay", &id, "--json"]).ends_with(0).json();
+    assert_eq!(
+        (&json["identical"], &json["calls"]),
+        (&json!(true), &json!(1))
+    );
+    assert_eq!(json["envelope"]["value"], envelope["value"]);
+}
+
+#[test]
+fn a_program_that_failed_fails_again_and_the_replay_is_identical() {
+    let world = World::empty();
+    let id = id(&world.envelope("const a = Math.random();\nthrow new Error(`n ${a}`)"));
+    let replayed = world.limbeck(["replay", &id]).ends_with(0);
+    assert!(replayed.stderr.contains("at program:2:"), "{replayed:?}");
+    assert!(
+        replayed.stderr.ends_with("replayed 0 calls: identical\n"),
+        "{replayed:?}"
+    );
+}
+
+fn id(envelope: &Value) -> String {
+    envelope["execution_id"].as_str().unwrap().to_owned()
+}

@@ -1,0 +1,179 @@
+//! Programs from the command line.
+
+use serde_json::json;
+
+use crate::world::World;
+
+#[test]
+fn a_value_is_printed_raw_when_it_is_text_and_as_json_when_it_is_not() {
+    let world = World::empty();
+    let text = world
+        .limbeck_reading(["run", "-"], "return 'two\\nlines'")
+        .ends_with(0);
+    assert_eq!(
+        (text.stdout.as_str(), text.stderr.as_str()),
+        ("two\nlines\n", "")
+    );
+    let value = world
+        .limbeck_reading(["run", "-"], "return {a: [1]}")
+        .ends_with(0);
+    assert_eq!(value.stdout, "{\n  \"a\": [\n    1\n  ]\n}\n");
+    let nothing = world
+        .limbeck_reading(["run", "-"], "const a = 1")
+        .ends_with(0);
+    assert_eq!(nothing.stdout, "");
+}
+
+#[test]
+fn printed_lines_come_before_the_value_and_keep_to_their_stream() {
+    let world = World::empty();
+    world.file(
+        "p.ts",
+        "console.log('out'); console.error('err'); return input.n + 1",
+    );
+    let outcome = world
+        .limbeck(["run", "p.ts", "--input", "{\"n\": 41}"])
+        .ends_with(0);
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.stderr.as_str()),
+        ("out\n42\n", "err\n")
+    );
+}
+
+#[test]
+fn a_value_reaches_a_pipe_byte_by_byte_and_messages_lose_what_moves_a_cursor() {
+    let world = World::empty();
+    let value = world.limbeck_reading(["run", "-"], "return '\\u001b[31mred\\u202e'");
+    assert_eq!(value.ends_with(0).stdout, "\u{1b}[31mred\u{202e}\n");
+    let thrown = "throw new Error('\\u001b[31mred\\u202e')";
+    let error = world.limbeck_reading(["run", "-"], thrown).ends_with(1);
+    assert!(
+        error.stderr.starts_with("error: Error: [31mred\n"),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn an_exception_ends_with_1_and_points_at_its_line() {
+    let world = World::empty();
+    world.file(
+        "bad.ts",
+        "const items: number[] | undefined = undefined;\nreturn items.length;\n",
+    );
+    let outcome = world.limbeck(["run", "bad.ts"]).ends_with(1);
+    assert_eq!(outcome.stdout, "");
+    assert!(
+        outcome.stderr.starts_with("error: TypeError"),
+        "{outcome:?}"
+    );
+    assert!(outcome.stderr.contains("at bad.ts:2:"), "{outcome:?}");
+    assert!(
+        outcome.stderr.contains("2 | return items.length;"),
+        "{outcome:?}"
+    );
+    assert!(outcome.stderr.contains("^\n"), "{outcome:?}");
+}
+
+#[test]
+fn the_envelope_is_one_object_with_only_what_there_is() {
+    let world = World::empty();
+    let completed = world
+        .limbeck_reading(["run", "-", "--json"], "console.log('x'); return 1")
+        .ends_with(0)
+        .json();
+    let id = completed["execution_id"].as_str().unwrap();
+    assert!(id.starts_with("ex_"));
+    assert_eq!(
+        completed,
+        json!({"status": "completed", "execution_id": id, "value": 1, "stdout": "x\n"})
+    );
+
+    let failed = world
+        .limbeck_reading(["run", "-", "--json"], "throw new Error('no')")
+        .ends_with(1)
+        .json();
+    assert_eq!(failed["status"], "failed");
+    assert_eq!(failed["error"]["kind"], "exception");
+    assert_eq!(failed["error"]["message"], "Error: no");
+    assert_eq!(failed["error"]["line"], 1);
+}
+
+#[test]
+fn a_program_that_runs_out_of_time_ends_with_124() {
+    let world = World::empty();
+    let endless = ["run", "-", "--timeout-ms", "300"];
+    let outcome = world
+        .limbeck_reading(endless, "while (true) {}")
+        .ends_with(124);
+    assert!(outcome.stderr.starts_with("error: "), "{outcome:?}");
+    world.limbeck_reading(endless, "return 1").ends_with(0);
+}
+
+#[test]
+fn what_is_no_program_or_no_input_ends_with_2_and_runs_nothing() {
+    let world = World::empty();
+    let missing = world.limbeck(["run", "nowhere.ts"]).ends_with(2);
+    assert!(
+        missing.stderr.contains("program nowhere.ts cannot be read"),
+        "{missing:?}"
+    );
+    world.limbeck_reading(["run", "-"], "  \n").ends_with(2);
+    let input = world
+        .limbeck_reading(["run", "-", "--input", "{a: 1}"], "return 1")
+        .ends_with(2);
+    assert!(input.stderr.contains("`--input` is not JSON"), "{input:?}");
+    world
+        .limbeck_reading(["run", "-", "--tools", ""], "return 1")
+        .ends_with(2);
+    std::fs::write(world.work().join("binary.ts"), [0xff, 0xfe]).unwrap();
+    world.limbeck(["run", "binary.ts"]).ends_with(2);
+    std::fs::write(world.work().join("large.ts"), vec![b' '; 300 << 10]).unwrap();
+    let large = world.limbeck(["run", "large.ts"]).ends_with(2);
+    assert!(large.stderr.contains("larger than"), "{large:?}");
+    let past = world.limbeck(["executions", "--json"]).ends_with(0);
+    assert_eq!(past.stdout, "{\"executions\":[]}\n");
+}
+
+#[test]
+fn tools_outside_the_patterns_are_denied_and_those_inside_are_not() {
+    let world = World::with_shop();
+    let program = "return (await tools.shop.get_customer({id: 'cus_0007'})).id";
+    for pattern in ["shop.get_*", "mcp__shop__get_customer", "shop"] {
+        let allowed = world
+            .limbeck_reading(["run", "-", "--tools", pattern], program)
+            .ends_with(0);
+        assert_eq!(allowed.stdout, "cus_0007\n", "{pattern}");
+    }
+    let denied = world
+        .limbeck_reading(["run", "-", "--tools", "shop.list_*", "--json"], program)
+        .ends_with(1)
+        .json();
+    let message = denied["error"]["message"].as_str().unwrap();
+    assert!(message.contains("shop.get_customer"), "{message}");
+    assert!(
+        denied.get("effects").is_none(),
+        "nothing was sent: {denied}"
+    );
+}
+
+#[test]
+fn a_value_too_large_to_show_a_model_is_printed_whole_for_people_and_previewed_in_the_envelope() {
+    let world = World::empty();
+    let program = "return 'x'.repeat(300_000)";
+    let whole = world.limbeck_reading(["run", "-"], program).ends_with(0);
+    assert_eq!(whole.stdout.len(), 300_001);
+    let envelope = world.envelope(program);
+    assert!(envelope.get("value").is_none());
+    assert!(
+        envelope["value_preview"]
+            .as_str()
+            .unwrap()
+            .starts_with("\"xxx")
+    );
+    assert!(
+        envelope["warnings"][0]
+            .as_str()
+            .unwrap()
+            .contains("--value")
+    );
+}

@@ -1,0 +1,153 @@
+//! A home, a working directory and a state directory of their own; nothing else leaks in.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The executable under test.
+pub(crate) const LIMBECK: &str = env!("CARGO_BIN_EXE_limbeck");
+
+/// What one test's processes see of the world.
+pub(crate) struct World {
+    directory: TempDir,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl World {
+    /// An empty home and an empty working directory.
+    pub(crate) fn empty() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["home", "work"] {
+            std::fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        Self { directory }
+    }
+
+    /// The sample server, configured as `shop` in the working directory's `.mcp.json`.
+    pub(crate) fn with_shop() -> Self {
+        let world = Self::empty();
+        let shop = json!({"command": LIMBECK, "args": ["demo-upstream"]});
+        world.file(
+            ".mcp.json",
+            &json!({"mcpServers": {"shop": shop}}).to_string(),
+        );
+        world
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.directory.path().join("home")
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.directory.path().join("work")
+    }
+
+    /// Writes a file into the working directory.
+    pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.work().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The executable with `arguments`, in this world, with nothing to read.
+    pub(crate) fn command<I, A>(&self, arguments: I) -> Command
+    where
+        I: IntoIterator<Item = A>,
+        A: AsRef<std::ffi::OsStr>,
+    {
+        let mut command = Command::new(LIMBECK);
+        command
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", search_path())
+            .current_dir(self.work())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn limbeck<const N: usize>(&self, arguments: [&str; N]) -> Outcome {
+        Outcome::of(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs it with `input` on standard input.
+    pub(crate) fn limbeck_reading<const N: usize>(
+        &self,
+        arguments: [&str; N],
+        input: &str,
+    ) -> Outcome {
+        let path = self.directory.path().join("stdin");
+        std::fs::write(&path, input).unwrap();
+        let mut command = self.command(arguments);
+        command.stdin(std::fs::File::open(path).unwrap());
+        Outcome::of(command.output().unwrap())
+    }
+
+    /// Runs a program with `run --json` and gives its envelope.
+    pub(crate) fn envelope(&self, program: &str) -> Value {
+        self.limbeck_reading(["run", "-", "--json"], program).json()
+    }
+}
+
+impl Outcome {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Standard output as one JSON object on one line.
+    pub(crate) fn json(&self) -> Value {
+        let mut lines = self.stdout.lines();
+        let line = lines
+            .next()
+            .unwrap_or_else(|| panic!("no output: {self:?}"));
+        assert_eq!(lines.next(), None, "more than one line: {self:?}");
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Asserts the exit code and gives the outcome on.
+    #[track_caller]
+    pub(crate) fn ends_with(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+}
+
+/// Where the shell and its tools are.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests pass one variable on, and name it here"
+)]
+pub(crate) fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_default()
+}
+
+/// Processes whose working directory is in `directory`: a server inherits ours, and none may be left
+/// when a command is over.
+pub(crate) fn processes_in(directory: &Path) -> Vec<u32> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let there = std::fs::read_link(entry.path().join("cwd"));
+        if there.is_ok_and(|there| there.starts_with(directory)) {
+            found.push(pid);
+        }
+    }
+    found
+}

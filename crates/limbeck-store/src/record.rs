@@ -88,7 +88,7 @@ pub struct CachedTools {
     pub listed_us: u64,
 }
 
-/// What the writer has done since the store was opened; for benchmarks and `doctor`.
+/// What the writer has done since the store was opened; for benchmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
     /// Transactions committed.

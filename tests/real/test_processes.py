@@ -1,0 +1,181 @@
+"""Servers that fail cost their own calls; a gateway that ends, in whatever way, leaves nothing running."""
+
+import os
+import signal
+
+import pytest
+
+from gateway import ERAS, Gateway, envelope_of, serve_config
+from peer import Peer
+from processes import Process, family, running, wait_until, wait_until_none_is_left
+from world import World, entry, program
+
+EVERY_SERVER = """
+return await Promise.all([
+  tools.filesystem.list_allowed_directories(),
+  tools.memory.read_graph(),
+  tools.everything.echo({ message: "x" }),
+  tools["sequential-thinking"].sequentialthinking({ thought: "x", thoughtNumber: 1, totalThoughts: 1, nextThoughtNeeded: false }),
+  tools.git.git_log({ repo_path: input }),
+  tools.time.get_current_time({ timezone: "UTC" }),
+]);
+"""
+
+SETTLE = """
+const settle = async (call) => {
+  try { return { value: await call() }; }
+  catch (error) { return { error: { ...error, message: error.message } }; }
+};
+"""
+
+
+def everything_runs(peer: Peer, world: World) -> None:
+    repository = world.repository("any")
+    repository.commit("a", "a", "first")
+    envelope = peer.execute(EVERY_SERVER, input=str(repository.path))
+    assert envelope["status"] == "completed", envelope
+    commands = [process.command for process in family(peer.pid, world.mark)]
+    for server in ("filesystem", "memory", "everything", "sequential-thinking", "git", "time"):
+        assert any(server in command for command in commands), (server, commands)
+
+
+def test_no_server_is_started_before_a_call_needs_it_and_only_that_one_then(world: World) -> None:
+    config = world.config(world.servers())
+    with Peer(world, "legacy", "--config", str(config), "--no-discover") as peer:
+        peer.handshake()
+        peer.ask("tools/list", {})
+        assert peer.execute("return 1;")["value"] == 1
+        assert not of_world(world)
+
+        assert peer.execute('return await tools.everything.echo({ message: "x" });')["value"] == "Echo: x"
+        [server] = of_world(world)
+        assert "server-everything" in server.command
+        assert peer.close() == 0
+
+
+def test_closing_stdin_ends_every_server_and_worker(world: World) -> None:
+    config = world.config(world.servers())
+    with Peer(world, "legacy", "--config", str(config), "--no-discover") as peer:
+        peer.handshake()
+        everything_runs(peer, world)
+        before = family(peer.pid, world.mark)
+
+        assert peer.close() == 0
+        wait_until_none_is_left(before, peer.pid, world.mark)
+
+
+def test_killing_the_gateway_leaves_no_server_and_no_worker(world: World) -> None:
+    config = world.config(world.servers())
+    with Peer(world, "legacy", "--config", str(config), "--no-discover") as peer:
+        peer.handshake()
+        everything_runs(peer, world)
+        before = family(peer.pid, world.mark)
+
+        peer.process.kill()
+        peer.process.wait()
+        wait_until_none_is_left(before, peer.pid, world.mark)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda end: end.name)
+def test_a_program_that_computes_and_a_call_under_way_do_not_outlive_the_gateway(
+    world: World, end: signal.Signals
+) -> None:
+    config = world.config(world.only("everything", "filesystem"))
+    sign = world.files / "computes"
+    forever = "await tools.filesystem.write_file({ path: input, content: '' }); while (true) {}"
+    waiting = 'await tools.everything["trigger-long-running-operation"]({ duration: 50 });'
+    with Peer(world, "legacy", "--config", str(config), "--no-discover") as peer:
+        peer.handshake()
+        peer.execute('return await tools.everything.echo({ message: "warm" });')
+        peer.send("tools/call", {"name": "execute", "arguments": {"code": waiting}})
+        peer.send("tools/call", {"name": "execute", "arguments": {"code": forever, "input": str(sign)}})
+        wait_until(sign.exists, "the program is under way")
+        before = family(peer.pid, world.mark)
+        assert any("everything" in process.command for process in before), "nothing was running"
+
+        os.kill(peer.pid, end)
+        peer.process.wait(10)
+        wait_until_none_is_left(before, peer.pid, world.mark)
+
+
+@pytest.mark.parametrize("era", sorted(ERAS))
+def test_a_program_that_does_not_exist_costs_only_its_own_calls(world: World, era: str) -> None:
+    servers = world.only("everything", "time") | {"absent": {"command": "does-not-exist", "args": ["--flag"]}}
+    with serve_config(world, era, world.config(servers)) as gateway:
+        value = gateway.execute(
+            SETTLE
+            + """
+            return await Promise.all([
+              settle(() => tools.absent.anything({})),
+              settle(() => tools.everything.echo({ message: "x" })),
+              settle(() => tools.time.get_current_time({ timezone: "UTC" })),
+            ]);
+            """
+        ).value
+
+        absent, echo, time = value
+        assert absent["error"]["code"] == "server_unavailable"
+        assert absent["error"]["server"] == "absent"
+        assert "`does-not-exist`" in absent["error"]["message"]
+        assert echo["value"] == "Echo: x"
+        assert time["value"]["timezone"] == "UTC"
+        found = gateway.search("echo a message back")
+        assert "tools.everything.echo" in found
+
+
+def test_a_server_that_exits_at_once_is_told_with_its_status_and_last_words(world: World) -> None:
+    complaint = 'console.error("the key FOO_TOKEN is missing"); process.exit(3)'
+    servers = world.only("everything") | {"broken": entry([program("node"), "-e", complaint])}
+    with serve_config(world, "legacy", world.config(servers)) as gateway:
+        value = gateway.execute(
+            SETTLE
+            + 'return [await settle(() => tools.broken.anything({})), await settle(() => tools.everything.echo({ message: "x" }))];'
+        ).value
+
+    broken, echo = value
+    assert broken["error"]["code"] == "server_unavailable"
+    assert "the key FOO_TOKEN is missing" in broken["error"]["message"]
+    assert "exit status: 3" in broken["error"]["message"]
+    assert echo["value"] == "Echo: x"
+
+
+def test_a_server_that_dies_under_a_call_fails_that_call_and_is_started_again(world: World) -> None:
+    config = world.config(world.only("everything", "filesystem"))
+    sign = world.files / "under-way"
+    with serve_config(world, "legacy", config) as gateway:
+        assert gateway.execute('return await tools.everything.echo({ message: "1" });').value == "Echo: 1"
+        [server] = [process for process in of_world(world) if "server-everything" in process.command]
+
+        under_way = gateway.start(
+            SETTLE
+            + """
+            const long = settle(() => tools.everything["trigger-long-running-operation"]({ duration: 50, steps: 1 }));
+            await tools.filesystem.write_file({ path: input, content: "" });
+            return await long;
+            """,
+            input=str(sign),
+        )
+        wait_until(sign.exists, "the program is under way")
+        os.kill(server.pid, signal.SIGKILL)
+        envelope = envelope_of(under_way.result(timeout=20))
+
+        error = envelope.value["error"]
+        assert error["code"] == "connection_lost", error
+        assert error["server"] == "everything"
+        assert is_usable_again(gateway)
+
+
+def of_world(world: World) -> list[Process]:
+    """The servers of a world that run."""
+    return [process for process in running().values() if process.carries(world.mark)]
+
+
+def is_usable_again(gateway: Gateway) -> bool:
+    """Whether the server answers; a server that died is left alone for a moment, which is no failure."""
+
+    def answers() -> bool:
+        envelope = gateway.execute('return await tools.everything.echo({ message: "2" });')
+        return envelope.raw.get("value") == "Echo: 2"
+
+    wait_until(answers, "the server was started again", 15)
+    return True

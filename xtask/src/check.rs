@@ -1,0 +1,45 @@
+//! Everything CI runs, in the order in which it fails fastest.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::Context as _;
+
+use crate::{command, docs, guests, test};
+
+/// Runs all checks, stopping at the first that fails.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    step("formatting", || format(root))?;
+    step("dependencies", || {
+        cargo(root, "deny check bans licenses sources")
+    })?;
+    step("lints", || {
+        cargo(
+            root,
+            "clippy --release --workspace --all-targets -- -D warnings",
+        )
+    })?;
+    step("tests", || test::run(root))?;
+    step("documents", || docs::run(root))?;
+    step("guests are what their sources build", || {
+        guests::run(root, &guests::Args { check: true })
+    })
+}
+
+fn format(root: &Path) -> anyhow::Result<()> {
+    cargo(root, "fmt --all --check")?;
+    cargo(&root.join("crates/limbeck-guest-js"), "fmt --check")
+}
+
+fn step(name: &str, run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    eprintln!("== {name}");
+    let started = Instant::now();
+    run().with_context(|| format!("check failed: {name}"))?;
+    eprintln!("== {name}: passed in {} s", started.elapsed().as_secs());
+    Ok(())
+}
+
+fn cargo(dir: &Path, line: &str) -> anyhow::Result<()> {
+    command::run(Command::new("cargo").args(line.split(' ')).current_dir(dir))
+}

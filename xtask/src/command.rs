@@ -1,0 +1,36 @@
+//! Runs other programs to their end.
+
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+/// Runs `command` with our own input and outputs.
+///
+/// # Errors
+///
+/// When it cannot be started, and when it ends with anything but success.
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("start {command:?}"))?;
+    ensure!(status.success(), "{command:?} ended with {status}");
+    Ok(())
+}
+
+/// Runs `command` and gives what it printed, without white space around it.
+///
+/// # Errors
+///
+/// As [`run`], with what it wrote to standard error.
+pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
+    let output = command
+        .output()
+        .with_context(|| format!("start {command:?}"))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} ended with {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}

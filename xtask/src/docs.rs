@@ -1,0 +1,201 @@
+//! Runs what the documents say: every fenced block of README.md, CONTRIBUTING.md and docs/.
+//!
+//! - `sh`: a script, run with `bash -eu` and `limbeck` on its PATH, in a directory and home of the
+//!   document's own, so that a later block sees the files of an earlier one. Blocks of the README and
+//!   of CONTRIBUTING start in the repository.
+//! - `ts`: a program, run with `limbeck run` against the sample server of `limbeck demo`.
+//! - `json` and `toml`: a configuration when it has servers, shown by `limbeck tools`; must parse.
+//! - `text`: output or a picture; not run.
+//!
+//! A block of any other kind fails the check, so that nothing escapes by a typing error.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail, ensure};
+
+/// Commands that this check is itself part of.
+const RUNNING_ALREADY: [&str; 2] = ["cargo xtask check", "cargo xtask test"];
+
+struct Block {
+    document: PathBuf,
+    line: usize,
+    kind: String,
+    text: String,
+}
+
+/// Runs every block of every document.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    for entry in fs::read_dir(root.join("docs"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            documents.push(path);
+        }
+    }
+    documents.sort();
+    let mut run = 0;
+    for document in documents {
+        let blocks = blocks(&document)?;
+        let place = Place::new(root, &document)?;
+        for block in blocks {
+            place
+                .run(&block)
+                .with_context(|| format!("{}:{}", block.document.display(), block.line))?;
+            run += 1;
+        }
+    }
+    ensure!(run > 0, "the documents hold no blocks");
+    eprintln!("{run} blocks of documents hold");
+    Ok(())
+}
+
+fn blocks(document: &Path) -> anyhow::Result<Vec<Block>> {
+    let text = fs::read_to_string(document)?;
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    for (at, line) in text.lines().enumerate() {
+        match (&mut open, line.trim_start().strip_prefix("```")) {
+            (None, Some(kind)) => {
+                open = Some(Block {
+                    document: document.to_owned(),
+                    line: at + 1,
+                    kind: kind.trim().to_owned(),
+                    text: String::new(),
+                });
+            }
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some(block), None) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    ensure!(
+        open.is_none(),
+        "a block of {} is not closed",
+        document.display()
+    );
+    Ok(blocks)
+}
+
+/// Where the blocks of one document run.
+struct Place {
+    start: PathBuf,
+    scratch: PathBuf,
+    path: String,
+}
+
+impl Place {
+    fn new(root: &Path, document: &Path) -> anyhow::Result<Self> {
+        let name = document.file_stem().unwrap_or_default();
+        let scratch = root.join("target/documents").join(name);
+        if scratch.exists() {
+            fs::remove_dir_all(&scratch)?;
+        }
+        fs::create_dir_all(scratch.join("home"))?;
+        fs::create_dir_all(scratch.join("work"))?;
+        fs::write(
+            scratch.join("demo.json"),
+            r#"{"mcpServers": {"shop": {"command": "limbeck", "args": ["demo-upstream"]}}}"#,
+        )?;
+        let in_docs = document.parent() == Some(&root.join("docs"));
+        let path = format!(
+            "{}:{}",
+            root.join("target/release").display(),
+            path_variable()?
+        );
+        Ok(Self {
+            start: if in_docs {
+                scratch.join("work")
+            } else {
+                root.to_owned()
+            },
+            scratch,
+            path,
+        })
+    }
+
+    fn run(&self, block: &Block) -> anyhow::Result<()> {
+        match block.kind.as_str() {
+            "sh" if RUNNING_ALREADY.contains(&block.text.trim()) => Ok(()),
+            "sh" => self.script(&block.text),
+            "ts" => self.program(&block.text),
+            "json" | "toml" => self.configuration(block),
+            "text" => Ok(()),
+            kind => bail!("no way to check a block of kind `{kind}`"),
+        }
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(&self.start)
+            .env("PATH", &self.path)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// A home of its own for `limbeck`; cargo keeps the user's.
+    fn script(&self, text: &str) -> anyhow::Result<()> {
+        let mut command = self.command("bash");
+        command.args(["-euo", "pipefail", "-c", text]);
+        if !text.contains("cargo ") {
+            command.env("HOME", self.scratch.join("home"));
+        }
+        to_end(&mut command)
+    }
+
+    fn program(&self, text: &str) -> anyhow::Result<()> {
+        let file = self.scratch.join("program.ts");
+        fs::write(&file, text)?;
+        let mut command = self.command("limbeck");
+        command
+            .args(["--no-discover", "--config"])
+            .arg(self.scratch.join("demo.json"))
+            .arg("run")
+            .arg(&file)
+            .env("HOME", self.scratch.join("home"));
+        to_end(&mut command)
+    }
+
+    fn configuration(&self, block: &Block) -> anyhow::Result<()> {
+        let file = self.scratch.join(format!("block.{}", block.kind));
+        fs::write(&file, &block.text)?;
+        if !block.text.contains("ervers") {
+            let _: serde_json::Value = serde_json::from_str(&block.text)?;
+            return Ok(());
+        }
+        let mut command = self.command("limbeck");
+        command
+            .args(["--no-discover", "--config"])
+            .arg(&file)
+            .args(["tools", "--json"])
+            .env("HOME", self.scratch.join("home"));
+        to_end(&mut command)
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a chore runs in the environment of the person who starts it"
+)]
+fn path_variable() -> anyhow::Result<String> {
+    std::env::var("PATH").context("PATH is not set")
+}
+
+fn to_end(command: &mut Command) -> anyhow::Result<()> {
+    let output = command
+        .output()
+        .with_context(|| format!("start {command:?}"))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} ended with {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}

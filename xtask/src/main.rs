@@ -1,0 +1,47 @@
+//! Chores of the repository: `cargo xtask COMMAND`.
+
+use std::path::Path;
+
+use clap::{Parser, Subcommand};
+
+mod bench;
+mod check;
+mod command;
+mod docs;
+mod guests;
+mod test;
+mod tools;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Chores of the repository")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run everything CI runs
+    Check,
+    /// Print what the gateway costs beside what is promised
+    Bench(bench::Args),
+    /// Run every command and code block of the documents
+    Docs,
+    /// Build the WebAssembly guests and put them where the worker takes them from
+    Guests(guests::Args),
+    /// Build everything and run all tests, those against real MCP servers included
+    Test,
+}
+
+fn main() -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the root of the repository");
+    match Cli::parse().command {
+        Command::Check => check::run(root),
+        Command::Bench(args) => bench::run(root, &args),
+        Command::Docs => docs::run(root),
+        Command::Guests(args) => guests::run(root, &args),
+        Command::Test => test::run(root),
+    }
+}

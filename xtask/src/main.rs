@@ -1,5 +1,7 @@
 //! Chores of the repository: `cargo xtask COMMAND`.
 
+#![forbid(unsafe_code)]
+
 use std::path::Path;
 
 use clap::{Parser, Subcommand};

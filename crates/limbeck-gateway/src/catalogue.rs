@@ -5,8 +5,8 @@
 //! started when somebody searches or calls.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use limbeck_catalog::{Catalog, ServerTools};
 use limbeck_domain::ServerName;
@@ -20,6 +20,8 @@ use crate::clock::now_us;
 
 /// Servers started side by side for their lists: package runners are heavy, machines are small.
 const STARTS_MAX: usize = 4;
+/// How long a server waits for such a place. Those that hold one may hang, which must cost nobody else.
+const START_QUEUE: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Catalogue {
@@ -40,6 +42,8 @@ struct Listed {
     source: ServerSource,
     /// Held while the server is asked, so that one question serves all who wait.
     asked: Mutex<Freshness>,
+    /// When somebody first waited for a list of it: patience with a server that hangs runs out once.
+    awaited_since: OnceLock<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +87,12 @@ impl Catalogue {
                 }
             };
             let asked = Mutex::new(freshness);
-            servers.insert(name, Listed { source, asked });
+            let listed = Listed {
+                source,
+                asked,
+                awaited_since: OnceLock::new(),
+            };
+            servers.insert(name, listed);
         }
         snapshot.rebuild();
         Self {
@@ -181,17 +190,23 @@ impl Catalogue {
 
     /// Starts every server that nothing is known of and waits for their lists, at most `patience`.
     ///
-    /// Gives the servers that are still starting; they go on in the background.
+    /// A server is waited for once: later callers get what is left of the first one's patience. Gives
+    /// the servers that are still starting; they go on in the background.
     pub(crate) async fn discover(&self, patience: Duration) -> Vec<ServerName> {
+        let mut left = Duration::ZERO;
         let mut unknown = Vec::new();
         for (name, listed) in &self.inner.servers {
             match listed.asked.try_lock() {
                 Ok(freshness) if *freshness != Freshness::Unknown => {}
                 // Nothing is known of it, or somebody is asking it just now.
-                Ok(_) | Err(_) => unknown.push(name.clone()),
+                Ok(_) | Err(_) => {
+                    let since = listed.awaited_since.get_or_init(Instant::now);
+                    left = left.max(patience.saturating_sub(since.elapsed()));
+                    unknown.push(name.clone());
+                }
             }
         }
-        self.refresh_all(&unknown, patience).await
+        self.refresh_all(&unknown, left).await
     }
 }
 
@@ -208,8 +223,7 @@ impl Inner {
         if *freshness == Freshness::Fresh {
             return Ok(());
         }
-        // Held only while the server starts and lists; a closed semaphore does not happen.
-        let _start = self.starts.acquire().await.ok();
+        let _start = tokio::time::timeout(START_QUEUE, self.starts.acquire()).await;
         let ToolList {
             tools,
             dropped,

@@ -86,7 +86,7 @@ mod tests {
         };
         Variables {
             env: &env,
-            cwd: Path::new("/work"),
+            cwd: Path::new("/src"),
             home: Some(Path::new("/home/me")),
         }
         .expand(text)
@@ -104,7 +104,7 @@ mod tests {
             ("${env:NONE:-d}", "d"),
             ("${NESTED}", "${TOKEN}"),
             ("$TOKEN $$ {TOKEN} }", "$TOKEN $$ {TOKEN} }"),
-            ("${workspaceFolder}/x:${userHome}", "/work/x:/home/me"),
+            ("${workspaceFolder}/x:${userHome}", "/src/x:/home/me"),
         ] {
             assert_eq!(expand(text).as_deref(), Ok(expected), "{text}");
         }

@@ -18,13 +18,14 @@ use limbeck_gateway::upstream::Pool as UpstreamPool;
 use limbeck_gateway::{ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
-pub use server::FakeServer;
+pub use server::{FakeServer, SilentServer};
 
 /// Builds a gateway over fake servers.
 #[derive(Debug)]
 pub struct World {
     worker: PathBuf,
     servers: Vec<Arc<FakeServer>>,
+    silent: Vec<String>,
     store: Option<Store>,
     pool: PoolSize,
 }
@@ -35,6 +36,7 @@ impl World {
         Self {
             worker: worker.as_ref().to_owned(),
             servers: Vec::new(),
+            silent: Vec::new(),
             store: None,
             pool: PoolSize::default(),
         }
@@ -44,6 +46,13 @@ impl World {
     #[must_use]
     pub fn server(mut self, server: &Arc<FakeServer>) -> Self {
         self.servers.push(Arc::clone(server));
+        self
+    }
+
+    /// Adds a server that never answers.
+    #[must_use]
+    pub fn silent(mut self, name: &str) -> Self {
+        self.silent.push(name.to_owned());
         self
     }
 
@@ -74,6 +83,11 @@ impl World {
             let name = server.name().clone();
             sources.push(source(&name));
             upstreams = upstreams.with_upstream(name, server);
+        }
+        for name in self.silent {
+            let name = ServerName::from(name.as_str());
+            sources.push(source(&name));
+            upstreams = upstreams.with_upstream(name, Arc::new(SilentServer));
         }
         let store = self
             .store

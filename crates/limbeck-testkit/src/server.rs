@@ -130,6 +130,28 @@ impl FakeServer {
     }
 }
 
+/// A server that never lists its tools.
+#[derive(Debug)]
+pub struct SilentServer;
+
+impl Upstream for SilentServer {
+    fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn call(
+        &self,
+        _permit: Permit,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
 impl Upstream for FakeServer {
     fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
         let list = ToolList {

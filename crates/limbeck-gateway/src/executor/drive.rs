@@ -14,15 +14,14 @@ use futures::stream::{FuturesUnordered, StreamExt as _};
 use limbeck_domain::limits::{
     CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES,
 };
-use limbeck_domain::{
-    CallId, Delivered, Effects, ErrorKind, HostCall, HostOp, ProgramError, ProgramStart, ToolTarget,
-};
+use limbeck_domain::{CallId, Delivered, Effects, HostCall, ProgramError, ProgramStart};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_wire::{CallResult, Delivery, Done, FromWorker, ToWorker};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Printed;
+use super::words;
 use crate::broker::{Answer, Broker};
 use crate::clock::now_us;
 
@@ -122,7 +121,7 @@ impl Drive {
         let sent = timeout_at(limit, self.worker.send(&start, &self.start.limits)).await;
         let result = match sent {
             Ok(Ok(())) => self.events(limit, cancel).await,
-            Ok(Err(error)) => Err(self.lost(&error)),
+            Ok(Err(error)) => Err(words::lost(&error)),
             Err(_) => Err(self.out_of_time()),
         };
         self.ended.result = result;
@@ -180,7 +179,7 @@ impl Drive {
     async fn handle(&mut self, event: Event) -> Next {
         match event {
             Event::Frame(Ok(frame)) => self.frame(frame),
-            Event::Frame(Err(error)) => Next::End(Err(self.lost(&error))),
+            Event::Frame(Err(error)) => Next::End(Err(words::lost(&error))),
             Event::Answered(answer) => {
                 self.answered(answer);
                 Next::GoOn
@@ -189,7 +188,7 @@ impl Drive {
             Event::TimerDue => Next::GoOn,
             Event::Watch => self.watch(),
             Event::OutOfTime => Next::End(Err(self.out_of_time())),
-            Event::Cancelled => Next::End(Err(super::cancelled())),
+            Event::Cancelled => Next::End(Err(words::cancelled())),
         }
     }
 
@@ -206,7 +205,7 @@ impl Drive {
             }
             FromWorker::Done(done) => self.done(*done),
             // The conversation lets `Ready` through only once, before a program starts.
-            FromWorker::Ready(_) => Next::End(Err(self.lost(&WorkerError::Gone))),
+            FromWorker::Ready(_) => Next::End(Err(words::lost(&WorkerError::Gone))),
         }
     }
 
@@ -230,12 +229,9 @@ impl Drive {
             None
         };
         if let Some(message) = over {
-            return Next::End(Err(ProgramError::new(ErrorKind::CallLimit, message)
-                .with_hint(
-                    "split the work over several executions, or ask for larger pages",
-                )));
+            return Next::End(Err(words::call_limit(message)));
         }
-        let label = label_of(&call);
+        let label = words::label_of(&call);
         self.pending_calls.insert(call.id, Pending { label, bytes });
         self.pending.push(answer(self.broker.clone(), call));
         Next::GoOn
@@ -263,7 +259,7 @@ impl Drive {
         }
         self.answered.push(CallResult {
             id,
-            result: result.map_err(|error| error_json(&error)),
+            result: result.map_err(|error| words::error_json(&error)),
         });
     }
 
@@ -280,7 +276,7 @@ impl Drive {
         if self.answered.is_empty() && !due {
             let nothing_left = self.pending.is_empty() && self.wake_at_us.is_none();
             return if nothing_left {
-                Next::End(Err(never_settles()))
+                Next::End(Err(words::never_settles()))
             } else {
                 Next::GoOn
             };
@@ -306,7 +302,7 @@ impl Drive {
         let limit = limit + Duration::from_millis(WALL_GRACE_MS);
         match timeout_at(limit, self.worker.send(&frame, &self.start.limits)).await {
             Ok(Ok(())) => Next::GoOn,
-            Ok(Err(error)) => Next::End(Err(self.lost(&error))),
+            Ok(Err(error)) => Next::End(Err(words::lost(&error))),
             Err(_) => Next::End(Err(self.out_of_time())),
         }
     }
@@ -344,11 +340,9 @@ impl Drive {
         let limit = self.start.limits.memory_bytes;
         let allowed = (limit + WORKER_OVERHEAD_BYTES) as u64;
         match self.worker.resident_bytes() {
-            Some(resident) if resident > allowed => Next::End(Err(ProgramError::new(
-                ErrorKind::MemoryLimit,
-                format!("the worker held {resident} bytes, {allowed} are allowed"),
-            )
-            .with_hint("process the data in pages instead of all at once"))),
+            Some(resident) if resident > allowed => {
+                Next::End(Err(words::memory_limit(resident, allowed)))
+            }
             Some(_) | None => Next::GoOn,
         }
     }
@@ -408,28 +402,8 @@ impl Drive {
     }
 
     fn out_of_time(&self) -> ProgramError {
-        let wall_ms = self.start.limits.wall_ms;
-        let error = ProgramError::new(
-            ErrorKind::Timeout,
-            format!("the program ran longer than {wall_ms} ms"),
-        );
-        if self.pending_calls.is_empty() {
-            error.with_hint("raise `timeout_ms`, or do less in one execution")
-        } else {
-            error.with_hint(format!(
-                "it was waiting for {}; raise `timeout_ms`, or ask for less at once",
-                self.pending_names()
-            ))
-        }
-    }
-
-    fn lost(&self, error: &WorkerError) -> ProgramError {
-        tracing::error!(error = error as &dyn std::error::Error, "worker lost");
-        ProgramError::new(
-            ErrorKind::WorkerLost,
-            format!("the worker is gone: {error}"),
-        )
-        .with_hint("run the program again; when it happens again, do less at once")
+        let waiting = (!self.pending_calls.is_empty()).then(|| self.pending_names());
+        words::out_of_time(self.start.limits.wall_ms, waiting)
     }
 }
 
@@ -446,37 +420,6 @@ fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
             })
         })
         .boxed()
-}
-
-pub(super) fn never_settles() -> ProgramError {
-    ProgramError::new(
-        ErrorKind::NeverSettles,
-        "the program waits for a promise that nothing will settle",
-    )
-    .with_hint("every call was answered and no timer is set; look for a `new Promise` whose resolve is never called")
-}
-
-fn error_json(error: &limbeck_domain::CallError) -> String {
-    // Strings and an enum: there is nothing in it that JSON cannot say.
-    serde_json::to_string(error).unwrap_or_else(|_| "{}".to_owned())
-}
-
-/// `server.tool` of a tool call, for people; the kind of any other call.
-fn label_of(call: &HostCall) -> String {
-    let target = match call.op {
-        HostOp::Tool => serde_json::from_str::<ToolTarget>(&call.head).ok(),
-        _ => None,
-    };
-    let label = match target {
-        Some(ToolTarget {
-            server: Some(server),
-            tool,
-            ..
-        }) => format!("{server}.{tool}"),
-        Some(ToolTarget { tool, .. }) => tool,
-        None => call.op.as_str().to_owned(),
-    };
-    limbeck_domain::text::clean_line(&label, 128)
 }
 
 /// The moment the guest's clock shows `at_us`; now, when that is past.

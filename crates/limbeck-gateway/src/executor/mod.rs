@@ -4,6 +4,7 @@ mod calls;
 mod drive;
 mod output;
 mod replay;
+mod words;
 
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ impl Gateway {
         }
         let admitted = tokio::select! {
             place = self.shared.admission.enter() => place,
-            () = cancel.cancelled() => return refused(id, cancelled()),
+            () = cancel.cancelled() => return refused(id, words::cancelled()),
         };
         match admitted {
             Ok(_place) => self.run(id, request, cancel).await,
@@ -191,10 +192,6 @@ fn check(request: &ExecuteRequest) -> Result<(), ProgramError> {
 /// The envelope of a program that never started; the journal knows nothing of it.
 fn refused(id: ExecutionId, error: ProgramError) -> Envelope {
     output::envelope(id, Ended::before_start(error))
-}
-
-fn cancelled() -> ProgramError {
-    ProgramError::new(ErrorKind::Cancelled, "the client cancelled the execution")
 }
 
 fn no_worker(error: &WorkerError) -> ProgramError {

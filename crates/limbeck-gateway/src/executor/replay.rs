@@ -17,9 +17,9 @@ use limbeck_store::StoreError;
 use limbeck_wire::{CallResult, Delivery, FromWorker, ToWorker};
 use tokio::time::{Instant, timeout_at};
 
-use super::drive::{Ended, never_settles};
+use super::drive::Ended;
 use super::output::{self, Printed};
-use super::take_worker;
+use super::{take_worker, words};
 use crate::Gateway;
 
 /// Why an execution cannot be replayed.
@@ -219,7 +219,7 @@ fn ended_outside(then: Option<&ProgramError>) -> ProgramError {
         {
             error.clone()
         }
-        Some(_) | None => never_settles(),
+        Some(_) | None => words::never_settles(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use limbeck_gateway::domain::ErrorKind;
 use limbeck_gateway::policy::Scope;
+use limbeck_gateway::search::SearchRequest;
 use limbeck_testkit::{FakeServer, World, request, run, value_of};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -205,6 +206,37 @@ async fn a_program_finds_and_describes_tools_from_inside() {
             ["files"],
             ["files"]
         ])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_never_answer_cost_a_search_its_patience_once_and_calls_nothing() {
+    let t = FakeServer::new("files")
+        .read("read_file", |_| json!("text"))
+        .share();
+    let mut world = World::new(worker()).server(&t);
+    for name in ["s1", "s2", "s3", "s4", "s5"] {
+        world = world.silent(name);
+    }
+    let gateway = world.start().await;
+    let search = SearchRequest {
+        queries: vec!["read file".to_owned()],
+        ..SearchRequest::default()
+    };
+    let first = gateway.search(&search).await.unwrap();
+    assert_eq!(first.queries[0].tools[0].call, "tools.files.read_file");
+    assert_eq!(first.starting, ["s1", "s2", "s3", "s4", "s5"]);
+    let started = Instant::now();
+    let second = gateway.search(&search).await.unwrap();
+    assert_eq!(second.starting.len(), 5);
+    assert_eq!(
+        value_of(&run(&gateway, "return await tools.files.read_file({})").await),
+        json!("text")
+    );
+    assert!(
+        started.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        started.elapsed()
     );
 }
 

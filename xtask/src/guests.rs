@@ -13,6 +13,8 @@ use anyhow::{Context as _, bail, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::command;
+
 /// Release of the `ziglang` package on PyPI: the C compiler, the same on every host.
 const ZIG_VERSION: &str = "0.17.0";
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -160,7 +162,7 @@ impl Guest {
             .env("ZIG_LOCAL_CACHE_DIR", &self.zig_cache)
             .env_remove("RUSTC_WRAPPER")
             .env_remove("RUSTC_WORKSPACE_WRAPPER");
-        run_to_end(&mut cargo)?;
+        command::run(&mut cargo)?;
 
         let module = fs::read(
             target_dir
@@ -170,7 +172,7 @@ impl Guest {
         let record = Record {
             sha256: sha256(&module),
             bytes: module.len(),
-            rustc: output(
+            rustc: command::output(
                 Command::new("rustc")
                     .arg("--version")
                     .current_dir(&self.dir),
@@ -241,7 +243,7 @@ impl Guest {
 }
 
 fn add_target(dir: &Path) -> anyhow::Result<()> {
-    let sysroot = output(
+    let sysroot = command::output(
         Command::new("rustc")
             .args(["--print", "sysroot"])
             .current_dir(dir),
@@ -253,7 +255,7 @@ fn add_target(dir: &Path) -> anyhow::Result<()> {
     {
         return Ok(());
     }
-    run_to_end(
+    command::run(
         Command::new("rustup")
             .args(["target", "add", TARGET])
             .current_dir(dir),
@@ -270,13 +272,13 @@ fn install_zig(tools: &Path) -> anyhow::Result<PathBuf> {
     });
     let done = environment.join("installed");
     if !done.exists() {
-        run_to_end(
+        command::run(
             Command::new("python3")
                 .args(["-m", "venv", "--clear"])
                 .arg(&environment),
         )?;
         let package = format!("ziglang=={ZIG_VERSION}");
-        run_to_end(Command::new(&python).args([
+        command::run(Command::new(&python).args([
             "-m",
             "pip",
             "install",
@@ -314,7 +316,7 @@ fn locate_rquickjs(dir: &Path) -> anyhow::Result<(String, PathBuf)> {
             TARGET,
         ])
         .current_dir(dir);
-    let metadata: Metadata = serde_json::from_str(&output(&mut cargo)?)?;
+    let metadata: Metadata = serde_json::from_str(&command::output(&mut cargo)?)?;
     let package = metadata
         .packages
         .into_iter()
@@ -337,27 +339,6 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
         files.push(path.to_owned());
     }
     Ok(())
-}
-
-fn run_to_end(command: &mut Command) -> anyhow::Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("start {command:?}"))?;
-    ensure!(status.success(), "{command:?} ended with {status}");
-    Ok(())
-}
-
-fn output(command: &mut Command) -> anyhow::Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("start {command:?}"))?;
-    ensure!(
-        output.status.success(),
-        "{command:?} ended with {}: {}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 fn text(path: &Path) -> anyhow::Result<&str> {

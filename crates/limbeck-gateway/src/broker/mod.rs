@@ -311,6 +311,8 @@ fn too_large(what: &str, bytes: usize, limit: usize, tool: &Tool) -> CallError {
 pub struct CallReport {
     /// The `CallToolResult` as the upstream sent it.
     pub result: RawToolResult,
+    /// What a program would get of it: JSON text, or the error it would catch.
+    pub value: Result<String, CallError>,
     /// An alias that was resolved.
     pub note: Option<String>,
 }
@@ -332,6 +334,11 @@ impl Broker {
             .call(permit, self.cancel.child_token())
             .await
             .map_err(|error| error.to_call_error(tool.id()))?;
-        Ok(CallReport { result, note })
+        let value = unwrap::value_of(&result.0, tool.definition());
+        Ok(CallReport {
+            result,
+            value,
+            note,
+        })
     }
 }

@@ -2,10 +2,8 @@
 
 use anyhow::{Context as _, anyhow};
 use limbeck_gateway::CallReport;
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::map::Map;
-use serde_json::value::RawValue;
 
 use super::{Invocation, signals::EndSignals};
 use crate::cli::CallArgs;
@@ -41,64 +39,28 @@ pub(super) async fn call(invocation: &Invocation, arguments: &CallArgs) -> Resul
     exit
 }
 
-/// The parts of a `CallToolResult` that are shown; the rest stays text, however deep it is nested.
-#[derive(Deserialize)]
-struct ToolResult<'a> {
-    #[serde(borrow, default, rename = "structuredContent")]
-    structured: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "isError")]
-    is_error: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct TextBlock {
-    text: String,
-}
-
 fn print(printer: &Printer, report: &CallReport, arguments: &CallArgs) -> Result<Exit, Failure> {
     if let Some(note) = &report.note {
         printer.note(&format!("note: {note}"));
     }
-    let name = format!("{}.{}", arguments.server, arguments.tool);
-    let result: ToolResult<'_> = serde_json::from_str(report.result.get())
-        .with_context(|| format!("`{name}` answered with something that is no tool result"))
-        .map_err(|error| Failure::new(Exit::Failed, error))?;
-    let failed = result.is_error.is_some_and(|flag| flag.get() == "true");
     if arguments.json {
         printer.data_line(report.result.get());
-        return Ok(if failed {
-            Exit::Failed
-        } else {
-            Exit::Completed
+        return Ok(match report.value {
+            Ok(_) => Exit::Completed,
+            Err(_) => Exit::Failed,
         });
     }
-    if failed {
-        let text = joined_text(&result).unwrap_or_else(|| "it gave no text".to_owned());
-        return Err(Failure::new(
-            Exit::Failed,
-            anyhow!("`{name}` failed: {text}"),
-        ));
+    match &report.value {
+        // A result without content has nothing to print.
+        Ok(value) if value == "null" => Ok(Exit::Completed),
+        Ok(value) => {
+            print_value(printer, value);
+            Ok(Exit::Completed)
+        }
+        Err(error) => {
+            let name = format!("{}.{}", arguments.server, arguments.tool);
+            let failure = anyhow!("`{name}` failed: {}", error.message);
+            Err(Failure::new(Exit::Failed, failure))
+        }
     }
-    print_result(printer, &result);
-    Ok(Exit::Completed)
-}
-
-/// The structured value if there is one, else the texts, else the blocks as they came.
-fn print_result(printer: &Printer, result: &ToolResult<'_>) {
-    let structured = result.structured.filter(|value| value.get() != "null");
-    match (structured, joined_text(result), result.content) {
-        (Some(value), _, _) => print_value(printer, value.get()),
-        (None, Some(text), _) => printer.data_line(&text),
-        (None, None, Some(content)) => print_value(printer, content.get()),
-        (None, None, None) => {}
-    }
-}
-
-/// The texts of the blocks, one below the other, when there is nothing but text.
-fn joined_text(result: &ToolResult<'_>) -> Option<String> {
-    let blocks: Vec<TextBlock> = serde_json::from_str(result.content?.get()).ok()?;
-    let texts: Vec<String> = blocks.into_iter().map(|block| block.text).collect();
-    (!texts.is_empty()).then(|| texts.join("\n"))
 }

@@ -81,7 +81,7 @@ impl Gateway {
             .collect())
     }
 
-    /// Calls one tool outside of any execution and gives its result as sent.
+    /// Calls one tool outside of any execution, so without a journal, and gives its result as sent.
     ///
     /// # Errors
     ///

@@ -157,9 +157,16 @@ async fn calls_that_are_not_awaited_still_happen_and_are_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_cancels_ends_the_run_and_its_calls_at_once() {
-    let cancelled = Arc::new(AtomicUsize::new(0));
+    let ended = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&ended);
     let t = FakeServer::new("t")
-        .tool("forever", Some(true), |_| Box::pin(std::future::pending()))
+        .tool("forever", Some(true), move |_| {
+            let call = CountsItsEnd(Arc::clone(&counter));
+            Box::pin(async move {
+                let _call = call;
+                std::future::pending().await
+            })
+        })
         .share();
     let gateway = World::new(worker()).server(&t).start().await;
     let cancel = CancellationToken::new();
@@ -168,6 +175,7 @@ async fn a_client_that_cancels_ends_the_run_and_its_calls_at_once() {
         while t.calls().is_empty() {
             tokio::task::yield_now().await;
         }
+        assert_eq!(ended.load(Ordering::SeqCst), 0, "the call is under way");
         cancel.cancel();
         Instant::now()
     };
@@ -178,7 +186,16 @@ async fn a_client_that_cancels_ends_the_run_and_its_calls_at_once() {
         stopped.elapsed()
     );
     assert_eq!(envelope.error.unwrap().kind, ErrorKind::Cancelled);
-    assert_eq!(cancelled.load(Ordering::SeqCst), 0);
+    assert_eq!(ended.load(Ordering::SeqCst), 1, "the call was ended too");
+}
+
+/// Lives as long as a call of a fake server.
+struct CountsItsEnd(Arc<AtomicUsize>);
+
+impl Drop for CountsItsEnd {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

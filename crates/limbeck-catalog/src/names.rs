@@ -38,6 +38,20 @@ pub fn fold(name: &str) -> String {
         .collect()
 }
 
+/// The form under which `name`, as a program wrote it, may be another style of a tool's name. Empty when
+/// it is none.
+///
+/// Styles differ in case and in the signs between words. A name that differs in what nobody sees, such as
+/// a NUL, a zero-width space or a mark that reverses text, is not a style of the name it looks like.
+pub fn style(name: &str) -> String {
+    let visible = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() || c == ' ';
+    if name.chars().all(visible) {
+        fold(name)
+    } else {
+        String::new()
+    }
+}
+
 /// `tools.server.tool`, with brackets and quotes where a name is no identifier.
 pub fn call_expression(server: &str, tool: &str) -> String {
     let mut call = String::from("tools");
@@ -159,8 +173,19 @@ mod tests {
         ] {
             assert_eq!(fold(style), "readfile");
         }
+        assert_eq!(style("Read file"), "readfile");
         assert_eq!(identifier("1mcp/x"), "_1mcp_x");
         assert_eq!(fold("!?"), "");
+    }
+
+    #[test]
+    fn a_name_with_what_nobody_sees_is_a_style_of_none() {
+        for hidden in [
+            "\0", "\n", "\u{ad}", "\u{200b}", "\u{202e}", "\u{feff}", "\u{301}",
+        ] {
+            assert_eq!(style(&format!("read{hidden}file")), "", "{hidden:?}");
+        }
+        assert_eq!(style("caf\u{e9}"), "caf\u{e9}");
     }
 
     #[test]

@@ -80,6 +80,18 @@ impl ResolveError {
         }
     }
 
+    /// The error without tools that `may_call` refuses: nobody is told of what they may not use.
+    #[must_use]
+    pub fn suggesting(mut self, may_call: impl Fn(&ToolId) -> bool) -> Self {
+        match &mut self {
+            Self::UnknownServer { elsewhere, .. } => elsewhere.retain(may_call),
+            Self::UnknownTool { nearest, .. } => nearest.retain(may_call),
+            Self::AmbiguousTool { candidates, .. } => candidates.retain(may_call),
+            Self::NoServers | Self::AmbiguousServer { .. } => {}
+        }
+        self
+    }
+
     /// The next step, when there is one to name.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -198,7 +210,7 @@ fn find_server<'c>(catalog: &'c Catalog, name: &str) -> Match<&'c ServerTools> {
         .filter(|server| names::identifier(server.name().as_str()) == name);
     let mut fitting = identifier.collect::<Vec<_>>();
     if fitting.is_empty() {
-        let fold = names::fold(name);
+        let fold = names::style(name);
         if fold.is_empty() {
             return Match::None;
         }

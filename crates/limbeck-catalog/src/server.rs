@@ -121,7 +121,7 @@ impl ServerTools {
         match identifiers.map(Vec::as_slice) {
             Some([one]) => Match::Alias(&self.inner.tools[*one]),
             Some(many) => self.many(many),
-            None => match self.inner.folds.get(&names::fold(name)).map(Vec::as_slice) {
+            None => match self.inner.folds.get(&names::style(name)).map(Vec::as_slice) {
                 Some([one]) => Match::Alias(&self.inner.tools[*one]),
                 Some(many) => self.many(many),
                 None => Match::None,

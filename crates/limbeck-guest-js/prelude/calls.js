@@ -34,10 +34,10 @@ const encodeBody = (body, label) => {
   }
 };
 
-/** A call of the host itself; `body` is ours but for the texts in it. */
+/** A call of the host itself; `body` is ours but for the texts in it, and loses what it inherits. */
 const ask = (op, body, label) => {
   try {
-    return send(op, '', encodeBody(body, label));
+    return send(op, '', encodeBody(setPrototypeOf(body, null), label));
   } catch (error) {
     return promiseReject(error);
   }

@@ -26,9 +26,7 @@ const cloneError = (error, seen) => {
   const Type = errorTypes[readText(error, 'name')] ?? Error;
   const copy = fixStack(new Type(readText(error, 'message') ?? ''), readText(error, 'stack') ?? '');
   if (hasOwn(error, 'cause')) {
-    defineProperty(copy, 'cause', {
-      value: cloneValue(error.cause, seen), writable: true, configurable: true, enumerable: false,
-    });
+    define(copy, 'cause', cloneValue(error.cause, seen));
   }
   return copy;
 };
@@ -44,9 +42,7 @@ const unboxed = (value) => {
 const cloneProperties = (value, copy, seen) => {
   const names = keys(value);
   for (let i = 0; i < names.length; i++) {
-    defineProperty(copy, names[i], {
-      value: cloneValue(value[names[i]], seen), writable: true, configurable: true, enumerable: true,
-    });
+    define(copy, names[i], cloneValue(value[names[i]], seen), true);
   }
   return copy;
 };

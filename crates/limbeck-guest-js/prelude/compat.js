@@ -20,10 +20,7 @@ const unwrapFirstText = (result) => {
   if (!isTextBlock(first) || first.text === '') return result;
   const parsed = tryParse(first.text);
   if (typeof parsed !== 'object' || parsed === null) return first.text;
-  defineProperty(parsed, 'toString', {
-    value: () => first.text, writable: true, configurable: true, enumerable: false,
-  });
-  return parsed;
+  return define(parsed, 'toString', () => first.text);
 };
 
 /** One text block as JSON where it is JSON, one other block as it is, several as a list. */

@@ -50,7 +50,7 @@ const formatWith = (format, values) => {
     rest = stringSlice(rest, after);
   }
   const tail = arrayMap(arraySlice(values, next), display);
-  return arrayJoin([bounded(text + rest), ...tail], ' ');
+  return arrayJoin(arrayAppend([bounded(text + rest)], tail), ' ');
 };
 
 const printer = (stream) => (...values) => print(stream, formatAll(values));
@@ -60,7 +60,7 @@ const cellText = (value) => stringReplaceAll(inspect(value, 0), '\n', ' ');
 /** Rows and columns of `console.table`; undefined for what is no table. */
 const tableOf = (data, wanted) => {
   if (!isObject(data)) return undefined;
-  const rows = isMap(data) || isSet(data) ? arrayFrom(isMap(data) ? mapToJson(data) : setToJson(data)) : data;
+  const rows = isMap(data) ? mapToJson(data) : isSet(data) ? setToJson(data) : data;
   const indexes = arraySlice(keys(rows), 0, ITEMS_MAX);
   const columns = [];
   let plain = false;
@@ -70,13 +70,13 @@ const tableOf = (data, wanted) => {
     else arrayMap(keys(row), (name) => arrayIncludes(columns, name) || arrayPush(columns, name));
   }
   const shown = isArray(wanted) ? arrayMap(wanted, (name) => `${name}`) : columns;
-  const head = ['(index)', ...shown, ...(plain ? ['Values'] : [])];
+  const head = arrayAppend(arrayAppend(['(index)'], shown), plain ? ['Values'] : []);
   const body = arrayMap(indexes, (index) => {
     const row = rows[index];
     const cells = arrayMap(shown, (name) => (isObject(row) && hasOwn(row, name) ? cellText(row[name]) : ''));
-    return [index, ...cells, ...(plain ? [isObject(row) ? '' : cellText(row)] : [])];
+    return arrayAppend(arrayAppend([index], cells), plain ? [isObject(row) ? '' : cellText(row)] : []);
   });
-  return [head, ...body];
+  return arrayAppend([head], body);
 };
 
 const drawTable = (table) => {
@@ -88,7 +88,7 @@ const drawTable = (table) => {
   const line = (row) => `| ${arrayJoin(arrayMap(row, (cell, i) => stringPadEnd(cell, widths[i])), ' | ')} |`;
   const rule = `|${arrayJoin(arrayMap(widths, (width) => stringRepeat('-', width + 2)), '|')}|`;
   const lines = arrayMap(table, line);
-  return arrayJoin([lines[0], rule, ...arraySlice(lines, 1)], '\n');
+  return arrayJoin(arrayAppend([lines[0], rule], arraySlice(lines, 1)), '\n');
 };
 
 const elapsed = (label) => {
@@ -132,7 +132,7 @@ addGlobals({
     time(label = 'default') { if (clocks.size < COUNTERS_MAX) clocks.set(`${label}`, nowMs()); },
     timeLog(label = 'default', ...values) {
       const text = elapsed(`${label}`);
-      if (text !== undefined) print(STDOUT, formatAll([text, ...values]));
+      if (text !== undefined) print(STDOUT, formatAll(arrayAppend([text], values)));
     },
     timeEnd(label = 'default') {
       const text = elapsed(`${label}`);

@@ -4,6 +4,11 @@
 const FOREIGN_FRAME = /[( ](limbeck|<input>):/;
 const captureStackTrace = Error.captureStackTrace;
 
+// The engine's own hand out the functions of every frame, the prelude's too, and run code while a trace is
+// built. What a program puts here instead is kept and does nothing.
+define(Error, 'prepareStackTrace', undefined);
+define(Error, 'stackTraceLimit', Error.stackTraceLimit);
+
 /** Reads a text off an object that may do anything when it is read. */
 const readText = (value, name) => {
   try {
@@ -31,22 +36,18 @@ const captureStack = () => {
   return here.stack;
 };
 
-const fixStack = (error, stack) => {
-  defineProperty(error, 'stack', {
-    value: programFrames(stack), writable: true, configurable: true, enumerable: false,
-  });
-  return error;
-};
+const fixStack = (error, stack) => define(error, 'stack', programFrames(stack));
+
+const TOOL_ERROR_FIELDS = freeze(['code', 'server', 'tool', 'hint', 'retryable']);
 
 /** Why a call of a tool, or of anything else the host answers, failed. */
 class ToolError extends Error {
   constructor(message, details = {}) {
     super(message);
-    for (const name of ['code', 'server', 'tool', 'hint', 'retryable']) {
+    for (let i = 0; i < TOOL_ERROR_FIELDS.length; i++) {
+      const name = TOOL_ERROR_FIELDS[i];
       const value = details?.[name];
-      if (value !== undefined && value !== null) {
-        defineProperty(this, name, { value, writable: true, configurable: true, enumerable: true });
-      }
+      if (value !== undefined && value !== null) define(this, name, value, true);
     }
   }
 

@@ -53,12 +53,13 @@ const SUGGESTED = [
 const editDistance = (from, to) => {
   const a = stringToLowerCase(from);
   const b = stringToLowerCase(to);
-  let row = arrayMap(arrayFrom({ length: b.length + 1 }), (_, i) => i);
+  let row = [];
+  for (let j = 0; j <= b.length; j++) arrayPush(row, j);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      next[j] = min(next[j - 1] + 1, row[j] + 1, row[j - 1] + same);
+      arrayPush(next, min(next[j - 1] + 1, row[j] + 1, row[j - 1] + same));
     }
     row = next;
   }

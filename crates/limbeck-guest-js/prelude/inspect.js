@@ -170,9 +170,10 @@ class Inspector {
   property(value, key, depth) {
     const found = getOwnPropertyDescriptor(value, key);
     if (found === undefined) return 'undefined';
-    if (found.get !== undefined) return found.set === undefined ? '[Getter]' : '[Getter/Setter]';
-    if (found.set !== undefined) return '[Setter]';
-    return this.value(found.value, depth + 1);
+    // What it has of its own; a program may have given every object a `get`.
+    if (hasOwn(found, 'value')) return this.value(found.value, depth + 1);
+    if (found.get === undefined) return '[Setter]';
+    return found.set === undefined ? '[Getter]' : '[Getter/Setter]';
   }
 }
 freeze(Inspector.prototype);
@@ -199,7 +200,8 @@ const propertyNames = (value) => {
     return getOwnPropertyDescriptor(value, key)?.enumerable === true;
   });
   if (failed) {
-    for (const name of ['cause', 'errors']) if (hasOwn(value, name)) arrayPush(names, name);
+    if (hasOwn(value, 'cause')) arrayPush(names, 'cause');
+    if (hasOwn(value, 'errors')) arrayPush(names, 'errors');
   }
   return names;
 };
@@ -261,6 +263,6 @@ const inspect = (value, depthMax = DEPTH_MAX) => {
   try {
     return bounded(new Inspector(depthMax).value(value, 0));
   } catch (error) {
-    return `[value that cannot be printed: ${isObject(error) ? error.message : error}]`;
+    return `[value that cannot be printed: ${readText(error, 'message') ?? 'it throws when it is read'}]`;
   }
 };

@@ -153,7 +153,7 @@ class DateTimeFormat {
     this.#fields = readFields(options, needs);
     const cycle = option(options, 'hourCycle', ['h12', 'h23'], 'h12');
     this.#hour12 = option(options, 'hour12', [true, false], cycle === 'h12');
-    defineProperty(this, 'format', { value: (value) => joinParts(this.formatToParts(value)), enumerable: false });
+    define(this, 'format', (value) => joinParts(this.formatToParts(value)));
   }
 
   formatToParts(value) {

@@ -88,7 +88,7 @@ class NumberFormat {
     resolved.signDisplay = option(options, 'signDisplay', ['auto', 'always', 'never', 'exceptZero', 'negative'], 'auto');
     this.#options = resolved;
     // The specification's getter gives a bound function; programs pass it to `map`.
-    defineProperty(this, 'format', { value: (value) => joinParts(this.formatToParts(value)), enumerable: false });
+    define(this, 'format', (value) => joinParts(this.formatToParts(value)));
   }
 
   formatToParts(value) { return numberParts(toNumeric(value), this.#options); }

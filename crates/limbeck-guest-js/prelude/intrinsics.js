@@ -10,8 +10,7 @@ const {
 const { parse: jsonParse, stringify: jsonStringify } = JSON;
 const { isArray, from: arrayFrom } = Array;
 const {
-  assign, create, defineProperty, defineProperties, entries, freeze, getOwnPropertyDescriptor,
-  getOwnPropertyNames, getPrototypeOf, hasOwn, keys, setPrototypeOf,
+  assign, create, defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, keys, setPrototypeOf,
 } = Object;
 const { apply, ownKeys, construct } = Reflect;
 const { isInteger, isFinite: isFiniteNumber } = Number;
@@ -23,10 +22,7 @@ const promiseAll = Promise.all.bind(Promise);
 const uncurry = Function.prototype.bind.bind(Function.prototype.call);
 
 const arrayJoin = uncurry(Array.prototype.join);
-const arrayMap = uncurry(Array.prototype.map);
-const arrayFilter = uncurry(Array.prototype.filter);
 const arrayPush = uncurry(Array.prototype.push);
-const arraySlice = uncurry(Array.prototype.slice);
 const arraySort = uncurry(Array.prototype.sort);
 const arrayReverse = uncurry(Array.prototype.reverse);
 const arrayIncludes = uncurry(Array.prototype.includes);
@@ -76,6 +72,28 @@ const viewBuffer = uncurry(getOwnPropertyDescriptor(DataView.prototype, 'buffer'
 const viewOffset = uncurry(getOwnPropertyDescriptor(DataView.prototype, 'byteOffset').get);
 const viewBytes = uncurry(getOwnPropertyDescriptor(DataView.prototype, 'byteLength').get);
 
+// Written out, because the language's own ask the list what to make a list of, and a program may have
+// changed the answer; `for (… of …)` and `[...list]` ask too, and the prelude has neither while a program runs.
+const arrayMap = (list, change) => {
+  const changed = [];
+  for (let i = 0; i < list.length; i++) arrayPush(changed, change(list[i], i));
+  return changed;
+};
+const arrayFilter = (list, keeps) => {
+  const kept = [];
+  for (let i = 0; i < list.length; i++) if (keeps(list[i], i)) arrayPush(kept, list[i]);
+  return kept;
+};
+const arraySlice = (list, start = 0, end = list.length) => {
+  const part = [];
+  for (let i = start; i < end && i < list.length; i++) arrayPush(part, list[i]);
+  return part;
+};
+const arrayAppend = (list, more) => {
+  for (let i = 0; i < more.length; i++) arrayPush(list, more[i]);
+  return list;
+};
+
 /** Gives a subclass of a collection its own, frozen copy of the methods. */
 const seal = (Base, Safe) => {
   for (const key of ownKeys(Base.prototype)) {
@@ -106,31 +124,35 @@ const isTypedArray = (value) => typedArrayName(value) !== undefined;
 const isBuffer = (value) => value instanceof ArrayBuffer && passes(bufferBytes, value);
 const isView = (value) => value instanceof DataView && passes(viewBytes, value);
 
+/**
+ * Defines a property the way a class body does. A descriptor inherits nothing: a program may have given
+ * every object a `get`.
+ */
+const define = (target, key, value, enumerable = false) =>
+  defineProperty(target, key, { __proto__: null, value, writable: true, configurable: true, enumerable });
+
 /** Adds globals the way the platform's own are: writable, configurable, not enumerable. */
 const addGlobals = (values) => {
-  for (const name of keys(values)) {
-    defineProperty(globalThis, name, {
-      value: values[name], writable: true, configurable: true, enumerable: false,
-    });
-  }
+  for (const name of keys(values)) define(globalThis, name, values[name]);
 };
 
 /** Adds globals that a program cannot replace by accident. */
 const addFixedGlobals = (values) => {
   for (const name of keys(values)) {
-    defineProperty(globalThis, name, {
-      value: values[name], writable: false, configurable: false, enumerable: false,
-    });
+    defineProperty(globalThis, name, { value: values[name] });
   }
 };
 
 /** Adds methods the way a class body does. */
 const addMethods = (target, methods) => {
-  for (const key of ownKeys(methods)) {
-    defineProperty(target, key, {
-      value: methods[key], writable: true, configurable: true, enumerable: false,
-    });
-  }
+  for (const key of ownKeys(methods)) define(target, key, methods[key]);
 };
+
+// The engine makes template literals with the method a program would find here (the language says it must
+// not ask), so the method stays what it is.
+defineProperty(String.prototype, 'concat', { writable: false, configurable: false });
+
+// Memory shared between threads; there is one.
+delete globalThis.SharedArrayBuffer;
 
 const nowMs = () => floor(native.nowUs() / 1000);

@@ -27,7 +27,7 @@ const setToJson = (set) => {
 };
 
 const errorToJson = (error) => {
-  const json = { name: error.name, message: error.message };
+  const json = { __proto__: null, name: error.name, message: error.message };
   if (error.cause !== undefined) json.cause = error.cause;
   if (error.errors !== undefined) json.errors = error.errors;
   return assign(json, error);
@@ -37,15 +37,19 @@ addMethods(Map.prototype, { toJSON() { return encoding && isMap(this) ? mapToJso
 addMethods(Set.prototype, { toJSON() { return encoding && isSet(this) ? setToJson(this) : this; } });
 addMethods(Error.prototype, { toJSON() { return encoding ? errorToJson(this) : this; } });
 
-/** JSON text of `value`, or `undefined` for what JSON leaves out. */
-const encode = (value) => {
+/** Runs `work` while they hold. A value may make calls when it is read, so this nests. */
+const whileEncoding = (work) => {
+  const outer = encoding;
   encoding = true;
   try {
-    return jsonStringify(value);
+    return work();
   } finally {
-    encoding = false;
+    encoding = outer;
   }
 };
+
+/** JSON text of `value`, or `undefined` for what JSON leaves out. */
+const encode = (value) => whileEncoding(() => jsonStringify(value));
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const isIdentifier = (text) => regexpExec(IDENTIFIER, text) !== null;
@@ -77,12 +81,9 @@ const explain = (value, root) => {
     ancestors.delete(current);
     return undefined;
   };
-  encoding = true;
   try {
-    return visit(value, root, '');
+    return whileEncoding(() => visit(value, root, ''));
   } catch {
     return undefined;
-  } finally {
-    encoding = false;
   }
 };

@@ -23,8 +23,12 @@ const printRejections = () => {
 };
 
 const oneLine = (reason) => {
-  const text = isError(reason) ? errorText(reason) : display(reason);
-  return stringSplit(text, '\n')[0];
+  try {
+    const text = isError(reason) ? errorText(reason) : display(reason);
+    return stringSplit(text, '\n')[0];
+  } catch {
+    return 'a reason that cannot be read';
+  }
 };
 
 const cut = (text) => (text === undefined ? undefined : native.cut(wellFormed(text), ERROR_TEXT_BYTES_MAX));
@@ -40,10 +44,11 @@ const fullStack = (error) => {
 
 /** What is known of anything that was thrown. */
 const report = (error) => {
-  if (!isObject(error)) return { name: 'Error', message: cut(display(error)), stack: '' };
+  if (!isObject(error)) return { __proto__: null, name: 'Error', message: cut(display(error)), stack: '' };
   const message = readText(error, 'message');
   const stack = isError(error) ? fullStack(error) : '';
   return {
+    __proto__: null,
     name: cut(readText(error, 'name') ?? 'Error'),
     message: cut(message === undefined ? inspect(error) : nameCallee(error, message, stack)),
     stack: cut(stack),
@@ -55,8 +60,12 @@ const report = (error) => {
 const reportSafely = (error) => {
   try {
     return report(error);
-  } catch {
-    return { name: 'Error', message: 'an error that cannot be read', stack: '' };
+  } catch (failure) {
+    // Too little memory to describe an error is what ended the program. The engine throws null when there
+    // is too little for an error of its own; the host knows whether memory was full.
+    if (readText(failure, 'message') === 'out of memory') throw failure;
+    const message = failure === null ? 'null' : 'an error that cannot be read';
+    return { __proto__: null, name: 'Error', message, stack: '' };
   }
 };
 
@@ -87,6 +96,15 @@ const finish = (value) => {
   return native.done(KIND.value, text ?? '');
 };
 
+/** Ends the program when `hook` throws: then the program got in its way, or memory ran out. */
+const orFail = (hook) => (first, second, third) => {
+  try {
+    hook(first, second, third);
+  } catch (error) {
+    fail(error);
+  }
+};
+
 // Made here, so that a program's start does not have to grow the global object.
 addGlobals({ input: undefined });
 
@@ -115,7 +133,7 @@ return {
 
   fail: (error) => fail(error),
   refuse: (error) => fail(error, error instanceof SyntaxError ? KIND.syntax : KIND.thrown),
-  settle,
-  fire,
+  settle: orFail(settle),
+  fire: orFail(fire),
   reject: noteRejection,
 };

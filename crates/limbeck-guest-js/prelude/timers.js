@@ -52,7 +52,7 @@ const queueJob = globalThis.queueMicrotask;
 addGlobals({
   setTimeout: (callback, delay, ...args) => setTimer('setTimeout', callback, delayUs(delay), false, args),
   setInterval: (callback, delay, ...args) => setTimer('setInterval', callback, delayUs(delay), true, args),
-  // One microsecond: after everything that is due now, and never twice at the same time.
+  // The least there is: after everything that is due now, and never twice at the same time.
   setImmediate: (callback, ...args) => setTimer('setImmediate', callback, 1, false, args),
   clearTimeout: clearTimer,
   clearInterval: clearTimer,

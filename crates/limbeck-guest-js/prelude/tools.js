@@ -20,8 +20,9 @@ const callTool = (label, head, args) => {
   }
 };
 
+// It inherits nothing, so that JSON looks for no `toJSON` a program may have given to every object.
 const toolHead = (server, tool, form) =>
-  jsonStringify(server === undefined ? { tool, form } : { server, tool, form });
+  jsonStringify(server === undefined ? { __proto__: null, tool, form } : { __proto__: null, server, tool, form });
 
 const memberLabel = (label, name) => (isIdentifier(name) ? `${label}.${name}` : `${label}[${jsonStringify(name)}]`);
 
@@ -33,10 +34,10 @@ const makeTool = (server, tool, label) => {
   const rawHead = toolHead(server, tool, 'raw');
   const call = (...args) => callTool(label, head, args);
   const raw = (...args) => callTool(`${label}.raw`, rawHead, args);
-  defineProperty(call, 'name', { value: label });
-  defineProperty(raw, 'name', { value: `${label}.raw` });
-  defineProperty(call, 'raw', { value: freeze(raw) });
-  defineProperty(call, 'toString', { value: () => `[${label}]` });
+  define(call, 'name', label);
+  define(raw, 'name', `${label}.raw`);
+  define(call, 'raw', freeze(raw));
+  define(call, 'toString', () => `[${label}]`);
   describable.set(call, { server, tool });
   return freeze(call);
 };
@@ -61,13 +62,14 @@ const directory = (label, member, names) => {
     }
     return value;
   };
-  return new Proxy(create(null), {
+  return new Proxy(create(null), freeze({
+    __proto__: null,
     get,
     has: (_, name) => typeof name === 'string' && arrayIncludes(names(), name),
     ownKeys: () => arraySlice(names()),
     getOwnPropertyDescriptor: (target, name) =>
       typeof name === 'string' && arrayIncludes(names(), name)
-        ? { value: get(target, name), enumerable: true, configurable: true, writable: false }
+        ? { __proto__: null, value: get(target, name), enumerable: true, configurable: true, writable: false }
         : undefined,
     getPrototypeOf: () => null,
     set: readOnly,
@@ -75,7 +77,7 @@ const directory = (label, member, names) => {
     deleteProperty: readOnly,
     setPrototypeOf: readOnly,
     preventExtensions: readOnly,
-  });
+  }));
 };
 
 /** Servers of this execution in the host's order: `{name, toolCount, tools}`. */

@@ -121,8 +121,7 @@ const pairsOf = (init) => {
 
 const invalidUrl = (text) => {
   const error = typeError(`Invalid URL: ${bounded(text)}`);
-  defineProperty(error, 'code', { value: 'ERR_INVALID_URL', writable: true, configurable: true, enumerable: true });
-  return error;
+  return define(error, 'code', 'ERR_INVALID_URL', true);
 };
 
 const parseUrl = (url, base) => native.parseUrl(usv(url), base === undefined ? undefined : usv(base));

@@ -6,6 +6,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Deadlines lie on multiples of this. A program that counts how often it is woken between two
+/// milliseconds has a clock; this is the finest it can have.
+const GRAIN_US: u64 = 100;
+
 thread_local! {
     static NOW_US: Cell<u64> = const { Cell::new(0) };
     static TIMERS: RefCell<Timers> = RefCell::default();
@@ -27,10 +31,13 @@ pub(crate) fn set(now_us: u64) {
     NOW_US.set(NOW_US.get().max(now_us));
 }
 
-/// Sets timer `id` to be due `delay_us` from now; a timer that is set already moves.
+/// Sets timer `id` to be due `delay_us` from now, or up to [`GRAIN_US`] later; a timer that is set already moves.
 pub(crate) fn start_timer(id: u32, delay_us: u64) {
     stop_timer(id);
-    let deadline = now_us().saturating_add(delay_us);
+    let earliest = now_us().saturating_add(delay_us);
+    let deadline = earliest
+        .checked_next_multiple_of(GRAIN_US)
+        .unwrap_or(u64::MAX);
     TIMERS.with_borrow_mut(|timers| {
         timers.by_deadline.insert((deadline, id));
         timers.deadlines.insert(id, deadline);

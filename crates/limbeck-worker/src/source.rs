@@ -32,7 +32,7 @@ use limbeck_wire::Fault;
 use limbeck_wire::domain::{ErrorKind, ProgramError};
 use limbeck_wire::limits::PROGRAM_BYTES_MAX;
 use oxc::allocator::Allocator;
-use oxc::ast::ast::Program;
+use oxc::ast::ast::{Expression, Program, Statement};
 use oxc::codegen::{Codegen, CodegenOptions, CommentOptions};
 use oxc::parser::{ParseOptions, Parser};
 use oxc::semantic::{Scoping, SemanticBuilder};
@@ -141,7 +141,39 @@ fn compile_expression(text: &str, origin: Origin) -> Result<Prepared, Fault> {
         prefix: 1,
         ..origin
     };
-    compile(&format!("({text}\n)"), origin)
+    let wrapped = format!("({text}\n)");
+    let prepared = compile(&wrapped, origin)?;
+    if is_in_parentheses(&wrapped) {
+        Ok(prepared)
+    } else {
+        let message = "a program that begins as an expression must be one expression";
+        Err(diagnostics::fault(
+            message.to_owned(),
+            None,
+            &wrapped,
+            1,
+            origin,
+        ))
+    }
+}
+
+/// Whether the first and the last character of a text that parses belong together. They do not when
+/// the text between them closes the first, as in `({}); f(); ({})`.
+fn is_in_parentheses(text: &str) -> bool {
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, text, SourceType::ts())
+        .with_options(ParseOptions {
+            preserve_parens: true,
+            ..ParseOptions::default()
+        })
+        .parse();
+    let [Statement::ExpressionStatement(statement)] = parsed.program.body.as_slice() else {
+        return false;
+    };
+    let Expression::ParenthesizedExpression(parentheses) = &statement.expression else {
+        return false;
+    };
+    parentheses.span.start == 0 && parentheses.span.end as usize == text.len()
 }
 
 fn compile(text: &str, origin: Origin) -> Result<Prepared, Fault> {
@@ -288,6 +320,21 @@ mod tests {
             fault.message,
             "program is 262145 bytes, at most 262144 are allowed"
         );
+    }
+
+    #[test]
+    fn a_program_put_in_parentheses_cannot_close_them() {
+        assert!(prepare("{ total: 1, inner: { a: [1] } }").is_ok());
+        assert!(prepare("function () { return 1 }").is_ok());
+        for program in [
+            "{ a: 1 }); f(); ({ b: 2 }",
+            "{ a: 1 }), (f(), { b: 2 }",
+            "{}) + ({}",
+            "function () {}); f(); (function () {}",
+            "function () {}), (f()",
+        ] {
+            assert_eq!(fault(program).kind, ErrorKind::Syntax, "{program}");
+        }
     }
 
     #[test]

@@ -186,18 +186,22 @@ pub(crate) fn server_names_json(shared: &Shared) -> Value {
         .collect()
 }
 
-/// The answer of `servers()` in a program.
-pub(crate) fn servers_json(shared: &Shared) -> Value {
+/// The answer of `servers()` in a program: every server, and of its tools those `scope` covers.
+pub(crate) fn servers_json(shared: &Shared, scope: &Scope) -> Value {
     let catalog = shared.catalogue.snapshot();
     catalog
         .servers()
         .map(|server| {
             let (state, _, error) = state_words(&shared.upstreams.state(server.name()));
+            let tools = server.tools();
+            let covered = tools.iter().filter(|tool| scope.covers(tool.id())).count();
+            // The line of a server that says nothing of itself is made of the names of its tools.
+            let line = if covered == tools.len() { server.line() } else { Default::default() };
             let mut entry = json!({
                 "name": server.name(),
-                "tools": server.tools().len(),
+                "tools": covered,
                 "state": state,
-                "description": server.line(),
+                "description": line,
             });
             if let (Some(error), Value::Object(entry)) = (error, &mut entry) {
                 entry.insert("error".to_owned(), error.into());

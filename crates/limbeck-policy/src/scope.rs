@@ -76,12 +76,26 @@ impl Scope {
         let Some(patterns) = &self.patterns else {
             return true;
         };
-        let dotted = tool.to_string();
-        let full = format!("mcp__{}__{}", tool.server, tool.tool);
-        patterns.iter().any(|pattern| {
-            glob(pattern, &dotted) || glob(pattern, &full) || pattern == tool.server.as_str()
-        })
+        patterns.iter().any(|pattern| matches(pattern, tool))
     }
+}
+
+/// Matches server and tool each by its own part, at whichever separator parts the pattern: names may
+/// hold separators, and a `*` must not reach from one name into the other.
+fn matches(pattern: &str, tool: &ToolId) -> bool {
+    let (pattern, separator) = match pattern.strip_prefix("mcp__") {
+        Some(rest) => (rest, "__"),
+        None => (pattern, "."),
+    };
+    let (server, name) = (tool.server.as_str(), &*tool.tool);
+    let mut parted = pattern.match_indices(separator).peekable();
+    if parted.peek().is_none() {
+        return glob(pattern, server);
+    }
+    parted.any(|(at, _)| {
+        let (of_server, of_tool) = (&pattern[..at], &pattern[at + separator.len()..]);
+        glob(of_server, server) && glob(of_tool, name)
+    })
 }
 
 /// Matches `*` against any run of characters, everything else against itself.
@@ -112,6 +126,21 @@ fn glob(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_star_does_not_reach_from_one_name_into_the_other() {
+        let covers = |pattern: &str, server: &str, tool: &str| {
+            let scope = Scope::parse([pattern]).unwrap();
+            scope.covers(&ToolId::new(server, tool))
+        };
+        assert!(covers("*.read_*", "files", "read_all"));
+        assert!(!covers("*.read_*", "files", "delete.read_all"));
+        assert!(covers("shop.list_*", "shop", "list_all"));
+        assert!(!covers("shop.list_*", "shop.list_all", "delete"));
+        assert!(covers("shop.eu.list", "shop.eu", "list"));
+        assert!(covers("mcp__shop__list_*", "shop", "list_all"));
+        assert!(!covers("mcp__shop__list_*", "shop__list_all", "delete"));
+    }
 
     #[test]
     fn patterns_match_dotted_and_full_names_with_wildcards() {

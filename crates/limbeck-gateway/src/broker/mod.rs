@@ -102,7 +102,13 @@ impl Broker {
             Ok(target) => target,
             Err(error) => return self.refuse(call, None, error, started).await,
         };
-        let ready = match self.prepare(&target, &call.body).await {
+        let prepared = tokio::select! {
+            biased;
+            // Nobody waits for the answer any more, so nothing leaves.
+            () = self.cancel.cancelled() => Err(Refused::by_cancelling()),
+            prepared = self.prepare(&target, &call.body) => prepared,
+        };
+        let ready = match prepared {
             Ok(ready) => ready,
             Err(refused) => {
                 return self
@@ -137,6 +143,7 @@ impl Broker {
     /// Names, arguments and policy; nothing has left and nothing is written yet.
     async fn prepare(&self, target: &ToolTarget, arguments: &str) -> Result<Ready, Refused> {
         let resolved = self.resolve(target).await?;
+        self.cover(&resolved.tool)?;
         let (resolved, arguments) = self.validate(target, resolved, arguments).await?;
         let Resolved { tool, note } = resolved;
         let call = ToolCall {
@@ -149,7 +156,17 @@ impl Broker {
         Ok(Ready { tool, permit, note })
     }
 
-    /// Looks the name up; a name the cache does not know is looked up again in a fresh list.
+    /// Refuses a tool outside of the scope before it shows anything of itself, its schema included.
+    fn cover(&self, tool: &Arc<Tool>) -> Result<(), Refused> {
+        if self.scope.covers(tool.id()) {
+            return Ok(());
+        }
+        let tool_id = tool.id().clone();
+        Err(Refused::by_policy(tool, &Denied::OutOfScope { tool: tool_id }))
+    }
+
+    /// Looks the name up; a name the cache does not know is looked up again in a fresh list. What an
+    /// error suggests is what the program may call.
     async fn resolve(&self, target: &ToolTarget) -> Result<Resolved, Refused> {
         let catalogue = &self.shared.catalogue;
         let error = match catalogue.snapshot().resolve(target) {
@@ -162,9 +179,14 @@ impl Broker {
             None if target.server.is_none() => {
                 catalogue.discover(queries::FIRST_LIST_PATIENCE).await;
             }
-            None => return Err(error.into()),
+            None => return Err(self.within_scope(error)),
         }
-        catalogue.snapshot().resolve(target).map_err(Refused::from)
+        let resolved = catalogue.snapshot().resolve(target);
+        resolved.map_err(|error| self.within_scope(error))
+    }
+
+    fn within_scope(&self, error: ResolveError) -> Refused {
+        error.suggesting(|tool| self.scope.covers(tool)).into()
     }
 
     async fn list_for(&self, server: &ServerName, target: &ToolTarget) -> Result<(), Refused> {
@@ -254,6 +276,14 @@ struct Refused {
 }
 
 impl Refused {
+    fn by_cancelling() -> Self {
+        let message = "the execution ended before this call was sent";
+        Self {
+            error: CallError::new(CallCode::Cancelled, message),
+            tool: None,
+        }
+    }
+
     fn by_policy(tool: &Arc<Tool>, denied: &Denied) -> Self {
         let Denied::OutOfScope { tool: id } = denied;
         Self {

@@ -81,6 +81,8 @@ impl Broker {
                 .resolve(&target)
                 .await
                 .map_err(|refused| refused.error)?;
+            self.cover(&resolved.tool)
+                .map_err(|refused| refused.error)?;
             return Ok(listing::tool_json(&resolved.tool).to_string());
         }
         let server = self
@@ -106,7 +108,7 @@ impl Broker {
     }
 
     fn servers(&self) -> String {
-        listing::servers_json(&self.shared).to_string()
+        listing::servers_json(&self.shared, &self.scope).to_string()
     }
 
     async fn store_get(&self, body: KeyBody) -> Result<String, CallError> {

@@ -71,6 +71,8 @@ pub enum ErrorKind {
     Exception,
     /// The wall clock ran out.
     Timeout,
+    /// The processor time ran out.
+    CpuLimit,
     /// The memory limit was reached.
     MemoryLimit,
     /// The stack limit was reached.
@@ -100,6 +102,7 @@ impl ErrorKind {
             Self::Syntax => "syntax",
             Self::Exception => "exception",
             Self::Timeout => "timeout",
+            Self::CpuLimit => "cpu_limit",
             Self::MemoryLimit => "memory_limit",
             Self::StackLimit => "stack_limit",
             Self::OutputLimit => "output_limit",

@@ -12,6 +12,7 @@ pub mod execution;
 pub mod ids;
 pub mod journal;
 pub mod limits;
+pub mod sandbox;
 pub mod text;
 pub mod tool;
 
@@ -22,4 +23,5 @@ pub use execution::{
 pub use ids::{CallId, ExecutionId, ServerName, ToolId};
 pub use journal::{Delivered, JournalEntry};
 pub use limits::ExecutionLimits;
+pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
 pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};

@@ -26,6 +26,10 @@ pub const VALUE_SHOWN_BYTES_MAX: usize = 256 << 10;
 pub const LOG_BYTES_MAX: usize = 64 << 10;
 /// Message, stack and name of a program's own exception, each.
 pub const ERROR_TEXT_BYTES_MAX: usize = 8 << 10;
+/// Warnings of a worker about one program. The source has a handful of ways to be read twice.
+pub const WARNINGS_MAX: usize = 32;
+/// One warning of a worker.
+pub const WARNING_BYTES_MAX: usize = 1 << 10;
 
 /// Host calls of one execution.
 pub const CALLS_MAX: u32 = 10_000;
@@ -33,12 +37,24 @@ pub const CALLS_MAX: u32 = 10_000;
 pub const CALLS_PENDING_MAX: usize = CALLS_MAX as usize;
 /// Arguments of the calls of one execution that wait for an answer, together.
 pub const CALLS_PENDING_BYTES_MAX: usize = 64 << 20;
+/// Names and arguments of all calls of one execution, together: the journal keeps every byte.
+pub const CALLS_BYTES_MAX: usize = 256 << 20;
+/// Answers of one execution that the guest has not been given yet, together; with more, its calls
+/// wait until it takes some.
+pub const ANSWERS_WAITING_BYTES_MAX: usize = 64 << 20;
+/// Times a guest may come to wait and be woken without a pause: twice as often as it may call.
+pub const TURNS_BURST: u32 = 2 * CALLS_MAX;
+/// Times a second it may after that; only timers can reach it.
+pub const TURNS_PER_SECOND: u32 = 2_000;
 /// Calls one upstream serves at the same time, unless its entry says otherwise.
 pub const UPSTREAM_CONCURRENCY: usize = 16;
 /// Wall clock of an execution that asks for none.
 pub const WALL_MS_DEFAULT: u64 = 60_000;
 /// Largest wall clock a request may ask for; S0 and S1 allow as much.
 pub const WALL_MS_MAX: u64 = 300_000;
+/// Processor time of an execution, start-up of its worker included. A program that waits for calls may
+/// take all of its wall clock; one that computes for a minute is better given its own tool.
+pub const CPU_MS: u64 = 60_000;
 /// Time beyond the wall clock for a worker to report its own end before it is killed.
 pub const WALL_GRACE_MS: u64 = 250;
 /// Memory of a guest: its whole linear memory.
@@ -46,9 +62,14 @@ pub const GUEST_MEMORY_BYTES: usize = 256 << 20;
 /// Resident memory of a worker beyond its guest's: engine, stacks, parser, frames in flight.
 pub const WORKER_OVERHEAD_BYTES: usize = 256 << 20;
 /// Executions running at the same time; more wait in a queue.
-pub const EXECUTIONS_MAX: usize = 16;
-/// Executions waiting for a place; one more is told `busy`.
-pub const EXECUTIONS_QUEUED_MAX: usize = 128;
+pub const EXECUTIONS_MAX: usize = 24;
+/// Of one principal: a third of the places is always left to others. Over standard input there is but
+/// one principal, and two gateways share nothing.
+pub const EXECUTIONS_PER_PRINCIPAL_MAX: usize = 16;
+/// Executions waiting for a place; one more is told `busy`. Principals take turns in getting one.
+pub const EXECUTIONS_QUEUED_MAX: usize = 256;
+/// Of one principal: half of the queue is always left to others.
+pub const EXECUTIONS_QUEUED_PER_PRINCIPAL_MAX: usize = 128;
 
 /// Upstream servers of one gateway.
 pub const SERVERS_MAX: usize = 512;
@@ -90,6 +111,9 @@ pub const QUERY_BYTES_MAX: usize = 1 << 10;
 pub struct ExecutionLimits {
     /// Wall clock in milliseconds, waiting included.
     pub wall_ms: u64,
+    /// Processor time in milliseconds; waiting uses none.
+    #[serde(default = "cpu_ms_default")]
+    pub cpu_ms: u64,
     /// Linear memory of the guest in bytes.
     pub memory_bytes: usize,
     /// Printed bytes kept.
@@ -106,6 +130,7 @@ impl Default for ExecutionLimits {
     fn default() -> Self {
         Self {
             wall_ms: WALL_MS_DEFAULT,
+            cpu_ms: CPU_MS,
             memory_bytes: GUEST_MEMORY_BYTES,
             log_bytes: LOG_BYTES_MAX,
             value_bytes: VALUE_BYTES_MAX,
@@ -113,4 +138,9 @@ impl Default for ExecutionLimits {
             calls_pending: CALLS_PENDING_MAX,
         }
     }
+}
+
+/// Executions recorded before there was a limit had this one at most: their wall clock's.
+fn cpu_ms_default() -> u64 {
+    WALL_MS_MAX
 }

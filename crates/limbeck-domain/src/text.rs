@@ -1,5 +1,7 @@
 //! Text from outside, made fit for a terminal, a log or a message.
 
+use crate::limits::JSON_DEPTH_MAX;
+
 /// Cuts `text` to at most `bytes_max` bytes on a character boundary.
 pub fn cut(text: &str, bytes_max: usize) -> &str {
     if text.len() <= bytes_max {
@@ -32,6 +34,39 @@ pub fn clean_line(text: &str, bytes_max: usize) -> String {
         .collect()
 }
 
+/// Whether arrays and objects of a JSON text nest deeper than [`JSON_DEPTH_MAX`]. In a text that is not
+/// JSON the answer means nothing; nothing is allocated either way.
+pub fn is_too_deep(json: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > JSON_DEPTH_MAX {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => skip_string(&mut bytes),
+            _ => {}
+        }
+    }
+    false
+}
+
+fn skip_string(bytes: &mut std::str::Bytes<'_>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+}
+
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -51,6 +86,14 @@ mod tests {
         assert_eq!(cut("aé", 2), "a");
         assert_eq!(cut("aé", 3), "aé");
         assert_eq!(cut("", 0), "");
+    }
+
+    #[test]
+    fn depth_is_counted_outside_strings_only() {
+        let max = JSON_DEPTH_MAX;
+        assert!(!is_too_deep(&("[".repeat(max) + &"]".repeat(max))));
+        assert!(is_too_deep(&("[".repeat(max + 1) + &"]".repeat(max + 1))));
+        assert!(!is_too_deep(&format!(r#"["{}\"["]"#, "[".repeat(max + 1))));
     }
 
     #[test]

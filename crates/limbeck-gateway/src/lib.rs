@@ -10,6 +10,7 @@
 //! - [`surface`] is what an MCP client sees.
 //! - `executor` runs one program: one task, one state machine, one worker.
 //! - `broker` turns a host call into an effect: resolve, validate, permit, intent, send, outcome.
+//! - [`sandbox`] says what a worker's confinement lacks.
 //! - `catalogue` keeps the tools known, from the store's cache and from the upstreams themselves.
 //!
 //! Two things hold here. No byte of a program is parsed in this process. Nothing reaches an upstream
@@ -25,6 +26,7 @@ mod catalogue;
 mod clock;
 mod executor;
 mod listing;
+pub mod sandbox;
 pub mod search;
 pub mod surface;
 
@@ -37,6 +39,7 @@ pub use limbeck_policy as policy;
 pub use limbeck_store as store;
 pub use limbeck_upstream as upstream;
 
+pub use admission::AdmissionSize;
 pub use broker::CallReport;
 pub use executor::{ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
 pub use listing::{ServerReport, ToolReport};
@@ -74,6 +77,24 @@ pub struct ServerSource {
     pub definition_hash: String,
 }
 
+/// How much a gateway takes on; every number at most what [`limits`] says, but in tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Executions at the same time.
+    pub admission: AdmissionSize,
+    /// Processor time of one execution, in milliseconds.
+    pub cpu_ms: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            admission: AdmissionSize::default(),
+            cpu_ms: limits::CPU_MS,
+        }
+    }
+}
+
 /// A running gateway. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Gateway {
@@ -88,11 +109,17 @@ struct Shared {
     catalogue: Catalogue,
     admission: Admission,
     wall_ms: u64,
+    cpu_ms: u64,
 }
 
 impl Gateway {
     /// Reads the cached catalogue and stands ready. Starts no upstream.
     pub async fn start(parts: Parts) -> Self {
+        Self::start_within(parts, Bounds::default()).await
+    }
+
+    /// The same with other bounds.
+    pub async fn start_within(parts: Parts, bounds: Bounds) -> Self {
         let Parts {
             workers,
             upstreams,
@@ -108,8 +135,9 @@ impl Gateway {
                 upstreams,
                 store,
                 catalogue,
-                admission: Admission::new(limits::EXECUTIONS_MAX, limits::EXECUTIONS_QUEUED_MAX),
+                admission: Admission::new(bounds.admission),
                 wall_ms,
+                cpu_ms: bounds.cpu_ms,
             }),
         }
     }

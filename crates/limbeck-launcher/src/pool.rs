@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::{Launcher, Worker, WorkerError};
 
-/// Shortest and longest pause after a worker that did not start.
+/// Shortest and longest pause after workers that did not start.
 const BACK_OFF_MS: (u64, u64) = (50, 5_000);
 /// How long refilling stands back while workers are ready: the program that took one has just begun,
 /// and starting another would compete with it for the processor.
@@ -44,11 +44,14 @@ pub struct Pool {
 #[derive(Debug)]
 struct Shared {
     workers: AsyncMutex<mpsc::Receiver<Worker>>,
-    failing: watch::Receiver<bool>,
+    failing: watch::Receiver<Failing>,
     stock: Arc<Stock>,
     launcher: Launcher,
     refill: Mutex<JoinSet<()>>,
 }
+
+/// Why workers do not start, while they do not.
+type Failing = Option<Arc<WorkerError>>;
 
 /// How many workers stand ready, for those who refill.
 #[derive(Debug, Default)]
@@ -62,7 +65,7 @@ impl Pool {
     /// Starts filling a pool. Must be called inside a Tokio runtime.
     pub fn start(launcher: Launcher, size: PoolSize) -> Self {
         let (sender, workers) = mpsc::channel(size.ready.max(1));
-        let (failed, failing) = watch::channel(false);
+        let (failed, failing) = watch::channel(None);
         let stock = Arc::new(Stock::default());
         let mut refill = JoinSet::new();
         for _ in 0..size.starting.max(1) {
@@ -89,7 +92,8 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`WorkerError`] of a fresh attempt, when the pool has none because workers do not start.
+    /// The [`WorkerError`] of the last attempt, when the pool has none because workers do not start:
+    /// asking for one does not bring the next attempt closer.
     pub async fn take(&self) -> Result<Worker, WorkerError> {
         let mut workers = self.shared.workers.lock().await;
         let mut failing = self.shared.failing.clone();
@@ -103,12 +107,9 @@ impl Pool {
                             return Ok(worker);
                         }
                     }
-                    None => return self.shared.launcher.launch().await,
+                    None => return Err(WorkerError::Closed),
                 },
-                () = async { drop(failing.wait_for(|failing| *failing).await) } => {
-                    // Starting one here gives the caller the error of now, or a worker after all.
-                    return self.shared.launcher.launch().await;
-                }
+                error = failure(&mut failing) => return Err(error),
             }
         }
     }
@@ -128,6 +129,7 @@ impl Pool {
         while let Some(worker) = workers.recv().await {
             worker.kill().await;
         }
+        self.shared.launcher.shutdown().await;
     }
 }
 
@@ -147,19 +149,38 @@ impl Stock {
     }
 }
 
+/// Waits until workers do not start, and says why.
+async fn failure(failing: &mut watch::Receiver<Failing>) -> WorkerError {
+    let failing = failing.wait_for(Option::is_some).await;
+    // It fails when nobody refills any more.
+    let error = failing.ok().and_then(|failing| failing.clone());
+    match error.as_deref() {
+        // Callers look for this one.
+        Some(WorkerError::Tier { sandbox, minimum }) => WorkerError::Tier {
+            sandbox: sandbox.clone(),
+            minimum: *minimum,
+        },
+        Some(_) => error.map_or(WorkerError::Closed, WorkerError::Failing),
+        None => WorkerError::Closed,
+    }
+}
+
 /// One of the tasks that keep the pool full.
 struct Refiller {
     launcher: Launcher,
     sender: mpsc::Sender<Worker>,
     stock: Arc<Stock>,
-    failing: watch::Sender<bool>,
+    failing: watch::Sender<Failing>,
 }
 
 impl Refiller {
     /// A place is reserved first, so no more workers wait than the pool holds.
+    ///
+    /// One worker that does not start is replaced at once: it or its zygote may have been killed. Two
+    /// in a row are a failure, after which pauses get longer until one starts.
     async fn run(self) {
         let (shortest, longest) = BACK_OFF_MS;
-        let mut pause_ms = shortest;
+        let mut pause_ms = 0;
         while let Ok(place) = self.sender.reserve().await {
             self.stock.stand_back().await;
             match self.launcher.launch().await {
@@ -167,17 +188,22 @@ impl Refiller {
                     self.stock.ready.fetch_add(1, Ordering::AcqRel);
                     place.send(worker);
                     self.failing
-                        .send_if_modified(|failing| std::mem::replace(failing, false));
-                    pause_ms = shortest;
+                        .send_if_modified(|failing| failing.take().is_some());
+                    pause_ms = 0;
                 }
                 Err(error) => {
-                    tracing::error!(
-                        error = &error as &dyn std::error::Error,
-                        "worker did not start"
-                    );
-                    self.failing.send_replace(true);
-                    tokio::time::sleep(Duration::from_millis(pause_ms)).await;
-                    pause_ms = (pause_ms * 2).min(longest);
+                    // Whoever asks for a worker is told of its tier, with what to do about it.
+                    if !matches!(error, WorkerError::Tier { .. }) {
+                        tracing::error!(
+                            error = &error as &dyn std::error::Error,
+                            "worker did not start"
+                        );
+                    }
+                    if pause_ms > 0 {
+                        self.failing.send_replace(Some(Arc::new(error)));
+                        tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                    }
+                    pause_ms = (pause_ms * 2).clamp(shortest, longest);
                 }
             }
         }

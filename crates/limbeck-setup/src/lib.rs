@@ -15,9 +15,13 @@
 //! entry: what cannot be used is kept with its reason, noted, and keeps nothing else from working.
 //! A found file that others could have written is not used.
 //!
+//! `sandbox.minimum_tier` protects the reader of a repository from it, so the repository's own file
+//! can only raise it, and a `[sandbox]` that cannot be read counts as the strictest.
+//!
 //! Our own entry is skipped: a gateway that starts itself would not stop.
 //!
-//! Start reading at [`load`], then `load.rs` for the order and `server.rs` for an entry.
+//! Start reading at [`load`], then `load.rs` for the order, `load/settings.rs` for what is no server,
+//! `server.rs` for an entry.
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +36,8 @@ mod own;
 mod server;
 
 use std::path::{Path, PathBuf};
+
+use limbeck_domain::Tier;
 
 pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
 pub use error::{ConfigError, Fault, Level, Note};
@@ -71,6 +77,9 @@ pub struct Configuration {
 pub struct Settings {
     /// `limits.wall_ms`: wall clock of an execution whose request names none, in milliseconds.
     pub wall_ms: Option<Setting<u64>>,
+    /// `sandbox.minimum_tier`: a worker below it is given no program. Absent means
+    /// [`Tier::MINIMUM_DEFAULT`].
+    pub minimum_tier: Option<Setting<Tier>>,
 }
 
 /// A value and where it comes from.

@@ -1,15 +1,17 @@
 //! Finds the files, reads them in order and merges what they say.
 
+mod settings;
+
 use std::path::PathBuf;
 
-use limbeck_domain::limits::{CONFIG_BYTES_MAX, SERVERS_MAX, WALL_MS_MAX};
+use limbeck_domain::limits::{CONFIG_BYTES_MAX, SERVERS_MAX};
 
 use crate::document::{self, Lines, Place, Syntax};
 use crate::entry::{Origin, Scope, ServerEntry, Transport};
 use crate::error::{ConfigError, Fault, Level, Note, Weight};
 use crate::expand::Variables;
 use crate::server::{self, Dialect, Reader};
-use crate::{Configuration, Discovery, Setting, file, own};
+use crate::{Configuration, Discovery, file, own};
 
 /// `~/.claude.json` is also the client's own memory of every project and grows with it.
 const CLIENT_STATE_BYTES_MAX: usize = 64 << 20;
@@ -21,9 +23,7 @@ const SERVER_KEYS: &[&str] = &[
     "amp.mcpServers",  // Amp, literally
 ];
 /// Top level of `limbeck.toml`.
-const OUR_KEYS: &[&str] = &["limits", "servers"];
-/// `[limits]` of `limbeck.toml`.
-const LIMIT_KEYS: &[&str] = &["wall_ms"];
+const OUR_KEYS: &[&str] = &["limits", "sandbox", "servers"];
 
 /// One file to read.
 struct Source {
@@ -128,6 +128,14 @@ impl Open<'_> {
             file: self.source.path.clone(),
             at: Some(self.lines.position(fault.at)),
             message: self.told(fault).to_string(),
+        }
+    }
+
+    fn origin(&self, place: &Place<'_>) -> Origin {
+        Origin {
+            file: self.source.path.clone(),
+            line: self.lines.position(place.at).0,
+            scope: self.source.scope.clone(),
         }
     }
 
@@ -287,6 +295,7 @@ impl Loader<'_> {
             let read = match key {
                 "servers" => self.servers(open, &place, Dialect::Ours, &scope),
                 "limits" => self.limits(open, &place).map_err(Stop::Fault),
+                "sandbox" => self.sandbox(open, &place).map_err(Stop::Fault),
                 _ => Err(Stop::Fault(Fault {
                     at: place.at,
                     ..place.fault(server::unknown_key(OUR_KEYS, key))
@@ -297,30 +306,6 @@ impl Loader<'_> {
                 Ok(()) => {}
                 Err(Stop::Fault(fault)) => self.fault(open, fault)?,
                 Err(Stop::Fatal(error)) => return Err(error.into()),
-            }
-        }
-        Ok(())
-    }
-
-    fn limits(&mut self, open: &Open<'_>, place: &Place<'_>) -> Result<(), Fault> {
-        for (key, value) in place.entries()? {
-            match key {
-                "wall_ms" => {
-                    self.found.settings.wall_ms = Some(Setting {
-                        value: value.number(1, WALL_MS_MAX)?,
-                        origin: Origin {
-                            file: open.source.path.clone(),
-                            line: open.lines.position(value.at).0,
-                            scope: open.source.scope.clone(),
-                        },
-                    });
-                }
-                _ => {
-                    return Err(Fault {
-                        at: value.at,
-                        ..value.fault(server::unknown_key(LIMIT_KEYS, key))
-                    });
-                }
             }
         }
         Ok(())

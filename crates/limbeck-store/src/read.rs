@@ -44,7 +44,7 @@ impl Reader<'_> {
         let found = self
             .connection
             .prepare_cached(&format!(
-                "SELECT {COLUMNS}, guest_hash, start, (
+                "SELECT {COLUMNS}, guest_hash, sandbox, start, (
                      SELECT entry FROM journal WHERE execution = execution.row
                      ORDER BY journal.row DESC LIMIT 1)
                  FROM execution JOIN start ON start.execution = execution.row WHERE id = ?1"
@@ -55,17 +55,21 @@ impl Reader<'_> {
                         Ok((
                             listing(row)?,
                             row.get::<_, String>(11)?,
-                            row.get::<_, String>(12)?,
-                            row.get::<_, Option<String>>(13)?,
+                            row.get::<_, Option<String>>(12)?,
+                            row.get::<_, String>(13)?,
+                            row.get::<_, Option<String>>(14)?,
                         ))
                     })
                     .optional()
             })
             .map_err(|error| self.sqlite(error))?;
-        let Some((row, guest_hash, start, last)) = found else {
+        let Some((row, guest_hash, sandbox, start, last)) = found else {
             return Ok(None);
         };
         let start: ProgramStart = self.decode("program", &start)?;
+        let sandbox = sandbox
+            .map(|sandbox| self.decode("sandbox", &sandbox))
+            .transpose()?;
         let envelope = match row.status {
             ExecutionStatus::Running => None,
             ExecutionStatus::Completed
@@ -79,6 +83,7 @@ impl Reader<'_> {
         Ok(Some(ExecutionRecord {
             row,
             guest_hash,
+            sandbox,
             start,
             envelope,
         }))

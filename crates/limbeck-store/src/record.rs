@@ -1,7 +1,8 @@
 //! What goes into the store and what comes out of it: plain data.
 
 use limbeck_domain::{
-    Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, ProgramStart, ToolDefinition, text,
+    Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, ProgramStart, Sandbox,
+    ToolDefinition, text,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,8 @@ pub struct NewExecution {
     pub start: ProgramStart,
     /// Hash of the guest module; replay needs the same one.
     pub guest_hash: String,
+    /// What its worker found of its confinement.
+    pub sandbox: Sandbox,
     /// When it was asked for, in microseconds since 1970.
     pub created_us: u64,
     /// Where it came from, such as the client's name.
@@ -69,6 +72,9 @@ pub struct ExecutionRecord {
     pub row: ExecutionRow,
     /// Hash of the guest module it ran in.
     pub guest_hash: String,
+    /// What its worker found of its confinement; absent for executions of versions that did not look.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
     /// What determines the guest besides the journal.
     pub start: ProgramStart,
     /// What came back; absent while it runs.

@@ -112,7 +112,7 @@ mod tests {
                 .unwrap();
             connection
                 .execute_batch(
-                    "INSERT INTO start SELECT max(row), '{}' FROM execution;
+                    "INSERT INTO start (execution, start) SELECT max(row), '{}' FROM execution;
                      INSERT INTO journal (execution, entry) SELECT max(row), '{}' FROM execution",
                 )
                 .unwrap();

@@ -70,6 +70,11 @@ const MIGRATIONS: &[&str] = &["
 
     CREATE TABLE flushed (count INTEGER NOT NULL) STRICT;
     INSERT INTO flushed VALUES (0);
+",
+"
+    -- What the worker found of its confinement, as JSON; absent in executions of format 1. The names
+    -- of its layers are part of the format, so a new layer comes with a new step.
+    ALTER TABLE start ADD COLUMN sandbox TEXT;
 "];
 
 /// The newest format this program reads and the one it writes.

@@ -58,8 +58,11 @@ impl Work {
     pub(crate) fn encode(self) -> Result<Row, StoreError> {
         Ok(match self {
             Self::Begin(new) => Row::Begin {
-                start: encode(&new.start)?,
-                title: record::title(&new.start.program),
+                texts: Texts {
+                    start: encode(&new.start)?,
+                    sandbox: encode(&new.sandbox)?,
+                    title: record::title(&new.start.program),
+                },
                 new,
             },
             Self::Append { id, entry } => Row::Append {
@@ -152,12 +155,18 @@ impl Marks {
     }
 }
 
+/// What of a new execution takes encoding.
+pub(crate) struct Texts {
+    start: String,
+    sandbox: String,
+    title: String,
+}
+
 /// Something to store, encoded.
 pub(crate) enum Row {
     Begin {
         new: Box<NewExecution>,
-        start: String,
-        title: String,
+        texts: Texts,
     },
     Append {
         id: ExecutionId,
@@ -227,7 +236,7 @@ impl Row {
         owner: &str,
     ) -> rusqlite::Result<Result<(), StoreError>> {
         match self {
-            Self::Begin { new, start, title } => begin(transaction, owner, new, start, title),
+            Self::Begin { new, texts } => begin(transaction, owner, new, texts),
             Self::Append { id, marks, entry } => append(transaction, id, *marks, entry),
             Self::Finish {
                 id,
@@ -246,7 +255,8 @@ impl Row {
                              calls = ?6, took_us = ?7,
                              bytes = (SELECT sum(octet_length(entry)) FROM journal
                                       WHERE execution = execution.row)
-                                   + (SELECT octet_length(start) FROM start
+                                   + (SELECT octet_length(start) + coalesce(octet_length(sandbox), 0)
+                                      FROM start
                                       WHERE start.execution = execution.row)
                          WHERE id = ?1",
                     )?
@@ -285,8 +295,7 @@ fn begin(
     transaction: &Transaction<'_>,
     owner: &str,
     new: &NewExecution,
-    start: &str,
-    title: &str,
+    texts: &Texts,
 ) -> rusqlite::Result<Result<(), StoreError>> {
     let added = transaction
         .prepare_cached(
@@ -301,7 +310,7 @@ fn begin(
             new.guest_hash,
             owner,
             time(new.created_us),
-            title,
+            texts.title,
         ])?;
     if added == 0 {
         return Ok(Err(StoreError::DuplicateExecution {
@@ -309,8 +318,12 @@ fn begin(
         }));
     }
     transaction
-        .prepare_cached("INSERT INTO start (execution, start) VALUES (?1, ?2)")?
-        .execute(params![transaction.last_insert_rowid(), start])?;
+        .prepare_cached("INSERT INTO start (execution, start, sandbox) VALUES (?1, ?2, ?3)")?
+        .execute(params![
+            transaction.last_insert_rowid(),
+            texts.start,
+            texts.sandbox
+        ])?;
     Ok(Ok(()))
 }
 

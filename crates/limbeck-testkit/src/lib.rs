@@ -10,12 +10,12 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use limbeck_gateway::domain::{Envelope, Language, ServerName, limits};
+use limbeck_gateway::domain::{Envelope, Language, ServerName, Tier, limits};
 use limbeck_gateway::launcher::{Launcher, Pool as WorkerPool, PoolSize, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
 use limbeck_gateway::upstream::Pool as UpstreamPool;
-use limbeck_gateway::{ExecuteRequest, Gateway, Parts, ServerSource};
+use limbeck_gateway::{Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
 pub use server::{FakeServer, SilentServer};
@@ -28,6 +28,8 @@ pub struct World {
     silent: Vec<String>,
     store: Option<Store>,
     pool: PoolSize,
+    launcher: Option<Launcher>,
+    bounds: Bounds,
 }
 
 impl World {
@@ -39,6 +41,8 @@ impl World {
             silent: Vec::new(),
             store: None,
             pool: PoolSize::default(),
+            launcher: None,
+            bounds: Bounds::default(),
         }
     }
 
@@ -70,13 +74,30 @@ impl World {
         self
     }
 
-    /// Starts the gateway. Must be called inside a Tokio runtime.
+    /// Starts its workers by `launcher`.
+    #[must_use]
+    pub fn launcher(mut self, launcher: Launcher) -> Self {
+        self.launcher = Some(launcher);
+        self
+    }
+
+    /// Takes on as much as `bounds` allow.
+    #[must_use]
+    pub fn bounds(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
+    /// Starts the gateway; it uses no worker below [`Tier::MINIMUM_DEFAULT`]. Must be called inside a Tokio runtime.
     ///
     /// # Panics
     ///
     /// When a store in memory cannot be made.
     pub async fn start(self) -> Gateway {
-        let launcher = Launcher::new(WorkerProgram { path: self.worker });
+        let launcher = self.launcher.unwrap_or_else(|| {
+            let program = WorkerProgram::new(self.worker);
+            Launcher::new(program, Tier::MINIMUM_DEFAULT)
+        });
         let mut upstreams = UpstreamPool::new(Vec::new());
         let mut sources = Vec::new();
         for server in self.servers {
@@ -92,14 +113,14 @@ impl World {
         let store = self
             .store
             .unwrap_or_else(|| Store::in_memory().expect("a store in memory needs nothing"));
-        Gateway::start(Parts {
+        let parts = Parts {
             workers: WorkerPool::start(launcher, self.pool),
             upstreams,
             store,
             wall_ms: limits::WALL_MS_DEFAULT,
             sources,
-        })
-        .await
+        };
+        Gateway::start_within(parts, self.bounds).await
     }
 }
 

@@ -1,25 +1,37 @@
 //! Bytes to frames and back.
 
-use limbeck_domain::limits::FRAME_BYTES_MAX;
+use std::marker::PhantomData;
+
+use limbeck_domain::limits::{
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, FRAME_BYTES_MAX, LOG_BYTES_MAX, VALUE_BYTES_MAX,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{FromWorker, ToWorker};
 
 const HEADER_BYTES: usize = 4;
-/// Kind byte of a frame for a worker.
-const KIND_TO_WORKER: u8 = 1;
-/// Kind byte of a frame from a worker.
-const KIND_FROM_WORKER: u8 = 2;
+const KIND_BYTES: usize = 1;
+
+/// Room for the numbers of a frame beside its texts.
+const NUMBERS_BYTES: usize = 64;
+/// Every layer with the longest reason for its absence, five times over.
+const READY_BYTES_MAX: usize = 24 << 10;
+const CALL_BYTES_MAX: usize = CALL_HEAD_BYTES_MAX + CALL_ARGS_BYTES_MAX + NUMBERS_BYTES;
+const LOG_LINE_BYTES_MAX: usize = LOG_BYTES_MAX + NUMBERS_BYTES;
+/// The value, or an error, and all warnings.
+const DONE_BYTES_MAX: usize = VALUE_BYTES_MAX + (64 << 10);
 
 /// Why bytes are not a frame. Each ends the worker on the other side.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The length prefix is zero or above the bound.
-    #[error("frame of {bytes} bytes, allowed are 1 to {FRAME_BYTES_MAX}")]
+    /// The length prefix is zero or above the bound of its kind.
+    #[error("frame of {bytes} bytes, allowed are 1 to {limit}")]
     Length {
-        /// Length the peer announced.
+        /// Length of kind and body.
         bytes: usize,
+        /// The bound: of the kind if it is known, else of any frame.
+        limit: usize,
     },
     /// The kind byte belongs to the other direction or to nothing.
     #[error("unknown frame kind {kind}")]
@@ -32,39 +44,94 @@ pub enum WireError {
     Body,
 }
 
-/// Which frames travel in which direction.
-pub trait Frame: Serialize + DeserializeOwned {
-    /// Kind byte of this direction.
-    const KIND: u8;
+/// The frames of one direction.
+pub trait Frame: Sized {
+    /// Largest body of a kind; `None` for a kind that does not travel in this direction.
+    fn body_bytes_max(kind: u8) -> Option<usize>;
+    /// Kind byte of this frame.
+    fn kind(&self) -> u8;
+    /// Appends the body.
+    fn write_body(&self, buffer: Vec<u8>) -> postcard::Result<Vec<u8>>;
+    /// Reads the body of a kind.
+    fn read_body(kind: u8, body: &[u8]) -> Result<Self, WireError>;
 }
 
-impl Frame for ToWorker {
-    const KIND: u8 = KIND_TO_WORKER;
+/// Ties every variant to its kind byte and its bound.
+macro_rules! frames {
+    ($direction:ident { $($variant:ident = $kind:literal, $bytes_max:expr;)* }) => {
+        impl Frame for $direction {
+            fn body_bytes_max(kind: u8) -> Option<usize> {
+                match kind {
+                    $($kind => Some($bytes_max),)*
+                    _ => None,
+                }
+            }
+
+            fn kind(&self) -> u8 {
+                match self {
+                    $(Self::$variant(_) => $kind,)*
+                }
+            }
+
+            fn write_body(&self, buffer: Vec<u8>) -> postcard::Result<Vec<u8>> {
+                match self {
+                    $(Self::$variant(payload) => write(payload, buffer),)*
+                }
+            }
+
+            fn read_body(kind: u8, body: &[u8]) -> Result<Self, WireError> {
+                match kind {
+                    $($kind => read(body).map(Self::$variant),)*
+                    kind => Err(WireError::Kind { kind }),
+                }
+            }
+        }
+    };
 }
 
-impl Frame for FromWorker {
-    const KIND: u8 = KIND_FROM_WORKER;
+frames!(ToWorker {
+    Start = 1, FRAME_BYTES_MAX - KIND_BYTES;
+    Deliver = 2, FRAME_BYTES_MAX - KIND_BYTES;
+});
+
+frames!(FromWorker {
+    Ready = 16, READY_BYTES_MAX;
+    Call = 17, CALL_BYTES_MAX;
+    Log = 18, LOG_LINE_BYTES_MAX;
+    Idle = 19, NUMBERS_BYTES;
+    Done = 20, DONE_BYTES_MAX;
+});
+
+fn write<T: Serialize>(payload: &T, buffer: Vec<u8>) -> postcard::Result<Vec<u8>> {
+    postcard::to_extend(payload, buffer)
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, WireError> {
+    match postcard::take_from_bytes(body) {
+        Ok((payload, [])) => Ok(payload),
+        Ok(_) | Err(_) => Err(WireError::Body),
+    }
 }
 
 /// Appends `frame` to `buffer`, header included.
 ///
 /// # Errors
 ///
-/// [`WireError::Length`] when the frame is above the bound; `buffer` is then as before.
+/// [`WireError::Length`] when the frame is above the bound of its kind; `buffer` is then as before.
 pub fn encode<F: Frame>(frame: &F, buffer: Vec<u8>) -> Result<Vec<u8>, (WireError, Vec<u8>)> {
     let start = buffer.len();
     let mut buffer = buffer;
     buffer.extend_from_slice(&[0; HEADER_BYTES]);
-    buffer.push(F::KIND);
-    let body_start = buffer.len();
-    let mut buffer = match postcard::to_extend(frame, buffer) {
+    let kind = frame.kind();
+    buffer.push(kind);
+    let mut buffer = match frame.write_body(buffer) {
         Ok(buffer) => buffer,
         Err(_) => return Err((WireError::Body, Vec::new())),
     };
-    let bytes = buffer.len() - body_start + 1;
-    if bytes > FRAME_BYTES_MAX {
+    let bytes = buffer.len() - start - HEADER_BYTES;
+    if let Err(error) = check::<F>(kind, bytes) {
         buffer.truncate(start);
-        return Err((WireError::Length { bytes }, buffer));
+        return Err((error, buffer));
     }
     let header = (bytes as u32).to_le_bytes();
     buffer[start..start + HEADER_BYTES].copy_from_slice(&header);
@@ -72,48 +139,77 @@ pub fn encode<F: Frame>(frame: &F, buffer: Vec<u8>) -> Result<Vec<u8>, (WireErro
 }
 
 /// Decodes the kind and body of one frame for a worker.
+///
+/// # Errors
+///
+/// [`WireError`]; the gateway is of another build.
 pub fn decode_to_worker(frame: &[u8]) -> Result<ToWorker, WireError> {
     decode(frame)
 }
 
 /// Decodes the kind and body of one frame from a worker.
+///
+/// # Errors
+///
+/// [`WireError`]; the worker must not be listened to any further.
 pub fn decode_from_worker(frame: &[u8]) -> Result<FromWorker, WireError> {
     decode(frame)
 }
 
 fn decode<F: Frame>(frame: &[u8]) -> Result<F, WireError> {
-    let (&kind, body) = frame.split_first().ok_or(WireError::Length { bytes: 0 })?;
-    if kind != F::KIND {
-        return Err(WireError::Kind { kind });
-    }
-    let (frame, rest) = postcard::take_from_bytes(body).map_err(|_| WireError::Body)?;
-    if rest.is_empty() {
-        Ok(frame)
-    } else {
-        Err(WireError::Body)
-    }
+    let (&kind, body) = frame.split_first().ok_or(WireError::Length {
+        bytes: 0,
+        limit: FRAME_BYTES_MAX,
+    })?;
+    check::<F>(kind, frame.len())?;
+    F::read_body(kind, body)
 }
 
-/// Cuts a stream of bytes into frames. Does no I/O: bytes go in, frames come out.
+/// Checks the length of kind and body against what the kind allows.
+fn check<F: Frame>(kind: u8, bytes: usize) -> Result<(), WireError> {
+    let body = F::body_bytes_max(kind).ok_or(WireError::Kind { kind })?;
+    in_bounds(bytes, body + KIND_BYTES)
+}
+
+fn in_bounds(bytes: usize, limit: usize) -> Result<(), WireError> {
+    if bytes == 0 || bytes > limit {
+        return Err(WireError::Length { bytes, limit });
+    }
+    Ok(())
+}
+
+/// Cuts a stream of bytes into the frames of one direction. Does no I/O: bytes go in, frames come out.
 ///
 /// ```
 /// # use limbeck_wire::{FrameReader, FromWorker, Idle, decode_from_worker, encode};
 /// let bytes = encode(&FromWorker::Idle(Idle { wake_at_us: None }), Vec::new()).unwrap();
-/// let mut reader = FrameReader::default();
+/// let mut reader: FrameReader = FrameReader::default();
 /// reader.push(&bytes[..3]);
 /// assert_eq!(reader.next_frame().unwrap(), None);
 /// reader.push(&bytes[3..]);
 /// let frame = reader.next_frame().unwrap().map(decode_from_worker);
 /// assert_eq!(frame, Some(Ok(FromWorker::Idle(Idle { wake_at_us: None }))));
 /// ```
-#[derive(Debug, Default)]
-pub struct FrameReader {
+#[derive(Debug)]
+pub struct FrameReader<F = FromWorker> {
     buffer: Vec<u8>,
     read: usize,
+    direction: PhantomData<fn() -> F>,
 }
 
-impl FrameReader {
-    /// Takes bytes as they arrived. At most one frame and one read are held at a time.
+impl<F> Default for FrameReader<F> {
+    fn default() -> Self {
+        Self {
+            buffer: Vec::new(),
+            read: 0,
+            direction: PhantomData,
+        }
+    }
+}
+
+impl<F: Frame> FrameReader<F> {
+    /// Takes bytes as they arrived. As long as frames are taken out in between, at most one frame
+    /// and one read are held at a time.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.read > 0 {
             self.buffer.drain(..self.read);
@@ -126,16 +222,19 @@ impl FrameReader {
     ///
     /// # Errors
     ///
-    /// [`WireError::Length`] as soon as the header is known; the stream cannot be used any further.
+    /// [`WireError::Length`] or [`WireError::Kind`] as soon as length and kind are known, and the
+    /// same again from then on: the stream has lost its place.
     pub fn next_frame(&mut self) -> Result<Option<&[u8]>, WireError> {
         let pending = &self.buffer[self.read..];
         let Some((header, rest)) = pending.split_first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
         let bytes = u32::from_le_bytes(*header) as usize;
-        if bytes == 0 || bytes > FRAME_BYTES_MAX {
-            return Err(WireError::Length { bytes });
-        }
+        in_bounds(bytes, FRAME_BYTES_MAX)?;
+        let Some(&kind) = rest.first() else {
+            return Ok(None);
+        };
+        check::<F>(kind, bytes)?;
         if rest.len() < bytes {
             return Ok(None);
         }
@@ -169,7 +268,7 @@ mod tests {
             bytes = encode(&frame, bytes).unwrap();
         }
         for step in [1, 2, 3, 5, 7, bytes.len()] {
-            let mut reader = FrameReader::default();
+            let mut reader: FrameReader = FrameReader::default();
             let mut seen = Vec::new();
             for chunk in bytes.chunks(step) {
                 reader.push(chunk);
@@ -183,19 +282,53 @@ mod tests {
 
     #[test]
     fn a_length_outside_the_bounds_is_refused_from_the_header_alone() {
-        for bytes in [0, FRAME_BYTES_MAX as u32 + 1, u32::MAX] {
-            let mut reader = FrameReader::default();
+        let above = FRAME_BYTES_MAX as u32 + 1;
+        for bytes in [0, above, 1 << 31, (-1_i32).cast_unsigned(), u32::MAX] {
+            let mut reader: FrameReader = FrameReader::default();
             reader.push(&bytes.to_le_bytes());
-            assert_eq!(
-                reader.next_frame(),
-                Err(WireError::Length {
-                    bytes: bytes as usize
-                })
-            );
+            let refused = Err(WireError::Length {
+                bytes: bytes as usize,
+                limit: FRAME_BYTES_MAX,
+            });
+            assert_eq!(reader.next_frame(), refused);
+            assert_eq!(reader.next_frame(), refused, "and it stays refused");
         }
-        let mut reader = FrameReader::default();
+        let mut reader: FrameReader = FrameReader::default();
         reader.push(&(FRAME_BYTES_MAX as u32).to_le_bytes());
         assert_eq!(reader.next_frame(), Ok(None));
+    }
+
+    #[test]
+    fn a_kind_is_held_to_its_own_bound_before_its_body_arrives() {
+        for kind in 0..=u8::MAX {
+            let announce = |bytes: usize| {
+                let mut reader: FrameReader = FrameReader::default();
+                reader.push(&(bytes as u32).to_le_bytes());
+                reader.push(&[kind]);
+                reader.next_frame().map(|_| ())
+            };
+            match FromWorker::body_bytes_max(kind) {
+                Some(body) => {
+                    let limit = body + KIND_BYTES;
+                    let bytes = limit + 1;
+                    assert_eq!(announce(limit), Ok(()));
+                    assert_eq!(announce(bytes), Err(WireError::Length { bytes, limit }));
+                }
+                None => assert_eq!(announce(1), Err(WireError::Kind { kind })),
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_above_its_bound_is_encoded_and_the_buffer_stays() {
+        let text = "x".repeat(LOG_LINE_BYTES_MAX);
+        let frame = FromWorker::Log(LogLine {
+            stream: LogStream::Stdout,
+            text,
+        });
+        let (error, buffer) = encode(&frame, vec![1, 2]).unwrap_err();
+        assert!(matches!(error, WireError::Length { .. }));
+        assert_eq!(buffer, [1, 2]);
     }
 
     #[test]
@@ -203,18 +336,12 @@ mod tests {
         let bytes = encode(&frames()[0], Vec::new()).unwrap();
         let frame = &bytes[HEADER_BYTES..];
         assert!(decode_from_worker(frame).is_ok());
-        assert_eq!(
-            decode_to_worker(frame),
-            Err(WireError::Kind {
-                kind: KIND_FROM_WORKER
-            })
-        );
+        let kind = frame[0];
+        assert_eq!(decode_to_worker(frame), Err(WireError::Kind { kind }));
         let mut longer = frame.to_vec();
         longer.push(0);
         assert_eq!(decode_from_worker(&longer), Err(WireError::Body));
-        assert_eq!(
-            decode_from_worker(&[KIND_FROM_WORKER, 99]),
-            Err(WireError::Body)
-        );
+        assert_eq!(decode_from_worker(&frame[..1]), Err(WireError::Body));
+        assert!(decode_from_worker(&[]).is_err());
     }
 }

@@ -1,11 +1,19 @@
-//! The order in which a worker may speak. Everything else ends it.
+//! The order in which a worker may speak, and how much it may say. Everything else ends it.
 
-use limbeck_domain::{CallId, ExecutionLimits};
+use limbeck_domain::limits::{
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
+    WARNING_BYTES_MAX, WARNINGS_MAX,
+};
+use limbeck_domain::sandbox::REASON_BYTES_MAX;
+use limbeck_domain::{CallId, ExecutionLimits, HostCall, Layer, Sandbox};
 
-use crate::FromWorker;
+use crate::{Done, Fault, FromWorker, LogLine, Ready};
+
+/// Length of [`Ready::guest_hash`].
+const GUEST_HASH_CHARS: usize = 64;
 
 /// Why a worker is killed for what it said.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// A frame that its state does not allow.
     #[error("worker sent `{frame}` while {state}")]
@@ -23,12 +31,41 @@ pub enum ProtocolError {
         /// The only id allowed.
         expected: CallId,
     },
+    /// More calls than a worker that keeps its bound can send.
+    #[error("worker made calls over its bound of {limit}")]
+    Calls {
+        /// The bound.
+        limit: u32,
+    },
     /// More printed bytes than a worker that keeps its bound can send.
     #[error("worker printed over its bound of {limit} bytes")]
     Logs {
         /// The bound.
         limit: usize,
     },
+    /// A part of a frame is above its bound.
+    #[error("worker sent {what} of {bytes} bytes, at most {limit} are allowed")]
+    Bytes {
+        /// Which part.
+        what: &'static str,
+        /// Its size, or that of all of them so far.
+        bytes: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// A list in a frame has too many items.
+    #[error("worker sent {got} {what}, at most {limit} are allowed")]
+    Items {
+        /// What is listed.
+        what: &'static str,
+        /// Number of items.
+        got: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// A frame that contradicts itself or says what cannot be.
+    #[error("worker sent {0}")]
+    Nonsense(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +75,8 @@ enum State {
     Running,
     Idle,
     Done,
+    /// Something was refused; nothing is accepted any more.
+    Broken,
 }
 
 impl State {
@@ -48,17 +87,28 @@ impl State {
             Self::Running => "running",
             Self::Idle => "idle",
             Self::Done => "done",
+            Self::Broken => "refused",
         }
     }
 }
 
-/// The gateway's view of one worker: which frame may come next.
+/// The gateway's view of one worker: which frame may come next, and how much is left of each total.
+///
+/// ```text
+/// starting ──ready──▶ ready ══start══▶ running ──idle──▶ idle
+///                                     ▲ │ │              ║
+///                             call, log ┘ │   ◀══deliver══╝
+///                                         └──done──▶ done
+/// ```
 #[derive(Debug)]
 pub struct Conversation {
     state: State,
     last_call: CallId,
+    calls_max: u32,
+    call_bytes: usize,
     log_bytes: usize,
     log_bytes_max: usize,
+    value_bytes_max: usize,
 }
 
 impl Default for Conversation {
@@ -66,8 +116,11 @@ impl Default for Conversation {
         Self {
             state: State::Starting,
             last_call: CallId(0),
+            calls_max: 0,
+            call_bytes: 0,
             log_bytes: 0,
             log_bytes_max: 0,
+            value_bytes_max: 0,
         }
     }
 }
@@ -77,144 +130,161 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// [`ProtocolError`]; the worker is to be killed and nothing more read from it.
+    /// [`ProtocolError`], and from then on for every frame; the worker is to be killed and nothing
+    /// more read from it.
     pub fn receive(&mut self, frame: &FromWorker) -> Result<(), ProtocolError> {
-        match (frame, self.state) {
-            (FromWorker::Ready(_), State::Starting) => self.state = State::Ready,
-            (FromWorker::Call(call), State::Running) => {
-                let expected = self.last_call.next();
-                if call.id != expected {
-                    return Err(ProtocolError::CallId {
-                        got: call.id,
-                        expected,
-                    });
-                }
-                self.last_call = expected;
-            }
-            (FromWorker::Log(line), State::Running) => {
-                self.log_bytes = self.log_bytes.saturating_add(line.text.len());
-                if self.log_bytes > self.log_bytes_max {
-                    return Err(ProtocolError::Logs {
-                        limit: self.log_bytes_max,
-                    });
-                }
-            }
-            (FromWorker::Idle(_), State::Running) => self.state = State::Idle,
-            (FromWorker::Done(_), State::Running) => self.state = State::Done,
-            (frame, state) => {
-                return Err(ProtocolError::OutOfOrder {
-                    frame: name(frame),
-                    state: state.as_str(),
-                });
-            }
-        }
-        Ok(())
+        let checked = self.check(frame);
+        self.state = match &checked {
+            Ok(state) => *state,
+            Err(_) => State::Broken,
+        };
+        checked.map(|_| ())
     }
 
-    /// Notes that a program was sent. Whether the worker may be sent one is the caller's to know.
+    /// Notes that a program was sent: right for a worker that is ready. Sending it to any other is
+    /// the gateway's own fault, and ends the conversation.
     pub fn started(&mut self, limits: &ExecutionLimits) {
+        self.calls_max = limits.calls;
         self.log_bytes_max = limits.log_bytes;
-        self.state = State::Running;
+        self.value_bytes_max = limits.value_bytes;
+        self.run_from(State::Ready);
     }
 
-    /// Notes that answers were sent.
+    /// Notes that answers were sent: right for a worker that is idle, as with [`Self::started`].
     pub fn delivered(&mut self) {
-        self.state = State::Running;
+        self.run_from(State::Idle);
     }
 
     /// Whether the worker waits for answers.
     pub fn is_idle(&self) -> bool {
         self.state == State::Idle
     }
-}
 
-fn name(frame: &FromWorker) -> &'static str {
-    match frame {
-        FromWorker::Ready(_) => "ready",
-        FromWorker::Call(_) => "call",
-        FromWorker::Log(_) => "log",
-        FromWorker::Idle(_) => "idle",
-        FromWorker::Done(_) => "done",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use limbeck_domain::{HostCall, HostOp};
-
-    use super::*;
-    use crate::{Idle, LogLine, LogStream, Ready};
-
-    fn ready() -> FromWorker {
-        FromWorker::Ready(Ready {
-            protocol: 1,
-            guest_hash: String::new(),
-        })
-    }
-
-    fn call(id: u32) -> FromWorker {
-        FromWorker::Call(HostCall {
-            id: CallId(id),
-            op: HostOp::Servers,
-            head: String::new(),
-            body: String::new(),
-        })
-    }
-
-    fn running() -> Conversation {
-        let mut conversation = Conversation::default();
-        conversation.receive(&ready()).unwrap();
-        conversation.started(&ExecutionLimits::default());
-        conversation
-    }
-
-    #[test]
-    fn calls_count_up_without_gaps_and_only_while_the_program_runs() {
-        let mut conversation = running();
-        conversation.receive(&call(1)).unwrap();
-        conversation.receive(&call(2)).unwrap();
-        assert_eq!(
-            conversation.receive(&call(2)),
-            Err(ProtocolError::CallId {
-                got: CallId(2),
-                expected: CallId(3)
-            })
-        );
-
-        let mut conversation = running();
-        let idle = FromWorker::Idle(Idle { wake_at_us: None });
-        conversation.receive(&idle).unwrap();
-        assert!(conversation.is_idle());
-        assert!(matches!(
-            conversation.receive(&call(1)),
-            Err(ProtocolError::OutOfOrder { .. })
-        ));
-        conversation.delivered();
-        conversation.receive(&call(1)).unwrap();
-    }
-
-    #[test]
-    fn a_worker_says_ready_once_and_first() {
-        let mut conversation = Conversation::default();
-        assert!(conversation.receive(&call(1)).is_err());
-        conversation.receive(&ready()).unwrap();
-        assert!(conversation.receive(&ready()).is_err());
-    }
-
-    #[test]
-    fn printing_over_the_bound_is_a_violation_and_up_to_it_is_not() {
-        let line = |bytes: usize| {
-            FromWorker::Log(LogLine {
-                stream: LogStream::Stdout,
-                text: "x".repeat(bytes),
-            })
+    fn run_from(&mut self, state: State) {
+        self.state = if self.state == state {
+            State::Running
+        } else {
+            State::Broken
         };
-        let limit = ExecutionLimits::default().log_bytes;
-        let mut conversation = running();
-        conversation.receive(&line(limit)).unwrap();
-        assert_eq!(
-            conversation.receive(&line(1)),
-            Err(ProtocolError::Logs { limit })
-        );
     }
+
+    /// The state after `frame`.
+    fn check(&mut self, frame: &FromWorker) -> Result<State, ProtocolError> {
+        match (frame, self.state) {
+            (FromWorker::Ready(ready), State::Starting) => {
+                check_ready(ready)?;
+                Ok(State::Ready)
+            }
+            (FromWorker::Call(call), State::Running) => {
+                self.call(call)?;
+                Ok(State::Running)
+            }
+            (FromWorker::Log(line), State::Running) => {
+                self.log(line)?;
+                Ok(State::Running)
+            }
+            (FromWorker::Idle(_), State::Running) => Ok(State::Idle),
+            (FromWorker::Done(done), State::Running) => {
+                self.done(done)?;
+                Ok(State::Done)
+            }
+            (frame, state) => Err(ProtocolError::OutOfOrder {
+                frame: frame.name(),
+                state: state.as_str(),
+            }),
+        }
+    }
+
+    fn call(&mut self, call: &HostCall) -> Result<(), ProtocolError> {
+        let expected = self.last_call.next();
+        if call.id != expected {
+            return Err(ProtocolError::CallId {
+                got: call.id,
+                expected,
+            });
+        }
+        if call.id.0 > self.calls_max {
+            return Err(ProtocolError::Calls {
+                limit: self.calls_max,
+            });
+        }
+        self.last_call = expected;
+        at_most("names of a call", call.head.len(), CALL_HEAD_BYTES_MAX)?;
+        at_most("arguments of a call", call.body.len(), CALL_ARGS_BYTES_MAX)?;
+        self.call_bytes += call.head.len() + call.body.len();
+        at_most("calls", self.call_bytes, CALLS_BYTES_MAX)
+    }
+
+    /// A line costs its end as well, so that lines without text run out too.
+    fn log(&mut self, line: &LogLine) -> Result<(), ProtocolError> {
+        self.log_bytes += line.text.len() + 1;
+        if self.log_bytes > self.log_bytes_max {
+            return Err(ProtocolError::Logs {
+                limit: self.log_bytes_max,
+            });
+        }
+        Ok(())
+    }
+
+    fn done(&self, done: &Done) -> Result<(), ProtocolError> {
+        match &done.result {
+            Ok(Some(value)) => at_most("a value", value.len(), self.value_bytes_max)?,
+            Ok(None) => {}
+            Err(fault) => check_fault(fault)?,
+        }
+        items_at_most("warnings", done.warnings.len(), WARNINGS_MAX)?;
+        done.warnings
+            .iter()
+            .try_for_each(|warning| at_most("a warning", warning.len(), WARNING_BYTES_MAX))
+    }
+}
+
+fn check_ready(ready: &Ready) -> Result<(), ProtocolError> {
+    let hash = ready.guest_hash.as_bytes();
+    let hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    if hash.len() != GUEST_HASH_CHARS || !hash.iter().all(hex) {
+        return Err(ProtocolError::Nonsense("a guest hash that is none"));
+    }
+    check_sandbox(&ready.sandbox)
+}
+
+fn check_sandbox(sandbox: &Sandbox) -> Result<(), ProtocolError> {
+    let Sandbox {
+        tier,
+        held,
+        missing,
+    } = sandbox;
+    items_at_most("layers", held.len(), Layer::ALL.len())?;
+    items_at_most("missing layers", missing.len(), Layer::ALL.len())?;
+    for layer in missing {
+        at_most("a reason", layer.reason.len(), REASON_BYTES_MAX)?;
+    }
+    if *tier > Sandbox::of(held.clone(), Vec::new()).tier {
+        return Err(ProtocolError::Nonsense("a tier above what its layers make"));
+    }
+    Ok(())
+}
+
+fn check_fault(fault: &Fault) -> Result<(), ProtocolError> {
+    at_most(
+        "an error message",
+        fault.message.len(),
+        ERROR_TEXT_BYTES_MAX,
+    )?;
+    let hint = fault.hint.as_ref().map_or(0, String::len);
+    at_most("a hint", hint, ERROR_TEXT_BYTES_MAX)
+}
+
+fn at_most(what: &'static str, bytes: usize, limit: usize) -> Result<(), ProtocolError> {
+    if bytes > limit {
+        return Err(ProtocolError::Bytes { what, bytes, limit });
+    }
+    Ok(())
+}
+
+fn items_at_most(what: &'static str, got: usize, limit: usize) -> Result<(), ProtocolError> {
+    if got > limit {
+        return Err(ProtocolError::Items { what, got, limit });
+    }
+    Ok(())
 }

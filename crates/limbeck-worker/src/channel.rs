@@ -1,7 +1,8 @@
 //! The worker's end of the frame channel: blocking reads, buffered writes.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
 
 use limbeck_wire::{FrameReader, FromWorker, ToWorker, WireError, decode_to_worker, encode};
 
@@ -29,17 +30,19 @@ pub(crate) enum ChannelError {
 
 /// Frames in and out.
 pub(crate) struct Channel {
-    stream: UnixStream,
-    reader: FrameReader,
+    /// A socket, read and written as a file is: plain `read` and `write` are all that is left to a
+    /// worker, and neither can carry a descriptor or an address.
+    stream: File,
+    reader: FrameReader<ToWorker>,
     incoming: Box<[u8]>,
     outgoing: Vec<u8>,
 }
 
 impl Channel {
     /// Takes the socket over and allocates what it needs.
-    pub(crate) fn new(stream: UnixStream) -> Self {
+    pub(crate) fn new(socket: OwnedFd) -> Self {
         Self {
-            stream,
+            stream: File::from(socket),
             reader: FrameReader::default(),
             incoming: vec![0; READ_BYTES].into_boxed_slice(),
             outgoing: Vec::with_capacity(FLUSH_BYTES),

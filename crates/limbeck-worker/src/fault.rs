@@ -41,8 +41,10 @@ pub(crate) fn from_exception(
     let mut fault = match exception_kind(&error) {
         ErrorKind::MemoryLimit => memory_limit(limits),
         ErrorKind::StackLimit => stack_limit(),
-        // With no memory left for an error either, the engine throws null.
-        _ if memory_full && error.message == "null" => memory_limit(limits),
+        // With no memory left for an error either, the engine throws null, or no value at all.
+        _ if memory_full && matches!(error.message.as_str(), "null" | "[uninitialized]") => {
+            memory_limit(limits)
+        }
         kind => fault(kind, headline(&error), error.hint),
     };
     (fault.line, fault.column) = position.unzip();
@@ -89,6 +91,10 @@ fn bound(stop: &Stop) -> Fault {
             Some("start calls in batches and await each batch with `Promise.all`"),
         ),
         Stop::CallBytes { .. } => (ErrorKind::OutputLimit, None),
+        Stop::CallsBytes { .. } => (
+            ErrorKind::OutputLimit,
+            Some("send less data, or split the work over several programs"),
+        ),
         Stop::ValueBytes { .. } => (
             ErrorKind::OutputLimit,
             Some("return a part or a summary of the data"),

@@ -6,7 +6,7 @@
 //! [`Stop`], and the run ends.
 
 use limbeck_wire::domain::{CallId, ExecutionLimits, HostCall, HostOp};
-use limbeck_wire::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
+use limbeck_wire::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX};
 use limbeck_wire::{FromWorker, LogLine, LogStream};
 use serde::Deserialize;
 use wasmtime::{Caller, Engine, Extern, Linker, ResourceLimiter};
@@ -75,6 +75,12 @@ pub(crate) enum Stop {
         /// The bound.
         limit: usize,
     },
+    /// Names and arguments of all calls together are above the bound.
+    #[error("arguments of all calls together are more than {limit} bytes")]
+    CallsBytes {
+        /// The bound.
+        limit: usize,
+    },
     /// The returned value is above the bound.
     #[error("returned value is {bytes} bytes, at most {limit} are allowed")]
     ValueBytes {
@@ -105,6 +111,7 @@ pub(crate) struct Host {
     log_bytes_left: usize,
     last_call: CallId,
     calls_pending: usize,
+    call_bytes: usize,
 }
 
 impl Host {
@@ -118,6 +125,7 @@ impl Host {
             log_bytes_left: 0,
             last_call: CallId(0),
             calls_pending: 0,
+            call_bytes: 0,
         }
     }
 
@@ -140,7 +148,9 @@ impl Host {
         Ok(channel.send(frame)?)
     }
 
-    fn admit(&mut self, id: u32) -> Result<CallId, Stop> {
+    /// Admits the next call, of `bytes` of names and arguments. The gateway counts the same way and
+    /// kills a worker that lets more through.
+    fn admit(&mut self, id: u32, bytes: usize) -> Result<CallId, Stop> {
         let expected = self.last_call.next();
         if id != expected.0 {
             return Err(Stop::Misuse("call ids out of order"));
@@ -155,8 +165,15 @@ impl Host {
                 limit: self.limits.calls_pending,
             });
         }
+        let call_bytes = self.call_bytes.saturating_add(bytes);
+        if call_bytes > CALLS_BYTES_MAX {
+            return Err(Stop::CallsBytes {
+                limit: CALLS_BYTES_MAX,
+            });
+        }
         self.last_call = expected;
         self.calls_pending += 1;
+        self.call_bytes = call_bytes;
         Ok(expected)
     }
 
@@ -231,13 +248,10 @@ fn call(
         }
     }
     let (memory, host) = memory_and_host(&mut caller)?;
-    let id = host.admit(id)?;
-    let call = HostCall {
-        id,
-        op,
-        head: text(memory, head, head_bytes as usize)?,
-        body: text(memory, body, body_bytes as usize)?,
-    };
+    let head = text(memory, head, head_bytes as usize)?;
+    let body = text(memory, body, body_bytes as usize)?;
+    let id = host.admit(id, head.len() + body.len())?;
+    let call = HostCall { id, op, head, body };
     Ok(host.send(&FromWorker::Call(call))?)
 }
 
@@ -346,16 +360,21 @@ mod tests {
             calls_pending: 2,
             ..ExecutionLimits::default()
         });
-        assert!(matches!(host.admit(2), Err(Stop::Misuse(_))));
-        assert_eq!(host.admit(1).unwrap(), CallId(1));
-        assert_eq!(host.admit(2).unwrap(), CallId(2));
+        assert!(matches!(host.admit(2, 0), Err(Stop::Misuse(_))));
+        assert_eq!(host.admit(1, 0).unwrap(), CallId(1));
+        assert_eq!(host.admit(2, 0).unwrap(), CallId(2));
         assert!(matches!(
-            host.admit(3),
+            host.admit(3, 0),
             Err(Stop::CallsPending { limit: 2 })
         ));
         host.answered();
-        assert_eq!(host.admit(3).unwrap(), CallId(3));
-        assert!(matches!(host.admit(4), Err(Stop::Calls { limit: 3 })));
+        let left = CALLS_BYTES_MAX;
+        assert!(matches!(
+            host.admit(3, left + 1),
+            Err(Stop::CallsBytes { .. })
+        ));
+        assert_eq!(host.admit(3, left).unwrap(), CallId(3));
+        assert!(matches!(host.admit(4, 0), Err(Stop::Calls { limit: 3 })));
     }
 
     #[test]

@@ -26,4 +26,4 @@ mod worker;
 
 pub use image::guest_hash;
 pub use limbeck_wire::WORKER_ARGV0;
-pub use worker::{Armed, Prepared, Worker, WorkerError, die_with_parent, run};
+pub use worker::{Armed, Prepared, Worker, WorkerError};

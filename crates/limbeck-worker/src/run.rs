@@ -3,7 +3,9 @@
 //! The guest runs in slices. A slice begins with what the gateway sent and ends when the program
 //! waits or has ended; what it asked and printed leaves with the end of the slice, in one write.
 
+use limbeck_wire::domain::text::cut;
 use limbeck_wire::domain::{Language, ProgramStart};
+use limbeck_wire::limits::{WARNING_BYTES_MAX, WARNINGS_MAX};
 use limbeck_wire::{Delivery, Done, Fault, FromWorker, Idle, ToWorker};
 
 use crate::channel::{Channel, ChannelError};
@@ -50,7 +52,7 @@ pub(crate) fn run(
     };
     let done = Done {
         result,
-        warnings,
+        warnings: bounded(warnings),
         log_bytes_dropped: guest.host().log_bytes_dropped,
         memory_bytes: guest.memory_bytes() as u64,
     };
@@ -58,6 +60,15 @@ pub(crate) fn run(
     channel.send(&FromWorker::Done(Box::new(done)))?;
     channel.flush()?;
     Ok(())
+}
+
+/// As many warnings as a frame may carry, each as long as it may be.
+fn bounded(mut warnings: Vec<String>) -> Vec<String> {
+    warnings.truncate(WARNINGS_MAX);
+    for warning in &mut warnings {
+        warning.truncate(cut(warning, WARNING_BYTES_MAX).len());
+    }
+    warnings
 }
 
 /// Why a program did not get to its own end.

@@ -4,25 +4,26 @@
 //! writes the channel and runs the guest. The first thread is the watchdog: it sleeps until the
 //! program's time is up and then makes the guest stop at its next loop or call.
 //!
-//! A lockdown has two places to stand, both before the first byte from outside is read:
-//! - between [`Worker::prepare`] and [`Prepared::arm`] there is one thread, and executable pages
-//!   are mapped: what is imposed on a thread here is inherited by the guest thread;
+//! The lockdown stands in two places, both before the first byte from outside is read:
+//! - [`Worker::prepare`] happens once, in the process that all workers are copies of; between it and
+//!   [`Prepared::arm`] there is one thread, and what is imposed on it the guest thread inherits;
 //! - between [`Prepared::arm`] and [`Armed::serve`] all threads, stacks and memory exist: nothing
 //!   but reading, writing, memory management, waiting on a futex and exiting is needed any more.
 
-use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use limbeck_wire::domain::Sandbox;
 use limbeck_wire::{FromWorker, PROTOCOL_VERSION, Ready};
-use wasmtime::{Engine, InstancePre};
+use wasmtime::Engine;
 
 use crate::channel::Channel;
 use crate::engine_config::engine_config;
 use crate::guest::Guest;
-use crate::host::{self, Host};
+use crate::host;
 use crate::run::{self, RunError};
 use crate::{image, source};
 
@@ -55,7 +56,8 @@ impl From<wasmtime::Error> for WorkerError {
 pub struct Worker;
 
 impl Worker {
-    /// Loads engine and guest. Still one thread, nothing read from outside.
+    /// Loads the engine and makes a guest. Still one thread, nothing read from outside; copies of this
+    /// process share what it has in memory until they write to it.
     ///
     /// # Errors
     ///
@@ -63,18 +65,20 @@ impl Worker {
     pub fn prepare() -> Result<Prepared, WorkerError> {
         let (engine, module) = image::load(&mut engine_config())?;
         let module = host::linker(&engine)?.instantiate_pre(&module)?;
-        Ok(Prepared { engine, module })
+        let guest = Guest::new(&module)?;
+        source::warm_up();
+        Ok(Prepared { engine, guest })
     }
 }
 
 /// Engine and guest are loaded.
 pub struct Prepared {
     engine: Engine,
-    module: InstancePre<Host>,
+    guest: Guest,
 }
 
 impl Prepared {
-    /// Starts the guest thread and makes the instance and everything a program needs.
+    /// Starts the guest thread and makes everything a program needs.
     ///
     /// # Errors
     ///
@@ -83,11 +87,11 @@ impl Prepared {
         let (to_guest, channels) = mpsc::sync_channel(1);
         let (to_watchdog, watchdog) = mpsc::channel();
         let (report_armed, armed) = mpsc::sync_channel(1);
-        let module = self.module;
+        let guest = self.guest;
         let thread = thread::Builder::new()
             .name("guest".to_owned())
             .stack_size(GUEST_STACK_BYTES)
-            .spawn(move || guest_thread(&module, &report_armed, &channels, &to_watchdog))
+            .spawn(move || guest_thread(guest, &report_armed, &channels, &to_watchdog))
             .map_err(WorkerError::Thread)?;
         armed.recv().map_err(|_| WorkerError::Lost)??;
         Ok(Armed {
@@ -102,17 +106,18 @@ impl Prepared {
 /// Everything stands ready; nothing was read from outside.
 pub struct Armed {
     engine: Engine,
-    to_guest: SyncSender<UnixStream>,
+    to_guest: SyncSender<(OwnedFd, Sandbox)>,
     watchdog: Receiver<Instant>,
     thread: JoinHandle<ExitCode>,
 }
 
 impl Armed {
     /// Says `Ready`, runs the one program that comes, and returns when its `Done` is sent.
+    /// `sandbox` is what was found to hold around this process.
     ///
     /// Success also when the gateway closes the channel without sending a program.
-    pub fn serve(self, channel: impl Into<UnixStream>) -> ExitCode {
-        if self.to_guest.send(channel.into()).is_err() {
+    pub fn serve(self, channel: OwnedFd, sandbox: Sandbox) -> ExitCode {
+        if self.to_guest.send((channel, sandbox)).is_err() {
             return ExitCode::FAILURE;
         }
         self.watch();
@@ -134,50 +139,44 @@ impl Armed {
 
 /// The whole life of the guest thread. Dropping `watchdog` tells the first thread that it is over.
 fn guest_thread(
-    module: &InstancePre<Host>,
+    mut guest: Guest,
     report_armed: &SyncSender<Result<(), WorkerError>>,
-    channels: &Receiver<UnixStream>,
+    channels: &Receiver<(OwnedFd, Sandbox)>,
     watchdog: &Sender<Instant>,
 ) -> ExitCode {
-    let mut guest = match arm_guest(module) {
-        Ok(guest) => guest,
-        Err(error) => {
-            // Whoever waits for this report cannot go away before it.
-            let _ = report_armed.send(Err(error.into()));
-            return ExitCode::FAILURE;
-        }
-    };
-    let (Ok(()), Ok(stream)) = (report_armed.send(Ok(())), channels.recv()) else {
+    if let Err(error) = warm_up(&mut guest) {
+        // Whoever waits for this report cannot go away before it.
+        let _ = report_armed.send(Err(error.into()));
+        return ExitCode::FAILURE;
+    }
+    let (Ok(()), Ok((channel, sandbox))) = (report_armed.send(Ok(())), channels.recv()) else {
         return ExitCode::FAILURE;
     };
-    match serve_one(&mut guest, stream, watchdog) {
+    // The gateway has the last frame or sees the channel end; there is nobody else to tell.
+    match serve_one(&mut guest, channel, sandbox, watchdog) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            report(&error);
-            ExitCode::FAILURE
-        }
+        Err(_) => ExitCode::FAILURE,
     }
 }
 
-/// Makes the instance, and does once what is slow only the first time: the thread's signal stack,
-/// the pages of heap and parser.
-fn arm_guest(module: &InstancePre<Host>) -> wasmtime::Result<Guest> {
-    let mut guest = Guest::new(module)?;
+/// Does once what is slow only the first time: the thread's signal stack, the pages of the heap.
+fn warm_up(guest: &mut Guest) -> wasmtime::Result<()> {
     guest.wake_at()?;
     guest.touch_pages();
-    source::warm_up();
-    Ok(guest)
+    Ok(())
 }
 
 fn serve_one(
     guest: &mut Guest,
-    stream: UnixStream,
+    channel: OwnedFd,
+    sandbox: Sandbox,
     watchdog: &Sender<Instant>,
 ) -> Result<(), RunError> {
-    let mut channel = Channel::new(stream);
+    let mut channel = Channel::new(channel);
     channel.send(&FromWorker::Ready(Ready {
         protocol: PROTOCOL_VERSION,
         guest_hash: image::guest_hash().to_owned(),
+        sandbox,
     }))?;
     channel.flush()?;
     let Some(start) = run::receive_start(&mut channel)? else {
@@ -189,40 +188,4 @@ fn serve_one(
         let _ = watchdog.send(deadline);
     }
     run::run(guest, channel, &start)
-}
-
-/// Tells the operator why the worker ends; the gateway keeps what its workers write here.
-fn report(error: &dyn std::error::Error) {
-    let mut text = format!("limbeck-worker: {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    eprintln!("{text}");
-}
-
-/// Asks the kernel to kill this process when the thread that started it ends, as on `kill -9` of the
-/// gateway: a guest that computes never reads its channel, so it would not notice by itself.
-///
-/// Gateways start workers from threads that live as long as their runtime. One that died before this
-/// call is noticed at the channel, which is read next. Only on Linux.
-pub fn die_with_parent() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{Signal, set_parent_process_death_signal};
-        // It cannot fail for a valid signal, and there is nobody to tell yet.
-        let _ = set_parent_process_death_signal(Some(Signal::KILL));
-    }
-}
-
-/// Prepares, arms and serves: the whole process behind [`limbeck_wire::WORKER_ARGV0`].
-pub fn run(channel: impl Into<UnixStream>) -> ExitCode {
-    match Worker::prepare().and_then(Prepared::arm) {
-        Ok(armed) => armed.serve(channel),
-        Err(error) => {
-            report(&error);
-            ExitCode::FAILURE
-        }
-    }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use limbeck_gateway::Gateway;
+use limbeck_gateway::domain::Tier;
 use limbeck_gateway::launcher::{Launcher, PoolSize, WorkerProgram};
 use limbeck_gateway::store::Store;
 use limbeck_testkit::{FakeServer, World, run, value_of};
@@ -132,9 +133,7 @@ fn runtime() -> Runtime {
 }
 
 fn launcher() -> Launcher {
-    Launcher::new(WorkerProgram {
-        path: LIMBECK.into(),
-    })
+    Launcher::new(WorkerProgram::new(LIMBECK), Tier::Strict)
 }
 
 fn spawn(report: &mut Report) {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use limbeck_gateway::domain::Language;
 use limbeck_gateway::domain::limits::WALL_MS_MAX;
+use limbeck_gateway::domain::{Language, Tier};
 use limbeck_gateway::search::{LIMIT_MAX, QUERIES_MAX};
 
 /// One MCP server in front of all the others: programs instead of tool calls.
@@ -36,6 +36,9 @@ pub(crate) struct Global {
     /// Keep journal and cache in DIR [default: $LIMBECK_STATE_DIR, else ~/.local/state/limbeck]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) state_dir: Option<PathBuf>,
+    /// Run programs only in a sandbox of this tier or a stronger one [default: strict on Linux, else wasm]
+    #[arg(long, value_name = "TIER", global = true)]
+    pub(crate) minimum_tier: Option<TierName>,
     /// Write diagnostics of this level and above to standard error [default: $LIMBECK_LOG, else warn]
     #[arg(long, value_name = "LEVEL", global = true)]
     pub(crate) log: Option<LogLevel>,
@@ -52,6 +55,24 @@ impl Global {
                 text == b"--config" || text.starts_with(b"--config=")
             });
         named.count() > self.config.len()
+    }
+}
+
+/// Tiers by their names, as results and the journal have them.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TierName {
+    /// WebAssembly and every layer the operating system has for it
+    Strict,
+    /// WebAssembly in a process of its own
+    Wasm,
+}
+
+impl From<TierName> for Tier {
+    fn from(name: TierName) -> Self {
+        match name {
+            TierName::Strict => Self::Strict,
+            TierName::Wasm => Self::Wasm,
+        }
     }
 }
 
@@ -88,6 +109,8 @@ pub(crate) enum Command {
     Executions(ExecutionsArgs),
     /// Run an execution again from its journal, with no upstream, and compare
     Replay(ReplayArgs),
+    /// Show what is configured, what works and how programs are confined
+    Doctor(DoctorArgs),
     /// Show what Limbeck does, with a built-in sample server
     Demo,
     /// Print a completion script
@@ -196,6 +219,16 @@ pub(crate) struct ExecutionsArgs {
 pub(crate) struct ReplayArgs {
     /// Execution to replay; the beginning of an id is enough
     pub(crate) id: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Show the sandbox alone: every layer, and attempts to break out of a real worker
+    #[arg(long)]
+    pub(crate) sandbox: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

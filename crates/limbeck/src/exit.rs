@@ -40,6 +40,7 @@ impl Exit {
             Some(
                 ErrorKind::Syntax
                 | ErrorKind::Exception
+                | ErrorKind::CpuLimit
                 | ErrorKind::MemoryLimit
                 | ErrorKind::StackLimit
                 | ErrorKind::OutputLimit

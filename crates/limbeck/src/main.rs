@@ -22,8 +22,13 @@ mod report;
 mod table;
 mod wiring;
 
-use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
 use std::process::ExitCode;
+
+use limbeck_gateway::domain::Sandbox;
+use limbeck_gateway::launcher::inside::{self, Tenant, TenantError};
+use limbeck_gateway::launcher::process;
+use limbeck_worker::{Armed, Prepared, Worker};
 
 fn main() -> ExitCode {
     // First of all: a worker must not parse arguments, read its environment or start a runtime.
@@ -31,14 +36,27 @@ fn main() -> ExitCode {
     if name.is_some_and(|name| name == limbeck_worker::WORKER_ARGV0) {
         return worker();
     }
+    process::pass_on_no_descriptors();
     commands::main()
 }
 
-/// Serves one program on the channel that stands in the place of standard input.
+/// The process that workers are cloned from, and in each clone the worker.
 fn worker() -> ExitCode {
-    limbeck_worker::die_with_parent();
-    match std::io::stdin().as_fd().try_clone_to_owned() {
-        Ok(channel) => limbeck_worker::run(channel),
-        Err(_) => ExitCode::FAILURE,
+    inside::main(|| Ok(Engine(Worker::prepare()?)))
+}
+
+/// What lives in a worker: the engine. It knows nothing of its confinement, and the confinement
+/// nothing of it.
+struct Engine(Prepared);
+
+impl Tenant for Engine {
+    type Armed = Armed;
+
+    fn arm(self) -> Result<Armed, TenantError> {
+        Ok(self.0.arm()?)
+    }
+
+    fn serve(armed: Armed, channel: OwnedFd, sandbox: Sandbox) -> ExitCode {
+        armed.serve(channel, sandbox)
     }
 }

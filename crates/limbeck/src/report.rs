@@ -1,6 +1,6 @@
-//! An execution's envelope, for people.
+//! An execution's envelope and its sandbox, for people.
 
-use limbeck_gateway::domain::{Envelope, ProgramError};
+use limbeck_gateway::domain::{Envelope, Layer, ProgramError, Sandbox};
 
 use crate::printer::Printer;
 
@@ -35,6 +35,23 @@ pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Sou
     }
     if let Some(error) = &envelope.error {
         print_error(printer, error, source);
+    }
+}
+
+/// Tier and layers in one line: `strict (17 of 18 layers; missing: speculation)`.
+pub(crate) fn sandbox_line(sandbox: &Sandbox) -> String {
+    let all = Layer::ALL.len();
+    let missing = Layer::ALL.iter().copied();
+    let missing = missing.filter(|layer| !sandbox.held.contains(layer));
+    let missing: Vec<&str> = missing.map(Layer::as_str).collect();
+    let tier = sandbox.tier;
+    match all - missing.len() {
+        held if held == all => format!("{tier} (all {all} layers)"),
+        0 => format!("{tier} (none of {all} layers)"),
+        held => format!(
+            "{tier} ({held} of {all} layers; missing: {})",
+            missing.join(", ")
+        ),
     }
 }
 
@@ -123,6 +140,22 @@ mod tests {
             "  at report.ts:1:400\n    |\n  1 | const a = 1;\n"
         );
         assert_eq!(place(SOURCE, 0, None), "  at report.ts:0\n");
+    }
+
+    #[test]
+    fn a_sandbox_is_one_line_whatever_it_lacks() {
+        let all = Sandbox::of(Layer::ALL.to_vec(), Vec::new());
+        assert_eq!(sandbox_line(&all), "strict (all 18 layers)");
+        let most = Layer::ALL.iter().copied();
+        let most = most.filter(|layer| !matches!(layer, Layer::Landlock | Layer::NoNewCode));
+        assert_eq!(
+            sandbox_line(&Sandbox::of(most.collect(), Vec::new())),
+            "wasm (16 of 18 layers; missing: landlock, no_new_code)"
+        );
+        assert_eq!(
+            sandbox_line(&Sandbox::wasm_only("no")),
+            "wasm (none of 18 layers)"
+        );
     }
 
     #[test]

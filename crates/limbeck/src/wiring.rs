@@ -6,14 +6,18 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use limbeck_gateway::domain::limits::WALL_MS_DEFAULT;
-use limbeck_gateway::domain::{CallError, ExecutionStatus};
+use limbeck_gateway::domain::{CallError, ExecutionStatus, Tier};
 use limbeck_gateway::launcher::{Launcher, Pool as WorkerPool, PoolSize, WorkerProgram};
 use limbeck_gateway::store::{Store, StoreError};
 use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec};
 use limbeck_gateway::{Gateway, Parts, ServerSource};
-use limbeck_setup::{Configuration, Discovery, Level, ServerEntry, Transport};
+use limbeck_setup::{
+    ConfigError, Configuration, Discovery, Level, ServerEntry, Setting, Settings, Transport,
+};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::cli::Global;
 use crate::commands::Invocation;
 use crate::env::own_executable;
 use crate::exit::{Exit, Failure};
@@ -39,6 +43,45 @@ pub(crate) enum Lifetime {
     Client,
 }
 
+/// A setting that counts, and whose word it is.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Decided<T> {
+    pub(crate) value: T,
+    /// A file with its line, an option, or `default`.
+    pub(crate) source: String,
+}
+
+impl<T: Copy> Decided<T> {
+    fn of(setting: Option<&Setting<T>>, default: T) -> Self {
+        match setting {
+            Some(setting) => Self {
+                value: setting.value,
+                source: setting.origin.to_string(),
+            },
+            None => Self {
+                value: default,
+                source: "default".to_owned(),
+            },
+        }
+    }
+}
+
+/// The tier below which nothing runs: the command line's word, else the configuration's.
+pub(crate) fn minimum_tier(global: &Global, settings: &Settings) -> Decided<Tier> {
+    match global.minimum_tier {
+        Some(tier) => Decided {
+            value: tier.into(),
+            source: "--minimum-tier".to_owned(),
+        },
+        None => Decided::of(settings.minimum_tier.as_ref(), Tier::MINIMUM_DEFAULT),
+    }
+}
+
+/// Wall clock of an execution whose request names none, in milliseconds.
+pub(crate) fn wall_ms(settings: &Settings) -> Decided<u64> {
+    Decided::of(settings.wall_ms.as_ref(), WALL_MS_DEFAULT)
+}
+
 /// A gateway made from the configuration, for one command.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -60,18 +103,29 @@ impl Session {
     /// then forgets what it did when it ends.
     pub(crate) async fn open(invocation: &Invocation, lifetime: Lifetime) -> Result<Self, Failure> {
         let configuration = configuration(invocation)?;
+        let minimum = minimum_tier(&invocation.global, &configuration.settings);
+        Self::with(invocation, &configuration, lifetime, minimum.value).await
+    }
+
+    /// [`Session::open`] over a configuration that was read already, with workers of at least
+    /// `minimum`.
+    pub(crate) async fn with(
+        invocation: &Invocation,
+        configuration: &Configuration,
+        lifetime: Lifetime,
+        minimum: Tier,
+    ) -> Result<Self, Failure> {
         let store = open_store_or_memory(invocation)?;
         recover(&store, &invocation.printer).await;
         let specs = configuration.servers.iter().map(server_spec).collect();
         let own = |name: &str| invocation.environment.variable(name).map(str::to_owned);
         let sources = configuration.servers.iter();
         let sources = sources.map(|entry| server_source(entry, &own)).collect();
-        let wall_ms = configuration.settings.wall_ms.map(|setting| setting.value);
         let gateway = Gateway::start(Parts {
-            workers: workers(lifetime)?,
+            workers: workers(lifetime, minimum)?,
             upstreams: UpstreamPool::new(specs),
             store,
-            wall_ms: wall_ms.unwrap_or(WALL_MS_DEFAULT),
+            wall_ms: wall_ms(&configuration.settings).value,
             sources,
         })
         .await;
@@ -85,14 +139,17 @@ impl Session {
         })
     }
 
-    /// A gateway over the past alone: no configuration is read and no server is known.
+    /// A gateway over the past alone: no server is known, and of the configuration only the minimum
+    /// tier counts.
     ///
     /// # Errors
     ///
-    /// A store that cannot be opened.
+    /// A store that cannot be opened, or a named configuration file that is not usable.
     pub(crate) async fn open_past(invocation: &Invocation) -> Result<Self, Failure> {
+        let settings = read_configuration(invocation)?.settings;
+        let minimum = minimum_tier(&invocation.global, &settings);
         let gateway = Gateway::start(Parts {
-            workers: workers(Lifetime::Command)?,
+            workers: workers(Lifetime::Command, minimum.value)?,
             upstreams: UpstreamPool::new(Vec::new()),
             store: open_past(invocation).await?,
             wall_ms: WALL_MS_DEFAULT,
@@ -132,9 +189,14 @@ pub(crate) async fn shut_down(gateway: &Gateway) {
     }
 }
 
-/// Workers of this very executable.
-pub(crate) fn workers(lifetime: Lifetime) -> Result<WorkerPool, Failure> {
+/// Starts workers of this very executable and uses none below `minimum`.
+pub(crate) fn launcher(minimum: Tier) -> Result<Launcher, Failure> {
     let path = own_executable().map_err(Failure::fault)?;
+    Ok(Launcher::new(WorkerProgram::new(path), minimum))
+}
+
+/// A pool of them.
+pub(crate) fn workers(lifetime: Lifetime, minimum: Tier) -> Result<WorkerPool, Failure> {
     let size = match lifetime {
         Lifetime::Command => PoolSize {
             ready: 1,
@@ -142,10 +204,7 @@ pub(crate) fn workers(lifetime: Lifetime) -> Result<WorkerPool, Failure> {
         },
         Lifetime::Client => PoolSize::default(),
     };
-    Ok(WorkerPool::start(
-        Launcher::new(WorkerProgram { path }),
-        size,
-    ))
+    Ok(WorkerPool::start(launcher(minimum)?, size))
 }
 
 /// A refused or failed call, with the exit code of its kind.
@@ -157,22 +216,13 @@ pub(crate) fn call_failure(error: &CallError) -> Failure {
     }
 }
 
-fn configuration(invocation: &Invocation) -> Result<Configuration, Failure> {
-    let environment = &invocation.environment;
-    let variable = |name: &str| environment.variables.get(name).cloned();
-    let self_exe = own_executable().ok();
-    let configuration = limbeck_setup::load(&Discovery {
-        config_files: &invocation.global.config,
-        discover: !invocation.global.no_discover,
-        cwd: &environment.cwd,
-        home: environment.home.as_deref(),
-        env: &variable,
-        self_exe: self_exe.as_deref(),
-    })
-    .map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(error).with_hint(hint)
-    })?;
+/// Reads the configuration and says what a person should know of it.
+///
+/// # Errors
+///
+/// A named configuration file that is not usable.
+pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, Failure> {
+    let configuration = read_configuration(invocation)?;
     for note in &configuration.notes {
         match note.level {
             Level::Info => tracing::info!("{note}"),
@@ -180,6 +230,24 @@ fn configuration(invocation: &Invocation) -> Result<Configuration, Failure> {
         }
     }
     Ok(configuration)
+}
+
+fn read_configuration(invocation: &Invocation) -> Result<Configuration, Failure> {
+    let environment = &invocation.environment;
+    let variable = |name: &str| environment.variables.get(name).cloned();
+    let self_exe = own_executable().ok();
+    limbeck_setup::load(&Discovery {
+        config_files: &invocation.global.config,
+        discover: !invocation.global.no_discover,
+        cwd: &environment.cwd,
+        home: environment.home.as_deref(),
+        env: &variable,
+        self_exe: self_exe.as_deref(),
+    })
+    .map_err(|error: ConfigError| {
+        let hint = error.hint();
+        Failure::usage(error).with_hint(hint)
+    })
 }
 
 fn looked_in(invocation: &Invocation) -> String {
@@ -321,7 +389,8 @@ fn open_store_or_memory(invocation: &Invocation) -> Result<Store, Failure> {
     Ok(Store::in_memory()?)
 }
 
-fn state_file(invocation: &Invocation) -> Option<PathBuf> {
+/// Where journal, cache and key-value state live, when they live anywhere.
+pub(crate) fn state_file(invocation: &Invocation) -> Option<PathBuf> {
     let environment = &invocation.environment;
     let directory = match (
         &invocation.global.state_dir,

@@ -4,34 +4,23 @@
 //! meanwhile and of the time, and runs again. What it hears is in the journal first. So the guest
 //! depends on the journal alone, and the gateway alone decides when a run is over.
 
-use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt as _};
-use futures::stream::{FuturesUnordered, StreamExt as _};
-
-use limbeck_domain::limits::{
-    CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES,
-};
-use limbeck_domain::{CallId, Delivered, Effects, HostCall, ProgramError, ProgramStart};
+use limbeck_domain::limits::{TURNS_BURST, TURNS_PER_SECOND, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES};
+use limbeck_domain::{Delivered, Effects, HostCall, ProgramError, ProgramStart, text};
 use limbeck_launcher::{Worker, WorkerError};
-use limbeck_wire::{CallResult, Delivery, Done, FromWorker, ToWorker};
+use limbeck_wire::{Delivery, Done, FromWorker, Idle, Pace, ToWorker};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::output::Printed;
+use super::under_way::{Left, UnderWay};
 use super::words;
-use crate::broker::{Answer, Broker};
+use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
 
-/// How often the resident memory of a running worker is looked at.
+/// How often memory and processor time of a running worker are looked at.
 const WATCH_MS: u64 = 50;
-/// Time for calls that were cancelled to write their outcome.
-const CANCEL_MS: u64 = 2_000;
-/// Pending calls named in an error.
-const NAMED_MAX: usize = 3;
-
 /// How a run ended and what it left.
 #[derive(Debug)]
 pub(super) struct Ended {
@@ -58,8 +47,8 @@ impl Ended {
 /// What can happen to a run.
 enum Event {
     Frame(Result<FromWorker, WorkerError>),
-    Answered(Answer),
-    TimerDue,
+    Answered,
+    TurnDue,
     Watch,
     OutOfTime,
     Cancelled,
@@ -73,63 +62,73 @@ enum Next {
 
 pub(super) struct Drive {
     worker: Worker,
-    broker: Broker,
+    journal: Journal,
     start: ProgramStart,
-    /// Calls under way. They are polled by this task and not spawned: most wait for an upstream, and
-    /// a hand-over between threads costs more than the rest of a small call.
-    pending: FuturesUnordered<BoxFuture<'static, Answer>>,
-    pending_calls: BTreeMap<CallId, Pending>,
-    pending_bytes: usize,
-    /// Answers the guest has not heard of yet, in the order they came.
-    answered: Vec<CallResult>,
+    calls: UnderWay,
+    calls_made: u32,
     wake_at_us: Option<u64>,
+    begun: Instant,
+    pace: Pace,
+    /// The guest is not woken before, however often it asks to be.
+    next_turn: Instant,
     clock_us: u64,
-    ended: Ended,
-}
-
-struct Pending {
-    label: String,
-    bytes: usize,
+    printed: Printed,
+    warnings: Vec<String>,
 }
 
 impl Drive {
     pub(super) fn new(worker: Worker, broker: Broker, start: ProgramStart) -> Self {
+        let begun = Instant::now();
         Self {
             worker,
-            broker,
+            journal: broker.journal.clone(),
+            calls: UnderWay::new(broker, start.limits.calls_pending),
+            calls_made: 0,
+            wake_at_us: None,
+            begun,
+            pace: Pace::new(TURNS_BURST, TURNS_PER_SECOND),
+            next_turn: begun,
             clock_us: start.now_us,
             start,
-            pending: FuturesUnordered::new(),
-            pending_calls: BTreeMap::new(),
-            pending_bytes: 0,
-            answered: Vec::new(),
-            wake_at_us: None,
-            ended: Ended {
-                result: Ok(None),
-                printed: Printed::default(),
-                warnings: Vec::new(),
-                effects: Effects::default(),
-                calls: 0,
-            },
+            printed: Printed::default(),
+            warnings: Vec::new(),
         }
     }
 
     /// Runs until the program, a limit or the client ends it. The worker is killed.
     pub(super) async fn run(mut self, cancel: &CancellationToken) -> Ended {
-        let limit = Instant::now() + Duration::from_millis(self.start.limits.wall_ms);
+        let limit = self.begun + Duration::from_millis(self.start.limits.wall_ms);
         let start = ToWorker::Start(Box::new(self.start.clone()));
-        let sent = timeout_at(limit, self.worker.send(&start, &self.start.limits)).await;
-        let result = match sent {
-            Ok(Ok(())) => self.events(limit, cancel).await,
-            Ok(Err(error)) => Err(words::lost(&error)),
-            Err(_) => Err(self.out_of_time()),
+        let result = match self.send(&start, limit, cancel).await {
+            Ok(()) => self.events(limit, cancel).await,
+            Err(error) => Err(error),
         };
-        self.ended.result = result;
-        self.settle(limit).await;
-        let Self { worker, ended, .. } = self;
-        // The client need not wait for the process to be gone; dropping the task kills it as well.
+        let Self {
+            worker,
+            calls,
+            calls_made,
+            printed,
+            mut warnings,
+            ..
+        } = self;
+        // Nobody need wait for the process to be gone; dropping the task kills it as well.
         tokio::spawn(worker.kill());
-        ended
+        let left = match &result {
+            Ok(_) => calls.finish(limit).await,
+            Err(_) => calls.cancel().await,
+        };
+        let Left {
+            effects,
+            warnings: of_calls,
+        } = left;
+        warnings.extend(of_calls);
+        Ended {
+            result,
+            printed,
+            warnings,
+            effects,
+            calls: calls_made,
+        }
     }
 
     async fn events(
@@ -142,10 +141,10 @@ impl Drive {
         watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let event = self.next_event(limit, cancel, &mut watch).await;
-            if let Next::End(result) = self.handle(event).await {
+            if let Next::End(result) = self.handle(event) {
                 return result;
             }
-            if let Next::End(result) = self.feed(limit).await {
+            if let Next::End(result) = self.feed(limit, cancel).await {
                 return result;
             }
         }
@@ -164,28 +163,56 @@ impl Drive {
         } else {
             limit + Duration::from_millis(WALL_GRACE_MS)
         };
-        let due = self.wake_at_us.filter(|_| idle).map(instant_of);
+        let due = self.turn_due().filter(|_| idle);
+        let room = self.calls.has_room();
         tokio::select! {
             biased;
             () = cancel.cancelled() => Event::Cancelled,
             () = sleep_until(limit) => Event::OutOfTime,
-            frame = self.worker.receive(), if !idle => Event::Frame(frame),
-            Some(answer) = self.pending.next() => Event::Answered(answer),
-            () = sleep_until(due.unwrap_or(limit)), if due.is_some() => Event::TimerDue,
-            _ = watch.tick(), if !idle => Event::Watch,
+            // Also of an idle worker, which has nothing to say: one that speaks or ends is noticed.
+            frame = self.worker.receive() => Event::Frame(frame),
+            Some(()) = self.calls.next(), if room => Event::Answered,
+            () = sleep_until(due.unwrap_or(limit)), if due.is_some() => Event::TurnDue,
+            // Also of an idle worker: that it waits is only what it says.
+            _ = watch.tick() => Event::Watch,
         }
     }
 
-    async fn handle(&mut self, event: Event) -> Next {
+    /// When the guest can be woken for what there is now.
+    fn turn_due(&self) -> Option<Instant> {
+        let due = if self.calls.has_answers() {
+            Some(self.next_turn)
+        } else {
+            self.wake_at_us.map(instant_of)
+        };
+        due.map(|due| due.max(self.next_turn))
+    }
+
+    /// Sends a frame, for as long as the run may last: a worker may be slow to read it, or never do.
+    async fn send(
+        &mut self,
+        frame: &ToWorker,
+        limit: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<(), ProgramError> {
+        let sent = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(words::cancelled()),
+            sent = timeout_at(limit, self.worker.send(frame, &self.start.limits)) => sent,
+        };
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(words::lost(&error)),
+            Err(_) => Err(self.out_of_time()),
+        }
+    }
+
+    fn handle(&mut self, event: Event) -> Next {
         match event {
             Event::Frame(Ok(frame)) => self.frame(frame),
             Event::Frame(Err(error)) => Next::End(Err(words::lost(&error))),
-            Event::Answered(answer) => {
-                self.answered(answer);
-                Next::GoOn
-            }
-            // `feed` sees that the timer is due.
-            Event::TimerDue => Next::GoOn,
+            // `feed` sees what there is for the guest.
+            Event::Answered | Event::TurnDue => Next::GoOn,
             Event::Watch => self.watch(),
             Event::OutOfTime => Next::End(Err(self.out_of_time())),
             Event::Cancelled => Next::End(Err(words::cancelled())),
@@ -196,13 +223,10 @@ impl Drive {
         match frame {
             FromWorker::Call(call) => self.call(call),
             FromWorker::Log(line) => {
-                self.ended.printed.push(line.stream, &line.text);
+                self.printed.push(line.stream, &line.text);
                 Next::GoOn
             }
-            FromWorker::Idle(idle) => {
-                self.wake_at_us = idle.wake_at_us;
-                Next::GoOn
-            }
+            FromWorker::Idle(idle) => self.idle(idle),
             FromWorker::Done(done) => self.done(*done),
             // The conversation lets `Ready` through only once, before a program starts.
             FromWorker::Ready(_) => Next::End(Err(words::lost(&WorkerError::Gone))),
@@ -210,85 +234,46 @@ impl Drive {
     }
 
     fn call(&mut self, call: HostCall) -> Next {
-        let limits = self.start.limits;
-        let bytes = call.head.len() + call.body.len();
-        self.pending_bytes += bytes;
-        self.ended.calls = call.id.0;
-        let over = if call.id.0 > limits.calls {
-            Some(format!("the program made more than {} calls", limits.calls))
-        } else if self.pending_calls.len() >= limits.calls_pending {
-            Some(format!(
-                "more than {} calls were waiting at once",
-                limits.calls_pending
-            ))
-        } else if self.pending_bytes > CALLS_PENDING_BYTES_MAX {
-            Some(format!(
-                "the arguments of waiting calls are over {CALLS_PENDING_BYTES_MAX} bytes"
-            ))
-        } else {
-            None
-        };
-        if let Some(message) = over {
-            return Next::End(Err(words::call_limit(message)));
+        self.calls_made = call.id.0;
+        match self.calls.start(call) {
+            Ok(()) => Next::GoOn,
+            Err(error) => Next::End(Err(error)),
         }
-        let label = words::label_of(&call);
-        self.pending_calls.insert(call.id, Pending { label, bytes });
-        self.pending.push(answer(self.broker.clone(), call));
+    }
+
+    fn idle(&mut self, idle: Idle) -> Next {
+        self.wake_at_us = idle.wake_at_us;
+        let elapsed_us = u64::try_from(self.begun.elapsed().as_micros());
+        let next_us = self.pace.turn(elapsed_us.unwrap_or(u64::MAX));
+        self.next_turn = self.begun + Duration::from_micros(next_us);
         Next::GoOn
     }
 
-    fn answered(&mut self, answer: Answer) {
-        let Answer {
-            id,
-            result,
-            reached,
-            note,
-        } = answer;
-        if let Some(pending) = self.pending_calls.remove(&id) {
-            self.pending_bytes -= pending.bytes;
-        }
-        match reached {
-            Some(effect) if effect.may_write() => self.ended.effects.writes += 1,
-            Some(_) => self.ended.effects.reads += 1,
-            None => {}
-        }
-        if let Some(note) = note
-            && !self.ended.warnings.contains(&note)
-        {
-            self.ended.warnings.push(note);
-        }
-        self.answered.push(CallResult {
-            id,
-            result: result.map_err(|error| words::error_json(&error)),
-        });
-    }
-
     /// Gives an idle guest what there is for it, or finds that nothing will ever come.
-    async fn feed(&mut self, limit: Instant) -> Next {
+    async fn feed(&mut self, limit: Instant, cancel: &CancellationToken) -> Next {
         if !self.worker.is_idle() {
             return Next::GoOn;
         }
-        // Answers that are there already come along, in the order they came.
-        while let Some(Some(answer)) = self.pending.next().now_or_never() {
-            self.answered(answer);
-        }
+        self.calls.take_ready();
         let due = self.wake_at_us.is_some_and(|wake| wake <= now_us());
-        if self.answered.is_empty() && !due {
-            let nothing_left = self.pending.is_empty() && self.wake_at_us.is_none();
+        if !self.calls.has_answers() && !due {
+            let nothing_left = self.calls.is_empty() && self.wake_at_us.is_none();
             return if nothing_left {
                 Next::End(Err(words::never_settles()))
             } else {
                 Next::GoOn
             };
         }
-        self.deliver(limit).await
+        if Instant::now() < self.next_turn {
+            return Next::GoOn;
+        }
+        self.deliver(limit, cancel).await
     }
 
-    async fn deliver(&mut self, limit: Instant) -> Next {
+    async fn deliver(&mut self, limit: Instant, cancel: &CancellationToken) -> Next {
         self.clock_us = self.clock_us.max(now_us());
-        let results = self.next_results();
-        self.broker
-            .journal
+        let results = self.calls.take_answers();
+        self.journal
             .delivered(Delivered {
                 now_us: self.clock_us,
                 calls: results.iter().map(|result| result.id).collect(),
@@ -300,28 +285,10 @@ impl Drive {
         });
         self.wake_at_us = None;
         let limit = limit + Duration::from_millis(WALL_GRACE_MS);
-        match timeout_at(limit, self.worker.send(&frame, &self.start.limits)).await {
-            Ok(Ok(())) => Next::GoOn,
-            Ok(Err(error)) => Next::End(Err(words::lost(&error))),
-            Err(_) => Next::End(Err(self.out_of_time())),
+        match self.send(&frame, limit, cancel).await {
+            Ok(()) => Next::GoOn,
+            Err(error) => Next::End(Err(error)),
         }
-    }
-
-    /// As many answers as one frame holds, at least one when there is one.
-    fn next_results(&mut self) -> Vec<CallResult> {
-        let mut bytes = 0;
-        let mut count = 0;
-        for result in &self.answered {
-            let text = match &result.result {
-                Ok(text) | Err(text) => text,
-            };
-            bytes += text.len() + 16;
-            if count > 0 && bytes > CALL_RESULT_BYTES_MAX {
-                break;
-            }
-            count += 1;
-        }
-        self.answered.drain(..count).collect()
     }
 
     fn done(&mut self, done: Done) -> Next {
@@ -331,95 +298,33 @@ impl Drive {
             log_bytes_dropped,
             memory_bytes: _,
         } = done;
-        self.ended.warnings.extend(warnings.into_iter().take(32));
-        self.ended.printed.dropped = log_bytes_dropped;
-        Next::End(result.map_err(ProgramError::from))
+        self.warnings.extend(warnings);
+        let dropped = &mut self.printed.dropped;
+        *dropped = dropped.saturating_add(log_bytes_dropped);
+        Next::End(match result {
+            Ok(Some(value)) if text::is_too_deep(&value) => Err(words::too_deep()),
+            result => result.map_err(ProgramError::from),
+        })
     }
 
     fn watch(&self) -> Next {
         let limit = self.start.limits.memory_bytes;
         let allowed = (limit + WORKER_OVERHEAD_BYTES) as u64;
-        match self.worker.resident_bytes() {
-            Some(resident) if resident > allowed => {
-                Next::End(Err(words::memory_limit(resident, allowed)))
+        let cpu_ms = self.start.limits.cpu_ms;
+        match self.worker.usage() {
+            Some(usage) if usage.resident_bytes > allowed => {
+                Next::End(Err(words::memory_limit(usage.resident_bytes, allowed)))
+            }
+            Some(usage) if usage.cpu > Duration::from_millis(cpu_ms) => {
+                Next::End(Err(words::cpu_limit(cpu_ms)))
             }
             Some(_) | None => Next::GoOn,
         }
     }
 
-    /// Waits for calls that the program did not wait for: they have left, and their outcomes count.
-    async fn settle(&mut self, limit: Instant) {
-        let unawaited = self.pending_calls.len();
-        let limit = if self.ended.result.is_ok() {
-            if unawaited > 0 {
-                let calls = match unawaited {
-                    1 => "1 call was".to_owned(),
-                    more => format!("{more} calls were"),
-                };
-                self.ended.warnings.push(format!(
-                    "{calls} not awaited ({}); the execution waited for them",
-                    self.pending_names()
-                ));
-            }
-            limit
-        } else {
-            self.broker.cancel.cancel();
-            Instant::now() + Duration::from_millis(CANCEL_MS)
-        };
-        let pending = &mut self.pending;
-        let mut late = Vec::new();
-        let all = async {
-            while let Some(answer) = pending.next().await {
-                late.push(answer);
-            }
-        };
-        if timeout_at(limit, all).await.is_err() {
-            self.broker.cancel.cancel();
-            self.ended.warnings.push(format!(
-                "calls were still under way at the end: {}",
-                self.pending_names()
-            ));
-        }
-        for answer in late {
-            self.answered(answer);
-        }
-    }
-
-    fn pending_names(&self) -> String {
-        let mut names: Vec<&str> = self
-            .pending_calls
-            .values()
-            .map(|pending| pending.label.as_str())
-            .collect();
-        names.dedup();
-        let more = names.len().saturating_sub(NAMED_MAX);
-        names.truncate(NAMED_MAX);
-        let names = names.join("`, `");
-        match more {
-            0 => format!("`{names}`"),
-            more => format!("`{names}` and {more} more"),
-        }
-    }
-
     fn out_of_time(&self) -> ProgramError {
-        let waiting = (!self.pending_calls.is_empty()).then(|| self.pending_names());
-        words::out_of_time(self.start.limits.wall_ms, waiting)
+        words::out_of_time(self.start.limits.wall_ms, self.calls.names())
     }
-}
-
-/// Answers one call. A panic on the way is a fault of ours that costs the call and nothing else.
-fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
-    let id = call.id;
-    let answered = async move { broker.answer(call).await };
-    AssertUnwindSafe(answered)
-        .catch_unwind()
-        .map(move |answered| {
-            answered.unwrap_or_else(|_| {
-                tracing::error!(%id, "answering a call panicked");
-                Answer::faulted(id)
-            })
-        })
-        .boxed()
 }
 
 /// The moment the guest's clock shows `at_us`; now, when that is past.

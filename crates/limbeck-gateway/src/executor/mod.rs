@@ -4,6 +4,7 @@ mod calls;
 mod drive;
 mod output;
 mod replay;
+mod under_way;
 mod words;
 
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub use replay::{ReplayError, ReplayReport};
 
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
-use crate::{Gateway, listing};
+use crate::{Gateway, listing, sandbox};
 use drive::{Drive, Ended};
 
 /// A program and what it may use.
@@ -57,7 +58,7 @@ impl Gateway {
             return refused(id, error);
         }
         let admitted = tokio::select! {
-            place = self.shared.admission.enter() => place,
+            place = self.shared.admission.enter(&request.principal) => place,
             () = cancel.cancelled() => return refused(id, words::cancelled()),
         };
         match admitted {
@@ -86,11 +87,13 @@ impl Gateway {
             Err(error) => return refused(id, error),
         };
         let started_us = start.now_us;
+        let sandbox = worker.sandbox().clone();
         let new = NewExecution {
             id: id.clone(),
             principal: request.principal.clone(),
             start: start.clone(),
             guest_hash: worker.ready().guest_hash.clone(),
+            sandbox: sandbox.clone(),
             created_us: start.now_us,
             origin: request.origin,
         };
@@ -106,6 +109,7 @@ impl Gateway {
         };
         let mut ended = Drive::new(worker, broker, start).run(&cancel).await;
         ended.warnings.extend(warning);
+        ended.warnings.extend(sandbox::warning(&sandbox));
         self.close(id, ended, started_us).await
     }
 
@@ -132,6 +136,7 @@ impl Gateway {
             .then(|| format!("timeout_ms {asked} is outside 1 to {WALL_MS_MAX}; used {wall_ms}"));
         let limits = ExecutionLimits {
             wall_ms,
+            cpu_ms: self.shared.cpu_ms,
             ..ExecutionLimits::default()
         };
         (limits, warning)
@@ -195,6 +200,9 @@ fn refused(id: ExecutionId, error: ProgramError) -> Envelope {
 }
 
 fn no_worker(error: &WorkerError) -> ProgramError {
+    if let WorkerError::Tier { sandbox, minimum } = error {
+        return sandbox::refusal(sandbox, *minimum);
+    }
     tracing::error!(error = error as &dyn std::error::Error, "no worker");
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     ProgramError::new(
@@ -227,6 +235,7 @@ fn status_of(error: Option<&ProgramError>) -> ExecutionStatus {
             ErrorKind::Syntax
             | ErrorKind::Exception
             | ErrorKind::Timeout
+            | ErrorKind::CpuLimit
             | ErrorKind::MemoryLimit
             | ErrorKind::StackLimit
             | ErrorKind::OutputLimit

@@ -160,12 +160,7 @@ impl Tape {
                 Err(_) => break Err(ended_outside(then)),
             };
             match frame {
-                Ok(FromWorker::Call(call)) => {
-                    made.push(call);
-                    if made.len() > limits.calls as usize {
-                        break Err(ended_outside(then));
-                    }
-                }
+                Ok(FromWorker::Call(call)) => made.push(call),
                 Ok(FromWorker::Log(line)) => ended.printed.push(line.stream, &line.text),
                 Ok(FromWorker::Idle(_)) => match delivered.next() {
                     Some(next) => {
@@ -210,6 +205,7 @@ fn ended_outside(then: Option<&ProgramError>) -> ProgramError {
             if matches!(
                 error.kind,
                 ErrorKind::Timeout
+                    | ErrorKind::CpuLimit
                     | ErrorKind::MemoryLimit
                     | ErrorKind::CallLimit
                     | ErrorKind::NeverSettles

@@ -1,5 +1,6 @@
 //! Which files are found, in which order they count, and how little one bad file matters.
 
+use limbeck_domain::Tier;
 use limbeck_setup::{ConfigError, Level, Scope};
 
 use crate::World;
@@ -183,4 +184,75 @@ fn settings_come_from_the_nearest_file_and_know_where_they_stand() {
         world.hide(&wall_ms.origin),
         "$ROOT/project/limbeck.toml:3 (repository)"
     );
+}
+
+const STRICT: &str = "[sandbox]\nminimum_tier = 'strict'\n";
+const WASM: &str = "[sandbox]\nminimum_tier = 'wasm'\n";
+const OF_USER: &str = "home/.config/limbeck/config.toml";
+const OF_REPOSITORY: &str = "project/limbeck.toml";
+
+/// The minimum tier and where it stands, with everything that was said on the way.
+fn minimum_tier(world: &World, config: &[&str]) -> (Option<(Tier, String)>, Vec<String>) {
+    let found = world.load(config).unwrap();
+    let notes = found.notes.iter().map(|note| world.hide(note)).collect();
+    let setting = found.settings.minimum_tier;
+    let told = setting.map(|setting| (setting.value, world.hide(setting.origin)));
+    (told, notes)
+}
+
+#[test]
+fn a_repository_cannot_lower_the_minimum_tier_and_is_told_so() {
+    let world = World::new().file(OF_USER, STRICT).file(OF_REPOSITORY, WASM);
+    let (tier, notes) = minimum_tier(&world, &[]);
+    assert_eq!(tier, Some((Tier::Strict, format!("$ROOT/{OF_USER}:2"))));
+    insta::assert_snapshot!(notes.join("\n"), @"$ROOT/project/limbeck.toml:2:16: `sandbox.minimum_tier`: `wasm` is below `strict` ($ROOT/home/.config/limbeck/config.toml:2) and is not used: a file of the repository can only raise it");
+
+    // Nobody but the repository has a word: the default is what it would lower.
+    let world = World::new().file(OF_REPOSITORY, WASM);
+    let (tier, notes) = minimum_tier(&world, &[]);
+    if Tier::MINIMUM_DEFAULT == Tier::Strict {
+        assert_eq!((tier, notes.len()), (None, 1));
+    }
+
+    // The controls: it may raise it, and the user may say what the repository may not.
+    let world = World::new().file(OF_USER, WASM).file(OF_REPOSITORY, STRICT);
+    let (tier, notes) = minimum_tier(&world, &[]);
+    let origin = format!("$ROOT/{OF_REPOSITORY}:2 (repository)");
+    assert_eq!((tier, notes), (Some((Tier::Strict, origin)), Vec::new()));
+    let world = World::new().file(OF_USER, WASM);
+    let (tier, notes) = minimum_tier(&world, &[]);
+    let origin = format!("$ROOT/{OF_USER}:2");
+    assert_eq!((tier, notes), (Some((Tier::Wasm, origin)), Vec::new()));
+}
+
+#[test]
+fn a_file_named_on_the_command_line_has_the_last_word_on_the_minimum_tier() {
+    let world = World::new().file(OF_USER, STRICT).file("named.toml", WASM);
+    let (tier, notes) = minimum_tier(&world, &["../named.toml"]);
+    let origin = "$ROOT/project/../named.toml:2".to_owned();
+    assert_eq!((tier, notes), (Some((Tier::Wasm, origin)), Vec::new()));
+}
+
+#[test]
+fn a_minimum_tier_that_cannot_be_read_counts_as_strict() {
+    for wrong in [
+        "[sandbox]\nminimum_tier = 'none'\n",
+        "[sandbox]\nminimum_teir = 'wasm'\n",
+        "[sandbox]\nminimum_tier = 'wasm'\nbypass = true\n",
+        "sandbox = 'wasm'\n",
+    ] {
+        let world = World::new().file(OF_USER, wrong);
+        let (tier, notes) = minimum_tier(&world, &[]);
+        assert_eq!(tier.map(|(tier, _)| tier), Some(Tier::Strict), "{wrong}");
+        assert_eq!(notes.len(), 1, "{wrong}: {notes:?}");
+    }
+}
+
+#[test]
+fn a_clients_file_has_no_say_in_the_sandbox() {
+    let world = World::new().file(
+        "project/.mcp.json",
+        r#"{ "mcpServers": {}, "sandbox": { "minimum_tier": "wasm" } }"#,
+    );
+    assert_eq!(minimum_tier(&world, &[]), (None, Vec::new()));
 }

@@ -74,6 +74,15 @@ fn shown(found: &Configuration) -> String {
         )
         .unwrap();
     }
+    if let Some(tier) = &found.settings.minimum_tier {
+        writeln!(
+            out,
+            "minimum_tier {} from {}",
+            tier.value,
+            short(tier.origin.to_string())
+        )
+        .unwrap();
+    }
     for note in &found.notes {
         writeln!(out, "{}: {}", note.level, short(note.to_string())).unwrap();
     }

@@ -3,7 +3,7 @@
 use limbeck_domain::{EffectClass, ErrorKind, ExecutionStatus, JournalEntry};
 use limbeck_store::{Store, StoreError};
 
-use crate::{SUMMARY, call, call_numbers, envelope, id, new_execution, outcome};
+use crate::{SUMMARY, call, call_numbers, envelope, id, new_execution, outcome, sandbox};
 
 #[tokio::test]
 async fn an_execution_comes_back_as_it_was_recorded() {
@@ -24,6 +24,7 @@ async fn an_execution_comes_back_as_it_was_recorded() {
     let record = store.execution("ex_1").await.unwrap().unwrap();
     assert_eq!(record.start, new_execution("ex_1", 50).start);
     assert_eq!(record.guest_hash, "abc");
+    assert_eq!(record.sandbox, Some(sandbox()));
     assert_eq!(record.row.title, "return 1 + 1;");
     assert_eq!(record.row.status, ExecutionStatus::Completed);
     assert_eq!(record.row.took_us, Some(1_500));

@@ -7,7 +7,7 @@ use std::path::Path;
 use limbeck_domain::ExecutionStatus;
 use limbeck_store::{Store, StoreError};
 
-use crate::{SUMMARY, envelope, id, new_execution};
+use crate::{SUMMARY, envelope, id, new_execution, sandbox};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o777
@@ -142,17 +142,17 @@ async fn a_newer_format_and_another_programs_database_are_refused() {
             .execute_batch(sql)
             .unwrap();
     };
-    change(&path, "PRAGMA user_version = 2");
+    change(&path, "PRAGMA user_version = 3");
     let error = Store::open(&path).unwrap_err();
     assert!(
         error
             .to_string()
-            .ends_with("has format 2, this program reads up to 1"),
+            .ends_with("has format 3, this program reads up to 2"),
         "{error}"
     );
     assert!(error.hint().unwrap().starts_with("update Limbeck"));
 
-    change(&path, "PRAGMA user_version = 1");
+    change(&path, "PRAGMA user_version = 2");
     let store = Store::open(&path).unwrap();
     assert_eq!(store.executions(10, None).await.unwrap().len(), 1);
 
@@ -160,4 +160,34 @@ async fn a_newer_format_and_another_programs_database_are_refused() {
     change(&foreign, "CREATE TABLE photo (name TEXT)");
     let error = Store::open(&foreign).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn an_older_format_is_brought_up_to_date_and_keeps_its_executions() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    store_something(&path).await;
+    // What format 1 was.
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("ALTER TABLE start DROP COLUMN sandbox; PRAGMA user_version = 1")
+        .unwrap();
+
+    let store = Store::open(&path).unwrap();
+    let old = store.execution("ex_1").await.unwrap().unwrap();
+    assert_eq!(old.sandbox, None);
+    assert_eq!(old.start, new_execution("ex_1", 1).start);
+    assert!(old.envelope.is_some());
+
+    store.begin(new_execution("ex_2", 2)).await.unwrap();
+    let ended = envelope("ex_2", ExecutionStatus::Completed);
+    store.finish(&id("ex_2"), &ended, SUMMARY).await.unwrap();
+    let new = store.execution("ex_2").await.unwrap().unwrap();
+    assert_eq!(new.sandbox, Some(sandbox()));
+
+    // A gateway of the older version that had the file open writes on as it did.
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("INSERT INTO start (execution, start) VALUES (77, '{}')")
+        .unwrap();
 }

@@ -9,7 +9,8 @@ mod state;
 
 use limbeck_domain::{
     CallId, EffectClass, Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus,
-    HostCall, HostOp, JournalEntry, Language, ProgramError, ProgramStart, ToolId,
+    HostCall, HostOp, JournalEntry, Language, Layer, MissingLayer, ProgramError, ProgramStart,
+    Sandbox, ToolId,
 };
 use limbeck_store::{ExecutionSummary, NewExecution};
 
@@ -36,9 +37,21 @@ fn new_execution(name: &str, created_us: u64) -> NewExecution {
             limits: ExecutionLimits::default(),
         },
         guest_hash: "abc".to_owned(),
+        sandbox: sandbox(),
         created_us,
         origin: "test".to_owned(),
     }
+}
+
+/// Strict, with one layer missing that strict can do without.
+fn sandbox() -> Sandbox {
+    let held = Layer::ALL.iter().copied();
+    let held = held.filter(|layer| *layer != Layer::Speculation).collect();
+    let missing = MissingLayer {
+        layer: Layer::Speculation,
+        reason: "the processor has no switch for it".to_owned(),
+    };
+    Sandbox::of(held, vec![missing])
 }
 
 fn call(number: u32, effect: EffectClass, sent: bool) -> JournalEntry {

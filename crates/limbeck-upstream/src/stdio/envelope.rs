@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use limbeck_domain::{limits, text};
+use limbeck_domain::text;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -219,38 +219,6 @@ fn surrogate(escape: &str) -> Option<Half> {
     }
 }
 
-/// Whether arrays and objects nest deeper than [`limits::JSON_DEPTH_MAX`]. `text` is valid JSON.
-pub(crate) fn is_too_deep(text: &str) -> bool {
-    let mut depth = 0_usize;
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'[' | b'{' => {
-                depth += 1;
-                if depth > limits::JSON_DEPTH_MAX {
-                    return true;
-                }
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b'"' => skip_string(&mut bytes),
-            _ => {}
-        }
-    }
-    false
-}
-
-fn skip_string(bytes: &mut std::str::Bytes<'_>) {
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => return,
-            b'\\' => {
-                bytes.next();
-            }
-            _ => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -361,13 +329,5 @@ mod tests {
         assert_eq!(repair_surrogates(r#""\\ud800""#), r#""\\ud800""#);
         assert_eq!(repair_surrogates("\"\\ud8é\""), "\"\\ud8é\"");
         assert_eq!(repair_surrogates("\\ud800\\"), "\\ufffd\\");
-    }
-
-    #[test]
-    fn depth_is_counted_outside_strings_only() {
-        let max = limits::JSON_DEPTH_MAX;
-        assert!(!is_too_deep(&("[".repeat(max) + &"]".repeat(max))));
-        assert!(is_too_deep(&("[".repeat(max + 1) + &"]".repeat(max + 1))));
-        assert!(!is_too_deep(&format!(r#"["{}\"["]"#, "[".repeat(max + 1))));
     }
 }

@@ -2,22 +2,31 @@
 //! order of its frames, and answers every call at once.
 
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use limbeck_wire::domain::{
     CallCode, CallError, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, ProgramStart,
-    ToolTarget,
+    Sandbox, ToolTarget,
 };
 use limbeck_wire::protocol::Conversation;
 use limbeck_wire::{
     CallResult, Delivery, Done, Fault, FrameReader, FromWorker, LogStream, Ready, ToWorker,
     decode_from_worker, encode,
 };
+use limbeck_worker::{Prepared, Worker};
 
 /// Microseconds the clock moves with every delivery.
 const STEP_US: u64 = 1_000;
+
+/// A worker in this process, with nothing around it.
+pub(crate) fn serve(channel: OwnedFd) -> ExitCode {
+    let armed = Worker::prepare().and_then(Prepared::arm).unwrap();
+    armed.serve(channel, Sandbox::wasm_only("a test"))
+}
 
 /// One program and what it starts from.
 pub(crate) struct Run {
@@ -65,7 +74,7 @@ impl Run {
 
     pub(crate) fn go(self) -> Outcome {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let worker = thread::spawn(move || limbeck_worker::run(theirs));
+        let worker = thread::spawn(move || serve(theirs.into()));
         let outcome = Gateway::new(ours).converse(&self);
         worker.join().unwrap();
         outcome

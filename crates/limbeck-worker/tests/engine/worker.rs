@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::thread;
 
-use crate::gateway::{Gateway, Run};
+use crate::gateway::{Gateway, Run, serve};
 use limbeck_wire::{Delivery, PROTOCOL_VERSION, ToWorker};
 
 #[test]
@@ -46,9 +46,9 @@ return [a, b - a, Date.now() - a];";
 
 #[test]
 fn a_gateway_that_leaves_or_misspeaks_ends_the_worker() {
-    let serve = |speak: fn(&mut Gateway)| {
+    let end_of = |speak: fn(&mut Gateway)| {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let worker = thread::spawn(move || limbeck_worker::run(theirs));
+        let worker = thread::spawn(move || serve(theirs.into()));
         let mut gateway = Gateway::new(ours);
         gateway.ready();
         speak(&mut gateway);
@@ -56,12 +56,12 @@ fn a_gateway_that_leaves_or_misspeaks_ends_the_worker() {
         worker.join().unwrap()
     };
     let success = format!("{:?}", ExitCode::SUCCESS);
-    assert_eq!(format!("{:?}", serve(|_| {})), success);
+    assert_eq!(format!("{:?}", end_of(|_| {})), success);
     let deliver = |gateway: &mut Gateway| gateway.send(&ToWorker::Deliver(Delivery::default()));
-    assert_ne!(format!("{:?}", serve(deliver)), success);
+    assert_ne!(format!("{:?}", end_of(deliver)), success);
     let leave = |gateway: &mut Gateway| {
         let start = Run::new("await tools.test.echo({}); while (true) {}").start;
         gateway.send(&ToWorker::Start(Box::new(start)));
     };
-    assert_ne!(format!("{:?}", serve(leave)), success);
+    assert_ne!(format!("{:?}", end_of(leave)), success);
 }

@@ -2,7 +2,7 @@
 
 use limbeck_gateway::domain::text::clean_line;
 use limbeck_gateway::domain::{
-    CallError, EffectClass, Envelope, ExecutionStatus, HostOp, ToolTarget,
+    CallError, EffectClass, Envelope, ExecutionStatus, HostOp, Sandbox, ToolTarget,
 };
 use limbeck_gateway::store::{ExecutionRecord, ExecutionRow, Store, StoreError};
 use limbeck_gateway::{InnerCall, inner_calls};
@@ -16,7 +16,7 @@ use super::Invocation;
 use crate::cli::ExecutionsArgs;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
-use crate::report::{Source, print_error, print_value};
+use crate::report::{Source, print_error, print_value, sandbox_line};
 use crate::table::{Table, duration, grouped};
 use crate::wiring;
 
@@ -163,6 +163,9 @@ fn print_head(printer: &Printer, record: &ExecutionRecord) {
     table.row(["effects", &effects]);
     table.row(["asked by", &format!("{}, {}", row.principal, row.origin)]);
     table.row(["guest", &record.guest_hash]);
+    if let Some(sandbox) = &record.sandbox {
+        table.row(["sandbox", &sandbox_line(sandbox)]);
+    }
     printer.data(&table.text());
     printer.data_line(&format!("\n{}", numbered(&record.start.program)));
 }
@@ -251,6 +254,8 @@ struct ExecutionJson<'a> {
     #[serde(flatten)]
     row: &'a ExecutionRow,
     guest_hash: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<&'a Sandbox>,
     program: &'a str,
     input: &'a RawValue,
     wall_ms: u64,
@@ -282,6 +287,7 @@ impl<'a> ExecutionJson<'a> {
         Self {
             row: &record.row,
             guest_hash: &record.guest_hash,
+            sandbox: record.sandbox.as_ref(),
             program: &record.start.program,
             input: raw(&record.start.input).unwrap_or(RawValue::NULL),
             wall_ms: record.start.limits.wall_ms,

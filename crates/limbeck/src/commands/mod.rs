@@ -1,6 +1,7 @@
 //! From arguments to an exit code: one module a command.
 
 mod call;
+mod doctor;
 mod executions;
 mod replay;
 mod run;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use clap::{CommandFactory as _, Parser as _, ValueEnum as _};
 use clap_complete::Shell;
+use limbeck_gateway::domain::Tier;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cli::{Cli, Command, Global, LogLevel};
@@ -102,7 +104,8 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             Command::Call(arguments) => call::call(invocation, &arguments).await,
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
-            Command::Demo => demo::demo(&invocation.printer).await,
+            Command::Doctor(arguments) => doctor::doctor(invocation, &arguments).await,
+            Command::Demo => demo::demo(&invocation.printer, demo_tier(invocation)).await,
             Command::DemoUpstream => demo::upstream::serve().await,
             Command::Completions { .. } => Ok(Exit::Completed),
         }
@@ -111,6 +114,14 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
     // may be under way as well, on a thread that nothing can interrupt.
     runtime.shutdown_timeout(LAST_TASKS);
     exit
+}
+
+/// The demo's program and server are Limbeck's own, so it shows itself in any sandbox unless told not to.
+fn demo_tier(invocation: &Invocation) -> Tier {
+    invocation
+        .global
+        .minimum_tier
+        .map_or(Tier::Wasm, Tier::from)
 }
 
 fn runtime() -> Result<Runtime, Failure> {
@@ -136,7 +147,7 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
     let Some(name) = invocation.environment.variable("LIMBECK_LOG") else {
         return match command {
             // It says of every server what is wrong with it; said twice is harder to read.
-            Command::Tools(_) => LogLevel::Error,
+            Command::Tools(_) | Command::Doctor(_) => LogLevel::Error,
             _ => LogLevel::Warn,
         };
     };

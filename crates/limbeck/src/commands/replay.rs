@@ -1,6 +1,8 @@
 //! `limbeck replay`: an execution again, from its journal alone.
 
-use limbeck_gateway::{ReplayError, ReplayReport};
+use anyhow::anyhow;
+use limbeck_gateway::launcher::WorkerError;
+use limbeck_gateway::{ReplayError, ReplayReport, sandbox};
 use serde_json::json;
 
 use super::Invocation;
@@ -85,6 +87,14 @@ fn failure(error: ReplayError) -> Failure {
             Failure::usage(error).with_hint("replay it with the version of limbeck that ran it")
         }
         ReplayError::Store(error) => error.into(),
+        ReplayError::Worker(WorkerError::Tier { sandbox, minimum }) => {
+            let refusal = sandbox::refusal(&sandbox, minimum);
+            let failure = Failure::fault(anyhow!(refusal.message));
+            match refusal.hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        }
         ReplayError::Worker(error) => Failure::fault(error),
     }
 }

@@ -1,6 +1,9 @@
 //! `limbeck serve`: one MCP client on standard input and output.
 
-use limbeck_gateway::surface;
+use std::convert::Infallible;
+
+use limbeck_gateway::launcher::{WorkerError, process};
+use limbeck_gateway::{Gateway, sandbox, surface};
 
 use super::{Invocation, signals::EndSignals};
 use crate::exit::{Exit, Failure};
@@ -10,10 +13,30 @@ use crate::wiring::{Lifetime, Session};
 pub(super) async fn serve(invocation: &Invocation) -> Result<Exit, Failure> {
     let mut signals = EndSignals::listen()?;
     let session = Session::open(invocation, Lifetime::Client).await?;
+    process::refuse_dumps();
     let served = tokio::select! {
         served = surface::serve_stdio(session.gateway.clone()) => served.map_err(Failure::fault),
         () = signals.received() => Ok(()),
+        never = tell_of_sandbox(&session.gateway) => match never {},
     };
     session.close().await;
     served.map(|()| Exit::Completed)
+}
+
+/// Says once what every result is going to say of the sandbox, for those who read the log.
+async fn tell_of_sandbox(gateway: &Gateway) -> Infallible {
+    match gateway.sandbox().await {
+        Ok(found) => {
+            if let Some(warning) = sandbox::warning(&found) {
+                tracing::warn!("{warning}");
+            }
+        }
+        Err(WorkerError::Tier { sandbox, minimum }) => {
+            let refusal = sandbox::refusal(&sandbox, minimum);
+            tracing::error!(hint = refusal.hint, "{}", refusal.message);
+        }
+        // The pool has said so.
+        Err(_) => {}
+    }
+    std::future::pending().await
 }

@@ -15,7 +15,7 @@ use crate::table::Table;
 use crate::wiring::{Lifetime, Session, call_failure};
 
 /// As long as a server may take to start and list, so that every one has its answer.
-const PATIENCE: Duration = Duration::from_millis(UPSTREAM_START_MS + UPSTREAM_LIST_MS);
+pub(super) const PATIENCE: Duration = Duration::from_millis(UPSTREAM_START_MS + UPSTREAM_LIST_MS);
 /// Lines shown of what a failed server wrote to standard error.
 const STDERR_LINES: usize = 8;
 /// Bytes shown of one such line, and of a tool's description.
@@ -42,7 +42,8 @@ pub(super) async fn tools(invocation: &Invocation, arguments: &ToolsArgs) -> Res
     printed.map(|()| Exit::Completed)
 }
 
-fn print(printer: &Printer, reports: &[ServerReport], with_tools: bool) {
+/// The servers as a table, then what is wrong with which.
+pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: bool) {
     if reports.is_empty() {
         return;
     }

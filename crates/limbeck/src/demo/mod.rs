@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use limbeck_gateway::domain::limits::WALL_MS_DEFAULT;
-use limbeck_gateway::domain::{Envelope, ServerName};
+use limbeck_gateway::domain::{Envelope, ServerName, Tier};
 use limbeck_gateway::store::Store;
 use limbeck_gateway::surface::Surface;
 use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec};
@@ -41,15 +41,17 @@ const DUPLEX_BYTES: usize = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs the sample program and prints what came of it.
-pub(crate) async fn demo(printer: &Printer) -> Result<Exit, Failure> {
-    let gateway = gateway().await?;
+///
+/// In any sandbox of `minimum` or above; what is weaker than `strict` is said.
+pub(crate) async fn demo(printer: &Printer, minimum: Tier) -> Result<Exit, Failure> {
+    let gateway = gateway(minimum).await?;
     let shown = show(printer, &gateway).await;
     shut_down(&gateway).await;
     shown
 }
 
 /// A gateway with the sample server and a store that ends with it.
-async fn gateway() -> Result<Gateway, Failure> {
+async fn gateway(minimum: Tier) -> Result<Gateway, Failure> {
     let spec = StdioSpec {
         command: own_executable().map_err(Failure::fault)?,
         args: vec!["demo-upstream".to_owned()],
@@ -62,7 +64,7 @@ async fn gateway() -> Result<Gateway, Failure> {
         definition_hash: SERVER.to_owned(),
     };
     Ok(Gateway::start(Parts {
-        workers: workers(Lifetime::Command)?,
+        workers: workers(Lifetime::Command, minimum)?,
         upstreams: UpstreamPool::new(vec![ServerSpec::new(SERVER, TransportSpec::Stdio(spec))]),
         store: Store::in_memory()?,
         wall_ms: WALL_MS_DEFAULT,
@@ -104,6 +106,9 @@ async fn show(printer: &Printer, gateway: &Gateway) -> Result<Exit, Failure> {
     printer.data(&calls_table(&calls));
     heading(printer, "\nTokens in the model's context (o200k_base)");
     print_ledger(printer, &conversation, &calls)?;
+    for warning in &envelope.warnings {
+        printer.warning(warning);
+    }
     tracing::info!("search and execute took {} ms", took.as_millis());
     Ok(Exit::Completed)
 }

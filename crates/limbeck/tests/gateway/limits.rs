@@ -2,16 +2,25 @@
 
 use std::time::{Duration, Instant};
 
+use limbeck_gateway::Bounds;
 use limbeck_gateway::domain::{ErrorKind, ExecutionStatus};
+use limbeck_gateway::launcher::PoolSize;
 use limbeck_testkit::{FakeServer, World, request, run, value_of};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::processes::{Process, workers};
 use crate::worker;
+
+/// Time beyond its limit in which a program has ended: 250 ms that are promised, and as much again for
+/// a machine that is busy with other tests.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs `program` with `wall_ms` of time, checks how it ended and that the next one works.
 async fn ends_with(program: &str, wall_ms: u64, kind: ErrorKind, says: &str) {
     let gateway = World::new(worker()).start().await;
+    // The first program would wait for the first worker.
+    assert_eq!(value_of(&run(&gateway, "return 1").await), json!(1));
     let mut bounded = request(program);
     bounded.timeout_ms = Some(wall_ms);
     let started = Instant::now();
@@ -25,7 +34,7 @@ async fn ends_with(program: &str, wall_ms: u64, kind: ErrorKind, says: &str) {
     assert!(error.message.contains(says), "{error:?}");
     assert_eq!(envelope.status, ExecutionStatus::Failed);
     assert!(
-        took < Duration::from_millis(wall_ms + 1_000),
+        took < Duration::from_millis(wall_ms) + GRACE,
         "{program} took {took:?}"
     );
     let next = run(&gateway, "return 1 + 1").await;
@@ -147,55 +156,98 @@ async fn more_calls_than_allowed_end_at_the_call_limit_and_as_many_do_not() {
     gateway.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_killed_costs_its_own_execution_and_nothing_else() {
-    let t = FakeServer::new("t")
-        .tool("pids", Some(true), |_| {
-            Box::pin(async {
-                // Kills every worker of this process that is running a program right now.
-                let me = std::process::id();
-                for child in children_of(me) {
-                    kill(child);
-                }
-                json!({"content": []})
-            })
-        })
-        .share();
-    let gateway = World::new(worker()).server(&t).start().await;
-    let envelope = run(&gateway, "await tools.t.pids({}); return 1").await;
-    assert_eq!(envelope.error.unwrap().kind, ErrorKind::WorkerLost);
+/// Runs a program that ends at the limit of processor time and not before.
+async fn ends_at_the_cpu_limit(program: &str) {
+    let bounds = Bounds {
+        cpu_ms: 300,
+        ..Bounds::default()
+    };
+    let gateway = World::new(worker()).bounds(bounds).start().await;
+    let mut bounded = request(program);
+    bounded.timeout_ms = Some(30_000);
+    let envelope = gateway.execute(bounded, CancellationToken::new()).await;
+    let error = envelope.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::CpuLimit, "{error:?}");
+    assert!(error.message.contains("300 ms"), "{error:?}");
     let next = run(&gateway, "return 1 + 1").await;
     assert_eq!(value_of(&next), json!(2));
     gateway.shutdown().await;
 }
 
-fn children_of(parent: u32) -> Vec<u32> {
-    let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).unwrap();
-    tasks
-        .flatten()
-        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|pids| {
-            pids.split_ascii_whitespace()
-                .filter_map(|pid| pid.parse().ok())
-                .collect::<Vec<u32>>()
-        })
-        .collect()
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_ends_at_the_limit_of_processor_time_and_waiting_uses_none() {
+    ends_at_the_cpu_limit("for (;;) {}").await;
+    let bounds = Bounds {
+        cpu_ms: 300,
+        ..Bounds::default()
+    };
+    let gateway = World::new(worker()).bounds(bounds).start().await;
+    let waits = "await new Promise(done => setTimeout(done, 700)); return 1";
+    assert_eq!(value_of(&run(&gateway, waits).await), json!(1));
+    gateway.shutdown().await;
 }
 
-/// Kills a process and waits until it runs no more; its parent may not have reaped it yet.
-fn kill(pid: u32) {
-    let pid = pid.to_string();
-    let status = std::process::Command::new("kill")
-        .args(["-9", &pid])
-        .status();
-    assert!(status.is_ok());
-    let state = || {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit(") ")
-            .next()
-            .and_then(|rest| rest.chars().next())
-    };
-    while !matches!(state(), None | Some('Z' | 'X')) {
-        std::thread::yield_now();
+/// One long operation each of the engine's own code, which no line of the program interrupts.
+const NATIVE: [&str; 3] = [
+    "return Array.from({length: 4e6}, (_, i) => (i * 7919) % 4000037).sort((a, b) => a - b).length",
+    "return /(a+)+$/.test('a'.repeat(40) + 'b')",
+    "return (3n ** 30_000_000n).toString().length",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn native_loops_end_at_the_limit_of_processor_time() {
+    for program in NATIVE {
+        ends_at_the_cpu_limit(program).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn native_loops_end_at_the_wall_clock() {
+    for program in NATIVE {
+        ends_with(program, 300, ErrorKind::Timeout, "300 ms").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_stopped_ends_at_the_wall_clock() {
+    let t = FakeServer::new("t")
+        .read("stop", |_| {
+            let workers = workers();
+            assert!(!workers.is_empty());
+            workers.into_iter().for_each(|worker| worker.signal("STOP"));
+            json!(1)
+        })
+        .share();
+    // None stands ready while one runs: a stopped one would be taken for the next program.
+    let pool = PoolSize {
+        ready: 1,
+        starting: 1,
+    };
+    let gateway = World::new(worker()).server(&t).pool(pool).start().await;
+    let mut bounded = request("await tools.t.stop({}); for (;;) {}");
+    bounded.timeout_ms = Some(500);
+    let started = Instant::now();
+    let envelope = gateway.execute(bounded, CancellationToken::new()).await;
+    assert_eq!(envelope.error.unwrap().kind, ErrorKind::Timeout);
+    assert!(started.elapsed() < Duration::from_millis(500) + GRACE);
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_killed_costs_its_own_execution_and_nothing_else() {
+    let t = FakeServer::new("t")
+        .read("kill", |_| {
+            // The one that runs the program, and those that wait.
+            let workers = workers();
+            assert!(!workers.is_empty());
+            workers.into_iter().for_each(Process::kill);
+            json!(1)
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let envelope = run(&gateway, "await tools.t.kill({}); return 1").await;
+    assert_eq!(envelope.error.unwrap().kind, ErrorKind::WorkerLost);
+    let next = run(&gateway, "return 1 + 1").await;
+    assert_eq!(value_of(&next), json!(2));
+    gateway.shutdown().await;
 }

@@ -6,8 +6,13 @@
 )]
 
 mod calls;
+mod confinement;
+mod flood;
 mod journal;
+mod leftovers;
 mod limits;
+mod pool;
+mod processes;
 mod programs;
 mod replay;
 

@@ -161,6 +161,7 @@ async fn copy_with_another_answer(gateway: &Gateway, live: &Envelope) -> Executi
         principal: "test".to_owned(),
         start: record.start,
         guest_hash: record.guest_hash,
+        sandbox: record.sandbox.unwrap(),
         created_us: record.row.created_us + 1,
         origin: "test".to_owned(),
     };

@@ -5,8 +5,11 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
 
 mod demo;
+mod doctor;
+mod evidence;
 mod past;
 mod run;
+mod secrets;
 mod serve;
 mod servers;
 mod usage;

@@ -6,19 +6,23 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{World, processes_in};
+use crate::world::{LIMBECK, World, processes_in};
 
 /// A client that speaks the handshake of revision 2025-06-18.
-struct Client {
-    child: Child,
+pub(crate) struct Client {
+    pub(crate) child: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
 }
 
 impl Client {
     fn connect(world: &World, arguments: &[&str]) -> Self {
-        let mut child = world
-            .command(arguments)
+        Self::start(world.command(arguments))
+    }
+
+    /// Starts a command that serves, and speaks the handshake.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -34,7 +38,7 @@ impl Client {
         client
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         writeln!(self.to.as_mut().unwrap(), "{message}").unwrap();
     }
 
@@ -133,14 +137,14 @@ fn a_signal_ends_a_program_that_never_would_and_its_worker() {
     let pid = client.child.id();
     // The call shows that the program has begun; from then on its worker computes for ever.
     let begun = Instant::now();
-    while !busy_children(pid) {
+    while !busy_descendant(pid) {
         assert!(
             begun.elapsed() < Duration::from_secs(10),
             "the program did not begin"
         );
         std::thread::yield_now();
     }
-    let workers = children(pid);
+    let workers = descendants(pid);
     let terminate = ["-s", "TERM", &pid.to_string()];
     Command::new("kill").args(terminate).status().unwrap();
     assert_eq!(client.ended_within(Duration::from_secs(5)), Some(0));
@@ -152,25 +156,26 @@ fn a_signal_ends_a_program_that_never_would_and_its_worker() {
     }
 }
 
-/// Children of a process, from the kernel's list.
-fn children(pid: u32) -> Vec<u32> {
+/// Children of a process and theirs, from the kernel's lists.
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
-    for task in std::fs::read_dir(format!("/proc/{pid}/task"))
-        .unwrap()
-        .flatten()
-    {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return found;
+    };
+    for task in tasks.flatten() {
         let list = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        found.extend(
-            list.split_ascii_whitespace()
-                .map(|pid| pid.parse::<u32>().unwrap()),
-        );
+        for child in list.split_ascii_whitespace() {
+            let child = child.parse::<u32>().unwrap();
+            found.push(child);
+            found.extend(descendants(child));
+        }
     }
     found
 }
 
 /// Whether one of them has computed for a fifth of a second: 20 ticks of user time.
-fn busy_children(pid: u32) -> bool {
-    children(pid)
+pub(crate) fn busy_descendant(pid: u32) -> bool {
+    descendants(pid)
         .into_iter()
         .any(|child| stat(child, 13).is_some_and(|ticks| ticks.parse::<u64>().unwrap() >= 20))
 }
@@ -200,4 +205,31 @@ fn two_gateways_share_one_state_directory() {
         drop(client.to.take());
         assert_eq!(client.ended_within(Duration::from_secs(5)), Some(0));
     }
+}
+
+/// Through a shell that leaves a descriptor open, as terminals and editors do.
+#[test]
+fn what_was_left_open_to_it_does_not_reach_its_servers() {
+    let world = World::empty();
+    let list = world.work().join("descriptors");
+    // The shell that is the server lists what it was given and ends.
+    let script = format!("ls -l /proc/$$/fd > {}", list.display());
+    let server = json!({"command": "sh", "args": ["-c", script]});
+    let config = world.file(
+        "servers.json",
+        &json!({"mcpServers": {"lister": server}}).to_string(),
+    );
+    let open = "exec 9</dev/zero; exec \"$0\" \"$@\"";
+    let status = std::process::Command::new("sh")
+        .args(["-c", open, LIMBECK, "tools", "--no-discover", "--config"])
+        .arg(config)
+        .env("HOME", world.home())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.code().is_some());
+    let listed = std::fs::read_to_string(list).unwrap();
+    assert!(listed.contains("pipe:"), "{listed}");
+    assert!(!listed.contains("/dev/zero"), "{listed}");
 }

@@ -41,6 +41,7 @@ fn help_and_version_are_data() {
         "call",
         "executions",
         "replay",
+        "doctor",
         "demo",
     ] {
         assert!(

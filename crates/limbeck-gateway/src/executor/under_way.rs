@@ -1,0 +1,245 @@
+//! The calls of a live execution: under way, and answered but not yet told to the guest.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use limbeck_domain::limits::{
+    ANSWERS_WAITING_BYTES_MAX, CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX,
+};
+use limbeck_domain::{CallId, Effects, HostCall, ProgramError};
+use limbeck_wire::CallResult;
+use tokio::time::{Instant, timeout_at};
+
+use super::words;
+use crate::broker::{Answer, Broker};
+
+/// Time for calls that were cancelled to write their outcome.
+const CANCEL_MS: u64 = 2_000;
+/// Calls named in an error.
+const NAMED_MAX: usize = 3;
+
+pub(super) struct UnderWay {
+    broker: Broker,
+    calls_max: usize,
+    /// Polled by the task of the execution and not spawned: most wait for an upstream, and a hand-over
+    /// between threads costs more than the rest of a small call.
+    polled: FuturesUnordered<BoxFuture<'static, Answer>>,
+    calls: BTreeMap<CallId, Call>,
+    bytes: usize,
+    /// In the order the answers came.
+    answered: Vec<CallResult>,
+    answered_bytes: usize,
+    left: Left,
+}
+
+struct Call {
+    label: String,
+    bytes: usize,
+}
+
+/// What calls leave behind them.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    pub(super) effects: Effects,
+    /// Each once.
+    pub(super) warnings: Vec<String>,
+}
+
+impl UnderWay {
+    /// No calls yet; at most `calls_max` at once.
+    pub(super) fn new(broker: Broker, calls_max: usize) -> Self {
+        Self {
+            broker,
+            calls_max,
+            polled: FuturesUnordered::new(),
+            calls: BTreeMap::new(),
+            bytes: 0,
+            answered: Vec::new(),
+            answered_bytes: 0,
+            left: Left::default(),
+        }
+    }
+
+    /// Takes a call on its way. How many there may be in all, the conversation knows.
+    ///
+    /// # Errors
+    ///
+    /// [`ProgramError`] that ends the run, when too much is under way at once.
+    pub(super) fn start(&mut self, call: HostCall) -> Result<(), ProgramError> {
+        let bytes = call.head.len() + call.body.len();
+        self.bytes += bytes;
+        if self.calls.len() >= self.calls_max {
+            let message = format!("more than {} calls were waiting at once", self.calls_max);
+            return Err(words::call_limit(message));
+        }
+        if self.bytes > CALLS_PENDING_BYTES_MAX {
+            return Err(words::call_limit(format!(
+                "the arguments of waiting calls are over {CALLS_PENDING_BYTES_MAX} bytes"
+            )));
+        }
+        let label = words::label_of(&call);
+        self.calls.insert(call.id, Call { label, bytes });
+        self.polled.push(answer(self.broker.clone(), call));
+        Ok(())
+    }
+
+    /// Waits for the next answer; `None` when nothing is under way. Safe to cancel.
+    pub(super) async fn next(&mut self) -> Option<()> {
+        let answer = self.polled.next().await?;
+        self.keep(answer);
+        Some(())
+    }
+
+    /// Takes the answers that are there already, in the order they came.
+    pub(super) fn take_ready(&mut self) {
+        while self.has_room()
+            && let Some(Some(())) = self.next().now_or_never()
+        {}
+    }
+
+    /// Whether one more answer may wait for the guest. Without room calls stand still: a guest that
+    /// does not take its answers must not fill this process with them.
+    pub(super) fn has_room(&self) -> bool {
+        self.answered_bytes < ANSWERS_WAITING_BYTES_MAX
+    }
+
+    /// Whether there is an answer for the guest.
+    pub(super) fn has_answers(&self) -> bool {
+        !self.answered.is_empty()
+    }
+
+    /// Whether nothing is under way any more.
+    pub(super) fn is_empty(&self) -> bool {
+        self.polled.is_empty()
+    }
+
+    /// As many answers as one frame holds, at least one when there is one.
+    pub(super) fn take_answers(&mut self) -> Vec<CallResult> {
+        let mut bytes = 0;
+        let mut count = 0;
+        for result in &self.answered {
+            bytes += bytes_of(result);
+            if count > 0 && bytes > CALL_RESULT_BYTES_MAX {
+                break;
+            }
+            count += 1;
+        }
+        let results: Vec<CallResult> = self.answered.drain(..count).collect();
+        self.answered_bytes -= results.iter().map(bytes_of).sum::<usize>();
+        results
+    }
+
+    /// Names of some calls under way; `None` without any.
+    pub(super) fn names(&self) -> Option<String> {
+        let mut names: Vec<&str> = self
+            .calls
+            .values()
+            .map(|call| call.label.as_str())
+            .collect();
+        names.dedup();
+        let more = names.len().saturating_sub(NAMED_MAX);
+        names.truncate(NAMED_MAX);
+        let joined = names.join("`, `");
+        match (names.is_empty(), more) {
+            (true, _) => None,
+            (false, 0) => Some(format!("`{joined}`")),
+            (false, more) => Some(format!("`{joined}` and {more} more")),
+        }
+    }
+
+    /// Waits until `limit` for calls that the program did not wait for: they have left, and their
+    /// outcomes count.
+    pub(super) async fn finish(mut self, limit: Instant) -> Left {
+        if let Some(names) = self.names() {
+            let calls = match self.calls.len() {
+                1 => "1 call was".to_owned(),
+                more => format!("{more} calls were"),
+            };
+            self.left.warnings.push(format!(
+                "{calls} not awaited ({names}); the execution waited for them"
+            ));
+        }
+        self.drain(limit).await;
+        self.left
+    }
+
+    /// Cancels what is under way, and waits for the outcomes to be written, not long.
+    pub(super) async fn cancel(mut self) -> Left {
+        self.broker.cancel.cancel();
+        let limit = Instant::now() + Duration::from_millis(CANCEL_MS);
+        self.drain(limit).await;
+        self.left
+    }
+
+    /// Waits for every call. What they answer nobody hears any more.
+    async fn drain(&mut self, limit: Instant) {
+        while let Ok(next) = timeout_at(limit, self.polled.next()).await {
+            match next {
+                Some(answer) => drop(self.count(answer)),
+                None => return,
+            }
+        }
+        self.broker.cancel.cancel();
+        let names = self.names().unwrap_or_default();
+        let warning = format!("calls were still under way at the end: {names}");
+        self.left.warnings.push(warning);
+    }
+
+    fn keep(&mut self, answer: Answer) {
+        let result = self.count(answer);
+        self.answered_bytes += bytes_of(&result);
+        self.answered.push(result);
+    }
+
+    /// Strikes a call off the list and notes what it did.
+    fn count(&mut self, answer: Answer) -> CallResult {
+        let Answer {
+            id,
+            result,
+            reached,
+            note,
+        } = answer;
+        if let Some(call) = self.calls.remove(&id) {
+            self.bytes -= call.bytes;
+        }
+        let Left { effects, warnings } = &mut self.left;
+        match reached {
+            Some(effect) if effect.may_write() => effects.writes += 1,
+            Some(_) => effects.reads += 1,
+            None => {}
+        }
+        if let Some(note) = note
+            && !warnings.contains(&note)
+        {
+            warnings.push(note);
+        }
+        CallResult {
+            id,
+            result: result.map_err(|error| words::error_json(&error)),
+        }
+    }
+}
+
+/// Answers one call. A panic on the way is a fault of ours that costs the call and nothing else.
+fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
+    let id = call.id;
+    let answered = async move { broker.answer(call).await };
+    AssertUnwindSafe(answered)
+        .catch_unwind()
+        .map(move |answered| {
+            answered.unwrap_or_else(|_| {
+                tracing::error!(%id, "answering a call panicked");
+                Answer::faulted(id)
+            })
+        })
+        .boxed()
+}
+
+/// Bytes of an answer in a frame, its numbers included.
+fn bytes_of(result: &CallResult) -> usize {
+    let (Ok(text) | Err(text)) = &result.result;
+    text.len() + 16
+}

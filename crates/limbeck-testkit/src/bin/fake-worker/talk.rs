@@ -1,0 +1,130 @@
+//! The channel, for somebody who may do with it what he likes.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+
+use limbeck_wire::domain::{CallId, HostCall, HostOp, ProgramStart};
+use limbeck_wire::{
+    Delivery, Done, FrameReader, FromWorker, Idle, LogLine, LogStream, ToWorker, decode_to_worker,
+    encode,
+};
+
+/// Both directions of a channel.
+///
+/// Whether what is sent arrives is nothing to him: a gateway that has had enough closes its end.
+pub(crate) struct Talk {
+    channel: File,
+    reader: FrameReader<ToWorker>,
+    last_call: u32,
+}
+
+impl Talk {
+    pub(crate) fn new(channel: OwnedFd) -> Self {
+        Self {
+            channel: File::from(channel),
+            reader: FrameReader::default(),
+            last_call: 0,
+        }
+    }
+
+    /// Sends bytes; `false` when nobody is there to read them.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) -> bool {
+        self.channel.write_all(bytes).is_ok()
+    }
+
+    /// Sends the head of a frame: the length it announces, and what of kind and body really follows.
+    pub(crate) fn announce(&mut self, length: u32, sent: &[u8]) {
+        self.raw(&[&length.to_le_bytes(), sent].concat());
+    }
+
+    /// Sends kind and body as a frame.
+    pub(crate) fn body(&mut self, frame: &[u8]) {
+        self.announce(frame.len() as u32, frame);
+    }
+
+    pub(crate) fn send(&mut self, frame: &FromWorker) {
+        let bytes = encode(frame, Vec::new()).expect("lies beyond encoding are sent raw");
+        self.raw(&bytes);
+    }
+
+    /// Calls with the next id.
+    pub(crate) fn call(&mut self, op: HostOp, head: &str, body: &str) {
+        self.last_call += 1;
+        self.call_as(self.last_call, op, head, body);
+    }
+
+    /// Calls a tool of server `t`, with the next id.
+    pub(crate) fn tool(&mut self, tool: &str) {
+        let head = format!(r#"{{"server":"t","tool":"{tool}"}}"#);
+        self.call(HostOp::Tool, &head, "{}");
+    }
+
+    pub(crate) fn call_as(&mut self, id: u32, op: HostOp, head: &str, body: &str) {
+        self.send(&FromWorker::Call(HostCall {
+            id: CallId(id),
+            op,
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }));
+    }
+
+    pub(crate) fn log(&mut self, text: &str) {
+        self.send(&FromWorker::Log(LogLine {
+            stream: LogStream::Stdout,
+            text: text.to_owned(),
+        }));
+    }
+
+    pub(crate) fn idle(&mut self, wake_at_us: Option<u64>) {
+        self.send(&FromWorker::Idle(Idle { wake_at_us }));
+    }
+
+    pub(crate) fn value(&mut self, json: &str) {
+        self.send(&done(json));
+    }
+
+    /// The program, if one comes.
+    pub(crate) fn program(&mut self) -> Option<Box<ProgramStart>> {
+        match self.receive()? {
+            ToWorker::Start(start) => Some(start),
+            ToWorker::Deliver(_) => None,
+        }
+    }
+
+    /// The next answers; `None` when the gateway has gone.
+    pub(crate) fn delivery(&mut self) -> Option<Delivery> {
+        match self.receive()? {
+            ToWorker::Deliver(delivery) => Some(delivery),
+            ToWorker::Start(_) => None,
+        }
+    }
+
+    /// Reads nothing that has a meaning until the gateway goes.
+    pub(crate) fn wait(&mut self) {
+        while let Ok(1..) = self.channel.read(&mut [0; 4096]) {}
+    }
+
+    fn receive(&mut self) -> Option<ToWorker> {
+        let mut bytes = vec![0; 64 << 10];
+        loop {
+            if let Some(frame) = self.reader.next_frame().ok()? {
+                return decode_to_worker(frame).ok();
+            }
+            match self.channel.read(&mut bytes) {
+                Ok(0) | Err(_) => return None,
+                Ok(read) => self.reader.push(&bytes[..read]),
+            }
+        }
+    }
+}
+
+/// An end with a value.
+pub(crate) fn done(json: &str) -> FromWorker {
+    FromWorker::Done(Box::new(Done {
+        result: Ok(Some(json.to_owned())),
+        warnings: Vec::new(),
+        log_bytes_dropped: 0,
+        memory_bytes: 0,
+    }))
+}

@@ -1,0 +1,79 @@
+//! Lists inside frames, counted before there is room for them.
+//!
+//! A list announces its length, and its items may be smaller in the frame than in memory: an empty
+//! text is one byte there and 24 here. Left to itself, a decoder would let 24 MB of frame become
+//! 600 MB of memory.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use limbeck_domain::limits::CALLS_PENDING_MAX;
+use limbeck_domain::{Layer, MissingLayer, Sandbox, Tier};
+use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
+
+use crate::CallResult;
+
+/// Layers there are.
+const LAYERS_MAX: usize = Layer::ALL.len();
+
+/// Reads a list of at most `MAX` items.
+pub(crate) fn up_to<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    deserializer.deserialize_seq(UpTo::<T, MAX>(PhantomData))
+}
+
+/// Answers of one delivery: at most one for every call that can wait for one.
+pub(crate) fn answers<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<CallResult>, D::Error> {
+    up_to::<_, _, CALLS_PENDING_MAX>(deserializer)
+}
+
+/// A [`Sandbox`] with at most every layer in each of its lists.
+pub(crate) fn sandbox<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sandbox, D::Error> {
+    let Bounded {
+        tier,
+        held,
+        missing,
+    } = Bounded::deserialize(deserializer)?;
+    Ok(Sandbox {
+        tier,
+        held,
+        missing,
+    })
+}
+
+/// [`Sandbox`], field by field.
+#[derive(serde::Deserialize)]
+struct Bounded {
+    tier: Tier,
+    #[serde(deserialize_with = "up_to::<_, _, LAYERS_MAX>")]
+    held: Vec<Layer>,
+    #[serde(deserialize_with = "up_to::<_, _, LAYERS_MAX>")]
+    missing: Vec<MissingLayer>,
+}
+
+struct UpTo<T, const MAX: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for UpTo<T, MAX> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a list of at most {MAX} items")
+    }
+
+    /// The announced length is not believed either way: items are counted as they come.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            if list.len() == MAX {
+                return Err(A::Error::invalid_length(MAX + 1, &self));
+            }
+            list.push(item);
+        }
+        Ok(list)
+    }
+}

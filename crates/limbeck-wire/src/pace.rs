@@ -1,0 +1,47 @@
+//! How often a worker may come back for more.
+
+/// A token bucket over the turns of one execution: the worker goes idle, the gateway wakes it.
+///
+/// Calls, printed text and the value have totals. A turn costs a frame each way and a journal entry,
+/// and a guest whose timer is always due could take as many as the machine can make; honest programs
+/// need one for each answer, and timers. So turns come freely up to a number and then at a rate, and
+/// one that comes too early is not a fault: it waits.
+///
+/// The clock is the caller's, in microseconds from wherever it likes.
+///
+/// ```
+/// # use limbeck_wire::Pace;
+/// let mut pace = Pace::new(2, 1_000);
+/// assert!(pace.turn(7) <= 7);
+/// assert!(pace.turn(7) <= 7);
+/// assert_eq!(pace.turn(7), 1_007);
+/// // An hour later the bucket is full again.
+/// assert!(pace.turn(3_600_000_000) <= 3_600_000_000);
+/// ```
+///
+/// This is the generic cell rate algorithm (ITU-T I.371): one number instead of a count of tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    interval_us: u64,
+    tolerance_us: u64,
+    /// When the turns so far would have ended at the plain rate.
+    due_us: u64,
+}
+
+impl Pace {
+    /// A pace of `burst` turns at once and `per_second` after that, each at least one.
+    pub fn new(burst: u32, per_second: u32) -> Self {
+        let interval_us = 1_000_000 / u64::from(per_second.max(1));
+        Self {
+            interval_us,
+            tolerance_us: interval_us.saturating_mul(u64::from(burst.max(1))),
+            due_us: 0,
+        }
+    }
+
+    /// Notes a turn at `now_us` and gives the time from which it may be answered.
+    pub fn turn(&mut self, now_us: u64) -> u64 {
+        self.due_us = self.due_us.max(now_us).saturating_add(self.interval_us);
+        self.due_us.saturating_sub(self.tolerance_us)
+    }
+}

@@ -1,0 +1,190 @@
+//! Every frame comes back as it was sent, and none takes more memory than its own size.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails with the place"
+)]
+
+use limbeck_wire::domain::{
+    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, MissingLayer,
+    ProgramStart, Sandbox, Tier,
+};
+use limbeck_wire::{
+    CallResult, Delivery, Done, Fault, FromWorker, Idle, LogLine, LogStream, Ready, ToWorker,
+    WireError, decode_from_worker, decode_to_worker, encode,
+};
+use peak_alloc::PeakAlloc;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// Bytes of the length prefix.
+const HEADER_BYTES: usize = 4;
+/// Memory of a frame beside its own bytes: lists double their room as they grow.
+const CONSTANT_BYTES: usize = 4 << 10;
+
+fn layers() -> impl Strategy<Value = Vec<Layer>> {
+    vec(select(Layer::ALL), 0..=Layer::ALL.len())
+}
+
+fn sandbox() -> impl Strategy<Value = Sandbox> {
+    let missing =
+        (select(Layer::ALL), ".{0,20}").prop_map(|(layer, reason)| MissingLayer { layer, reason });
+    let tier = select(vec![Tier::Wasm, Tier::Strict]);
+    let missing = vec(missing, 0..=Layer::ALL.len());
+    (tier, layers(), missing).prop_map(|(tier, held, missing)| Sandbox {
+        tier,
+        held,
+        missing,
+    })
+}
+
+fn host_op() -> impl Strategy<Value = HostOp> {
+    (1..=6_u32).prop_map(|number| HostOp::from_number(number).unwrap())
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    let kind = select(vec![
+        ErrorKind::Syntax,
+        ErrorKind::Exception,
+        ErrorKind::Gateway,
+    ]);
+    let place = option::of(any::<u32>());
+    (kind, ".*", place.clone(), place, option::of(".*")).prop_map(
+        |(kind, message, line, column, hint)| Fault {
+            kind,
+            message,
+            line,
+            column,
+            hint,
+        },
+    )
+}
+
+fn from_worker() -> impl Strategy<Value = FromWorker> {
+    let ready = (any::<u32>(), ".{0,64}", sandbox()).prop_map(|(protocol, guest_hash, sandbox)| {
+        FromWorker::Ready(Ready {
+            protocol,
+            guest_hash,
+            sandbox,
+        })
+    });
+    let call = (any::<u32>(), host_op(), ".*", ".*").prop_map(|(id, op, head, body)| {
+        FromWorker::Call(HostCall {
+            id: CallId(id),
+            op,
+            head,
+            body,
+        })
+    });
+    let stream = select(vec![LogStream::Stdout, LogStream::Stderr]);
+    let log = (stream, ".*").prop_map(|(stream, text)| FromWorker::Log(LogLine { stream, text }));
+    let idle =
+        option::of(any::<u64>()).prop_map(|wake_at_us| FromWorker::Idle(Idle { wake_at_us }));
+    let result = prop_oneof![option::of(".*").prop_map(Ok), fault().prop_map(Err)];
+    let done = (result, vec(".{0,20}", 0..=32), any::<u64>(), any::<u64>()).prop_map(
+        |(result, warnings, log_bytes_dropped, memory_bytes)| {
+            FromWorker::Done(Box::new(Done {
+                result,
+                warnings,
+                log_bytes_dropped,
+                memory_bytes,
+            }))
+        },
+    );
+    prop_oneof![ready, call, log, idle, done]
+}
+
+fn to_worker() -> impl Strategy<Value = ToWorker> {
+    let start =
+        (".*", ".*", any::<[u8; 32]>(), any::<u64>()).prop_map(|(program, input, seed, now_us)| {
+            ToWorker::Start(Box::new(ProgramStart {
+                language: Language::Typescript,
+                program,
+                input,
+                servers: "[]".to_owned(),
+                seed,
+                now_us,
+                limits: ExecutionLimits::default(),
+            }))
+        });
+    let result = prop_oneof![".*".prop_map(Ok), ".*".prop_map(Err)];
+    let result = (any::<u32>(), result).prop_map(|(id, result)| CallResult {
+        id: CallId(id),
+        result,
+    });
+    let deliver = (any::<u64>(), vec(result, 0..20))
+        .prop_map(|(now_us, results)| ToWorker::Deliver(Delivery { now_us, results }));
+    prop_oneof![start, deliver]
+}
+
+/// Decodes one frame and checks what that took.
+fn decode_measured(frame: &[u8]) -> Result<FromWorker, WireError> {
+    ALLOCATED.reset_peak_usage();
+    let before = ALLOCATED.peak_usage();
+    let decoded = decode_from_worker(frame);
+    let took = ALLOCATED.peak_usage() - before;
+    assert!(
+        took <= frame.len() + CONSTANT_BYTES,
+        "a frame of {} bytes took {took}",
+        frame.len()
+    );
+    decoded
+}
+
+// One test: the allocator counts for all threads of the process.
+#[test]
+fn frames_come_back_and_take_no_more_memory_than_they_have_bytes() {
+    let mut runner = proptest::test_runner::TestRunner::default();
+    runner
+        .run(&from_worker(), |frame| {
+            let bytes = encode(&frame, Vec::new()).unwrap();
+            prop_assert_eq!(decode_measured(&bytes[HEADER_BYTES..]), Ok(frame));
+            Ok(())
+        })
+        .unwrap();
+    runner
+        .run(&to_worker(), |frame| {
+            let bytes = encode(&frame, Vec::new()).unwrap();
+            prop_assert_eq!(decode_to_worker(&bytes[HEADER_BYTES..]), Ok(frame));
+            Ok(())
+        })
+        .unwrap();
+    let frames = (16..21_u8, vec(any::<u8>(), 0..256));
+    runner
+        .run(&frames, |(kind, body)| {
+            let _ = decode_measured(&[&[kind], body.as_slice()].concat());
+            Ok(())
+        })
+        .unwrap();
+    lists_of_nothing_are_refused_at_their_bound();
+}
+
+/// Items that are a byte in the frame and many in memory, in frames as large as their kind allows.
+fn lists_of_nothing_are_refused_at_their_bound() {
+    let varint = |mut number: u64| {
+        let mut bytes = Vec::new();
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    };
+    for announced in [33, 20_000, 16 << 20, u64::from(u32::MAX), u64::MAX] {
+        // `Done` with no value and this many warnings.
+        let mut done = vec![20, 0, 0];
+        done.extend(varint(announced));
+        done.extend(vec![0; 16 << 20]);
+        assert_eq!(decode_measured(&done), Err(WireError::Body));
+        // `Ready` with no hash, the lower tier and this many layers.
+        let mut ready = vec![16, 2, 0, 0];
+        ready.extend(varint(announced));
+        ready.extend(vec![0; 20 << 10]);
+        assert_eq!(decode_measured(&ready), Err(WireError::Body));
+    }
+}

@@ -1,0 +1,239 @@
+//! Inputs to begin from: what real workers send, and every lie of a kind.
+
+use limbeck_wire::domain::{
+    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, ProgramError,
+    ProgramStart, Sandbox,
+};
+use limbeck_wire::{
+    CallResult, Delivery, Done, Frame, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION,
+    Ready, ToWorker, encode,
+};
+
+/// One input: its name and its bytes.
+pub(crate) type Seed = (&'static str, Vec<u8>);
+
+/// Kind byte of [`FromWorker::Ready`], and of the frames after it.
+const READY: u8 = 16;
+
+/// Seeds of the decoder.
+pub(crate) fn decoder() -> Vec<Seed> {
+    let run = stream(&run());
+    let mut cut = run.clone();
+    cut.truncate(run.len() - 1);
+    let mut trailing = encode(&FromWorker::Idle(Idle { wake_at_us: None }), Vec::new())
+        .expect("an idle frame is small");
+    trailing.push(0);
+    trailing[0] += 1;
+    vec![
+        ("run", from_worker(0, &run)),
+        ("run-by-bytes", from_worker(0, &run)),
+        ("run-in-pieces", from_worker(6, &run)),
+        ("run-cut-short", from_worker(0, &cut)),
+        ("answers", to_worker(&answers())),
+        ("weak-sandbox", from_worker(0, &stream(&[weak()]))),
+        ("error", from_worker(0, &stream(&[threw()]))),
+        ("length-zero", from_worker(0, &announced(0, &[]))),
+        ("length-sign", from_worker(0, &announced(1 << 31, &[READY]))),
+        (
+            "length-all-ones",
+            from_worker(0, &announced(u32::MAX, &[READY])),
+        ),
+        (
+            "length-not-sent",
+            from_worker(0, &announced(100, &[READY, 2])),
+        ),
+        ("kind-unknown", from_worker(0, &announced(2, &[99, 0]))),
+        (
+            "kind-of-the-gateway",
+            from_worker(0, &announced(2, &[1, 0])),
+        ),
+        ("trailing-byte", from_worker(0, &trailing)),
+        // A log line whose text is not UTF-8.
+        (
+            "not-utf8",
+            from_worker(0, &announced(5, &[18, 0, 2, 0xc3, 0x28])),
+        ),
+        // A log line that announces more text than there is in the frame, and than there is memory.
+        (
+            "text-too-long",
+            from_worker(
+                0,
+                &announced(9, &[18, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]),
+            ),
+        ),
+        // An end with 2^56 warnings, and one with 33 empty ones.
+        (
+            "list-too-long",
+            from_worker(
+                0,
+                &announced(
+                    12,
+                    &[20, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0],
+                ),
+            ),
+        ),
+        (
+            "list-of-nothing",
+            from_worker(0, &announced(39, &warnings_of_nothing(33))),
+        ),
+    ]
+}
+
+/// Seeds of the conversation.
+pub(crate) fn conversation() -> Vec<Seed> {
+    const START: u8 = 0;
+    const DELIVER: u8 = 1;
+    const READY: u8 = 2;
+    const CALL: u8 = 3;
+    const LOG: u8 = 4;
+    const IDLE: u8 = 5;
+    const DONE: u8 = 6;
+    const RAW: u8 = 7;
+    // Ten calls, a hundred printed bytes, a value of two hundred; ready, started.
+    let begun = |acts: &[u8]| [&[10, 100, 200, READY, 0, START], acts].concat();
+    let idle_bytes = encode(&FromWorker::Idle(Idle { wake_at_us: None }), Vec::new())
+        .expect("an idle frame is small");
+    let idle_frame = &idle_bytes[4..];
+    let raw = [&[RAW, idle_frame.len() as u8], idle_frame].concat();
+    vec![
+        (
+            "run",
+            begun(&[CALL, 0, 20, 30, LOG, 5, IDLE, DELIVER, DONE, 0, 20, 1, 30]),
+        ),
+        ("nothing-returned", begun(&[DONE, 2, 0, 0])),
+        ("threw", begun(&[DONE, 1, 40, 20, 0, 0])),
+        ("many-turns", begun(&[IDLE, DELIVER].repeat(20))),
+        ("idle-in-its-own-bytes", begun(&raw)),
+        ("not-ready", vec![10, 100, 200, CALL, 0, 1, 1]),
+        ("ready-twice", begun(&[READY, 0])),
+        (
+            "before-its-start",
+            vec![10, 100, 200, READY, 0, DONE, 0, 1, 0, 0],
+        ),
+        ("after-its-end", begun(&[DONE, 0, 1, 0, 0, LOG, 1])),
+        ("two-ends", begun(&[DONE, 0, 1, 0, 0, DONE, 0, 1, 0, 0])),
+        ("call-while-idle", begun(&[IDLE, CALL, 0, 1, 1])),
+        ("call-again", begun(&[CALL, 0, 1, 1, CALL, 251, 1, 1])),
+        ("calls-over", begun(&[CALL, 0, 1, 1].repeat(11))),
+        ("call-head-over", begun(&[CALL, 0, 255, 1])),
+        ("call-body-over", begun(&[CALL, 0, 1, 255])),
+        ("log-to-its-bound", begun(&[LOG, 253, LOG, 0])),
+        ("log-of-nothing", begun(&[LOG, 0].repeat(101))),
+        ("value-over", begun(&[DONE, 0, 255, 0, 0])),
+        ("message-over", begun(&[DONE, 1, 255, 0, 0])),
+        ("warnings-over", begun(&[DONE, 0, 1, 33, 1])),
+        ("warning-over", begun(&[DONE, 0, 1, 1, 255])),
+        ("tier-not-held", vec![10, 100, 200, READY, 1, 4]),
+        ("tier-lower", vec![10, 100, 200, READY, 3, 4, START, IDLE]),
+        ("layers-over", vec![10, 100, 200, READY, 8]),
+        ("reason-over", vec![10, 100, 200, READY, 4, 255]),
+        ("hash-of-words", vec![10, 100, 200, READY, 16, b'Z']),
+        ("started-twice", begun(&[START, IDLE])),
+        ("delivered-while-running", begun(&[DELIVER, IDLE])),
+    ]
+}
+
+fn from_worker(step: u8, stream: &[u8]) -> Vec<u8> {
+    [&[0, step], stream].concat()
+}
+
+fn to_worker(frames: &[ToWorker]) -> Vec<u8> {
+    [&[1, 6], stream(frames).as_slice()].concat()
+}
+
+fn stream<F: Frame>(frames: &[F]) -> Vec<u8> {
+    frames.iter().fold(Vec::new(), |bytes, frame| {
+        encode(frame, bytes)
+            .map_err(|(error, _)| error)
+            .expect("a seed is in its bounds")
+    })
+}
+
+fn announced(length: u32, sent: &[u8]) -> Vec<u8> {
+    [&length.to_le_bytes(), sent].concat()
+}
+
+fn warnings_of_nothing(count: u8) -> Vec<u8> {
+    let mut body = vec![20, 0, 0, count];
+    body.extend(vec![0; usize::from(count)]);
+    body.extend([0, 0]);
+    body
+}
+
+/// A program that calls, prints, waits and returns.
+fn run() -> Vec<FromWorker> {
+    vec![
+        FromWorker::Ready(Ready {
+            protocol: PROTOCOL_VERSION,
+            guest_hash: "0123456789abcdef".repeat(4),
+            sandbox: Sandbox::of(Layer::ALL.to_vec(), Vec::new()),
+        }),
+        FromWorker::Call(HostCall {
+            id: CallId(1),
+            op: HostOp::Tool,
+            head: r#"{"server":"git","tool":"log"}"#.to_owned(),
+            body: r#"{"limit":3}"#.to_owned(),
+        }),
+        FromWorker::Log(LogLine {
+            stream: LogStream::Stderr,
+            text: "zwölf\nBoxkämpfer".to_owned(),
+        }),
+        FromWorker::Idle(Idle {
+            wake_at_us: Some(1_700_000_000_000_000),
+        }),
+        FromWorker::Done(Box::new(Done {
+            result: Ok(Some("[1,2]".to_owned())),
+            warnings: vec!["2 code blocks".to_owned()],
+            log_bytes_dropped: 0,
+            memory_bytes: 4 << 20,
+        })),
+    ]
+}
+
+fn weak() -> FromWorker {
+    FromWorker::Ready(Ready {
+        protocol: PROTOCOL_VERSION,
+        guest_hash: "0".repeat(64),
+        sandbox: Sandbox::wasm_only("this is not Linux"),
+    })
+}
+
+fn threw() -> FromWorker {
+    let error = ProgramError {
+        line: Some(3),
+        column: Some(7),
+        ..ProgramError::new(ErrorKind::Exception, "TypeError: no").with_hint("say yes")
+    };
+    FromWorker::Done(Box::new(Done {
+        result: Err(error.into()),
+        warnings: Vec::new(),
+        log_bytes_dropped: 17,
+        memory_bytes: 0,
+    }))
+}
+
+fn answers() -> Vec<ToWorker> {
+    let start = ProgramStart {
+        language: Language::Typescript,
+        program: "return input".to_owned(),
+        input: "[1]".to_owned(),
+        servers: "[]".to_owned(),
+        seed: [7; 32],
+        now_us: 1_700_000_000_000_000,
+        limits: ExecutionLimits::default(),
+    };
+    let results = vec![
+        CallResult {
+            id: CallId(1),
+            result: Ok("{}".to_owned()),
+        },
+        CallResult {
+            id: CallId(2),
+            result: Err(r#"{"code":"denied","message":"no"}"#.to_owned()),
+        },
+    ];
+    vec![
+        ToWorker::Start(Box::new(start)),
+        ToWorker::Deliver(Delivery { now_us: 1, results }),
+    ]
+}

@@ -1,0 +1,325 @@
+//! `limbeck doctor --sandbox`: what a worker found layer by layer, and what attempts from inside
+//! came to.
+//!
+//! The two answer different questions. A layer holds when the worker saw it hold; an attempt says
+//! whether what the layer is for works, made in native code as by a guest that owns its worker.
+
+use std::fmt;
+
+use limbeck_gateway::domain::text::clean_line;
+use limbeck_gateway::domain::{Layer, Sandbox, Tier};
+use limbeck_gateway::launcher::{ProbeOutcome, ProbeReport};
+use serde::Serialize;
+
+use crate::printer::Printer;
+use crate::table::Table;
+use crate::wiring::Decided;
+
+/// Bytes shown of what a worker or the kernel said.
+const TEXT_BYTES_MAX: usize = 300;
+
+/// What a sandbox depends on besides ourselves.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Machine {
+    /// Operating system and processor: `linux x86_64`.
+    platform: String,
+    /// Release of the kernel, where it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<String>,
+}
+
+impl Machine {
+    /// Asks the system.
+    pub(super) fn read() -> Self {
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+        Self {
+            platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            kernel: kernel.ok().map(|kernel| kernel.trim().to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.platform)?;
+        match &self.kernel {
+            Some(kernel) => write!(f, ", kernel {kernel}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `doctor --sandbox --json`.
+#[derive(Debug, Serialize)]
+pub(super) struct SandboxReport {
+    version: &'static str,
+    tier: Tier,
+    minimum_tier: Tier,
+    minimum_tier_source: String,
+    #[serde(flatten)]
+    machine: Machine,
+    layers: Vec<LayerReport>,
+    probes: Vec<Attempt>,
+    /// The tier is at least the minimum and no attempt reached anything.
+    pub(super) ok: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct LayerReport {
+    layer: Layer,
+    description: &'static str,
+    held: bool,
+    required: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Attempt {
+    name: &'static str,
+    what: &'static str,
+    layers: &'static [Layer],
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+enum Outcome {
+    Denied { errno: i32, error: String },
+    Killed { signal: i32, error: String },
+    Reached { detail: String },
+}
+
+impl SandboxReport {
+    pub(super) fn new(
+        sandbox: &Sandbox,
+        minimum: Decided<Tier>,
+        probes: &[ProbeReport],
+        machine: Machine,
+    ) -> Self {
+        let probes: Vec<Attempt> = probes.iter().map(Attempt::of).collect();
+        let reached = probes.iter().any(Attempt::reached);
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            tier: sandbox.tier,
+            ok: sandbox.tier >= minimum.value && !reached,
+            minimum_tier: minimum.value,
+            minimum_tier_source: minimum.source,
+            machine,
+            layers: layers(sandbox),
+            probes,
+        }
+    }
+
+    /// Prints tables on standard output, and on standard error what is wrong.
+    pub(super) fn print(&self, printer: &Printer) {
+        let mut head = Table::default();
+        head.row(["tier", self.tier.as_str()]);
+        let minimum = format!("{} ({})", self.minimum_tier, self.minimum_tier_source);
+        head.row(["minimum tier", &minimum]);
+        head.row(["platform", &self.machine.to_string()]);
+        let (layers, probes) = (self.layers_text(), self.probes_text());
+        printer.data(&format!("{}\n{layers}\n{probes}", head.text()));
+        if self.tier < self.minimum_tier {
+            printer.error(&format!(
+                "the sandbox is `{}` and `{}` is the minimum: programs are refused",
+                self.tier, self.minimum_tier
+            ));
+            printer.hint(&format!(
+                "to run without the missing layers set `minimum_tier = \"{0}\"` under `[sandbox]` in ~/.config/limbeck/config.toml, or start with `--minimum-tier {0}`",
+                self.tier
+            ));
+        }
+        for attempt in self.probes.iter().filter(|attempt| attempt.reached()) {
+            let layers: Vec<&str> = attempt.layers.iter().map(|one| one.as_str()).collect();
+            printer.error(&format!(
+                "`{}` reached what each of these should deny: {}",
+                attempt.name,
+                layers.join(", ")
+            ));
+        }
+    }
+
+    fn layers_text(&self) -> String {
+        let mut table = Table::with_header(["layer", "state", "what it takes away"]);
+        for layer in &self.layers {
+            let state = match (layer.held, layer.required) {
+                (true, _) => "held",
+                (false, true) => "missing",
+                (false, false) => "missing, not required",
+            };
+            let what = match &layer.reason {
+                Some(reason) => format!("{}: {reason}", layer.description),
+                None => layer.description.to_owned(),
+            };
+            table.row([layer.layer.as_str(), state, &what]);
+        }
+        table.text()
+    }
+
+    fn probes_text(&self) -> String {
+        let mut table = Table::with_header(["attempt", "outcome", "what was attempted"]);
+        for attempt in &self.probes {
+            table.row([attempt.name, &attempt.outcome.text(), attempt.what]);
+        }
+        let reached = self.probes.iter().filter(|one| one.reached()).count();
+        format!(
+            "{}\n{} attempts from inside a worker, {reached} reached something\n",
+            table.text(),
+            self.probes.len()
+        )
+    }
+}
+
+/// Every layer there is, in the order they are put up; one nobody spoke of is missing.
+fn layers(sandbox: &Sandbox) -> Vec<LayerReport> {
+    let report = |layer: &Layer| {
+        let held = sandbox.held.contains(layer);
+        let missing = sandbox.missing.iter().find(|one| one.layer == *layer);
+        let reason = missing.map_or("the worker did not say", |missing| &missing.reason);
+        LayerReport {
+            layer: *layer,
+            description: layer.description(),
+            held,
+            required: layer.required(),
+            reason: (!held).then(|| clean_line(reason, TEXT_BYTES_MAX)),
+        }
+    };
+    Layer::ALL.iter().map(report).collect()
+}
+
+impl Attempt {
+    fn of(report: &ProbeReport) -> Self {
+        Self {
+            name: report.name,
+            what: report.what,
+            layers: report.layers,
+            outcome: Outcome::of(&report.outcome),
+        }
+    }
+
+    fn reached(&self) -> bool {
+        matches!(self.outcome, Outcome::Reached { .. })
+    }
+}
+
+impl Outcome {
+    fn of(outcome: &ProbeOutcome) -> Self {
+        match outcome {
+            ProbeOutcome::Denied { errno, error } => Self::Denied {
+                errno: *errno,
+                error: clean_line(error, TEXT_BYTES_MAX),
+            },
+            ProbeOutcome::Killed { signal } => Self::Killed {
+                signal: *signal,
+                error: signal_text(*signal),
+            },
+            ProbeOutcome::Reached { detail } => Self::Reached {
+                detail: clean_line(detail, TEXT_BYTES_MAX),
+            },
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            // The number is in the JSON.
+            Self::Denied { error, .. } => {
+                let words = error.split(" (os error").next().unwrap_or(error);
+                format!("denied: {words}")
+            }
+            Self::Killed { error, .. } => format!("killed: {error}"),
+            Self::Reached { detail } => format!("REACHED: {detail}"),
+        }
+    }
+}
+
+/// The signals a sandbox ends a process with, by what they mean here.
+fn signal_text(signal: i32) -> String {
+    match signal {
+        9 => "signal 9, by the kernel".to_owned(),
+        11 => "signal 11, by the memory's protection".to_owned(),
+        31 => "signal 31, by the system call filter".to_owned(),
+        other => format!("signal {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const DENIED: ProbeReport = ProbeReport {
+        name: "open",
+        what: "open a file",
+        layers: &[Layer::EmptyRoot, Layer::Seccomp],
+        outcome: ProbeOutcome::Killed { signal: 31 },
+    };
+
+    fn report(sandbox: &Sandbox, minimum: Tier, probes: &[ProbeReport]) -> SandboxReport {
+        let minimum = Decided {
+            value: minimum,
+            source: "default".to_owned(),
+        };
+        let machine = Machine {
+            platform: "linux test".to_owned(),
+            kernel: Some("1.0".to_owned()),
+        };
+        SandboxReport::new(sandbox, minimum, probes, machine)
+    }
+
+    fn reached() -> ProbeReport {
+        ProbeReport {
+            name: "connect",
+            outcome: ProbeOutcome::Reached {
+                detail: "127.0.0.1\u{1b}[31m".to_owned(),
+            },
+            ..DENIED
+        }
+    }
+
+    #[test]
+    fn it_is_well_only_at_the_minimum_and_with_every_attempt_denied() {
+        let strict = Sandbox::of(Layer::ALL.to_vec(), Vec::new());
+        let wasm = Sandbox::wasm_only("this platform has none");
+        assert!(report(&strict, Tier::Strict, &[DENIED]).ok);
+        assert!(report(&wasm, Tier::Wasm, &[DENIED]).ok);
+        assert!(!report(&wasm, Tier::Strict, &[DENIED]).ok);
+        assert!(!report(&strict, Tier::Strict, &[DENIED, reached()]).ok);
+    }
+
+    #[test]
+    fn every_layer_is_shown_and_one_nobody_spoke_of_is_missing() {
+        let held = Layer::ALL.iter().copied();
+        let held = held.filter(|layer| *layer != Layer::Speculation).collect();
+        let report = report(&Sandbox::of(held, Vec::new()), Tier::Strict, &[]);
+        let json = serde_json::to_value(&report).unwrap();
+        let layers = json["layers"].as_array().unwrap();
+        assert_eq!(layers.len(), Layer::ALL.len());
+        let speculation = &layers[Layer::ALL.len() - 2];
+        assert_eq!(speculation["layer"], "speculation");
+        assert_eq!(speculation["held"], false);
+        assert_eq!(speculation["required"], false);
+        assert_eq!(speculation["reason"], "the worker did not say");
+        assert_eq!(layers[0]["reason"], json!(null));
+        assert!(report.layers_text().contains("missing, not required"));
+    }
+
+    #[test]
+    fn an_outcome_is_named_and_loses_its_control_characters() {
+        let wasm = Sandbox::wasm_only("this platform has none");
+        let report = report(&wasm, Tier::Wasm, &[DENIED, reached()]);
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["platform"], "linux test");
+        assert_eq!(
+            json["probes"][0],
+            json!({"name": "open", "what": "open a file", "layers": ["empty_root", "seccomp"],
+                   "outcome": "killed", "signal": 31, "error": "signal 31, by the system call filter"})
+        );
+        assert_eq!(json["probes"][1]["outcome"], "reached");
+        let text = report.probes_text();
+        assert!(text.contains("REACHED: 127.0.0.1") && !text.contains('\u{1b}'));
+        assert!(text.ends_with("2 attempts from inside a worker, 1 reached something\n"));
+    }
+}

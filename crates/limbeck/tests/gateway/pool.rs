@@ -1,0 +1,109 @@
+//! Workers stand ready, serve one execution each, and are made anew when something kills them.
+
+use std::collections::HashSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use limbeck_gateway::domain::ErrorKind;
+use limbeck_testkit::{FakeServer, World, request, run, value_of};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::processes::{Process, workers, zygotes};
+use crate::worker;
+
+/// Waits for `condition` and looks again every millisecond.
+async fn until(mut condition: impl FnMut() -> bool) {
+    while !condition() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_serves_one_execution_and_is_never_seen_again() {
+    let seen: Arc<Mutex<HashSet<Process>>> = Arc::default();
+    let alive = Arc::clone(&seen);
+    let t = FakeServer::new("t")
+        .read("look", move |_| {
+            *alive.lock().unwrap() = workers().into_iter().collect();
+            json!(null)
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let mut used = HashSet::new();
+    for _ in 0..100 {
+        let program = "const before = (globalThis as any).mark; (globalThis as any).mark = 1; await tools.t.look({}); return before === undefined";
+        assert_eq!(value_of(&run(&gateway, program).await), json!(true));
+        let during = std::mem::take(&mut *seen.lock().unwrap());
+        assert!(!during.is_empty());
+        let gone = || -> Vec<Process> {
+            let now: HashSet<Process> = workers().into_iter().collect();
+            during.difference(&now).copied().collect()
+        };
+        until(|| !gone().is_empty()).await;
+        let gone = gone();
+        assert_eq!(gone.len(), 1, "one worker ran it: {gone:?}");
+        assert!(used.insert(gone[0]), "{gone:?} had served before");
+        assert!(used.is_disjoint(&workers().into_iter().collect()));
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_that_do_not_start_are_tried_ever_more_rarely_and_requests_hear_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let (program, log) = (
+        directory.path().join("worker"),
+        directory.path().join("log"),
+    );
+    let script = format!("#!/bin/sh\necho started >> {}\nexit 1\n", log.display());
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let gateway = World::new(&program).start().await;
+    let begun = Instant::now();
+    let mut asked = 0;
+    while begun.elapsed() < Duration::from_millis(1_500) {
+        let error = run(&gateway, "return 1").await.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::Gateway);
+        assert!(
+            error.message.contains("ended before it was ready"),
+            "{error:?}"
+        );
+        asked += 1;
+    }
+    let attempts = std::fs::read_to_string(&log).unwrap().lines().count();
+    // Two at a time: at once, and after pauses of 0, 50, 100, 200, 400 and 800 ms.
+    assert!(attempts <= 14, "{attempts} attempts for {asked} requests");
+    assert!(attempts >= 4, "{attempts} attempts for {asked} requests");
+    assert!(asked > 100, "{asked} requests had to wait");
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_zygote_that_is_killed_fails_what_runs_and_the_next_program_has_another() {
+    let gateway = World::new(worker()).silent("silent").start().await;
+    for _ in 0..5 {
+        assert_eq!(value_of(&run(&gateway, "return 1 + 1").await), json!(2));
+        let running = tokio::spawn({
+            let gateway = gateway.clone();
+            async move { run(&gateway, "await tools.silent.wait({})").await }
+        });
+        // The one that runs and the two that wait.
+        until(|| workers().len() == 3).await;
+        let zygote = zygotes();
+        assert_eq!(zygote.len(), 1);
+        zygote[0].kill();
+        let envelope = running.await.unwrap();
+        let error = envelope.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::WorkerLost, "{error:?}");
+        let next = gateway
+            .execute(request("return 1 + 1"), CancellationToken::new())
+            .await;
+        assert_eq!(value_of(&next), json!(2));
+        until(|| zygotes().len() == 1).await;
+        assert_ne!(zygotes(), zygote);
+    }
+    gateway.shutdown().await;
+    assert_eq!(zygotes(), []);
+}

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::{command, docs, guests, test};
+use crate::{attacks, command, docs, guests, test};
 
 /// Runs all checks, stopping at the first that fails.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -18,9 +18,14 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         cargo(
             root,
             "clippy --release --workspace --all-targets -- -D warnings",
+        )?;
+        cargo(
+            root,
+            "clippy --release -p limbeck-launcher --features assume-escape --all-targets -- -D warnings",
         )
     })?;
     step("tests", || test::run(root))?;
+    step("attacks", || attacks::run(root, &attacks::Args::default()))?;
     step("documents", || docs::run(root))?;
     step("guests are what their sources build", || {
         guests::run(root, &guests::Args { check: true })
@@ -29,7 +34,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 
 fn format(root: &Path) -> anyhow::Result<()> {
     cargo(root, "fmt --all --check")?;
-    cargo(&root.join("crates/limbeck-guest-js"), "fmt --check")
+    cargo(&root.join("crates/limbeck-guest-js"), "fmt --check")?;
+    cargo(&root.join("fuzz"), "fmt --check")
 }
 
 fn step(name: &str, run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use clap::{Parser, Subcommand};
 
+mod attacks;
 mod bench;
 mod check;
 mod command;
 mod docs;
+mod fuzz;
 mod guests;
 mod test;
 mod tools;
@@ -23,12 +25,19 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run the programs of attacks/ that try to get out
+    Attacks(attacks::Args),
+    /// Serve the upstream that attacks call
+    #[command(hide = true)]
+    AttackUpstream,
     /// Run everything CI runs
     Check,
     /// Print what the gateway costs beside what is promised
     Bench(bench::Args),
     /// Run every command and code block of the documents
     Docs,
+    /// Send the gateway's side of the frames whatever a worker could
+    Fuzz(fuzz::Args),
     /// Build the WebAssembly guests and put them where the worker takes them from
     Guests(guests::Args),
     /// Build everything and run all tests, those against real MCP servers included
@@ -40,9 +49,12 @@ fn main() -> anyhow::Result<()> {
         .parent()
         .expect("xtask lies in the root of the repository");
     match Cli::parse().command {
+        Command::Attacks(args) => attacks::run(root, &args),
+        Command::AttackUpstream => attacks::upstream::serve(),
         Command::Check => check::run(root),
         Command::Bench(args) => bench::run(root, &args),
         Command::Docs => docs::run(root),
+        Command::Fuzz(args) => fuzz::run(root, &args),
         Command::Guests(args) => guests::run(root, &args),
         Command::Test => test::run(root),
     }

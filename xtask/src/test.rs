@@ -20,9 +20,17 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     install_nextest(root)?;
     command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
 
-    let stages: [Stage<'_>; 3] = [
+    let stages: [Stage<'_>; 4] = [
         ("unit and integration tests", &|| {
             command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
+        }),
+        ("the lockdown, each layer on and off", &|| {
+            let package = ["-p", "limbeck-launcher", "--features", "assume-escape"];
+            command::run(
+                cargo(root)
+                    .args(["nextest", "run", "--release"])
+                    .args(package),
+            )
         }),
         ("documentation tests", &|| {
             command::run(cargo(root).args(["test", "--release", "--doc", "--workspace"]))

@@ -1,0 +1,5 @@
+// attack: makes calls one after the other without end
+// property: S27
+// timeout_ms: 20000
+// expect: error call_limit
+for (;;) await describe("probe", "echo");

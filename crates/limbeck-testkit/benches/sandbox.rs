@@ -1,0 +1,304 @@
+//! What the strict tier costs: `cargo xtask bench sandbox [--seconds N]`.
+//!
+//! The same worker with every layer and with none, in turns in one run: on a shared machine only the
+//! ratio means something. This executable is its own worker program, so that no build of `limbeck`
+//! exists that can leave a layer out.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use limbeck_gateway::domain::{Layer, Sandbox, Tier};
+use limbeck_gateway::launcher::inside::{self, Tenant, TenantError};
+use limbeck_gateway::launcher::{Launcher, PoolSize, WorkerProgram};
+use limbeck_gateway::{AdmissionSize, Bounds, Gateway};
+use limbeck_testkit::{World, request, run, value_of};
+use limbeck_worker::{Armed, Prepared, WORKER_ARGV0, Worker};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+/// Programs measured on each side.
+const SAMPLES: usize = 400;
+/// Workers started on each side.
+const SPAWNS: usize = 200;
+/// How long programs run back to back, unless `--seconds` says otherwise.
+const SECONDS: u64 = 10;
+/// Clients of the sustained run.
+const CLIENTS: usize = 4;
+/// Executions that wait at the same time.
+const LIVE: usize = 1_000;
+/// A few types, a few lines, what a model sends.
+const TYPESCRIPT: &str = "interface Row { id: number; name: string }
+const rows: Row[] = Array.from({ length: 20 }, (_, id) => ({ id, name: `row ${id}` }));
+return rows.filter((row: Row) => row.id % 2 === 0).map(row => row.name).length as number";
+
+fn main() -> ExitCode {
+    if std::env::args_os()
+        .next()
+        .is_some_and(|name| name == WORKER_ARGV0)
+    {
+        return inside::main(|| Ok(Engine(Worker::prepare()?)));
+    }
+    let runtime = Runtime::new().expect("a runtime can be made");
+    println_row(["benchmark", "strict", "no layer", "promise", "notes"].map(str::to_owned));
+    spawns(&runtime);
+    pooled(&runtime);
+    runtime.block_on(sustained(seconds()));
+    runtime.block_on(live());
+    ExitCode::SUCCESS
+}
+
+/// What lives in a worker, as in `limbeck` itself.
+struct Engine(Prepared);
+
+impl Tenant for Engine {
+    type Armed = Armed;
+
+    fn arm(self) -> Result<Armed, TenantError> {
+        Ok(self.0.arm()?)
+    }
+
+    fn serve(armed: Armed, channel: OwnedFd, sandbox: Sandbox) -> ExitCode {
+        armed.serve(channel, sandbox)
+    }
+}
+
+fn seconds() -> u64 {
+    let mut args = std::env::args().skip_while(|arg| arg != "--seconds");
+    let seconds = args.nth(1).map(|seconds| seconds.parse());
+    seconds.map_or(SECONDS, |seconds| {
+        seconds.expect("--seconds takes a number")
+    })
+}
+
+fn println_row(cells: [String; 5]) {
+    let [name, strict, none, promise, notes] = cells;
+    #[expect(
+        clippy::print_stdout,
+        reason = "a benchmark's only output is its table"
+    )]
+    {
+        println!("{name:<34}  {strict:<10}  {none:<10}  {promise:<14}  {notes}");
+    }
+}
+
+/// A launcher of this executable; with every layer or with none.
+fn launcher(strict: bool) -> Launcher {
+    let path = std::env::current_exe().expect("the system knows what runs");
+    let mut program = WorkerProgram::new(path);
+    if strict {
+        return Launcher::new(program, Tier::Strict);
+    }
+    program.without = Layer::ALL.to_vec();
+    Launcher::new(program, Tier::Wasm)
+}
+
+fn spawns(runtime: &Runtime) {
+    let sides = [true, false].map(launcher);
+    let mut times = [Vec::new(), Vec::new()];
+    for number in 0..=SPAWNS {
+        for (launcher, times) in sides.iter().zip(&mut times) {
+            let begun = Instant::now();
+            let worker = runtime.block_on(launcher.launch());
+            let took = begun.elapsed();
+            runtime.block_on(worker.expect("a worker starts").kill());
+            // The first starts the zygote.
+            if number > 0 {
+                times.push(took);
+            }
+        }
+    }
+    for launcher in &sides {
+        runtime.block_on(launcher.shutdown());
+    }
+    compare("spawn to ready", times, "10 ms");
+}
+
+fn pooled(runtime: &Runtime) {
+    let size = PoolSize {
+        ready: 4,
+        starting: 1,
+    };
+    let start = |strict| World::new("").launcher(launcher(strict)).pool(size).start();
+    let sides = [true, false].map(|strict| runtime.block_on(start(strict)));
+    let mut times = [Vec::new(), Vec::new()];
+    for number in 0..SAMPLES + 20 {
+        for (gateway, times) in sides.iter().zip(&mut times) {
+            // The pool is full again, as between two programs of a model.
+            std::thread::sleep(Duration::from_millis(12));
+            let begun = Instant::now();
+            let envelope = runtime.block_on(run(gateway, "return 1 + 1"));
+            let took = begun.elapsed();
+            assert_eq!(value_of(&envelope), 2);
+            if number >= 20 {
+                times.push(took);
+            }
+        }
+    }
+    for gateway in &sides {
+        runtime.block_on(gateway.shutdown());
+    }
+    compare("return 1 + 1, pooled", times, "1.15 times");
+}
+
+fn compare(name: &str, mut times: [Vec<Duration>; 2], promise: &str) {
+    times.iter_mut().for_each(|times| times.sort_unstable());
+    let [strict, none] = times.each_ref().map(|times| times[times.len() / 2]);
+    let p90 = times[0][times[0].len() * 9 / 10];
+    let ratio = strict.as_secs_f64() / none.as_secs_f64();
+    println_row([
+        name.to_owned(),
+        format!("{strict:.2?}"),
+        format!("{none:.2?}"),
+        promise.to_owned(),
+        format!("{ratio:.2} times; p90 {p90:.2?}"),
+    ]);
+}
+
+/// Executions a second for as long as asked, and what grows meanwhile.
+async fn sustained(seconds: u64) {
+    let gateway = World::new("").launcher(launcher(true)).start().await;
+    let time = Duration::from_secs(seconds);
+    executions(&gateway, Duration::from_secs(2)).await;
+    let before = Held::now();
+    let count = executions(&gateway, time).await;
+    let after = Held::now();
+    println_row([
+        format!("TypeScript executions, {seconds} s"),
+        format!("{:.0} /s", count as f64 / time.as_secs_f64()),
+        String::new(),
+        "500 /s".to_owned(),
+        format!("{CLIENTS} clients; gateway and zygote before {before}, after {after}"),
+    ]);
+    gateway.shutdown().await;
+}
+
+async fn executions(gateway: &Gateway, time: Duration) -> usize {
+    let until = Instant::now() + time;
+    let clients = (0..CLIENTS).map(|_| {
+        let gateway = gateway.clone();
+        tokio::spawn(async move {
+            let mut count = 0;
+            while Instant::now() < until {
+                assert_eq!(value_of(&run(&gateway, TYPESCRIPT).await), 10);
+                count += 1;
+            }
+            count
+        })
+    });
+    let counts = futures::future::join_all(clients).await;
+    let counts = counts
+        .into_iter()
+        .map(|count| count.expect("a client ends"));
+    counts.sum()
+}
+
+/// What gateway and zygotes hold.
+struct Held {
+    resident_kb: u64,
+    descriptors: usize,
+}
+
+impl Held {
+    fn now() -> Self {
+        let mut processes = children(std::process::id());
+        processes.push(std::process::id());
+        Self {
+            resident_kb: processes
+                .iter()
+                .map(|pid| kb(*pid, "status", "VmRSS:"))
+                .sum(),
+            descriptors: processes.iter().map(|pid| descriptors(*pid)).sum(),
+        }
+    }
+}
+
+impl std::fmt::Display for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let megabytes = self.resident_kb as f64 / 1024.0;
+        write!(f, "{megabytes:.1} MB and {} descriptors", self.descriptors)
+    }
+}
+
+/// Executions that wait for an answer, and the memory of all of them.
+async fn live() {
+    let bounds = Bounds {
+        admission: AdmissionSize {
+            running: LIVE,
+            running_each: LIVE,
+            ..AdmissionSize::default()
+        },
+        ..Bounds::default()
+    };
+    let world = World::new("").silent("silent").bounds(bounds);
+    let gateway = world.launcher(launcher(true)).start().await;
+    let cancel = CancellationToken::new();
+    let begun = Instant::now();
+    let running: Vec<_> = (0..LIVE)
+        .map(|_| {
+            let (gateway, cancel) = (gateway.clone(), cancel.clone());
+            let program = "const rows = Array.from({ length: 100 }, (_, id) => ({ id })); await tools.silent.wait({}); return rows";
+            tokio::spawn(async move { gateway.execute(request(program), cancel).await })
+        })
+        .collect();
+    let pool = PoolSize::default().ready;
+    let workers = loop {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let workers: Vec<u32> = children(std::process::id())
+            .into_iter()
+            .flat_map(children)
+            .collect();
+        if workers.len() >= LIVE + pool {
+            break Arc::new(workers);
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "{} workers",
+            workers.len()
+        );
+    };
+    let started = begun.elapsed();
+    // The last have a worker; they must have run up to their call.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let sum: u64 = workers
+        .iter()
+        .map(|pid| kb(*pid, "smaps_rollup", "Pss:"))
+        .sum();
+    let tables: u64 = workers.iter().map(|pid| kb(*pid, "status", "VmPTE:")).sum();
+    let gigabytes = |kb: u64| kb as f64 / f64::from(1 << 20);
+    println_row([
+        format!("{LIVE} executions waiting for a call"),
+        format!("{:.2} GiB", gigabytes(sum)),
+        String::new(),
+        "4 GiB".to_owned(),
+        format!(
+            "proportional; page tables {:.2} GiB more; all there after {started:.1?}",
+            gigabytes(tables)
+        ),
+    ]);
+    cancel.cancel();
+    futures::future::join_all(running).await;
+    gateway.shutdown().await;
+}
+
+/// Found by their parent: a thread's list of children may miss some.
+fn children(parent: u32) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").expect("procfs is there").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| kb(*pid, "status", "PPid:") == u64::from(parent))
+        .collect()
+}
+
+fn descriptors(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+/// A number of one of a process's files; zero when there is none.
+fn kb(pid: u32, file: &str, field: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with(field));
+    line.and_then(|line| line.split_ascii_whitespace().nth(1)?.parse().ok())
+        .unwrap_or(0)
+}

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use limbeck_domain::{ServerName, ToolId, ToolTarget};
+use limbeck_domain::{ServerName, Sites, ToolId, ToolTarget};
 
-use crate::resolve::{self, ResolveError, Resolved};
+use crate::check::{self, Caller, Findings};
+use crate::resolve::{self, ResolveError, Resolved, Suggest};
 use crate::search::{Index, SearchAnswer, SearchQuery};
 use crate::server::ServerTools;
 use crate::tool::Tool;
@@ -68,7 +69,7 @@ impl Catalog {
     ///
     /// [`ResolveError`], with the nearest names there are. A style that fits two names is an error too.
     pub fn resolve(&self, target: &ToolTarget) -> Result<Resolved, ResolveError> {
-        resolve::resolve(self, target)
+        resolve::resolve(self, target, Suggest::Nearest)
     }
 
     /// The server a program means, by the same rules as [`Catalog::resolve`].
@@ -77,7 +78,26 @@ impl Catalog {
     ///
     /// [`ResolveError`], never one of its tool variants.
     pub fn resolve_server(&self, name: &str) -> Result<ServerName, ResolveError> {
-        resolve::server(self, name).map(|(server, _)| server.name().clone())
+        resolve::server(self, name, Suggest::Nearest).map(|(server, _)| server.name().clone())
+    }
+
+    /// The servers a check of `sites` has to know the tools of and does not; by name.
+    ///
+    /// Of a server that has never answered nothing can be said. Ask these for their lists first; those
+    /// that do not answer are left out by [`Catalog::judge`].
+    pub fn servers_needed(&self, sites: &Sites) -> Vec<ServerName> {
+        check::servers_needed(self, sites)
+    }
+
+    /// Judges the calls that stand in a program before it runs.
+    ///
+    /// An error is told of a call that would surely be refused: its tool is not there or not allowed, or
+    /// no arguments that agree with what stands in the text would be accepted. When all of its
+    /// arguments are constants the verdict is exactly that of [`Tool::validate`]. Names are resolved as
+    /// [`Catalog::resolve`] does. At most [`FINDINGS_MAX`](limbeck_domain::limits::FINDINGS_MAX) errors are
+    /// told, by line and column, and the rest is counted.
+    pub fn judge(&self, sites: &Sites, caller: &Caller<'_>) -> Findings {
+        check::judge(self, sites, caller)
     }
 
     /// Ranks tools against `query`, best first.

@@ -6,6 +6,8 @@
 //! - which tool is meant: [`Catalog::resolve`],
 //! - how it is called: [`Tool::signature`] and [`Tool::declaration`],
 //! - whether these arguments fit: [`Tool::validate`],
+//! - whether the calls of a program can work at all: [`Catalog::judge`],
+//! - what a type checker needs to know: [`declarations`],
 //! - which tools do such a thing: [`Catalog::search`].
 //!
 //! Definitions come from upstreams and names, arguments and queries from models, so nothing here is
@@ -17,6 +19,8 @@
 #![forbid(unsafe_code)]
 
 mod catalog;
+mod check;
+pub mod declarations;
 pub mod names;
 mod nearest;
 mod resolve;
@@ -28,6 +32,7 @@ mod tool;
 mod validate;
 
 pub use catalog::Catalog;
+pub use check::{Caller, Finding, Findings};
 pub use resolve::{ResolveError, Resolved};
 pub use search::{Hit, SearchAnswer, SearchQuery};
 pub use server::ServerTools;

@@ -5,7 +5,15 @@
 //! Two forms do that: [`identifier`] replaces what an identifier cannot hold, and [`fold`] drops case
 //! and everything that is not a letter or digit.
 
-use limbeck_domain::text;
+use limbeck_domain::{Language, text};
+
+/// Words that Python keeps for itself; `self` is what its methods call their own object.
+const PYTHON_RESERVED: [&str; 36] = [
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
+    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "self", "try",
+    "while", "with", "yield",
+];
 
 /// Whether `name` can stand after a dot in TypeScript without quotes. Only ASCII counts, so that no two
 /// names that look alike differ.
@@ -15,6 +23,11 @@ pub fn is_identifier(name: &str) -> bool {
         .next()
         .is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'$'))
         && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
+}
+
+/// Whether Python takes `name` after a dot and as the name of an argument. Only ASCII counts.
+pub fn is_python_identifier(name: &str) -> bool {
+    is_identifier(name) && !name.contains('$') && !PYTHON_RESERVED.contains(&name)
 }
 
 /// `name` with everything but `[A-Za-z0-9_]` replaced by `_`, and `_` before a leading digit.
@@ -52,7 +65,8 @@ pub fn style(name: &str) -> String {
     }
 }
 
-/// `tools.server.tool`, with brackets and quotes where a name is no identifier.
+/// `tools.server.tool`, with brackets and quotes where a name is no identifier in TypeScript or in
+/// Python, so that one expression serves both.
 pub fn call_expression(server: &str, tool: &str) -> String {
     let mut call = String::from("tools");
     push_member(&mut call, server);
@@ -61,7 +75,7 @@ pub fn call_expression(server: &str, tool: &str) -> String {
 }
 
 fn push_member(call: &mut String, name: &str) {
-    if is_identifier(name) {
+    if is_python_identifier(name) {
         call.push('.');
         call.push_str(name);
     } else {
@@ -80,11 +94,17 @@ pub fn property_key(name: &str) -> String {
     }
 }
 
-/// `text` as a double-quoted literal that means the same in TypeScript, JSON and Python.
+/// `text` as a double-quoted literal that means the same in TypeScript and JSON, and in Python too unless
+/// it has hidden characters beyond the first plane ([`quoted_in`] knows them).
 ///
 /// What could end a line, move a cursor or hide words becomes an escape, so the literal stays on
 /// one line and shows what it holds.
 pub fn quoted(text: &str) -> String {
+    quoted_in(text, Language::Typescript)
+}
+
+/// [`quoted`] for one language.
+pub fn quoted_in(text: &str, language: Language) -> String {
     let mut literal = String::with_capacity(text.len() + 2);
     literal.push('"');
     for c in text.chars() {
@@ -93,7 +113,7 @@ pub fn quoted(text: &str) -> String {
             '\\' => literal.push_str("\\\\"),
             '\n' => literal.push_str("\\n"),
             '\t' => literal.push_str("\\t"),
-            c if must_escape(c) => push_unicode_escape(&mut literal, c),
+            c if must_escape(c) => push_unicode_escape(&mut literal, c, language),
             c => literal.push(c),
         }
     }
@@ -107,7 +127,11 @@ fn must_escape(c: char) -> bool {
         || (!c.is_ascii_graphic() && text::clean(c.encode_utf8(&mut buffer), 4).is_empty())
 }
 
-fn push_unicode_escape(literal: &mut String, c: char) {
+fn push_unicode_escape(literal: &mut String, c: char, language: Language) {
+    if language == Language::Python && u32::from(c) > 0xffff {
+        literal.push_str(&format!("\\U{:08x}", u32::from(c)));
+        return;
+    }
     let mut units = [0; 2];
     for unit in c.encode_utf16(&mut units) {
         literal.push_str(&format!("\\u{unit:04x}"));
@@ -199,6 +223,8 @@ mod tests {
             r#"tools["my-server"]["weird \"name\""]"#
         );
         assert_eq!(call_expression("s", "naïve"), r#"tools.s["naïve"]"#);
+        assert_eq!(call_expression("s", "import"), r#"tools.s["import"]"#);
+        assert_eq!(call_expression("s", "imports"), "tools.s.imports");
     }
 
     #[test]
@@ -209,6 +235,8 @@ mod tests {
         );
         let back: String = serde_json::from_str(&quoted("a\u{202e}\"\\\u{e0041}")).unwrap();
         assert_eq!(back, "a\u{202e}\"\\\u{e0041}");
+        let python = quoted_in("\u{202e}\u{e0041}", Language::Python);
+        assert_eq!(python, r#""\u202e\U000e0041""#);
     }
 
     #[test]

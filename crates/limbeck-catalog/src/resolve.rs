@@ -160,30 +160,82 @@ impl From<ResolveError> for CallError {
     }
 }
 
-pub(crate) fn resolve(catalog: &Catalog, target: &ToolTarget) -> Result<Resolved, ResolveError> {
+/// Whether an error looks for names like the one that is not there, which costs more than finding out
+/// that it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suggest {
+    Nearest,
+    Nothing,
+}
+
+impl Suggest {
+    fn tools<'c>(self, tools: impl Iterator<Item = &'c Arc<Tool>>, name: &str) -> Vec<ToolId> {
+        match self {
+            Self::Nearest => nearest_tools(tools, name),
+            Self::Nothing => Vec::new(),
+        }
+    }
+
+    fn servers(self, catalog: &Catalog, name: &str) -> Vec<ServerName> {
+        match self {
+            Self::Nearest => nearest_servers(catalog, name),
+            Self::Nothing => Vec::new(),
+        }
+    }
+
+    fn elsewhere(self, catalog: &Catalog, name: &str) -> Vec<ToolId> {
+        match self {
+            Self::Nearest => elsewhere(catalog, name),
+            Self::Nothing => Vec::new(),
+        }
+    }
+}
+
+pub(crate) fn resolve(
+    catalog: &Catalog,
+    target: &ToolTarget,
+    suggest: Suggest,
+) -> Result<Resolved, ResolveError> {
     if catalog.servers().len() == 0 {
         return Err(ResolveError::NoServers);
     }
     match &target.server {
-        Some(name) => match server(catalog, name) {
-            Ok((server, note)) => tool(server, &target.tool, note),
+        Some(name) => match server(catalog, name, suggest) {
+            Ok((server, note)) => tool(server, &target.tool, note, suggest),
             Err(ResolveError::UnknownServer { asked, nearest, .. }) => {
                 Err(ResolveError::UnknownServer {
                     asked,
                     nearest,
-                    elsewhere: elsewhere(catalog, &target.tool),
+                    elsewhere: suggest.elsewhere(catalog, &target.tool),
                 })
             }
             Err(error) => Err(error),
         },
-        None => full_name(catalog, &target.tool),
+        None => full_name(catalog, &target.tool, suggest),
     }
+}
+
+/// The servers without a tool that a call of `target` may mean: nothing is known of them until they are
+/// asked for their list.
+pub(crate) fn unlisted(catalog: &Catalog, target: &ToolTarget) -> Vec<ServerName> {
+    let named: Vec<&str> = match &target.server {
+        Some(server) => vec![server],
+        None if resolve(catalog, target, Suggest::Nothing).is_ok() => Vec::new(),
+        None => splits(&target.tool).map(|(server, _)| server).collect(),
+    };
+    named
+        .into_iter()
+        .filter_map(|name| server(catalog, name, Suggest::Nothing).ok())
+        .filter(|(server, _)| server.tools().is_empty())
+        .map(|(server, _)| server.name().clone())
+        .collect()
 }
 
 /// The server meant by `name`, and a note when it was written otherwise.
 pub(crate) fn server<'c>(
     catalog: &'c Catalog,
     name: &str,
+    suggest: Suggest,
 ) -> Result<(&'c ServerTools, Option<String>), ResolveError> {
     match find_server(catalog, name) {
         Match::Exact(server) => Ok((server, None)),
@@ -195,7 +247,7 @@ pub(crate) fn server<'c>(
         Match::None if catalog.servers().len() == 0 => Err(ResolveError::NoServers),
         Match::None => Err(ResolveError::UnknownServer {
             asked: name.to_owned(),
-            nearest: nearest_servers(catalog, name),
+            nearest: suggest.servers(catalog, name),
             elsewhere: Vec::new(),
         }),
     }
@@ -234,6 +286,7 @@ fn tool(
     server: &ServerTools,
     name: &str,
     note_so_far: Option<String>,
+    suggest: Suggest,
 ) -> Result<Resolved, ResolveError> {
     match server.find(name) {
         Match::Exact(tool) => Ok(Resolved {
@@ -259,17 +312,17 @@ fn tool(
         Match::None => Err(ResolveError::UnknownTool {
             server: Some(server.name().clone()),
             asked: name.to_owned(),
-            nearest: nearest_tools(server.tools().iter(), name),
+            nearest: suggest.tools(server.tools().iter(), name),
         }),
     }
 }
 
 /// Reads `mcp__server__tool`, `server.tool` and `server/tool`, the longest server first.
-fn full_name(catalog: &Catalog, name: &str) -> Result<Resolved, ResolveError> {
+fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved, ResolveError> {
     let mut first_error = None;
     for (server_name, tool_name) in splits(name) {
-        let found = match server(catalog, server_name) {
-            Ok((server, note)) => tool(server, tool_name, note),
+        let found = match server(catalog, server_name, suggest) {
+            Ok((server, note)) => tool(server, tool_name, note, suggest),
             Err(ResolveError::UnknownServer { .. }) => continue,
             Err(error) => Err(error),
         };
@@ -278,20 +331,20 @@ fn full_name(catalog: &Catalog, name: &str) -> Result<Resolved, ResolveError> {
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
-    Err(first_error.unwrap_or_else(|| unknown_full_name(catalog, name)))
+    Err(first_error.unwrap_or_else(|| unknown_full_name(catalog, name, suggest)))
 }
 
-fn unknown_full_name(catalog: &Catalog, name: &str) -> ResolveError {
+fn unknown_full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> ResolveError {
     match splits(name).last() {
         Some((server, tool)) => ResolveError::UnknownServer {
             asked: server.to_owned(),
-            nearest: nearest_servers(catalog, server),
-            elsewhere: elsewhere(catalog, tool),
+            nearest: suggest.servers(catalog, server),
+            elsewhere: suggest.elsewhere(catalog, tool),
         },
         None => ResolveError::UnknownTool {
             server: None,
             asked: name.to_owned(),
-            nearest: nearest_tools(catalog.tools(), name),
+            nearest: suggest.tools(catalog.tools(), name),
         },
     }
 }

@@ -1,19 +1,21 @@
-//! A tool as one TypeScript call with input and output types.
+//! A tool as one call with input and output types, in the language of the program that will make it.
 //!
-//! [`types`] reads a schema into a small type tree and [`render`] writes it. Schemas come from upstreams,
-//! so both are bounded: a tree has a depth and a number of nodes, and when its text is still too long it
-//! is read again, shallower, until it fits. What was left out is `unknown` with a comment, so a
-//! signature may say less than the schema and never something else.
+//! [`types`] reads a schema into a small type tree and [`typescript`] or [`python`] writes it. Schemas
+//! come from upstreams, so all are bounded: a tree has a depth and a number of nodes, and when its text
+//! is still too long it is read again, shallower, until it fits. What was left out is `unknown` or `Any`
+//! with a note, so a signature may say less than the schema and never something else.
 
 mod doc;
-mod render;
+pub(crate) mod python;
 mod types;
+mod typescript;
 
+use limbeck_domain::Language;
 use serde_json::Value;
 
 use crate::tool::Tool;
-use render::Layout;
-use types::{Bounds, Type};
+use types::Bounds;
+pub(crate) use types::{Field, Object, Type};
 
 /// Bytes of the types of a one-line signature, input and output each.
 const LINE_BYTES_MAX: usize = 2 << 10;
@@ -48,47 +50,76 @@ const BLOCK_BOUNDS: [Bounds; 6] = [
     Bounds::new(1, 60, 50, 8, 0),
 ];
 
-/// `tools.s.t(args: …): Promise<…>`.
-pub(crate) fn render(tool: &Tool, style: Style) -> String {
+/// What a result is when its server does not say.
+const UNDECLARED: &str = "no output schema: text, unless the server sends structured content";
+
+/// `tools.s.t(args: …): Promise<…>`, or `tools.s.t(*, …) -> …`.
+pub(crate) fn render(tool: &Tool, style: Style, language: Language) -> String {
     let definition = tool.definition();
     let call = tool.call_expression();
-    let arguments = arguments(&definition.input_schema, style);
-    match &definition.output_schema {
-        Some(schema) => {
-            let output = fitted(schema, style, |_| {}).1;
-            format!("{call}({arguments}): Promise<{output}>")
+    let arguments = arguments(&definition.input_schema, style, language);
+    let output = definition.output_schema.as_ref();
+    let output = output.map(|schema| fitted(schema, style, language, |_| {}).1);
+    // Without a schema, promising a string would be wrong: some servers send structured content undeclared.
+    match (language, output) {
+        (Language::Typescript, Some(output)) => format!("{call}({arguments}): Promise<{output}>"),
+        (Language::Typescript, None) => {
+            format!("{call}({arguments}): Promise<unknown> // {UNDECLARED}")
         }
-        // Promising a string would be wrong: some servers send structured content undeclared.
-        None => format!(
-            "{call}({arguments}): Promise<unknown> // no output schema: text, unless the server sends structured content"
-        ),
+        (Language::Python, Some(output)) => format!("{call}({arguments}) -> {output}"),
+        (Language::Python, None) => format!("{call}({arguments}) -> Any  # {UNDECLARED}"),
     }
 }
 
-/// The parameter list: empty, or `args` with its type.
-pub(crate) fn arguments(schema: &Value, style: Style) -> String {
-    let (arguments, text) = fitted(schema, style, Type::as_arguments);
-    match &arguments {
-        Type::Object(object) if object.is_empty() => String::new(),
-        arguments if arguments.accepts_empty_object() => format!("args?: {text}"),
-        _ => format!("args: {text}"),
+/// The parameter list: empty, or what a call is given with its types.
+pub(crate) fn arguments(schema: &Value, style: Style, language: Language) -> String {
+    let (arguments, text) = fitted(schema, style, language, Type::as_arguments);
+    match (language, &arguments) {
+        (Language::Python, arguments) => python::parameters(arguments, style),
+        (Language::Typescript, Type::Object(object)) if object.is_empty() => String::new(),
+        (Language::Typescript, arguments) if arguments.accepts_empty_object() => {
+            format!("args?: {text}")
+        }
+        (Language::Typescript, _) => format!("args: {text}"),
     }
 }
 
-fn fitted(schema: &Value, style: Style, adapt: impl Fn(&mut Type)) -> (Type, String) {
-    let (bounds, layout, bytes_max) = match style {
-        Style::Line => (LINE_BOUNDS, Layout::Line, LINE_BYTES_MAX),
-        Style::Block => (BLOCK_BOUNDS, Layout::Block, BLOCK_BYTES_MAX),
+/// The type of a call's arguments, as much of it as fits a declaration in full.
+pub(crate) fn arguments_type(schema: &Value, language: Language) -> (Type, String) {
+    fitted(schema, Style::Block, language, Type::as_arguments)
+}
+
+/// The type of a result, as much of it as fits a declaration in full.
+pub(crate) fn output_type(schema: &Value, language: Language) -> (Type, String) {
+    fitted(schema, Style::Block, language, |_| {})
+}
+
+fn fitted(
+    schema: &Value,
+    style: Style,
+    language: Language,
+    adapt: impl Fn(&mut Type),
+) -> (Type, String) {
+    let (bounds, bytes_max) = match style {
+        Style::Line => (LINE_BOUNDS, LINE_BYTES_MAX),
+        Style::Block => (BLOCK_BOUNDS, BLOCK_BYTES_MAX),
     };
     for bounds in bounds {
-        let mut read = types::read(schema, bounds);
+        let mut read = types::read(schema, bounds, language);
         adapt(&mut read);
-        let text = render::text(&read, layout);
+        let text = text(&read, style, language);
         if text.len() <= bytes_max {
             return (read, text);
         }
     }
     let unknown = Type::cut("too large to show");
-    let text = render::text(&unknown, layout);
+    let text = text(&unknown, style, language);
     (unknown, text)
+}
+
+fn text(kind: &Type, style: Style, language: Language) -> String {
+    match language {
+        Language::Typescript => typescript::text(kind, style),
+        Language::Python => python::text(kind, style),
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use limbeck_domain::{CallError, EffectClass, ToolDefinition, ToolId};
+use limbeck_domain::{CallError, EffectClass, Language, ToolDefinition, ToolId};
 use serde::Serialize as _;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -35,7 +35,8 @@ const DESCRIPTION_SHOWN_BYTES_MAX: usize = 16 << 10;
 /// same tools costs nothing of that again.
 pub struct Tool {
     definition: ToolDefinition,
-    signature: OnceLock<String>,
+    typescript: OnceLock<String>,
+    python: OnceLock<String>,
     hash: OnceLock<String>,
     check: OnceLock<ArgumentCheck>,
 }
@@ -45,7 +46,8 @@ impl Tool {
     pub fn new(definition: ToolDefinition) -> Self {
         Self {
             definition,
-            signature: OnceLock::new(),
+            typescript: OnceLock::new(),
+            python: OnceLock::new(),
             hash: OnceLock::new(),
             check: OnceLock::new(),
         }
@@ -66,17 +68,22 @@ impl Tool {
         self.definition.effect()
     }
 
-    /// The exact callable expression: `tools.github.list_issues`, `tools["my-server"]["weird name"]`.
+    /// The exact callable expression, the same in every language: `tools.github.list_issues`,
+    /// `tools["my-server"]["weird name"]`.
     pub fn call_expression(&self) -> String {
         names::call_expression(self.id().server.as_str(), &self.id().tool)
     }
 
-    /// One call with input and output types, in TypeScript, on one line of at most 4 KiB.
+    /// One call with input and output types, in one language, on one line of at most 5 KiB.
     ///
-    /// A part too large or too deep for that is `unknown` with a comment, never a wrong type.
-    pub fn signature(&self) -> &str {
-        self.signature
-            .get_or_init(|| signature::render(self, Style::Line))
+    /// A part too large or too deep for that is `unknown` or `Any` with a note, never a wrong type. The
+    /// Python form parses as the head of a function, but for the dots and brackets of its name.
+    pub fn signature(&self, language: Language) -> &str {
+        let kept = match language {
+            Language::Typescript => &self.typescript,
+            Language::Python => &self.python,
+        };
+        kept.get_or_init(|| signature::render(self, Style::Line, language))
     }
 
     /// The first sentence of the description, or of the title when there is none. May be empty.
@@ -91,32 +98,45 @@ impl Tool {
         names::first_sentence(text, SENTENCE_BYTES_MAX)
     }
 
-    /// The tool in words and types, as a TypeScript reader expects them.
-    pub fn declaration(&self, detail: Detail) -> String {
+    /// The tool in words and types, as a reader of `language` expects them.
+    pub fn declaration(&self, detail: Detail, language: Language) -> String {
+        let (sign, gap) = match language {
+            Language::Typescript => ("//", " "),
+            Language::Python => ("#", "  "),
+        };
         match detail {
             Detail::Brief => match self.summary() {
                 summary if summary.is_empty() => self.call_expression(),
-                summary => format!("{} // {summary}", self.call_expression()),
+                summary => format!("{}{gap}{sign} {summary}", self.call_expression()),
             },
             Detail::Signature => match self.summary() {
-                summary if summary.is_empty() => self.signature().to_owned(),
-                summary => format!("// {summary}\n{}", self.signature()),
+                summary if summary.is_empty() => self.signature(language).to_owned(),
+                summary => format!("{sign} {summary}\n{}", self.signature(language)),
             },
-            Detail::Full => self.full_declaration(),
+            Detail::Full => {
+                let mut text = match language {
+                    Language::Typescript => format!("/**\n{} */\n", self.comment(" * ")),
+                    Language::Python => self.comment("# "),
+                };
+                text.push_str(&signature::render(self, Style::Block, language));
+                text
+            }
         }
     }
 
-    fn full_declaration(&self) -> String {
-        let mut text = String::from("/**\n");
-        if let Some(title) = &self.definition.title {
-            push_comment(&mut text, title);
+    /// Title, description and effect, each line behind `start` and ended.
+    pub(crate) fn comment(&self, start: &str) -> String {
+        let mut text = String::new();
+        let definition = &self.definition;
+        let effect = format!("Effect: {}.", self.effect().as_str());
+        let told = [
+            definition.title.as_deref(),
+            definition.description.as_deref(),
+            Some(effect.as_str()),
+        ];
+        for told in told.into_iter().flatten() {
+            push_comment(&mut text, told, start);
         }
-        if let Some(description) = &self.definition.description {
-            push_comment(&mut text, description);
-        }
-        push_comment(&mut text, &format!("Effect: {}.", self.effect().as_str()));
-        text.push_str(" */\n");
-        text.push_str(&signature::render(self, Style::Block));
         text
     }
 
@@ -131,13 +151,14 @@ impl Tool {
     /// The text is rewritten without white space; numbers and the order of keys stay. Arguments of at most
     /// [`CALL_ARGS_BYTES_MAX`](limbeck_domain::limits::CALL_ARGS_BYTES_MAX) bytes and
     /// [`JSON_DEPTH_MAX`](limbeck_domain::limits::JSON_DEPTH_MAX) levels are accepted.
-    /// A schema that cannot be checked within bounds is not checked; [`Tool::unchecked`] says why.
+    /// A schema that cannot be checked within bounds is not checked; [`Tool::unchecked`] says why. An
+    /// error shows the call as a program of `language` writes it.
     ///
     /// # Errors
     ///
     /// `InvalidArguments`, naming up to five findings and what was expected, and `LimitExceeded`.
-    pub fn validate(&self, arguments: &str) -> Result<String, CallError> {
-        self.check().validate(self, arguments)
+    pub fn validate(&self, arguments: &str, language: Language) -> Result<String, CallError> {
+        self.check().validate(self, arguments, language)
     }
 
     /// Why arguments of this tool are not checked, wholly or in part; `None` when they are.
@@ -145,7 +166,7 @@ impl Tool {
         self.check().unchecked()
     }
 
-    fn check(&self) -> &ArgumentCheck {
+    pub(crate) fn check(&self) -> &ArgumentCheck {
         self.check
             .get_or_init(|| ArgumentCheck::new(&self.definition.input_schema))
     }
@@ -157,11 +178,11 @@ impl std::fmt::Debug for Tool {
     }
 }
 
-fn push_comment(text: &mut String, comment: &str) {
+fn push_comment(text: &mut String, comment: &str, start: &str) {
     let comment = limbeck_domain::text::cut(comment, DESCRIPTION_SHOWN_BYTES_MAX);
     for line in comment.lines() {
         let line = names::comment_line(line, DESCRIPTION_SHOWN_BYTES_MAX);
-        let _ = writeln!(text, " * {line}");
+        let _ = writeln!(text, "{}", format!("{start}{line}").trim_end());
     }
 }
 
@@ -248,15 +269,15 @@ mod tests {
             json!({"type": "object", "properties": {"path": {"type": "string", "description": "Where."}}}),
         );
         assert_eq!(
-            tool.declaration(Detail::Brief),
+            tool.declaration(Detail::Brief, Language::Typescript),
             "tools.files.read // Reads a file."
         );
-        let signature = tool.declaration(Detail::Signature);
+        let signature = tool.declaration(Detail::Signature, Language::Typescript);
         assert!(
             signature.starts_with("// Reads a file.\ntools.files.read(args?: { path?: string })"),
             "{signature}"
         );
-        let full = tool.declaration(Detail::Full);
+        let full = tool.declaration(Detail::Full, Language::Typescript);
         assert!(full.contains("Slowly *\\/ sometimes."), "{full}");
         assert!(full.contains("/** Where. */"), "{full}");
     }

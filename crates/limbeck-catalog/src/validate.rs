@@ -9,11 +9,14 @@
 
 mod cost;
 mod findings;
+mod partial;
 mod relax;
 mod words;
 
-use jsonschema::{PatternOptions, ValidationOptions, Validator};
-use limbeck_domain::{CallCode, CallError, limits, text};
+pub(crate) use partial::PartialArguments;
+
+use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
+use limbeck_domain::{CallCode, CallError, Language, limits, text};
 use serde_json::Value;
 
 use crate::tool::Tool;
@@ -71,36 +74,52 @@ impl ArgumentCheck {
         self.unchecked.as_deref()
     }
 
-    pub(crate) fn validate(&self, tool: &Tool, arguments: &str) -> Result<String, CallError> {
+    pub(crate) fn validate(
+        &self,
+        tool: &Tool,
+        arguments: &str,
+        language: Language,
+    ) -> Result<String, CallError> {
         let (value, sent) = parse(tool, arguments)?;
         let Some(compiled) = &self.compiled else {
             return Ok(sent);
         };
-        match cost::steps(&compiled.schema, &value, CHECK_STEPS_MAX) {
-            Some(steps) if !compiled.validator.is_valid(&value) => {
-                Err(compiled.error(tool, &value, steps))
-            }
-            Some(_) | None => Ok(sent),
+        let errors = compiled.errors(&value);
+        if errors.is_empty() {
+            return Ok(sent);
         }
+        Err(compiled.refusal(tool, &value, &errors, language))
     }
 }
 
 impl Compiled {
-    fn error(&self, tool: &Tool, value: &Value, steps: u64) -> CallError {
-        let errors = if steps <= FINDINGS_STEPS_MAX {
+    /// What is wrong with `value`; nothing when it is too much to check.
+    fn errors<'a>(&'a self, value: &'a Value) -> Vec<ValidationError<'a>> {
+        let Some(steps) = cost::steps(&self.schema, value, CHECK_STEPS_MAX) else {
+            return Vec::new();
+        };
+        if self.validator.is_valid(value) {
+            return Vec::new();
+        }
+        if steps <= FINDINGS_STEPS_MAX {
             self.validator.iter_errors(value).collect()
         } else {
-            self.validator
-                .validate(value)
-                .err()
-                .into_iter()
-                .collect::<Vec<_>>()
-        };
+            self.validator.validate(value).err().into_iter().collect()
+        }
+    }
+
+    fn refusal(
+        &self,
+        tool: &Tool,
+        value: &Value,
+        errors: &[ValidationError<'_>],
+        language: Language,
+    ) -> CallError {
         let checked = findings::Checked {
             schema: &self.schema,
             arguments: value,
         };
-        findings::call_error(tool, checked, &errors)
+        findings::call_error(tool, checked, errors, language)
     }
 }
 

@@ -4,14 +4,14 @@ mod common;
 
 use common::{catalog, named, tool, tool_with_output};
 use limbeck_catalog::{Catalog, Detail};
-use limbeck_domain::{ServerName, ToolId};
+use limbeck_domain::{Language, ServerName, ToolId};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// The type of `args` for a schema of one property `x`.
 fn type_of(schema: Value) -> String {
     let signature = tool(json!({"type": "object", "properties": {"x": schema}, "required": ["x"]}))
-        .signature()
+        .signature(Language::Typescript)
         .to_owned();
     let start = "tools.s.t(args: { x: ";
     let end = " }): Promise<unknown>";
@@ -99,7 +99,7 @@ fn references_are_followed_inside_the_schema_and_cut_where_they_recur_or_leave()
         "$defs": {"Node": {"type": "object", "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}}
     });
     assert_eq!(
-        tool(schema).signature(),
+        tool(schema).signature(Language::Typescript),
         "tools.s.t(args?: { root?: { name?: string; children?: unknown[] /* Node again */ }; far?: unknown /* Far, defined elsewhere */ }): \
          Promise<unknown> // no output schema: text, unless the server sends structured content"
     );
@@ -111,7 +111,10 @@ fn a_declared_output_is_promised() {
         json!({"type": "object", "properties": {}}),
         json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}),
     );
-    assert_eq!(tool.signature(), "tools.s.t(): Promise<{ ok: boolean }>");
+    assert_eq!(
+        tool.signature(Language::Typescript),
+        "tools.s.t(): Promise<{ ok: boolean }>"
+    );
 }
 
 #[test]
@@ -121,10 +124,10 @@ fn a_captured_tool_reads_as_a_person_would_write_it() {
         .tool(&ToolId::new("filesystem", "read_text_file"))
         .unwrap();
     assert_eq!(
-        tool.signature(),
+        tool.signature(Language::Typescript),
         "tools.filesystem.read_text_file(args: { path: string; tail?: number; head?: number }): Promise<{ content: string }>"
     );
-    let full = tool.declaration(Detail::Full);
+    let full = tool.declaration(Detail::Full, Language::Typescript);
     assert!(
         full.contains(
             "  /** If provided, returns only the last N lines of the file */\n  tail?: number;\n"
@@ -132,7 +135,7 @@ fn a_captured_tool_reads_as_a_person_would_write_it() {
         "{full}"
     );
     assert!(
-        tool.declaration(Detail::Brief)
+        tool.declaration(Detail::Brief, Language::Typescript)
             .starts_with("tools.filesystem.read_text_file // ")
     );
 }
@@ -140,18 +143,18 @@ fn a_captured_tool_reads_as_a_person_would_write_it() {
 #[test]
 fn every_captured_tool_fits_its_bounds() {
     for tool in catalog().tools() {
-        assert!(tool.signature().len() <= 5 << 10, "{}", tool.id());
-        assert!(!tool.signature().contains('\n'));
-        assert!(
-            tool.declaration(Detail::Full).len() <= 56 << 10,
-            "{}",
-            tool.id()
-        );
-        assert!(
-            tool.declaration(Detail::Brief).len() <= 600,
-            "{}",
-            tool.id()
-        );
+        for language in Language::ALL {
+            let id = tool.id();
+            let signature = tool.signature(language);
+            assert!(signature.len() <= 5 << 10, "{id}");
+            assert!(!signature.contains('\n'), "{id}");
+            let lengths = [Detail::Brief, Detail::Full]
+                .map(|detail| tool.declaration(detail, language).len());
+            assert!(
+                lengths[0] <= 600 && lengths[1] <= 56 << 10,
+                "{id}: {lengths:?}"
+            );
+        }
     }
 }
 
@@ -161,7 +164,7 @@ fn a_schema_too_large_for_a_line_says_less_and_what_is_missing() {
         .map(|n| (format!("property_{n}"), json!({"type": "string"})))
         .collect::<Map<_, _>>();
     let tool = tool(json!({"type": "object", "properties": wide, "required": ["property_2999"]}));
-    let signature = tool.signature();
+    let signature = tool.signature(Language::Typescript);
     assert!(signature.len() < 3_000, "{}", signature.len());
     assert!(signature.contains("more */"), "{signature}");
     assert!(signature.starts_with("tools.s.t(args: {"), "{signature}");
@@ -178,7 +181,10 @@ fn hostile_names_and_texts_stay_inside_their_quotes_and_comments() {
         "properties": {evil: {"description": evil, "default": evil, "enum": [evil]}, "__proto__": {"$ref": evil}, "r": {"$ref": format!("#/{evil}")}},
     });
     let tool = tool_with_output(schema, json!({"properties": {"a": {"const": evil}}}));
-    for text in [tool.signature().to_owned(), tool.declaration(Detail::Full)] {
+    for text in [
+        tool.signature(Language::Typescript).to_owned(),
+        tool.declaration(Detail::Full, Language::Typescript),
+    ] {
         assert!(!text.contains(['\u{2028}', '\u{202e}']), "{text}");
         let code = without_strings_and_comments(&text);
         assert!(!code.contains("process"), "{text}\n{code}");
@@ -284,9 +290,11 @@ proptest! {
     #[test]
     fn any_json_as_a_schema_gives_a_bounded_text(input in any_json(), output in any_json(), description in ".{0,40}") {
         let tool = tool_with_output(json!({"allOf": [input.clone()], "description": description, "properties": {"p": input}}), output);
-        prop_assert!(tool.signature().len() <= 5 << 10);
-        prop_assert!(!tool.signature().contains('\n'));
-        prop_assert!(tool.declaration(Detail::Full).len() <= 60 << 10);
+        for language in Language::ALL {
+            prop_assert!(tool.signature(language).len() <= 5 << 10);
+            prop_assert!(!tool.signature(language).contains('\n'));
+            prop_assert!(tool.declaration(Detail::Full, language).len() <= 60 << 10);
+        }
         prop_assert_eq!(tool.hash().len(), 64);
     }
 }

@@ -5,12 +5,12 @@ mod common;
 use std::time::Instant;
 
 use common::{catalog, tool};
-use limbeck_domain::{CallCode, CallError, ToolId, limits};
+use limbeck_domain::{CallCode, CallError, Language, ToolId, limits};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 fn refused(schema: Value, arguments: Value) -> CallError {
-    let result = tool(schema).validate(&arguments.to_string());
+    let result = tool(schema).validate(&arguments.to_string(), Language::Typescript);
     let error = result.expect_err("the arguments are refused");
     assert_eq!(error.code, CallCode::InvalidArguments);
     error
@@ -38,15 +38,21 @@ fn issues() -> Value {
 fn arguments_that_fit_are_sent_as_written_but_for_white_space() {
     let tool = tool(issues());
     let sent = tool
-        .validate(" { \"repo\" : \"r \\\" : {\" , \"owner\":\"o\",\n\"per_page\": 1e1 } ")
+        .validate(
+            " { \"repo\" : \"r \\\" : {\" , \"owner\":\"o\",\n\"per_page\": 1e1 } ",
+            Language::Typescript,
+        )
         .unwrap();
     assert_eq!(sent, r#"{"repo":"r \" : {","owner":"o","per_page":1e1}"#);
     assert_eq!(tool.unchecked(), None);
     let any = common::tool(json!({}));
     let precise =
         r#"{"id":123456789012345678901234567890,"x":0.1000000000000000055511151231257827}"#;
-    assert_eq!(any.validate(precise).unwrap(), precise);
-    assert_eq!(any.validate("").unwrap(), "{}");
+    assert_eq!(
+        any.validate(precise, Language::Typescript).unwrap(),
+        precise
+    );
+    assert_eq!(any.validate("", Language::Typescript).unwrap(), "{}");
 }
 
 #[test]
@@ -123,13 +129,32 @@ fn each_finding_names_the_argument_and_what_was_expected() {
 #[test]
 fn a_name_that_is_not_listed_passes_unless_the_schema_closes_the_object() {
     let open = json!({"type": "object", "properties": {"repo": {"type": "string"}}});
-    assert!(tool(open).validate(r#"{"repoo": 1}"#).is_ok());
+    assert!(
+        tool(open)
+            .validate(r#"{"repoo": 1}"#, Language::Typescript)
+            .is_ok()
+    );
     let named =
         json!({"type": "object", "properties": {"repo": {"type": "string"}}, "required": ["repo"]});
     let error = refused(named, json!({"repository": "x"}));
     assert_eq!(
         error.hint.unwrap(),
         "did you mean `repo` instead of `repository`?"
+    );
+}
+
+#[test]
+fn a_required_name_that_is_said_twice_is_required_once() {
+    let schema = json!({"required": ["a", "b", "a"]});
+    let both = r#"{"a":1,"b":2}"#;
+    let tool = tool(schema.clone());
+    assert_eq!(
+        tool.validate(both, Language::Typescript).as_deref(),
+        Ok(both)
+    );
+    assert_eq!(
+        refused(schema, json!({"b": 2})).message,
+        "missing required argument `a`"
     );
 }
 
@@ -182,24 +207,31 @@ fn only_one_object_of_json_is_accepted() {
             "a key is given twice in one object",
         ),
     ] {
-        assert_eq!(tool.validate(arguments).unwrap_err().message, message);
+        assert_eq!(
+            tool.validate(arguments, Language::Typescript)
+                .unwrap_err()
+                .message,
+            message
+        );
     }
     assert!(
-        tool.validate("{")
+        tool.validate("{", Language::Typescript)
             .unwrap_err()
             .message
             .starts_with("arguments are not JSON: ")
     );
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(5_000), "]".repeat(5_000));
     assert!(
-        tool.validate(&deep)
+        tool.validate(&deep, Language::Typescript)
             .unwrap_err()
             .message
             .contains("recursion limit")
     );
     let large = format!("{{\"a\":\"{}\"}}", "x".repeat(limits::CALL_ARGS_BYTES_MAX));
     assert_eq!(
-        tool.validate(&large).unwrap_err().code,
+        tool.validate(&large, Language::Typescript)
+            .unwrap_err()
+            .code,
         CallCode::LimitExceeded
     );
 }
@@ -317,7 +349,7 @@ fn hostile_schemas_cost_little_and_refuse_only_what_they_surely_refuse() {
         let compiled = start.elapsed();
         let arguments = arguments.to_string();
         let start = Instant::now();
-        let result = tool.validate(&arguments);
+        let result = tool.validate(&arguments, Language::Typescript);
         let checked = start.elapsed();
         assert_eq!(result.is_err(), is_refused, "{shown}: {result:?}");
         println!("{compiled:?} {checked:?} {shown}");
@@ -336,9 +368,15 @@ fn a_large_value_against_a_branching_schema_is_left_to_the_server() {
     let numbers = vec![1_000; 100_000];
     let tool = tool(schema);
     let start = Instant::now();
-    assert!(tool.validate(&json!({"n": numbers}).to_string()).is_ok());
+    assert!(
+        tool.validate(&json!({"n": numbers}).to_string(), Language::Typescript)
+            .is_ok()
+    );
     assert!(start.elapsed().as_millis() < 1_000);
-    assert!(tool.validate(&json!({"n": [1_000]}).to_string()).is_err());
+    assert!(
+        tool.validate(&json!({"n": [1_000]}).to_string(), Language::Typescript)
+            .is_err()
+    );
 }
 
 #[test]
@@ -350,9 +388,14 @@ fn every_captured_tool_is_checked() {
     let read = catalog
         .tool(&ToolId::new("filesystem", "read_text_file"))
         .unwrap();
-    assert!(read.validate(r#"{"path": "/a"}"#).is_ok());
+    assert!(
+        read.validate(r#"{"path": "/a"}"#, Language::Typescript)
+            .is_ok()
+    );
     assert_eq!(
-        read.validate("{}").unwrap_err().message,
+        read.validate("{}", Language::Typescript)
+            .unwrap_err()
+            .message,
         "missing required argument `path`"
     );
 }
@@ -434,7 +477,7 @@ proptest! {
     #[test]
     fn any_schema_checks_any_arguments(schema in any_json(), arguments in any_json()) {
         let tool = tool(schema);
-        if let Err(error) = tool.validate(&arguments.to_string()) {
+        if let Err(error) = tool.validate(&arguments.to_string(), Language::Typescript) {
             prop_assert!(error.message.len() < 8_000, "{}", error.message);
             prop_assert!(!error.message.is_empty());
         }

@@ -13,6 +13,7 @@ pub mod ids;
 pub mod journal;
 pub mod limits;
 pub mod sandbox;
+pub mod site;
 pub mod text;
 pub mod tool;
 
@@ -24,4 +25,5 @@ pub use ids::{CallId, ExecutionId, ServerName, ToolId};
 pub use journal::{Delivered, JournalEntry};
 pub use limits::ExecutionLimits;
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
+pub use site::{Site, SiteArgument, Sites, SitesError};
 pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};

@@ -71,6 +71,14 @@ pub const EXECUTIONS_QUEUED_MAX: usize = 256;
 /// Of one principal: half of the queue is always left to others.
 pub const EXECUTIONS_QUEUED_PER_PRINCIPAL_MAX: usize = 128;
 
+/// Call sites of one program that are judged before it runs; a program of 10 KiB has some ten.
+pub const SITES_MAX: usize = 500;
+/// The call sites of one program, as JSON text. Constants of a program stand in its text, so no more of
+/// them than a program has is worth reading.
+pub const SITES_BYTES_MAX: usize = PROGRAM_BYTES_MAX;
+/// Findings of one check that are told; more are counted.
+pub const FINDINGS_MAX: usize = 20;
+
 /// Upstream servers of one gateway.
 pub const SERVERS_MAX: usize = 512;
 /// Tools of one upstream.

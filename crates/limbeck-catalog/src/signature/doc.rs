@@ -1,5 +1,6 @@
 //! Writes the comment of a property.
 
+use limbeck_domain::Language;
 use serde_json::Value;
 
 use crate::names;
@@ -23,7 +24,7 @@ const TOLD: [(&str, &str); 11] = [
 ];
 
 /// What a property's comment says: its description, then what a type cannot.
-pub(super) fn doc(schema: &Value, bytes_max: usize) -> String {
+pub(super) fn doc(schema: &Value, bytes_max: usize, language: Language) -> String {
     if bytes_max == 0 {
         return String::new();
     }
@@ -35,8 +36,10 @@ pub(super) fn doc(schema: &Value, bytes_max: usize) -> String {
     if schema.get("deprecated") == Some(&Value::Bool(true)) {
         parts.push("Deprecated.".to_owned());
     }
-    if schema.get("type").and_then(Value::as_str) == Some("integer") {
-        parts.push("Integer.".to_owned());
+    let is_integer = schema.get("type").and_then(Value::as_str) == Some("integer");
+    match language {
+        Language::Typescript if is_integer => parts.push("Integer.".to_owned()),
+        Language::Typescript | Language::Python => {}
     }
     for (keyword, words) in TOLD {
         if let Some(value) = schema.get(keyword).filter(|value| !value.is_null()) {

@@ -1,5 +1,6 @@
 //! Reads a JSON Schema into a type tree.
 
+use limbeck_domain::Language;
 use serde_json::{Map, Value};
 
 use super::doc::doc;
@@ -14,17 +15,17 @@ const LITERAL_BYTES_MAX: usize = 80;
 /// Bytes of an enumeration's value when many are shown, on average.
 const VALUE_BYTES: usize = 16;
 
-/// A TypeScript type.
+/// The type of a value, in words that every language has its own for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Type {
+pub(crate) enum Type {
     /// Anything, with a comment on why when something was left out.
     Unknown(Option<String>),
     /// Nothing.
     Never,
-    /// `string`, `number`, `boolean` or `null`.
-    Plain(&'static str),
-    /// A literal as TypeScript writes it.
-    Literal(String),
+    /// A value without parts.
+    Plain(Plain),
+    /// This very value: a boolean, a number or a text.
+    Literal(Value),
     /// A type and what its values look like.
     Commented(Box<Type>, String),
     Array(Box<Type>),
@@ -35,26 +36,37 @@ pub(super) enum Type {
     Intersection(Vec<Type>),
 }
 
+/// A type whose values have no parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plain {
+    String,
+    Number,
+    /// A number without a fraction.
+    Integer,
+    Boolean,
+    Null,
+}
+
 /// An object type.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Object {
-    pub(super) fields: Vec<Field>,
+pub(crate) struct Object {
+    pub(crate) fields: Vec<Field>,
     /// Type of the properties that are not named, when the schema says one.
-    pub(super) rest: Option<Box<Type>>,
+    pub(crate) rest: Option<Box<Type>>,
     /// Properties left out.
-    pub(super) hidden: usize,
+    pub(crate) hidden: usize,
     /// Whether one of those is required.
-    pub(super) hidden_required: bool,
+    hidden_required: bool,
 }
 
 /// One property.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Field {
-    pub(super) name: String,
-    pub(super) optional: bool,
-    pub(super) kind: Type,
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) optional: bool,
+    pub(crate) kind: Type,
     /// Comment on one line; empty when there is nothing to say.
-    pub(super) doc: String,
+    pub(crate) doc: String,
 }
 
 /// How much of a schema is read.
@@ -89,7 +101,7 @@ impl Bounds {
 
 impl Object {
     /// Whether it is known to have no properties.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.rest.is_none() && self.hidden == 0
     }
 }
@@ -114,7 +126,7 @@ impl Type {
     }
 
     /// Whether `{}` is a value of it, as far as the tree says.
-    pub(super) fn accepts_empty_object(&self) -> bool {
+    pub(crate) fn accepts_empty_object(&self) -> bool {
         match self {
             Self::Object(object) => {
                 !object.hidden_required && object.fields.iter().all(|field| field.optional)
@@ -130,11 +142,12 @@ impl Type {
     }
 }
 
-/// Reads `schema`, itself the document its references point into.
-pub(super) fn read(schema: &Value, bounds: Bounds) -> Type {
+/// Reads `schema`, itself the document its references point into. Comments are for readers of `language`.
+pub(super) fn read(schema: &Value, bounds: Bounds, language: Language) -> Type {
     let mut reader = Reader {
         root: schema,
         bounds,
+        language,
         nodes_left: bounds.nodes,
         references: Vec::new(),
     };
@@ -144,6 +157,7 @@ pub(super) fn read(schema: &Value, bounds: Bounds) -> Type {
 struct Reader<'s> {
     root: &'s Value,
     bounds: Bounds,
+    language: Language,
     nodes_left: usize,
     /// References being followed, so that one inside itself is cut.
     references: Vec<&'s str>,
@@ -190,7 +204,7 @@ impl<'s> Reader<'s> {
         }
         let kind = intersection(all);
         match schema.get("nullable") {
-            Some(Value::Bool(true)) => self.union(vec![kind, Type::Plain("null")]),
+            Some(Value::Bool(true)) => self.union(vec![kind, Type::Plain(Plain::Null)]),
             _ => kind,
         }
     }
@@ -273,10 +287,11 @@ impl<'s> Reader<'s> {
 
     fn read_type(&mut self, name: &str, schema: &'s Map<String, Value>, depth: usize) -> Type {
         match name {
-            "string" => Type::Plain("string"),
-            "number" | "integer" => Type::Plain("number"),
-            "boolean" => Type::Plain("boolean"),
-            "null" => Type::Plain("null"),
+            "string" => Type::Plain(Plain::String),
+            "number" => Type::Plain(Plain::Number),
+            "integer" => Type::Plain(Plain::Integer),
+            "boolean" => Type::Plain(Plain::Boolean),
+            "null" => Type::Plain(Plain::Null),
             "object" => self.read_object(schema, depth),
             "array" => self.read_array(schema, depth),
             _ => Type::Unknown(None),
@@ -335,7 +350,7 @@ impl<'s> Reader<'s> {
                 name: name.clone(),
                 optional,
                 kind: self.read(property, depth),
-                doc: doc(property, self.bounds.doc_bytes),
+                doc: doc(property, self.bounds.doc_bytes, self.language),
             });
         }
         self.add_undescribed(&mut object, &required, properties);
@@ -403,6 +418,9 @@ impl<'s> Reader<'s> {
         if let Some(unknown) = flat.iter().position(|kind| *kind == Type::Unknown(None)) {
             return flat.swap_remove(unknown);
         }
+        if flat.contains(&Type::Plain(Plain::Number)) {
+            flat.retain(|kind| *kind != Type::Plain(Plain::Integer));
+        }
         let most = self.bounds.fields.max(self.bounds.values);
         if flat.len() > most {
             return Type::cut(&format!("one of more than {most} types"));
@@ -433,6 +451,9 @@ fn intersection(all: Vec<Type>) -> Type {
             },
             kind => push_new(&mut parts, kind),
         }
+    }
+    if parts.contains(&Type::Plain(Plain::Integer)) {
+        parts.retain(|kind| *kind != Type::Plain(Plain::Number));
     }
     match parts.len() {
         0 => Type::Unknown(None),
@@ -465,13 +486,11 @@ fn required_names(schema: &Map<String, Value>) -> Vec<&str> {
 
 fn literal(value: &Value) -> Type {
     match value {
-        Value::Null => Type::Plain("null"),
-        Value::Bool(_) | Value::Number(_) => Type::Literal(value.to_string()),
-        Value::String(text) if text.len() <= LITERAL_BYTES_MAX => {
-            Type::Literal(names::quoted(text))
-        }
+        Value::Null => Type::Plain(Plain::Null),
+        Value::Bool(_) | Value::Number(_) => Type::Literal(value.clone()),
+        Value::String(text) if text.len() <= LITERAL_BYTES_MAX => Type::Literal(value.clone()),
         Value::String(text) => Type::Commented(
-            Box::new(Type::Plain("string")),
+            Box::new(Type::Plain(Plain::String)),
             names::comment_line(text, LITERAL_BYTES_MAX),
         ),
         Value::Array(_) | Value::Object(_) => kind_of(value),
@@ -480,10 +499,11 @@ fn literal(value: &Value) -> Type {
 
 fn kind_of(value: &Value) -> Type {
     match value {
-        Value::Null => Type::Plain("null"),
-        Value::Bool(_) => Type::Plain("boolean"),
-        Value::Number(_) => Type::Plain("number"),
-        Value::String(_) => Type::Plain("string"),
+        Value::Null => Type::Plain(Plain::Null),
+        Value::Bool(_) => Type::Plain(Plain::Boolean),
+        Value::Number(number) if number.is_f64() => Type::Plain(Plain::Number),
+        Value::Number(_) => Type::Plain(Plain::Integer),
+        Value::String(_) => Type::Plain(Plain::String),
         Value::Array(_) => Type::Array(Box::new(Type::Unknown(None))),
         Value::Object(_) => Type::any_object(),
     }

@@ -2,7 +2,7 @@
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
-use limbeck_domain::{CallCode, CallError, text};
+use limbeck_domain::{CallCode, CallError, Language, text};
 use serde_json::Value;
 
 use super::words::{described, member, place, shown, shown_value};
@@ -51,6 +51,7 @@ pub(super) fn call_error(
     tool: &Tool,
     checked: Checked<'_>,
     errors: &[ValidationError<'_>],
+    language: Language,
 ) -> CallError {
     let mut findings = Vec::new();
     for error in errors {
@@ -72,7 +73,7 @@ pub(super) fn call_error(
         ", ",
     );
     let hint = if meant.is_empty() {
-        parameters(tool)
+        parameters(tool, language)
     } else {
         format!("did you mean {meant}?")
     };
@@ -86,8 +87,8 @@ fn joined<'t>(parts: impl Iterator<Item = &'t str>, between: &str) -> String {
     parts.collect::<Vec<_>>().join(between)
 }
 
-fn parameters(tool: &Tool) -> String {
-    let parameters = signature::arguments(&tool.definition().input_schema, Style::Line);
+fn parameters(tool: &Tool, language: Language) -> String {
+    let parameters = signature::arguments(&tool.definition().input_schema, Style::Line, language);
     let cut = text::cut(&parameters, PARAMETERS_SHOWN_BYTES_MAX);
     let mark = if cut.len() < parameters.len() {
         " …"

@@ -3,6 +3,8 @@
 //! Leaving a keyword out accepts more, except under `not`, `if` and `oneOf`; one of those around
 //! something left out goes too. What remains is never stricter than the server's schema.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::schema::local_reference;
@@ -185,6 +187,13 @@ impl Relaxer<'_> {
             // Older dialects, used without naming them: a flag instead of a number or a list.
             ("required" | "exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {
                 Ok((None, self.leave_out("a keyword of an older dialect")))
+            }
+            // A name said twice counts twice for the checker, and an object has it once.
+            ("required", Value::Array(names)) => {
+                let mut seen = HashSet::new();
+                let once = names.iter().filter(|name| seen.insert(*name));
+                let once = once.cloned().collect();
+                Ok((Some(Value::Array(once)), Fidelity::Same))
             }
             (_, Value::Array(list)) if HOLDS_LIST.contains(&keyword) => {
                 self.list(keyword, list, depth)

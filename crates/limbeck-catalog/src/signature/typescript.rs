@@ -1,22 +1,18 @@
 //! Writes a type tree as TypeScript.
 
-use super::types::{Field, Object, Type};
-use crate::names;
+use serde_json::Value;
 
-/// How a type is laid out.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
-    Line,
-    Block,
-}
+use super::Style;
+use super::types::{Field, Object, Plain, Type};
+use crate::names;
 
 /// Spaces of one level.
 const INDENT: &str = "  ";
 
-pub(super) fn text(kind: &Type, layout: Layout) -> String {
+pub(super) fn text(kind: &Type, style: Style) -> String {
     let mut writer = Writer {
         text: String::new(),
-        layout,
+        style,
         level: 0,
     };
     writer.write(kind, Place::Top);
@@ -33,7 +29,7 @@ enum Place {
 
 struct Writer {
     text: String,
-    layout: Layout,
+    style: Style,
     level: usize,
 }
 
@@ -43,8 +39,8 @@ impl Writer {
             Type::Unknown(None) => self.push("unknown"),
             Type::Unknown(Some(why)) => self.write_commented("unknown", why),
             Type::Never => self.push("never"),
-            Type::Plain(name) => self.push(name),
-            Type::Literal(literal) => self.push(literal),
+            Type::Plain(plain) => self.push(word(*plain)),
+            Type::Literal(value) => self.push(&literal(value)),
             Type::Commented(inner, comment) => {
                 self.write(inner, Place::Tight);
                 self.push(&format!(" /* {comment} */"));
@@ -133,12 +129,12 @@ impl Writer {
             self.push(";");
         }
         self.level -= 1;
-        match self.layout {
-            Layout::Line => {
+        match self.style {
+            Style::Line => {
                 self.text.pop();
                 self.push(" ");
             }
-            Layout::Block => self.new_line(),
+            Style::Block => self.new_line(),
         }
         self.push("}");
     }
@@ -165,7 +161,7 @@ impl Writer {
     }
 
     fn write_field(&mut self, field: &Field) {
-        if self.layout == Layout::Block && !field.doc.is_empty() {
+        if self.style == Style::Block && !field.doc.is_empty() {
             self.push(&format!("/** {} */", field.doc));
             self.new_line();
         }
@@ -176,9 +172,9 @@ impl Writer {
     }
 
     fn next_member(&mut self) {
-        match self.layout {
-            Layout::Line => self.push(" "),
-            Layout::Block => self.new_line(),
+        match self.style {
+            Style::Line => self.push(" "),
+            Style::Block => self.new_line(),
         }
     }
 
@@ -191,5 +187,21 @@ impl Writer {
 
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
+    }
+}
+
+fn word(plain: Plain) -> &'static str {
+    match plain {
+        Plain::String => "string",
+        Plain::Number | Plain::Integer => "number",
+        Plain::Boolean => "boolean",
+        Plain::Null => "null",
+    }
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::String(text) => names::quoted(text),
+        other => other.to_string(),
     }
 }

@@ -1,0 +1,181 @@
+//! The types of one server as Python classes.
+//!
+//! Arguments are `TypedDict`s and results are records, whose keys are attributes. A type without a name
+//! is written in place; every other object becomes a class, and two that are the same become one.
+
+use std::collections::HashMap;
+
+use limbeck_domain::Language;
+
+use super::identifiers::{Names, TAKEN, type_name};
+use crate::names;
+use crate::signature::{Field, Object, Type, python};
+
+/// Methods of dictionaries; a key of such a name is no attribute.
+const METHODS: [&str; 11] = [
+    "clear",
+    "copy",
+    "fromkeys",
+    "get",
+    "items",
+    "keys",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
+    "values",
+];
+
+/// Which way a value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From the program to a tool.
+    In,
+    /// From a tool to the program.
+    Out,
+}
+
+/// Classes of one module.
+#[derive(Debug)]
+pub(super) struct Classes {
+    pub(super) names: Names,
+    pub(super) text: String,
+    /// Names of classes by what they are.
+    known: HashMap<String, String>,
+}
+
+impl Classes {
+    pub(super) fn new() -> Self {
+        Self {
+            names: Names::without(&TAKEN),
+            text: String::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// `kind` as it is written in an annotation. Classes it needs are named after `path`.
+    pub(super) fn annotation(&mut self, kind: &Type, path: &str, way: Way) -> String {
+        match kind {
+            Type::Unknown(None) => "Any".into(),
+            Type::Unknown(Some(why)) => python::annotated("Any", why),
+            Type::Never => "Never".into(),
+            Type::Plain(plain) => python::word(*plain).into(),
+            Type::Literal(value) => match python::literal(value) {
+                Some(literal) => format!("Literal[{literal}]"),
+                None => "float".into(),
+            },
+            Type::Commented(inner, comment) => {
+                python::annotated(&self.annotation(inner, path, way), comment)
+            }
+            Type::Array(item) => format!("list[{}]", self.annotation(item, path, way)),
+            Type::Tuple(first, rest) => {
+                let item = python::items(first, rest.as_deref());
+                format!("list[{}]", self.annotation(&item, path, way))
+            }
+            Type::Object(object) => self.object(object, path, way),
+            Type::Union(any) => python::union(any, |kind| self.annotation(kind, path, way)),
+            Type::Intersection(all) => self.annotation(python::narrowest(all), path, way),
+        }
+    }
+
+    fn object(&mut self, object: &Object, path: &str, way: Way) -> String {
+        match (object.rest.as_deref(), way) {
+            (Some(rest), _) if object.fields.is_empty() => {
+                format!("dict[str, {}]", self.annotation(rest, path, way))
+            }
+            (_, Way::Out) => self.record(object, path, "Record"),
+            // A `TypedDict` has no other keys, and this type has.
+            (_, Way::In) if object.hidden > 0 || object.rest.is_some() => "dict[str, Any]".into(),
+            (None | Some(_), Way::In) if object.fields.is_empty() => "dict[str, Never]".into(),
+            (None | Some(_), Way::In) => self.dictionary(object, path),
+        }
+    }
+
+    /// The `TypedDict` of an object that has fields and no other keys.
+    pub(super) fn dictionary(&mut self, object: &Object, path: &str) -> String {
+        let members: Vec<(&Field, String)> = object
+            .fields
+            .iter()
+            .map(|field| {
+                let kind = self.annotation(&field.kind, &below(path, field), Way::In);
+                let kind = if field.optional {
+                    format!("NotRequired[{kind}]")
+                } else {
+                    kind
+                };
+                (field, kind)
+            })
+            .collect();
+        let fits = |field: &Field| self.is_attribute(&field.name);
+        if object.fields.iter().all(fits) {
+            return self.class("TypedDict", &body(&members), path);
+        }
+        let keys: String = members
+            .iter()
+            .map(|(field, kind)| {
+                let key = names::quoted_in(&field.name, Language::Python);
+                format!("{}    {key}: {kind},\n", comment(field))
+            })
+            .collect();
+        self.define(&keys, path, |name| {
+            format!("{name} = TypedDict(\"{name}\", {{\n{keys}}})\n\n")
+        })
+    }
+
+    /// The class of a result, or of an object in one; `base` itself when no key of it is an attribute.
+    pub(super) fn record(&mut self, object: &Object, path: &str, base: &str) -> String {
+        let mut members = Vec::new();
+        for field in &object.fields {
+            if self.is_attribute(&field.name) && !METHODS.contains(&field.name.as_str()) {
+                let kind = self.annotation(&field.kind, &below(path, field), Way::Out);
+                members.push((field, kind));
+            }
+        }
+        if members.is_empty() {
+            return base.to_owned();
+        }
+        self.class(base, &body(&members), path)
+    }
+
+    /// Whether a class may have an attribute `name` that hides none of the names in its annotations.
+    fn is_attribute(&self, name: &str) -> bool {
+        names::is_python_identifier(name) && !name.starts_with("__") && !self.names.has(name)
+    }
+
+    fn class(&mut self, base: &str, body: &str, path: &str) -> String {
+        let what = format!("{base}\n{body}");
+        self.define(&what, path, |name| {
+            format!("class {name}({base}):\n{body}\n")
+        })
+    }
+
+    /// The name of what `what` says all about, which is written when it is new.
+    fn define(&mut self, what: &str, path: &str, write: impl Fn(&str) -> String) -> String {
+        if let Some(name) = self.known.get(what) {
+            return name.clone();
+        }
+        let name = self.names.take(&type_name(path));
+        self.text.push_str(&write(&name));
+        self.known.insert(what.to_owned(), name.clone());
+        name
+    }
+}
+
+fn below(path: &str, field: &Field) -> String {
+    format!("{path}-{}", field.name)
+}
+
+fn body(members: &[(&Field, String)]) -> String {
+    members
+        .iter()
+        .map(|(field, kind)| format!("{}    {}: {kind}\n", comment(field), field.name))
+        .collect()
+}
+
+fn comment(field: &Field) -> String {
+    if field.doc.is_empty() {
+        String::new()
+    } else {
+        format!("    # {}\n", field.doc)
+    }
+}

@@ -1,0 +1,309 @@
+//! Writes a type tree as Python.
+//!
+//! Python has no way to write the type of an object in place, so one stands as a dictionary of types:
+//! `{"path": str, "mode?": str}`, where a question mark ends the name of a key that may be absent, and
+//! `...: float` says what other keys hold. All of it parses as Python, whatever a schema says.
+
+use serde_json::Value;
+
+use super::Style;
+use super::types::{Field, Object, Plain, Type};
+use crate::names;
+use limbeck_domain::Language;
+
+/// Spaces of one level.
+const INDENT: &str = "    ";
+/// Name of the parameter that stands for arguments that are not named.
+const OTHERS: &str = "others";
+
+/// A type on its own.
+pub(super) fn text(kind: &Type, style: Style) -> String {
+    let mut writer = Writer::new(style);
+    writer.write(kind);
+    writer.text
+}
+
+/// What stands between the parentheses of a call: keyword arguments, or one dictionary where a name
+/// cannot be a keyword.
+pub(super) fn parameters(arguments: &Type, style: Style) -> String {
+    let mut writer = Writer::new(style);
+    match arguments {
+        Type::Object(object) if object.is_empty() => {}
+        Type::Object(object) if takes_keywords(object) => writer.write_parameters(object),
+        arguments => {
+            writer.push("args: ");
+            writer.write(arguments);
+            if arguments.accepts_empty_object() {
+                writer.push(" = ...");
+            }
+            writer.push(", /");
+        }
+    }
+    writer.text
+}
+
+/// Whether every property can be given as a keyword argument.
+pub(crate) fn takes_keywords(object: &Object) -> bool {
+    let fits = |field: &Field| names::is_python_identifier(&field.name) && field.name != OTHERS;
+    object.fields.iter().all(fits)
+}
+
+/// The part of an intersection that says most. Python cannot say that a value is both, and either
+/// alone is true.
+pub(crate) fn narrowest(all: &[Type]) -> &Type {
+    let weight = |kind: &&Type| match kind {
+        Type::Literal(_) | Type::Never => 0,
+        Type::Object(object) if !object.fields.is_empty() => 1,
+        Type::Union(_) | Type::Tuple(..) | Type::Array(_) => 2,
+        Type::Object(_) | Type::Intersection(_) => 3,
+        Type::Plain(_) | Type::Commented(..) => 4,
+        Type::Unknown(_) => 5,
+    };
+    all.iter()
+        .min_by_key(weight)
+        .unwrap_or(&Type::Unknown(None))
+}
+
+/// The name of a type whose values have no parts.
+pub(crate) fn word(plain: Plain) -> &'static str {
+    match plain {
+        Plain::String => "str",
+        Plain::Number => "float",
+        Plain::Integer => "int",
+        Plain::Boolean => "bool",
+        Plain::Null => "None",
+    }
+}
+
+/// A value as `Literal` takes it; `None` for a fraction, which it does not.
+pub(crate) fn literal(value: &Value) -> Option<String> {
+    match value {
+        Value::Bool(true) => Some("True".into()),
+        Value::Bool(false) => Some("False".into()),
+        Value::String(text) => Some(names::quoted_in(text, Language::Python)),
+        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// `kind` with a note that stays with it.
+pub(crate) fn annotated(kind: &str, note: &str) -> String {
+    // `comment_line` broke the end of a TypeScript comment, which nothing can end here.
+    let note = note.replace("*\\/", "*/");
+    let quoted = if note.contains('"') && !note.contains(['\'', '\\']) {
+        let plain = names::quoted_in(&note, Language::Python).replace("\\\"", "\"");
+        format!("'{}'", &plain[1..plain.len() - 1])
+    } else {
+        names::quoted_in(&note, Language::Python)
+    };
+    format!("Annotated[{kind}, {quoted}]")
+}
+
+/// Writes the alternatives of a union: literals together where the first of them stands, `None` last.
+pub(crate) fn union(any: &[Type], mut write: impl FnMut(&Type) -> String) -> String {
+    let literals: Vec<String> = any
+        .iter()
+        .filter_map(|kind| match kind {
+            Type::Literal(value) => literal(value),
+            _ => None,
+        })
+        .collect();
+    let mut parts: Vec<String> = Vec::new();
+    for kind in any {
+        let part = match kind {
+            Type::Plain(Plain::Null) => continue,
+            Type::Literal(value) if literal(value).is_some() => {
+                format!("Literal[{}]", literals.join(", "))
+            }
+            kind => write(kind),
+        };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    if any.contains(&Type::Plain(Plain::Null)) {
+        parts.push("None".into());
+    }
+    parts.join(" | ")
+}
+
+/// What the items of a tuple may be: a JSON array arrives as a list, whose items have one type.
+pub(crate) fn items(items: &[(Type, bool)], rest: Option<&Type>) -> Type {
+    let mut any: Vec<Type> = Vec::new();
+    for kind in items.iter().map(|(kind, _)| kind).chain(rest) {
+        if matches!(kind, Type::Unknown(_)) {
+            return Type::Unknown(None);
+        }
+        if !any.contains(kind) {
+            any.push(kind.clone());
+        }
+    }
+    match any.len() {
+        0 => Type::Unknown(None),
+        1 => any.swap_remove(0),
+        _ => Type::Union(any),
+    }
+}
+
+struct Writer {
+    text: String,
+    style: Style,
+    level: usize,
+}
+
+impl Writer {
+    fn new(style: Style) -> Self {
+        Self {
+            text: String::new(),
+            style,
+            level: 0,
+        }
+    }
+
+    fn write(&mut self, kind: &Type) {
+        match kind {
+            Type::Unknown(None) => self.push("Any"),
+            Type::Unknown(Some(why)) => self.push(&annotated("Any", why)),
+            Type::Never => self.push("Never"),
+            Type::Plain(plain) => self.push(word(*plain)),
+            Type::Literal(value) => match literal(value) {
+                Some(literal) => self.push(&format!("Literal[{literal}]")),
+                None => self.push("float"),
+            },
+            Type::Commented(inner, comment) => {
+                let inner = self.inner(inner);
+                self.push(&annotated(&inner, comment));
+            }
+            Type::Array(item) => self.write_list(item),
+            Type::Tuple(first, rest) => self.write_list(&items(first, rest.as_deref())),
+            Type::Object(object) => self.write_object(object),
+            Type::Union(any) => {
+                let union = union(any, |kind| self.inner(kind));
+                self.push(&union);
+            }
+            Type::Intersection(all) => self.write(narrowest(all)),
+        }
+    }
+
+    /// A type as text, at the level it is going to stand on.
+    fn inner(&mut self, kind: &Type) -> String {
+        let before = self.text.len();
+        self.write(kind);
+        self.text.split_off(before)
+    }
+
+    fn write_list(&mut self, item: &Type) {
+        self.push("list");
+        if *item != Type::Unknown(None) {
+            self.push("[");
+            self.write(item);
+            self.push("]");
+        }
+    }
+
+    fn write_object(&mut self, object: &Object) {
+        let names_none = object.fields.is_empty() && object.hidden == 0;
+        match object.rest.as_deref() {
+            Some(Type::Unknown(None)) if names_none => self.push("dict"),
+            Some(rest) if names_none => {
+                self.push("dict[str, ");
+                self.write(rest);
+                self.push("]");
+            }
+            None if names_none => self.push("{}"),
+            Some(_) | None => {
+                self.push("{");
+                self.write_members(object, Self::write_key, "...: ");
+                self.close("}");
+            }
+        }
+    }
+
+    fn write_parameters(&mut self, object: &Object) {
+        if !object.fields.is_empty() {
+            self.push("*,");
+            if self.style == Style::Line {
+                self.push(" ");
+            }
+        }
+        self.write_members(object, Self::write_parameter, &format!("**{OTHERS}: "));
+        self.close("");
+    }
+
+    fn write_members(&mut self, object: &Object, write: impl Fn(&mut Self, &Field), others: &str) {
+        self.level += 1;
+        let before = self.text.len();
+        for field in &object.fields {
+            self.next_member(before);
+            if self.style == Style::Block && !field.doc.is_empty() {
+                self.push(&format!("# {}", field.doc.replace("*\\/", "*/")));
+                self.new_line();
+            }
+            write(self, field);
+        }
+        if object.hidden > 0 {
+            self.next_member(before);
+            self.push(&format!("{others}\"{} more\"", object.hidden));
+        } else if let Some(rest) = object.rest.as_deref() {
+            self.next_member(before);
+            self.push(others);
+            self.write(rest);
+        }
+        self.level -= 1;
+    }
+
+    fn write_key(&mut self, field: &Field) {
+        let key = names::quoted_in(&field.name, Language::Python);
+        let body = &key[..key.len() - 1];
+        let end = match (field.optional, body.strip_suffix('?')) {
+            (true, _) => format!("{body}?\": "),
+            // A key that must be there and ends in a question mark would read as one that need not.
+            (false, Some(body)) => format!("{body}\\x3f\": "),
+            (false, None) => format!("{body}\": "),
+        };
+        self.push(&end);
+        self.write(&field.kind);
+    }
+
+    fn write_parameter(&mut self, field: &Field) {
+        self.push(&field.name);
+        self.push(": ");
+        self.write(&field.kind);
+        if field.optional {
+            self.push(" = ...");
+        }
+    }
+
+    /// Begins a member; those that began after `first` are set off from the one before.
+    fn next_member(&mut self, first: usize) {
+        match self.style {
+            Style::Line if self.text.len() == first => {}
+            Style::Line => self.push(", "),
+            Style::Block => {
+                if self.text.len() > first {
+                    self.push(",");
+                }
+                self.new_line();
+            }
+        }
+    }
+
+    fn close(&mut self, bracket: &str) {
+        if self.style == Style::Block {
+            self.push(",");
+            self.new_line();
+        }
+        self.push(bracket);
+    }
+
+    fn new_line(&mut self) {
+        self.push("\n");
+        for _ in 0..self.level {
+            self.push(INDENT);
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+}

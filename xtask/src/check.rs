@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::{attacks, command, docs, guests, test};
+use crate::{attacks, command, docs, guests, portable, test};
 
 /// Runs all checks, stopping at the first that fails.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -27,14 +27,23 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     step("tests", || test::run(root))?;
     step("attacks", || attacks::run(root, &attacks::Args::default()))?;
     step("documents", || docs::run(root))?;
+    step("other systems", || {
+        portable::run(root, &portable::Args::default())
+    })?;
     step("guests are what their sources build", || {
-        guests::run(root, &guests::Args { check: true })
+        let args = guests::Args {
+            check: true,
+            ..guests::Args::default()
+        };
+        guests::run(root, &args)
     })
 }
 
 fn format(root: &Path) -> anyhow::Result<()> {
     cargo(root, "fmt --all --check")?;
     cargo(&root.join("crates/limbeck-guest-js"), "fmt --check")?;
+    let componentize = root.join("crates/limbeck-guest-py/componentize");
+    cargo(&componentize, "fmt --check")?;
     cargo(&root.join("fuzz"), "fmt --check")
 }
 

@@ -3,7 +3,7 @@
 //! - `sh`: a script, run with `bash -eu` and `limbeck` on its PATH, in a directory and home of the
 //!   document's own, so that a later block sees the files of an earlier one. Blocks of the README and
 //!   of CONTRIBUTING start in the repository.
-//! - `ts`: a program, run with `limbeck run` against the sample server of `limbeck demo`.
+//! - `ts`, `py`: a program, run with `limbeck run` against the sample server of `limbeck demo`.
 //! - `json`: must parse, and is a configuration when it has `mcpServers`, shown by `limbeck tools`.
 //! - `toml`: a configuration.
 //! - `text`: output or a picture; not run.
@@ -123,7 +123,7 @@ impl Place {
         match block.kind.as_str() {
             "sh" if RUNNING_ALREADY.contains(&block.text.trim()) => Ok(()),
             "sh" => self.script(&block.text),
-            "ts" => self.program(&block.text),
+            "ts" | "py" => self.program(block),
             "json" | "toml" => self.configuration(block),
             "text" => Ok(()),
             kind => bail!("no way to check a block of kind `{kind}`"),
@@ -149,9 +149,9 @@ impl Place {
         to_end(&mut command)
     }
 
-    fn program(&self, text: &str) -> anyhow::Result<()> {
-        let file = self.scratch.join("program.ts");
-        fs::write(&file, text)?;
+    fn program(&self, block: &Block) -> anyhow::Result<()> {
+        let file = self.scratch.join(format!("program.{}", block.kind));
+        fs::write(&file, &block.text)?;
         let mut command = self.command("limbeck");
         command
             .args(["--no-discover", "--config"])

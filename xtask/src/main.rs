@@ -13,7 +13,9 @@ mod command;
 mod docs;
 mod fuzz;
 mod guests;
+mod portable;
 mod test;
+mod toolchain;
 mod tools;
 
 #[derive(Parser)]
@@ -40,6 +42,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Build the WebAssembly guests and put them where the worker takes them from
     Guests(guests::Args),
+    /// Check that the product compiles for macOS and Windows
+    Portable(portable::Args),
     /// Build everything and run all tests, those against real MCP servers included
     Test,
 }
@@ -56,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         Command::Docs => docs::run(root),
         Command::Fuzz(args) => fuzz::run(root, &args),
         Command::Guests(args) => guests::run(root, &args),
+        Command::Portable(args) => portable::run(root, &args),
         Command::Test => test::run(root),
     }
 }

@@ -1,10 +1,10 @@
 //! The worker's end of the frame channel: blocking reads, buffered writes.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
 
-use limbeck_wire::{FrameReader, FromWorker, ToWorker, WireError, decode_to_worker, encode};
+use limbeck_wire::{
+    FrameReader, FromWorker, ToWorker, WireError, WorkerChannel, decode_to_worker, encode,
+};
 
 /// Bytes asked of the socket at a time; about what its buffer holds.
 const READ_BYTES: usize = 256 << 10;
@@ -23,6 +23,9 @@ pub(crate) enum ChannelError {
     /// The gateway sent something that is not a frame.
     #[error("the gateway sent a bad frame")]
     Frame(#[source] WireError),
+    /// The gateway sent a frame that has no place here.
+    #[error("the gateway sent `{0}` out of order")]
+    OutOfOrder(&'static str),
     /// A frame of ours is above the bound; every payload is checked before, so this is a fault.
     #[error("a frame of the worker is too large")]
     Encode(#[source] WireError),
@@ -30,19 +33,17 @@ pub(crate) enum ChannelError {
 
 /// Frames in and out.
 pub(crate) struct Channel {
-    /// A socket, read and written as a file is: plain `read` and `write` are all that is left to a
-    /// worker, and neither can carry a descriptor or an address.
-    stream: File,
+    stream: WorkerChannel,
     reader: FrameReader<ToWorker>,
     incoming: Box<[u8]>,
     outgoing: Vec<u8>,
 }
 
 impl Channel {
-    /// Takes the socket over and allocates what it needs.
-    pub(crate) fn new(socket: OwnedFd) -> Self {
+    /// Takes the channel over and allocates what it needs.
+    pub(crate) fn new(stream: WorkerChannel) -> Self {
         Self {
-            stream: File::from(socket),
+            stream,
             reader: FrameReader::default(),
             incoming: vec![0; READ_BYTES].into_boxed_slice(),
             outgoing: Vec::with_capacity(FLUSH_BYTES),

@@ -3,17 +3,67 @@
 use limbeck_wire::Fault;
 use limbeck_wire::domain::{ErrorKind, ExecutionLimits, ProgramError};
 use limbeck_wire::limits::WALL_MS_MAX;
+use serde::Deserialize;
 use wasmtime::Trap;
 
-use crate::guest::OutOfGuestMemory;
-use crate::host::{GuestError, Host, Stop};
-use crate::source::Positions;
+use crate::host::{Host, Stop};
+
+/// An exception in the words of the guest.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct GuestError {
+    /// Its class; empty when something else than an error was thrown.
+    #[serde(default)]
+    pub(crate) name: String,
+    /// What it says, or the thrown thing as text.
+    #[serde(default)]
+    pub(crate) message: String,
+    /// `stack` of a JavaScript error.
+    #[serde(default)]
+    pub(crate) stack: String,
+    /// Line in the model's own source, where the guest knows it.
+    #[serde(default)]
+    pub(crate) line: Option<u32>,
+    /// Column in the model's own source, where the guest knows it.
+    #[serde(default)]
+    pub(crate) column: Option<u32>,
+    /// The next step, where the guest knows one.
+    #[serde(default)]
+    pub(crate) hint: Option<String>,
+}
+
+impl GuestError {
+    /// Reads what a guest wrote as JSON.
+    pub(crate) fn read(json: &str) -> Result<Self, Stop> {
+        serde_json::from_str(json).map_err(|_| Stop::Misuse("malformed error"))
+    }
+}
+
+/// The guest has no room for what it is to be given.
+#[derive(Debug, thiserror::Error)]
+#[error("no memory left for an answer")]
+pub(crate) struct OutOfGuestMemory;
+
+/// Words that differ from language to language.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words {
+    /// Waits for many calls at once.
+    gather: &'static str,
+}
+
+impl Words {
+    pub(crate) const JAVASCRIPT: Self = Self {
+        gather: "Promise.all",
+    };
+    pub(crate) const PYTHON: Self = Self {
+        gather: "asyncio.gather",
+    };
+}
 
 /// Tells the end of a guest that did not return: a trap, a bound, a broken rule.
-pub(crate) fn from_stop(error: &wasmtime::Error, host: &Host) -> Fault {
+pub(crate) fn from_stop(error: &wasmtime::Error, host: &Host, words: Words) -> Fault {
     let limits = &host.limits;
     if let Some(stop) = error.downcast_ref::<Stop>() {
-        return bound(stop);
+        return bound(stop, words);
     }
     if error.is::<OutOfGuestMemory>() {
         return memory_limit(limits);
@@ -21,24 +71,23 @@ pub(crate) fn from_stop(error: &wasmtime::Error, host: &Host) -> Fault {
     match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) => timeout(limits),
         Some(Trap::StackOverflow) => stack_limit(),
-        // The engine aborts where it cannot report that memory ran out.
-        Some(_) if host.memory_refused => memory_limit(limits),
+        // An engine aborts where it cannot report that memory ran out.
+        _ if host.memory_refused => memory_limit(limits),
         Some(trap) => engine_stopped(trap),
         None => engine_stopped(error),
     }
 }
 
-/// Tells an exception nobody caught.
+/// Tells a JavaScript exception nobody caught.
 ///
 /// `memory_full` says that the guest's memory has grown to about its limit.
-pub(crate) fn from_exception(
+pub(crate) fn from_javascript(
     error: GuestError,
     limits: &ExecutionLimits,
     memory_full: bool,
-    positions: &Positions,
+    position: Option<(u32, u32)>,
 ) -> Fault {
-    let position = positions.of_stack(&error.stack);
-    let mut fault = match exception_kind(&error) {
+    let fault = match javascript_kind(&error) {
         ErrorKind::MemoryLimit => memory_limit(limits),
         ErrorKind::StackLimit => stack_limit(),
         // With no memory left for an error either, the engine throws null, or no value at all.
@@ -47,14 +96,12 @@ pub(crate) fn from_exception(
         }
         kind => fault(kind, headline(&error), error.hint),
     };
-    (fault.line, fault.column) = position.unzip();
-    fault
+    at(fault, position)
 }
 
 /// Tells a script the engine refused although it was parsed here before.
-pub(crate) fn from_engine_syntax(error: GuestError, positions: &Positions) -> Fault {
-    let position = positions.of_stack(&error.stack);
-    let mut fault = match exception_kind(&error) {
+pub(crate) fn from_javascript_syntax(error: GuestError, position: Option<(u32, u32)>) -> Fault {
+    let fault = match javascript_kind(&error) {
         ErrorKind::StackLimit => fault(
             ErrorKind::Syntax,
             "SyntaxError: the program is nested too deeply".to_owned(),
@@ -62,16 +109,48 @@ pub(crate) fn from_engine_syntax(error: GuestError, positions: &Positions) -> Fa
         ),
         _ => fault(ErrorKind::Syntax, headline(&error), error.hint),
     };
-    (fault.line, fault.column) = position.unzip();
+    at(fault, position)
+}
+
+/// Tells a Python exception nobody caught.
+pub(crate) fn from_python(error: GuestError, host: &Host) -> Fault {
+    let mut fault = match error.name.as_str() {
+        "MemoryError" => memory_limit(&host.limits),
+        "RecursionError" => stack_limit(),
+        // The prelude sees before the gateway does that nothing is left to wait for.
+        "NeverSettles" => fault(ErrorKind::NeverSettles, error.message, error.hint),
+        // With no memory left to describe an error, this is what the prelude says.
+        _ if host.memory_refused && error.message == PYTHON_LAST_WORDS => {
+            memory_limit(&host.limits)
+        }
+        _ => fault(ErrorKind::Exception, headline(&error), error.hint),
+    };
+    (fault.line, fault.column) = (error.line, error.column);
+    fault
+}
+
+/// Message of an error that the prelude could not read; `main.py` has it.
+const PYTHON_LAST_WORDS: &str = "an error that cannot be read";
+
+/// Tells a Python program that did not get to run, and why.
+pub(crate) fn from_python_refused(kind: ErrorKind, error: GuestError) -> Fault {
+    let text = match kind {
+        ErrorKind::Contract => error.message.clone(),
+        _ => headline(&error),
+    };
+    let mut fault = fault(kind, text, error.hint);
+    (fault.line, fault.column) = (error.line, error.column);
     fault
 }
 
 /// Tells a value that has no JSON form.
-pub(crate) fn not_serialisable(why: String) -> Fault {
+///
+/// `hint` says in the program's language what has one.
+pub(crate) fn not_serialisable(why: String, hint: &str) -> Fault {
     fault(
         ErrorKind::Exception,
         format!("returned value has no JSON form: {why}"),
-        Some("return plain objects, arrays, strings, numbers, booleans or null".to_owned()),
+        Some(hint.to_owned()),
     )
 }
 
@@ -80,28 +159,36 @@ pub(crate) fn no_result() -> Fault {
     engine_stopped(&"it finished without a result")
 }
 
-fn bound(stop: &Stop) -> Fault {
+/// Tells a bound or a rule the guest came up against.
+pub(crate) fn bound(stop: &Stop, words: Words) -> Fault {
     let (kind, hint) = match stop {
         Stop::Calls { .. } => (
             ErrorKind::CallLimit,
-            Some("fetch more per call, or split the work over several programs"),
+            Some("fetch more per call, or split the work over several programs".to_owned()),
         ),
         Stop::CallsPending { .. } => (
             ErrorKind::CallLimit,
-            Some("start calls in batches and await each batch with `Promise.all`"),
+            Some(format!(
+                "start calls in batches and await each batch with `{}`",
+                words.gather
+            )),
         ),
         Stop::CallBytes { .. } => (ErrorKind::OutputLimit, None),
         Stop::CallsBytes { .. } => (
             ErrorKind::OutputLimit,
-            Some("send less data, or split the work over several programs"),
+            Some("send less data, or split the work over several programs".to_owned()),
         ),
         Stop::ValueBytes { .. } => (
             ErrorKind::OutputLimit,
-            Some("return a part or a summary of the data"),
+            Some("return a part or a summary of the data".to_owned()),
+        ),
+        Stop::Exit => (
+            ErrorKind::Exception,
+            Some("end the program with `return`, or with `sys.exit()`".to_owned()),
         ),
         Stop::Misuse(_) | Stop::Channel(_) => return engine_stopped(stop),
     };
-    fault(kind, stop.to_string(), hint.map(str::to_owned))
+    fault(kind, stop.to_string(), hint)
 }
 
 fn timeout(limits: &ExecutionLimits) -> Fault {
@@ -141,7 +228,7 @@ fn engine_stopped(why: &impl std::fmt::Display) -> Fault {
     )
 }
 
-fn exception_kind(error: &GuestError) -> ErrorKind {
+fn javascript_kind(error: &GuestError) -> ErrorKind {
     let message = error.message.as_str();
     match error.name.as_str() {
         "InternalError" if message == "out of memory" => ErrorKind::MemoryLimit,
@@ -169,4 +256,9 @@ fn fault(kind: ErrorKind, message: String, hint: Option<String>) -> Fault {
     let mut error = ProgramError::new(kind, message);
     error.hint = hint;
     error.into()
+}
+
+fn at(mut fault: Fault, position: Option<(u32, u32)>) -> Fault {
+    (fault.line, fault.column) = position.unzip();
+    fault
 }

@@ -1,52 +1,20 @@
-//! What a guest can reach: three functions, and memory up to its limit.
+//! What both guests can reach: calls, printed lines, the answers that come back, and memory up to a
+//! limit.
 //!
-//! A guest runs untrusted code inside an engine written in C, so nothing it passes is trusted:
-//! every pointer is checked against its memory, every length against a bound before a byte is
-//! copied, every number against what it may be. A guest that breaks the rules is stopped with a
-//! [`Stop`], and the run ends.
+//! A guest runs untrusted code inside an engine written in C, so nothing it passes is trusted. What
+//! is linked to a guest checks pointers and lengths; here is checked what it may do with them. A
+//! guest that breaks the rules is stopped with a [`Stop`], and the run ends.
 
 use limbeck_wire::domain::{CallId, ExecutionLimits, HostCall, HostOp};
 use limbeck_wire::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX};
-use limbeck_wire::{FromWorker, LogLine, LogStream};
-use serde::Deserialize;
-use wasmtime::{Caller, Engine, Extern, Linker, ResourceLimiter};
+use limbeck_wire::{Delivery, FromWorker, Idle, LogLine, LogStream, ToWorker};
+use wasmtime::ResourceLimiter;
 
 use crate::channel::{Channel, ChannelError};
 
-/// Error texts of the guest, as JSON: five of 8 KiB, escaped at worst six to one.
-const ERROR_BYTES_MAX: u32 = 256 << 10;
-/// Entries of the guest's function table; QuickJS has a few thousand and never grows it.
-const TABLE_ENTRIES_MAX: usize = 20_000;
-
-/// How the guest ended its program.
-#[derive(Debug)]
-pub(crate) enum GuestEnd {
-    /// JSON text of the value; `None` for `undefined`.
-    Value(Option<String>),
-    /// The value has no JSON form; why.
-    NotSerialisable(String),
-    /// The program threw.
-    Threw(GuestError),
-    /// The engine refused the script.
-    Syntax(GuestError),
-}
-
-/// An exception in the words of the guest.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct GuestError {
-    /// `name` of the error, empty when something else than an error was thrown.
-    #[serde(default)]
-    pub(crate) name: String,
-    /// `message` of the error, or the thrown thing as text.
-    #[serde(default)]
-    pub(crate) message: String,
-    /// `stack` of the error.
-    #[serde(default)]
-    pub(crate) stack: String,
-    /// The next step, where the guest knows one.
-    #[serde(default)]
-    pub(crate) hint: Option<String>,
-}
+/// Entries of all function tables of a guest. CPython has about 9,000 and QuickJS a few thousand;
+/// neither ever grows them.
+const TABLE_ENTRIES_MAX: usize = 40_000;
 
 /// Why the host stopped a guest.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +39,7 @@ pub(crate) enum Stop {
         /// Which call.
         id: u32,
         /// Its size.
-        bytes: u32,
+        bytes: usize,
         /// The bound.
         limit: usize,
     },
@@ -85,10 +53,13 @@ pub(crate) enum Stop {
     #[error("returned value is {bytes} bytes, at most {limit} are allowed")]
     ValueBytes {
         /// Its size.
-        bytes: u32,
+        bytes: usize,
         /// The bound.
         limit: usize,
     },
+    /// The program ended the interpreter instead of itself.
+    #[error("program ended the interpreter")]
+    Exit,
     /// The guest used the interface in a way that the one we built never does.
     #[error("{0}")]
     Misuse(&'static str),
@@ -102,12 +73,14 @@ pub(crate) struct Host {
     /// Attached when a gateway is there to talk to.
     pub(crate) channel: Option<Channel>,
     pub(crate) limits: ExecutionLimits,
-    /// Set once, when the program ends.
-    pub(crate) end: Option<GuestEnd>,
     /// Whether memory was asked for beyond the limit.
     pub(crate) memory_refused: bool,
     /// Printed bytes that were not passed on.
     pub(crate) log_bytes_dropped: u64,
+    /// Memory the host keeps for the guest; counted as the guest's own.
+    pub(crate) outside_bytes: usize,
+    /// Linear memory of the guest. It never shrinks, so this is also the largest so far.
+    memory_bytes: usize,
     log_bytes_left: usize,
     last_call: CallId,
     calls_pending: usize,
@@ -119,9 +92,10 @@ impl Host {
         Self {
             channel: None,
             limits: ExecutionLimits::default(),
-            end: None,
             memory_refused: false,
             log_bytes_dropped: 0,
+            outside_bytes: 0,
+            memory_bytes: 0,
             log_bytes_left: 0,
             last_call: CallId(0),
             calls_pending: 0,
@@ -130,9 +104,21 @@ impl Host {
     }
 
     /// Takes the bounds of the run that begins.
-    pub(crate) fn begin(&mut self, limits: ExecutionLimits) {
+    pub(crate) fn begin(&mut self, limits: ExecutionLimits, channel: Channel) {
         self.limits = limits;
         self.log_bytes_left = limits.log_bytes;
+        self.channel = Some(channel);
+    }
+
+    /// Size of the guest's memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// Memory the guest may still take.
+    pub(crate) fn memory_left(&self) -> usize {
+        let used = self.memory_bytes.saturating_add(self.outside_bytes);
+        self.limits.memory_bytes.saturating_sub(used)
     }
 
     /// Notes that one call was answered.
@@ -140,12 +126,58 @@ impl Host {
         self.calls_pending = self.calls_pending.saturating_sub(1);
     }
 
+    /// Passes a call on. Its sizes were checked with [`check_call`] before it was copied.
+    pub(crate) fn call(
+        &mut self,
+        id: u32,
+        op: HostOp,
+        head: String,
+        body: String,
+    ) -> Result<(), Stop> {
+        let id = self.admit(id, head.len() + body.len())?;
+        self.send(&FromWorker::Call(HostCall { id, op, head, body }))
+    }
+
+    /// Passes a printed line on, given without its end, as far as there is room for it.
+    pub(crate) fn log(&mut self, stream: LogStream, line: &[u8]) -> Result<(), Stop> {
+        if self.log_bytes_left == 0 {
+            self.log_bytes_dropped += line.len() as u64;
+            return Ok(());
+        }
+        let room = self.log_room(line.len());
+        let mut text = String::from_utf8_lossy(&line[..room]).into_owned();
+        // Replacing what is not UTF-8, such as a character cut in two, may have made it longer.
+        text.truncate(limbeck_wire::domain::text::cut(&text, room).len());
+        self.send(&FromWorker::Log(LogLine { stream, text }))
+    }
+
+    /// Reports that the guest waits, and waits.
+    pub(crate) fn wait(&mut self, wake_at_us: Option<u64>) -> Result<Delivery, Stop> {
+        let channel = self.attached()?;
+        channel.send(&FromWorker::Idle(Idle { wake_at_us }))?;
+        channel.flush()?;
+        match channel.receive()? {
+            ToWorker::Deliver(delivery) => Ok(delivery),
+            ToWorker::Start(_) => Err(ChannelError::OutOfOrder("start").into()),
+        }
+    }
+
+    /// Checks the size of a value before it is copied.
+    pub(crate) fn check_value(&self, bytes: usize) -> Result<(), Stop> {
+        let limit = self.limits.value_bytes;
+        if bytes > limit {
+            return Err(Stop::ValueBytes { bytes, limit });
+        }
+        Ok(())
+    }
+
     fn send(&mut self, frame: &FromWorker) -> Result<(), Stop> {
-        let channel = self
-            .channel
-            .as_mut()
-            .ok_or(Stop::Misuse("call before the start"))?;
-        Ok(channel.send(frame)?)
+        Ok(self.attached()?.send(frame)?)
+    }
+
+    fn attached(&mut self) -> Result<&mut Channel, Stop> {
+        let channel = self.channel.as_mut();
+        channel.ok_or(Stop::Misuse("call before the start"))
     }
 
     /// Admits the next call, of `bytes` of names and arguments. The gateway counts the same way and
@@ -191,14 +223,50 @@ impl Host {
     }
 }
 
+/// Checks the sizes of a call before it is copied.
+pub(crate) fn check_call(id: u32, head_bytes: usize, body_bytes: usize) -> Result<(), Stop> {
+    let parts = [
+        ("names", head_bytes, CALL_HEAD_BYTES_MAX),
+        ("arguments", body_bytes, CALL_ARGS_BYTES_MAX),
+    ];
+    for (what, bytes, limit) in parts {
+        if bytes > limit {
+            return Err(Stop::CallBytes {
+                what,
+                id,
+                bytes,
+                limit,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The stream a guest means by a number.
+pub(crate) fn stream_of(number: u32) -> Result<LogStream, Stop> {
+    match number {
+        0 => Ok(LogStream::Stdout),
+        1 => Ok(LogStream::Stderr),
+        _ => Err(Stop::Misuse("unknown log stream")),
+    }
+}
+
 impl ResourceLimiter for Host {
+    /// Counts all memories of the guest together.
     fn memory_growing(
         &mut self,
-        _current: usize,
+        current: usize,
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let granted = desired <= self.limits.memory_bytes;
+        let all = self
+            .memory_bytes
+            .saturating_sub(current)
+            .saturating_add(desired);
+        let granted = all.saturating_add(self.outside_bytes) <= self.limits.memory_bytes;
+        if granted {
+            self.memory_bytes = all;
+        }
         self.memory_refused |= !granted;
         Ok(granted)
     }
@@ -213,132 +281,15 @@ impl ResourceLimiter for Host {
     }
 }
 
-/// Links the imports of the guest, and nothing else.
-pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Host>> {
-    let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "call", call)?;
-    linker.func_wrap("host", "log", log)?;
-    linker.func_wrap("host", "done", done)?;
-    Ok(linker)
-}
-
-fn call(
-    mut caller: Caller<'_, Host>,
-    id: u32,
-    op: u32,
-    head: u32,
-    head_bytes: u32,
-    body: u32,
-    body_bytes: u32,
-) -> wasmtime::Result<()> {
-    let op = HostOp::from_number(op).ok_or(Stop::Misuse("unknown host call"))?;
-    let parts = [
-        ("names", head_bytes, CALL_HEAD_BYTES_MAX),
-        ("arguments", body_bytes, CALL_ARGS_BYTES_MAX),
-    ];
-    for (what, bytes, limit) in parts {
-        if bytes as usize > limit {
-            let stop = Stop::CallBytes {
-                what,
-                id,
-                bytes,
-                limit,
-            };
-            return Err(stop.into());
-        }
-    }
-    let (memory, host) = memory_and_host(&mut caller)?;
-    let head = text(memory, head, head_bytes as usize)?;
-    let body = text(memory, body, body_bytes as usize)?;
-    let id = host.admit(id, head.len() + body.len())?;
-    let call = HostCall { id, op, head, body };
-    Ok(host.send(&FromWorker::Call(call))?)
-}
-
-fn log(mut caller: Caller<'_, Host>, stream: u32, line: u32, bytes: u32) -> wasmtime::Result<()> {
-    let stream = match stream {
-        0 => LogStream::Stdout,
-        1 => LogStream::Stderr,
-        _ => return Err(Stop::Misuse("unknown log stream").into()),
-    };
-    let (memory, host) = memory_and_host(&mut caller)?;
-    if host.log_bytes_left == 0 {
-        host.log_bytes_dropped += u64::from(bytes);
-        return Ok(());
-    }
-    let room = host.log_room(bytes as usize);
-    let mut text = text(memory, line, room)?;
-    // Replacing what is not UTF-8, such as a character cut in two, may have made it longer.
-    text.truncate(limbeck_wire::domain::text::cut(&text, room).len());
-    Ok(host.send(&FromWorker::Log(LogLine { stream, text }))?)
-}
-
-fn done(mut caller: Caller<'_, Host>, kind: u32, at: u32, bytes: u32) -> wasmtime::Result<()> {
-    let (memory, host) = memory_and_host(&mut caller)?;
-    if host.end.is_some() {
-        return Err(Stop::Misuse("the program ended twice").into());
-    }
-    let limit = host.limits.value_bytes;
-    if kind == 0 && bytes as usize > limit {
-        return Err(Stop::ValueBytes { bytes, limit }.into());
-    }
-    if kind != 0 && bytes > ERROR_BYTES_MAX {
-        return Err(Stop::Misuse("error text above its bound").into());
-    }
-    let text = text(memory, at, bytes as usize)?;
-    host.end = Some(match kind {
-        0 => GuestEnd::Value(Some(text).filter(|text| !text.is_empty())),
-        1 => GuestEnd::Threw(guest_error(&text)?),
-        2 => GuestEnd::NotSerialisable(text),
-        3 => GuestEnd::Syntax(guest_error(&text)?),
-        _ => return Err(Stop::Misuse("unknown end of the program").into()),
-    });
-    Ok(())
-}
-
-fn guest_error(json: &str) -> Result<GuestError, Stop> {
-    serde_json::from_str(json).map_err(|_| Stop::Misuse("malformed error"))
-}
-
-fn memory_and_host<'c>(caller: &'c mut Caller<'_, Host>) -> Result<(&'c [u8], &'c mut Host), Stop> {
-    match caller.get_export("memory") {
-        Some(Extern::Memory(memory)) => {
-            let (memory, host) = memory.data_and_store_mut(caller);
-            Ok((memory, host))
-        }
-        _ => Err(Stop::Misuse("the guest has no memory")),
-    }
-}
-
-/// Copies text out of the guest. Guests write UTF-8; what is not is replaced, not refused.
-fn text(memory: &[u8], at: u32, bytes: usize) -> Result<String, Stop> {
-    let at = at as usize;
-    let slice = at
-        .checked_add(bytes)
-        .and_then(|end| memory.get(at..end))
-        .ok_or(Stop::Misuse("text outside the guest's memory"))?;
-    Ok(String::from_utf8_lossy(slice).into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn host(limits: ExecutionLimits) -> Host {
         let mut host = Host::new();
-        host.begin(limits);
+        host.limits = limits;
+        host.log_bytes_left = limits.log_bytes;
         host
-    }
-
-    #[test]
-    fn text_is_read_inside_the_memory_and_refused_outside() {
-        let memory = b"abcdef";
-        assert_eq!(text(memory, 1, 3).unwrap(), "bcd");
-        assert_eq!(text(memory, 6, 0).unwrap(), "");
-        for (at, bytes) in [(0, 7), (6, 1), (7, 0), (u32::MAX, 1), (1, usize::MAX)] {
-            assert!(text(memory, at, bytes).is_err(), "{at} {bytes}");
-        }
-        assert_eq!(text(b"a\xffb", 0, 3).unwrap(), "a\u{fffd}b");
     }
 
     #[test]
@@ -387,5 +338,18 @@ mod tests {
         assert!(!host.memory_refused);
         assert!(!host.memory_growing(100, 101, None).unwrap());
         assert!(host.memory_refused);
+        assert_eq!((host.memory_bytes(), host.memory_left()), (100, 0));
+    }
+
+    #[test]
+    fn two_memories_share_one_limit() {
+        let mut host = host(ExecutionLimits {
+            memory_bytes: 100,
+            ..ExecutionLimits::default()
+        });
+        assert!(host.memory_growing(0, 60, None).unwrap());
+        assert!(host.memory_growing(0, 30, None).unwrap());
+        assert!(!host.memory_growing(30, 41, None).unwrap());
+        assert!(host.memory_growing(30, 40, None).unwrap());
     }
 }

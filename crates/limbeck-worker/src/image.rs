@@ -1,4 +1,4 @@
-//! The guest as machine code, embedded by the build script and run where it lies.
+//! The guests as machine code, embedded by the build script and run where it lies.
 //!
 //! The code is part of the binary's read-only data, aligned to pages, and its text pages are made
 //! executable in place. So no worker copies it and all workers of a gateway share its pages.
@@ -6,6 +6,8 @@
 //!
 //! This is the only file of the crate with `unsafe` in it.
 
+use limbeck_wire::domain::Language;
+use wasmtime::component::Component;
 use wasmtime::{Config, Engine, Module};
 
 /// Pages of the target at their largest.
@@ -13,29 +15,48 @@ use wasmtime::{Config, Engine, Module};
 #[cfg_attr(not(target_arch = "x86_64"), repr(C, align(65536)))]
 struct PageAligned<T: ?Sized>(T);
 
-static GUEST: &PageAligned<[u8]> =
+static JAVASCRIPT: &PageAligned<[u8]> =
     &PageAligned(*include_bytes!(concat!(env!("OUT_DIR"), "/guest-js.cwasm")));
+static PYTHON: &PageAligned<[u8]> =
+    &PageAligned(*include_bytes!(concat!(env!("OUT_DIR"), "/guest-py.cwasm")));
 
 /// Granularity of [`WRITTEN_PAGES`]: the smallest page of any target.
 pub(crate) const WRITTEN_PAGE_BYTES: usize = 4096;
 
-/// Pages of the guest's memory that running the smallest program changes, found by the build
-/// script.
+/// Pages of the JavaScript guest's memory that running the smallest program changes, found by the
+/// build script.
 pub(crate) static WRITTEN_PAGES: &[u32] =
     include!(concat!(env!("OUT_DIR"), "/guest-js-written-pages.rs"));
 
-/// SHA-256 of the guest module, in hex. Replay needs the guest that wrote the journal.
-pub fn guest_hash() -> &'static str {
-    env!("LIMBECK_GUEST_HASH")
+/// SHA-256 of the guest for programs of a language, in hex. Replay needs the guest that wrote the
+/// journal.
+pub fn guest_hash(language: Language) -> &'static str {
+    match language {
+        Language::Typescript => include_str!(concat!(env!("OUT_DIR"), "/guest-js.sha256")),
+        Language::Python => include_str!(concat!(env!("OUT_DIR"), "/guest-py.sha256")),
+    }
 }
 
-/// Loads the guest.
+/// Loads the JavaScript guest.
 ///
 /// # Errors
 ///
 /// When the processor lacks what the code was compiled for, or the system refuses executable pages.
-pub(crate) fn load(config: &mut Config) -> wasmtime::Result<(Engine, Module)> {
-    imp::load(config, &GUEST.0)
+pub(crate) fn javascript(config: &mut Config) -> wasmtime::Result<(Engine, Module)> {
+    let engine = imp::engine(config)?;
+    let module = imp::module(&engine, &JAVASCRIPT.0)?;
+    Ok((engine, module))
+}
+
+/// Loads the Python guest.
+///
+/// # Errors
+///
+/// As [`javascript`].
+pub(crate) fn python(config: &mut Config) -> wasmtime::Result<(Engine, Component)> {
+    let engine = imp::engine(config)?;
+    let component = imp::component(&engine, &PYTHON.0)?;
+    Ok((engine, component))
 }
 
 #[cfg(target_os = "linux")]
@@ -44,6 +65,7 @@ mod imp {
     use std::sync::Arc;
 
     use rustix::mm::{Advice, MprotectFlags, madvise, mprotect};
+    use wasmtime::component::Component;
     use wasmtime::{Config, CustomCodeMemory, Engine, Module};
 
     /// Changes the protection of pages of the binary itself.
@@ -82,38 +104,59 @@ mod imp {
         }
 
         fn unpublish_executable(&self, text: *const u8, bytes: usize) -> wasmtime::Result<()> {
-            Self::protect(text, bytes, MprotectFlags::READ)
+            // Another instance may run the same pages, and none of them is ever anything else.
+            let _ = (text, bytes);
+            Ok(())
         }
     }
 
-    pub(super) fn load(
-        config: &mut Config,
-        code: &'static [u8],
-    ) -> wasmtime::Result<(Engine, Module)> {
+    pub(super) fn engine(config: &mut Config) -> wasmtime::Result<Engine> {
         config.with_custom_code_memory(Some(Arc::new(InPlace)));
-        let engine = Engine::new(config)?;
+        Engine::new(config)
+    }
+
+    pub(super) fn module(engine: &Engine, code: &'static [u8]) -> wasmtime::Result<Module> {
         #[expect(unsafe_code, reason = "precompiled code has to be trusted by somebody")]
         // SAFETY: the bytes were written by `build.rs` of this crate with `Engine::precompile_module`
         // of the same wasmtime and embedded by the compiler. They are a static: they live for ever
         // and nothing writes to them.
-        let module = unsafe { Module::deserialize_raw(&engine, NonNull::from(code))? };
-        Ok((engine, module))
+        unsafe {
+            Module::deserialize_raw(engine, NonNull::from(code))
+        }
+    }
+
+    pub(super) fn component(engine: &Engine, code: &'static [u8]) -> wasmtime::Result<Component> {
+        #[expect(unsafe_code, reason = "precompiled code has to be trusted by somebody")]
+        // SAFETY: as in `module`, with `Engine::precompile_component`.
+        unsafe {
+            Component::deserialize_raw(engine, NonNull::from(code))
+        }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
+    use wasmtime::component::Component;
     use wasmtime::{Config, Engine, Module};
 
-    pub(super) fn load(
-        config: &mut Config,
-        code: &'static [u8],
-    ) -> wasmtime::Result<(Engine, Module)> {
-        let engine = Engine::new(config)?;
+    pub(super) fn engine(config: &mut Config) -> wasmtime::Result<Engine> {
+        Engine::new(config)
+    }
+
+    pub(super) fn module(engine: &Engine, code: &'static [u8]) -> wasmtime::Result<Module> {
         #[expect(unsafe_code, reason = "precompiled code has to be trusted by somebody")]
         // SAFETY: the bytes were written by `build.rs` of this crate with `Engine::precompile_module`
         // of the same wasmtime and embedded by the compiler.
-        let module = unsafe { Module::deserialize(&engine, code)? };
-        Ok((engine, module))
+        unsafe {
+            Module::deserialize(engine, code)
+        }
+    }
+
+    pub(super) fn component(engine: &Engine, code: &'static [u8]) -> wasmtime::Result<Component> {
+        #[expect(unsafe_code, reason = "precompiled code has to be trusted by somebody")]
+        // SAFETY: as in `module`, with `Engine::precompile_component`.
+        unsafe {
+            Component::deserialize(engine, code)
+        }
     }
 }

@@ -10,22 +10,19 @@
 //! - between [`Prepared::arm`] and [`Armed::serve`] all threads, stacks and memory exist: nothing
 //!   but reading, writing, memory management, waiting on a futex and exiting is needed any more.
 
-use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use limbeck_wire::domain::Sandbox;
-use limbeck_wire::{FromWorker, PROTOCOL_VERSION, Ready};
+use limbeck_wire::domain::{Language, Sandbox};
+use limbeck_wire::{FromWorker, PROTOCOL_VERSION, Ready, WorkerChannel};
 use wasmtime::Engine;
 
-use crate::channel::Channel;
+use crate::channel::{Channel, ChannelError};
 use crate::engine_config::engine_config;
-use crate::guest::Guest;
-use crate::host;
-use crate::run::{self, RunError};
-use crate::{image, source};
+use crate::run::{self, Guest};
+use crate::{image, javascript, python, source};
 
 /// Stack of the guest thread: what the guest may use, and what the parser needs for the deepest
 /// program it is given. Reserved, not used: pages count when they are touched.
@@ -56,17 +53,29 @@ impl From<wasmtime::Error> for WorkerError {
 pub struct Worker;
 
 impl Worker {
-    /// Loads the engine and makes a guest. Still one thread, nothing read from outside; copies of this
+    /// Loads the engine and makes a guest for programs of a language. Still one thread, nothing read from outside; copies of this
     /// process share what it has in memory until they write to it.
     ///
     /// # Errors
     ///
     /// [`WorkerError::Engine`].
-    pub fn prepare() -> Result<Prepared, WorkerError> {
-        let (engine, module) = image::load(&mut engine_config())?;
-        let module = host::linker(&engine)?.instantiate_pre(&module)?;
-        let guest = Guest::new(&module)?;
-        source::warm_up();
+    pub fn prepare(language: Language) -> Result<Prepared, WorkerError> {
+        let mut config = engine_config();
+        let (engine, guest) = match language {
+            Language::Typescript => {
+                let (engine, module) = image::javascript(&mut config)?;
+                let module = javascript::linker(&engine)?.instantiate_pre(&module)?;
+                let guest = Guest::Javascript(javascript::Guest::new(&module)?);
+                source::warm_up();
+                (engine, guest)
+            }
+            Language::Python => {
+                let (engine, component) = image::python(&mut config)?;
+                let linker = python::linker(&engine, &component)?;
+                let guest = python::Guest::new(&linker.instantiate_pre(&component)?)?;
+                (engine, Guest::Python(guest))
+            }
+        };
         Ok(Prepared { engine, guest })
     }
 }
@@ -106,7 +115,7 @@ impl Prepared {
 /// Everything stands ready; nothing was read from outside.
 pub struct Armed {
     engine: Engine,
-    to_guest: SyncSender<(OwnedFd, Sandbox)>,
+    to_guest: SyncSender<(WorkerChannel, Sandbox)>,
     watchdog: Receiver<Instant>,
     thread: JoinHandle<ExitCode>,
 }
@@ -116,7 +125,7 @@ impl Armed {
     /// `sandbox` is what was found to hold around this process.
     ///
     /// Success also when the gateway closes the channel without sending a program.
-    pub fn serve(self, channel: OwnedFd, sandbox: Sandbox) -> ExitCode {
+    pub fn serve(self, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
         if self.to_guest.send((channel, sandbox)).is_err() {
             return ExitCode::FAILURE;
         }
@@ -141,7 +150,7 @@ impl Armed {
 fn guest_thread(
     mut guest: Guest,
     report_armed: &SyncSender<Result<(), WorkerError>>,
-    channels: &Receiver<(OwnedFd, Sandbox)>,
+    channels: &Receiver<(WorkerChannel, Sandbox)>,
     watchdog: &Sender<Instant>,
 ) -> ExitCode {
     if let Err(error) = warm_up(&mut guest) {
@@ -161,21 +170,26 @@ fn guest_thread(
 
 /// Does once what is slow only the first time: the thread's signal stack, the pages of the heap.
 fn warm_up(guest: &mut Guest) -> wasmtime::Result<()> {
-    guest.wake_at()?;
-    guest.touch_pages();
+    match guest {
+        Guest::Javascript(guest) => {
+            guest.wake_at()?;
+            guest.touch_pages();
+        }
+        Guest::Python(guest) => guest.warm_up()?,
+    }
     Ok(())
 }
 
 fn serve_one(
     guest: &mut Guest,
-    channel: OwnedFd,
+    channel: WorkerChannel,
     sandbox: Sandbox,
     watchdog: &Sender<Instant>,
-) -> Result<(), RunError> {
+) -> Result<(), ChannelError> {
     let mut channel = Channel::new(channel);
     channel.send(&FromWorker::Ready(Ready {
         protocol: PROTOCOL_VERSION,
-        guest_hash: image::guest_hash().to_owned(),
+        guest_hash: image::guest_hash(guest.language()).to_owned(),
         sandbox,
     }))?;
     channel.flush()?;

@@ -23,9 +23,9 @@ use limbeck_worker::{Prepared, Worker};
 const STEP_US: u64 = 1_000;
 
 /// A worker in this process, with nothing around it.
-pub(crate) fn serve(channel: OwnedFd) -> ExitCode {
-    let armed = Worker::prepare().and_then(Prepared::arm).unwrap();
-    armed.serve(channel, Sandbox::wasm_only("a test"))
+pub(crate) fn serve(language: Language, channel: OwnedFd) -> ExitCode {
+    let armed = Worker::prepare(language).and_then(Prepared::arm).unwrap();
+    armed.serve(channel.into(), Sandbox::wasm_only("a test"))
 }
 
 /// One program and what it starts from.
@@ -67,6 +67,12 @@ impl Run {
         }
     }
 
+    pub(crate) fn python(program: &str) -> Self {
+        let mut run = Self::new(program);
+        run.start.language = Language::Python;
+        run
+    }
+
     pub(crate) fn limits(mut self, change: impl FnOnce(&mut ExecutionLimits)) -> Self {
         change(&mut self.start.limits);
         self
@@ -74,7 +80,8 @@ impl Run {
 
     pub(crate) fn go(self) -> Outcome {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let worker = thread::spawn(move || serve(theirs.into()));
+        let language = self.start.language;
+        let worker = thread::spawn(move || serve(language, theirs.into()));
         let outcome = Gateway::new(ours).converse(&self);
         worker.join().unwrap();
         outcome
@@ -237,6 +244,7 @@ fn answer(call: &HostCall, big: &str) -> CallResult {
                 )),
             }
         }
+        HostOp::Check => Ok(r#"{"errors":[],"warnings":[]}"#.to_owned()),
         HostOp::Search | HostOp::Servers => Ok("[]".to_owned()),
         HostOp::Describe | HostOp::StoreGet | HostOp::StoreSet => Ok("null".to_owned()),
     };

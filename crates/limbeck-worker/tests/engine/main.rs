@@ -6,5 +6,6 @@ mod gateway;
 mod limits;
 mod positions;
 mod programs;
+mod python;
 mod shapes;
 mod worker;

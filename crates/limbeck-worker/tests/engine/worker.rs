@@ -5,13 +5,17 @@ use std::process::ExitCode;
 use std::thread;
 
 use crate::gateway::{Gateway, Run, serve};
+use limbeck_wire::domain::Language;
 use limbeck_wire::{Delivery, PROTOCOL_VERSION, ToWorker};
 
 #[test]
 fn a_worker_names_protocol_and_guest_and_then_ends_with_its_program() {
     let outcome = Run::new("return 1").go();
     assert_eq!(outcome.ready.protocol, PROTOCOL_VERSION);
-    assert_eq!(outcome.ready.guest_hash, limbeck_worker::guest_hash());
+    assert_eq!(
+        outcome.ready.guest_hash,
+        limbeck_worker::guest_hash(Language::Typescript)
+    );
     assert_eq!(outcome.ready.guest_hash.len(), 64);
 }
 
@@ -48,7 +52,7 @@ return [a, b - a, Date.now() - a];";
 fn a_gateway_that_leaves_or_misspeaks_ends_the_worker() {
     let end_of = |speak: fn(&mut Gateway)| {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let worker = thread::spawn(move || serve(theirs.into()));
+        let worker = thread::spawn(move || serve(Language::Typescript, theirs.into()));
         let mut gateway = Gateway::new(ours);
         gateway.ready();
         speak(&mut gateway);

@@ -7,6 +7,8 @@ use std::hint::black_box;
 
 use wasmtime::{InstancePre, Memory, Store, StoreContextMut, TypedFunc};
 
+use super::State;
+use crate::fault::OutOfGuestMemory;
 use crate::host::{Host, Stop};
 use crate::image;
 
@@ -30,7 +32,7 @@ pub(crate) struct Start<'a> {
 
 /// A guest and the host functions it can reach.
 pub(crate) struct Guest {
-    store: Store<Host>,
+    store: Store<State>,
     memory: Memory,
     alloc: TypedFunc<u32, u32>,
     start: TypedFunc<(u32, u64, u32, u32, u32), ()>,
@@ -42,9 +44,13 @@ pub(crate) struct Guest {
 
 impl Guest {
     /// Makes an instance. Its heap is as the build script left it.
-    pub(crate) fn new(module: &InstancePre<Host>) -> wasmtime::Result<Self> {
-        let mut store = Store::new(module.module().engine(), Host::new());
-        store.limiter(|host| host);
+    pub(crate) fn new(module: &InstancePre<State>) -> wasmtime::Result<Self> {
+        let state = State {
+            host: Host::new(),
+            end: None,
+        };
+        let mut store = Store::new(module.module().engine(), state);
+        store.limiter(|state| &mut state.host);
         store.set_epoch_deadline(1);
         let instance = module.instantiate(&mut store)?;
         let memory = instance
@@ -62,11 +68,11 @@ impl Guest {
         })
     }
 
-    pub(crate) fn host(&self) -> &Host {
+    pub(crate) fn state(&self) -> &State {
         self.store.data()
     }
 
-    pub(crate) fn host_mut(&mut self) -> &mut Host {
+    pub(crate) fn state_mut(&mut self) -> &mut State {
         self.store.data_mut()
     }
 
@@ -79,11 +85,6 @@ impl Guest {
                 *byte = black_box(*byte);
             }
         }
-    }
-
-    /// Size of the guest's memory. It never shrinks, so this is also the largest so far.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.memory.data_size(&self.store)
     }
 
     pub(crate) fn start(&mut self, start: &Start<'_>) -> wasmtime::Result<()> {
@@ -111,7 +112,7 @@ impl Guest {
             Err(json) => (0, json),
         };
         let (at, bytes) = self.put(json.as_bytes())?;
-        self.store.data_mut().answered();
+        self.store.data_mut().host.answered();
         self.deliver.call(&mut self.store, (id, ok, at, bytes))
     }
 
@@ -133,18 +134,13 @@ impl Guest {
         if at == 0 {
             return Err(OutOfGuestMemory.into());
         }
-        let mut store: StoreContextMut<'_, Host> = (&mut self.store).into();
+        let mut store: StoreContextMut<'_, State> = (&mut self.store).into();
         self.memory
             .write(&mut store, at as usize, bytes)
             .map_err(|_| Stop::Misuse("allocation outside the guest's memory"))?;
         Ok((at, length))
     }
 }
-
-/// The guest has no room for what it is to be given.
-#[derive(Debug, thiserror::Error)]
-#[error("no memory left for an answer")]
-pub(crate) struct OutOfGuestMemory;
 
 fn status(number: i32) -> wasmtime::Result<Status> {
     match number {

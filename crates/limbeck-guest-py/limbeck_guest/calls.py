@@ -1,0 +1,186 @@
+"""Host calls: numbered here, sent at once, kept until they are answered.
+
+A program that never waits asynchronously gets its answers on the spot. In any other program a call is
+a `lazy.Call`: on its way already, to be awaited, gathered, or used as if it were the answer.
+"""
+
+from collections.abc import Callable
+from time import time_ns
+from typing import Any
+
+from . import host, jsontext
+from .errors import ToolError, tool_error
+
+Convert = Callable[[Any], Any]
+Refuse = Callable[[dict[str, Any]], ToolError]
+# From an error to the answer in its place; raises the error where there is none.
+Recover = Callable[[ToolError], Any]
+
+# Failed calls named at the end when nobody looked at them.
+_UNSEEN_SHOWN_MAX = 10
+_UNSEEN_KEPT_MAX = 1000
+
+
+class Pending:
+    """One call, from its leaving to its answer."""
+
+    __slots__ = ("number", "label", "convert", "refuse", "recover", "answer", "outcome", "waiting")
+
+    def __init__(
+        self, number: int, label: str, convert: Convert | None, refuse: Refuse, recover: Recover | None
+    ) -> None:
+        self.number = number
+        self.label = label
+        self.convert = convert
+        self.refuse = refuse
+        self.recover = recover
+        self.answer: tuple[bool, str] | None = None
+        self.outcome: tuple[bool, Any] | None = None
+        self.waiting: list[Any] = []
+
+    def settle(self, ok: bool, text: str) -> None:
+        """Takes the answer and wakes whoever awaits it. The text is read when somebody looks."""
+        self.answer = (ok, text)
+        if not ok and self.recover is None:
+            _note_failure(self)
+        for future in self.waiting:
+            if not future.done():
+                future.set_result(None)
+        self.waiting.clear()
+
+    def result(self) -> Any:
+        """The answer; waits for it when it is not there. Raises what the call failed with."""
+        while self.answer is None:
+            deliver(host.wait())
+        if self.outcome is None:
+            self.outcome = self._read(*self.answer)
+        ok, value = self.outcome
+        if ok:
+            return value
+        _unseen.pop(self.number, None)
+        raise value.with_traceback(None)
+
+    def _read(self, ok: bool, text: str) -> tuple[bool, Any]:
+        try:
+            value = jsontext.decode(text)
+        except (ValueError, RecursionError):
+            code = "gateway_fault"
+            return False, ToolError("the answer is no JSON the engine can hold", {"code": code})
+        try:
+            if ok:
+                return True, value if self.convert is None else self.convert(value)
+            error = self.refuse(value if isinstance(value, dict) else {})
+            if self.recover is None:
+                return False, error
+            return True, self.recover(error)
+        except ToolError as error:
+            return False, error
+
+
+_pending: dict[int, Pending] = {}
+_unseen: dict[int, Pending] = {}
+
+
+class _State:
+    """What differs from program to program."""
+
+    made = 0
+    blocking = True
+
+
+_state = _State()
+
+
+def begin(blocking: bool) -> None:
+    """Says how calls are answered: on the spot, or by something to await."""
+    _state.blocking = blocking
+
+
+def is_blocking() -> bool:
+    """Whether a call's answer is there when the call returns."""
+    return _state.blocking
+
+
+def made() -> int:
+    """How many calls there have been."""
+    return _state.made
+
+
+def start(
+    op: int, head: str, body: str, label: str, convert: Convert | None = None, refuse: Refuse = tool_error,
+    recover: Recover | None = None,
+) -> Pending:  # fmt: skip
+    """Sends a call. `convert` turns its value into the answer, `refuse` its failure into the error."""
+    number = _state.made + 1
+    host.call(number, op, head, body)
+    _state.made = number
+    pending = _pending[number] = Pending(number, label, convert, refuse, recover)
+    return pending
+
+
+def ask(op: int, body: str, label: str, convert: Convert | None = None) -> Any:
+    """Asks the gateway itself and waits for the answer."""
+    return start(op, "", body, label, convert).result()
+
+
+def deliver(answers: list[host.Answer]) -> None:
+    """Settles the calls that were answered, in the order given."""
+    for number, ok, text in answers:
+        pending = _pending.pop(number, None)
+        if pending is not None:
+            pending.settle(ok, text)
+
+
+def any_pending() -> bool:
+    """Whether an answer may still come."""
+    return bool(_pending)
+
+
+def now_us(_time_ns: Callable[[], int] = time_ns) -> int:
+    """The clock of the host, in microseconds since 1970. It stands still while the program runs."""
+    return _time_ns() // 1000
+
+
+def sleep(seconds: float) -> None:
+    """`time.sleep`: waits without using the processor; answers that come meanwhile are kept."""
+    if not isinstance(seconds, (int, float)) and not hasattr(seconds, "__float__"):
+        raise TypeError(f"'{type(seconds).__name__}' object cannot be interpreted as a number of seconds")
+    delay = float(seconds)
+    if not delay >= 0:
+        raise ValueError("sleep length must be non-negative")
+    wake_at_us = wake_after(delay)
+    while True:
+        deliver(host.wait(wake_at_us))
+        if now_us() >= wake_at_us:
+            return
+
+
+# A year: longer than any program may run, and far from what a signed 64-bit clock can hold.
+_DELAY_S_MAX = 365 * 24 * 3600.0
+# The clock's step. A time between two steps would never be reached.
+_STEP_US = 1_000
+
+
+def wake_after(seconds: float) -> int:
+    """The first time on the host's clock at which so much has passed; a year at most."""
+    at_us = now_us() + int(min(seconds, _DELAY_S_MAX) * 1e6 + 0.999)
+    return -(-at_us // _STEP_US) * _STEP_US
+
+
+def _note_failure(pending: Pending) -> None:
+    if len(_unseen) < _UNSEEN_KEPT_MAX:
+        _unseen[pending.number] = pending
+
+
+def unseen_failures() -> list[str]:
+    """One line for each call that failed without anybody looking at it, bounded."""
+    lines = []
+    for pending in list(_unseen.values())[:_UNSEEN_SHOWN_MAX]:
+        try:
+            pending.result()
+        except ToolError as error:
+            lines.append(f"{pending.label} failed and nobody looked at it: {str(error).splitlines()[0][:300]}")
+    more = len(_unseen)
+    if more:
+        lines.append(f"{more} more calls failed and nobody looked at them")
+    return lines

@@ -1,0 +1,50 @@
+"""The guest's only door: the functions that the component imports (`world.wit`).
+
+Everything else in the package goes through here, so a test needs to replace nothing but `wit_world`.
+"""
+
+import wit_world
+
+TOOL = 1
+SEARCH = 2
+DESCRIBE = 3
+SERVERS = 4
+STORE_GET = 5
+STORE_SET = 6
+CHECK = 7
+
+STDOUT = 0
+STDERR = 1
+
+# What `wait` is told when there is no timer.
+NO_TIMER = -1
+
+Answer = tuple[int, bool, str]
+
+_call = wit_world.call
+_log = wit_world.log
+_wait = wit_world.wait
+
+
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate replaced: the host takes UTF-8 and nothing else."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def call(number: int, op: int, head: str, body: str) -> None:
+    """Sends call `number`, counted from 1; both texts are JSON."""
+    _call(number, op, well_formed(head), well_formed(body))
+
+
+def log(stream: int, text: str) -> None:
+    """Prints one line, given without its end."""
+    _log(stream, well_formed(text))
+
+
+def wait(wake_at_us: int = NO_TIMER) -> list[Answer]:
+    """Waits for answers, or until the clock shows `wake_at_us` (microseconds since 1970)."""
+    return _wait(wake_at_us)

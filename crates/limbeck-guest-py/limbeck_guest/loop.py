@@ -1,0 +1,256 @@
+"""The event loop: asyncio's own, with the host's `wait` in the place where others select on sockets.
+
+Time moves only in `wait`, so a program that is woken for a timer has used no processor time. When
+nothing can ever come, no call and no timer, the loop raises `NeverSettles` instead of waiting.
+"""
+
+import asyncio
+import contextvars
+import sys
+import time
+from asyncio import base_events, events, tasks
+from collections.abc import Awaitable, Callable
+from types import ModuleType
+from typing import Any
+
+from . import calls, host, report
+from .lazy import is_call
+
+# A loop that is never idle, such as `while not done: await asyncio.sleep(0)`, hears of answers and time
+# once in so many turns, and then waits this long for them.
+_TURNS_UNHEARD_MAX = 64
+_UNIDLE_WAIT_S = 0.001
+
+
+class NeverSettles(RuntimeError):
+    """The program waits for what cannot happen any more."""
+
+    limbeck_position: tuple[int | None, int | None] | None = None
+    hint = (
+        "every call was answered and no timer is set; look for a future, event, queue or lock that nobody will set"
+    )
+
+
+NeverSettles.__module__ = "builtins"
+
+
+class _Selector:
+    """What the loop asks for events; there are none but answers, which go to the calls themselves."""
+
+    def __init__(self) -> None:
+        self._turns = 0
+
+    def select(self, timeout: float | None) -> tuple[()]:
+        if timeout is None:
+            if not calls.any_pending():
+                raise NeverSettles("the program waits for something that nothing will settle")
+            self._wait(host.NO_TIMER)
+        elif timeout > 0:
+            self._wait(calls.wake_after(timeout))
+        else:
+            self._turns += 1
+            if self._turns >= _TURNS_UNHEARD_MAX:
+                self._wait(calls.wake_after(_UNIDLE_WAIT_S))
+        return ()
+
+    def _wait(self, wake_at_us: int) -> None:
+        self._turns = 0
+        calls.deliver(host.wait(wake_at_us))
+
+    def close(self) -> None:
+        pass
+
+    def get_map(self) -> dict[Any, Any]:
+        return {}
+
+
+class Loop(base_events.BaseEventLoop):
+    """An asyncio loop. Everything that is not a socket, a process or a thread works as everywhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = _Selector()
+        # One tick of the host's clock, so that a timer the host woke us for is due.
+        self._clock_resolution = 1e-6
+
+    def _process_events(self, event_list: object) -> None:
+        pass
+
+    def _write_to_self(self) -> None:
+        pass
+
+    def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
+        """Also of a call, as `asyncio.create_task(tools.server.tool())` has it."""
+        return super().create_task(awaiting(coro) if not asyncio.iscoroutine(coro) else coro, **options)
+
+    def run_until_complete(self, future: Any) -> Any:
+        """Also inside a running loop, where others refuse."""
+        running = events._get_running_loop()
+        if running is None:
+            future = tasks.ensure_future(future, loop=self)
+            try:
+                return super().run_until_complete(future)
+            except NeverSettles as error:
+                if isinstance(future, asyncio.Task):
+                    error.limbeck_position = report.waiting_position(future.get_coro())
+                raise
+        if running is not self:
+            return _aside(running, lambda: self.run_until_complete(future))
+        return self._run_inside(future)
+
+    def _run_inside(self, future: Any) -> Any:
+        """Turns this loop, which is running, until the future is done."""
+        future = tasks.ensure_future(future, loop=self)
+        task = tasks.current_task(self)
+        if task is not None:
+            tasks._leave_task(self, task)
+        try:
+            while not future.done():
+                self._run_once()
+        finally:
+            if task is not None:
+                tasks._enter_task(self, task)
+        return future.result()
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: object, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """Runs the function at once, there being no threads; a call it makes goes on by itself."""
+        future: asyncio.Future[Any] = self.create_future()
+        try:
+            result = func(*args)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            if isinstance(error, StopIteration):
+                error = RuntimeError("the function raised StopIteration")
+            future.set_exception(error)
+            return future
+        if is_call(result):
+            return tasks.ensure_future(result, loop=self)
+        future.set_result(result)
+        return future
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        """Tells an error that nobody asked for, with the program's own lines."""
+        error = context.get("exception")
+        sys.stderr.write(f"{context.get('message') or 'error in the event loop'}\n")
+        if isinstance(error, BaseException):
+            report.print_traceback(error, sys.stderr)
+
+    def set_default_executor(self, executor: object) -> None:
+        pass
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        pass
+
+    def add_signal_handler(  # type: ignore[override]
+        self, sig: int, callback: Callable[..., Any], *args: Any
+    ) -> None:
+        """There are no signals, so the handler waits for ever, as it mostly does elsewhere."""
+
+    def remove_signal_handler(self, sig: int) -> bool:
+        return False
+
+
+async def awaiting(awaitable: Awaitable[Any]) -> Any:
+    """A coroutine that awaits anything: what takes coroutines only takes it."""
+    return await awaitable
+
+
+class Policy:
+    """Gives programs our loops. `get_event_loop` makes one outside of a running loop, as it used to."""
+
+    def __init__(self) -> None:
+        self._loop: Loop | None = None
+
+    def get_event_loop(self) -> Loop:
+        if self._loop is None or self._loop.is_closed():
+            self._loop = Loop()
+        return self._loop
+
+    def set_event_loop(self, loop: Loop | None) -> None:
+        self._loop = loop
+
+    def new_event_loop(self) -> Loop:
+        return Loop()
+
+
+def run(main: Any, *, debug: bool | None = None, loop_factory: Callable[[], Any] | None = None) -> Any:
+    """`asyncio.run`, also inside a running loop: then the inner program has a loop of its own."""
+    if not asyncio.iscoroutine(main) and not hasattr(type(main), "__await__"):
+        raise ValueError(f"a coroutine was expected, got {main!r}")
+    running = events._get_running_loop()
+    if running is not None:
+        return _aside(running, lambda: run(main, debug=debug, loop_factory=loop_factory))
+    loop = loop_factory() if loop_factory is not None else Loop()
+    events.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(main)
+    finally:
+        events.set_event_loop(None)
+        finish(loop)
+
+
+def finish(loop: Any) -> None:
+    """Ends what is left of a loop, as `asyncio.run` does: tasks are cancelled, generators closed."""
+    try:
+        left = tasks.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(tasks.gather(*left, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
+
+
+def _aside(running: Any, work: Callable[[], Any]) -> Any:
+    """Does something as if no loop was running."""
+    task = tasks.current_task(running)
+    if task is not None:
+        tasks._leave_task(running, task)
+    events._set_running_loop(None)
+    try:
+        return work()
+    finally:
+        events._set_running_loop(running)
+        if task is not None:
+            tasks._enter_task(running, task)
+
+
+_wait_for_many = asyncio.wait
+
+
+async def wait(fs: Any, *, timeout: float | None = None, return_when: str = asyncio.ALL_COMPLETED) -> Any:
+    """`asyncio.wait`, which takes calls too."""
+    futures = [tasks.ensure_future(item) if is_call(item) else item for item in fs]
+    return await _wait_for_many(futures, timeout=timeout, return_when=return_when)
+
+
+async def to_thread(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """`asyncio.to_thread`, without the thread: the function runs at once."""
+    loop = events.get_running_loop()
+    context = contextvars.copy_context()
+    return await loop.run_in_executor(None, lambda: context.run(func, *args, **kwargs))
+
+
+def _nest_asyncio() -> ModuleType:
+    """The package that others need for loops within loops; here there is nothing left for it to do."""
+    module = ModuleType("nest_asyncio")
+    vars(module)["apply"] = lambda loop=None: None
+    return module
+
+
+def install() -> None:
+    """Makes asyncio and `time.sleep` ours. To be called once, when the component is built."""
+    sys.modules["nest_asyncio"] = _nest_asyncio()
+    time.sleep = calls.sleep
+    events._event_loop_policy = Policy()
+    for module, name, replacement in (
+        (asyncio.runners, "run", run),
+        (asyncio.threads, "to_thread", to_thread),
+        (asyncio.tasks, "wait", wait),
+    ):
+        setattr(module, name, replacement)
+        setattr(asyncio, name, replacement)

@@ -1,0 +1,218 @@
+"""From the first line of a program to its last: the only thing the component calls."""
+
+import asyncio
+import random
+import types
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from . import (
+    calls,
+    catalogue,
+    compat_names,
+    compat_runtime,
+    host,
+    jsontext,
+    lazy,
+    loop,
+    refusals,
+    report,
+    saved,
+    seal,
+    sites,
+    source,
+    streams,
+    tools,
+    values,
+)  # fmt: skip
+from .errors import MCPError, ToolError
+from .facts import uncalled_entry
+from .lazy import is_call, resolved, settle
+from .rewrite import FUNCTION_NAME, STAR_NAME
+from .unawaited import SETTLE_NAME
+
+VALUE = 0
+EXCEPTION = 1
+NO_JSON = 2
+SYNTAX = 3
+CONTRACT = 4
+
+Ended = tuple[int, str]
+
+# For when nothing else can be said, made before there is no memory left to make them.
+_LAST_WORDS: Ended = (EXCEPTION, '{"name":"Error","message":"an error that cannot be read"}')
+_NO_MEMORY: Ended = (EXCEPTION, '{"name":"MemoryError","message":"out of memory"}')
+_CO_COROUTINE = 0x80
+
+
+def run(
+    program: str, globals_json: str, _out_of_memory: type[MemoryError] = MemoryError,
+    _no_memory: Ended = _NO_MEMORY, _last_words: Ended = _LAST_WORDS,
+) -> Ended:  # fmt: skip
+    """Runs one program and says how it ended; see `world.wit`. What it relies on it holds itself."""
+    try:
+        kind, text = _run(program, globals_json)
+        return kind, host.well_formed(text)
+    except _out_of_memory:
+        return _no_memory
+    except BaseException:
+        return _last_words
+
+
+def _run(text: str, globals_json: str) -> Ended:
+    start = jsontext.decode(globals_json)
+    out, err = streams.install()
+    tools.set_servers(start.get("servers"))
+    try:
+        program = source.read(text)
+        entry = _entry(program)
+        code = source.code_of(program, entry)
+    except SyntaxError as error:
+        return SYNTAX, report.syntax_json(error, text)
+    calls.begin(blocking=not program.facts.is_async)
+    try:
+        warnings = sites.check(program)
+    except sites.Unfit as error:
+        return CONTRACT, report.findings_json(error.errors)
+    for warning in warnings:
+        err.write(f"warning: {warning}\n")
+    module = _module(program, start)
+    ended = _Run(module, out, err).end(code, entry)
+    for line in calls.unseen_failures():
+        err.write(f"{line}\n")
+    out.finish()
+    err.finish()
+    return ended
+
+
+def _entry(program: source.Source) -> Any:
+    if program.facts.returns:
+        return None
+    return uncalled_entry(program.tree, program.facts)
+
+
+def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
+    """The module a program runs in, with everything it may name."""
+    source.remember(program)
+    random.seed()
+    module = types.ModuleType("__main__")
+    names = vars(module)
+    limits = start.get("limits") or {}
+    names.update(_GLOBALS)
+    names.update(input=start.get("input"), budget=catalogue.Budget(limits))
+    names.update(compat_runtime.globals_for(program.text))
+    saved.provide(program.facts, names)
+    names[SETTLE_NAME] = settle
+    names[STAR_NAME] = _star_importer(names)
+    seal.enter(module)
+    return module
+
+
+_GLOBALS: dict[str, Any] = {
+    "tools": tools.Tools(),
+    "call_tool": tools.call_tool,
+    "acall_tool": tools.acall_tool,
+    "search": catalogue.search,
+    "describe": catalogue.describe,
+    "servers": catalogue.servers,
+    "store": catalogue.Store(),
+    "ToolError": ToolError,
+    "MCPError": MCPError,
+    **compat_names.GLOBALS,
+    **compat_runtime.GLOBALS,
+}
+
+
+def _star_importer(names: dict[str, Any]) -> Callable[[str], None]:
+    def import_all(name: str) -> None:
+        module = import_module(name)
+        listed = getattr(module, "__all__", None)
+        for member in listed if listed is not None else [key for key in vars(module) if key[:1] != "_"]:
+            names[member] = getattr(module, member)
+
+    return import_all
+
+
+class _Run:
+    """One run, from the code to how it ended."""
+
+    def __init__(self, module: types.ModuleType, out: streams.Printed, err: streams.Printed) -> None:
+        self.names = vars(module)
+        self.out = out
+        self.err = err
+        self.loop: Any = None
+
+    def end(self, code: types.CodeType, entry: Any) -> Ended:
+        try:
+            return VALUE, self.text_of(self.value(code, entry))
+        except values.NoJson as error:
+            return NO_JSON, report.cut(report.message_of(error))
+        except SystemExit as error:
+            return self.exited(error)
+        except BaseException as error:
+            return self.failed(error)
+        finally:
+            self.close()
+
+    def value(self, code: types.CodeType, entry: Any) -> Any:
+        """Runs the program; gives what it returned, or else its last expression, or else `result`."""
+        names = self.names
+        function = types.FunctionType(code, names, "<module>")
+        value = self.awaited(function()) if code.co_flags & _CO_COROUTINE else function()
+        if FUNCTION_NAME in names:
+            value = self.awaited(names.pop(FUNCTION_NAME)())
+        if value is None:
+            value = names.pop(source.VALUE_NAME, None)
+        if entry is not None:
+            takes_input = entry.args.posonlyargs or entry.args.args
+            needed = len(entry.args.posonlyargs) + len(entry.args.args) > len(entry.args.defaults)
+            value = names[entry.name](names["input"]) if takes_input and needed else names[entry.name]()
+        value = self.awaited(value)
+        if value is None and not self.out.printed_anything():
+            value = self.awaited(names.get("result"))
+        return value
+
+    def awaited(self, value: Any) -> Any:
+        """What a coroutine, future or call comes to; any other value as it is."""
+        if is_call(value):
+            return resolved(value)
+        if not (asyncio.iscoroutine(value) or asyncio.isfuture(value)):
+            return value
+        if self.loop is None:
+            self.loop = loop.Loop()
+        if asyncio.isfuture(value):
+            return value.get_loop().run_until_complete(value)
+        return self.loop.run_until_complete(value)
+
+    def text_of(self, value: Any) -> str:
+        return "" if value is None else values.encode_value(value)
+
+    def exited(self, error: SystemExit) -> Ended:
+        if error.code is None or error.code == 0:
+            return VALUE, ""
+        line, column = report.position(error)
+        return EXCEPTION, report.error_json("SystemExit", report.message_of(error), line, column)
+
+    def failed(self, error: BaseException) -> Ended:
+        if isinstance(error, MemoryError):
+            self.names.clear()
+        ended = report.exception_json(error)
+        self.out.finish()
+        report.print_traceback(error, self.err)
+        return EXCEPTION, ended
+
+    def close(self) -> None:
+        """Ends what is left in the loop, as the end of `asyncio.run` does."""
+        if self.loop is not None and not self.loop.is_closed():
+            try:
+                loop.finish(self.loop)
+            except BaseException as error:
+                self.err.write(f"while the program ended: {type(error).__name__}: {report.message_of(error)}\n")
+
+
+lazy.install()
+loop.install()
+refusals.install()
+report.hide_prelude()
+seal.keep()

@@ -1,0 +1,64 @@
+"""JSON objects as programs see them: dicts whose keys are attributes too."""
+
+from copy import deepcopy
+from difflib import get_close_matches
+from typing import Any
+
+_KEYS_SHOWN = 12
+_NEAREST = 3
+
+
+class Record(dict[str, Any]):
+    """A dict with `record.key` beside `record["key"]`.
+
+    What every dict has wins over a key of the same name: `record.items` is the method, and a key
+    `items` is `record["items"]`.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(_missing(self, name), name=name, obj=None) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
+        except KeyError:
+            raise AttributeError(_missing(self, name), name=name, obj=None) from None
+
+    def copy(self) -> "Record":
+        return Record(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Record":
+        made = memo[id(self)] = Record()
+        for key, value in self.items():
+            made[key] = deepcopy(value, memo)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # For `pickle`, which could not import the class again: a program cannot either.
+        return dict, (dict(self),)
+
+
+# What `type(result)` shows.
+Record.__module__ = "builtins"
+
+
+def _missing(record: dict[Any, Any], name: str) -> str:
+    keys = [key for key in record if isinstance(key, str)]
+    near = get_close_matches(name, keys, _NEAREST, 0.6)
+    if near:
+        return f"no field {name!r}; the nearest are {', '.join(map(repr, near))}"
+    if not keys:
+        return f"no field {name!r}; the object is empty"
+    shown = ", ".join(map(repr, keys[:_KEYS_SHOWN]))
+    rest = len(keys) - _KEYS_SHOWN
+    return f"no field {name!r}; there are {shown}" + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,156 @@
+"""Changes to the tree of a program, so that its value is kept and `return` works at top level.
+
+- `keep_last_expression` gives the last expression a name, so that its value is not dropped.
+- `wrap_in_function` makes `return` at top level possible. The program's names stay global.
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+FUNCTION_NAME = "<module>"
+STAR_NAME = "<import *>"
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def at(node: Any) -> dict[str, int]:
+    """Where a node stands, for one that takes its place."""
+    return {
+        "lineno": node.lineno, "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno, "end_col_offset": node.end_col_offset,
+    }  # fmt: skip
+
+
+def name_of(name: str, node: Any, context: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(id=name, ctx=context or ast.Load(), **at(node))
+
+
+def call_of(name: str, arguments: list[ast.expr], node: Any) -> ast.Call:
+    return ast.Call(func=name_of(name, node), args=arguments, keywords=[], **at(node))
+
+
+def keep_last_expression(tree: ast.Module, name: str) -> None:
+    """Gives the value of the last expression to a name; also inside `if __name__ == "__main__":`."""
+    body = tree.body
+    while body and isinstance(body[-1], ast.If) and _is_main_guard(body[-1].test):
+        body = body[-1].body
+    if body and isinstance(body[-1], ast.Expr):
+        last = body[-1]
+        body[-1] = ast.Assign(targets=[name_of(name, last, ast.Store())], value=last.value, **at(last))
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return False
+    sides = (test.left, test.comparators[0])
+    named = any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+    return named and any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides)
+
+
+def wrap_in_function(tree: ast.Module, awaits: bool) -> None:
+    """Puts the program into a function that declares every name of its top level global."""
+    _free_annotations(tree.body)
+    _name_namespaces(tree.body)
+    kept = [statement for statement in tree.body if _is_future(statement)]
+    body: list[ast.stmt] = [statement for statement in tree.body if not _is_future(statement)]
+    names = sorted(set(_bound_at_top(body)))
+    where = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
+    if names:
+        body.insert(0, ast.Global(names=names, **where))
+    options: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+    kind = ast.AsyncFunctionDef if awaits else ast.FunctionDef
+    function = kind(
+        name=FUNCTION_NAME,
+        args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]),
+        body=body,
+        decorator_list=[],
+        **options,
+        **where,
+    )
+    tree.body = [*kept, function]
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The statement lists of a compound statement that is no scope of its own."""
+    if isinstance(statement, _SCOPES):
+        return
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(statement, field, None)
+        if isinstance(block, list):
+            yield block
+    for holder in getattr(statement, "handlers", []) or getattr(statement, "cases", []):
+        yield holder.body
+
+
+def _free_annotations(block: list[ast.stmt]) -> None:
+    """What a function cannot say of global names: annotations are dropped, `import *` is a call."""
+    for index, statement in enumerate(block):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            if statement.value is None:
+                block[index] = ast.Pass(**at(statement))
+            else:
+                block[index] = ast.Assign(targets=[statement.target], value=statement.value, **at(statement))
+        elif isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            module = ast.Constant(value=statement.module or "", **at(statement))
+            block[index] = ast.Expr(value=call_of(STAR_NAME, [module], statement), **at(statement))
+        else:
+            for inner in _blocks(statement):
+                _free_annotations(inner)
+
+
+# Functions that mean the namespace they are called in, and how many arguments they have without one.
+_OF_NAMESPACES = {"exec": 1, "eval": 1, "locals": 0, "vars": 0, "dir": 0}
+
+
+def _name_namespaces(body: list[ast.stmt]) -> None:
+    """Has `exec(code)`, `locals()` and the like at top level mean the globals, as without the function."""
+    stack: list[Any] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _SCOPES):
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            if _OF_NAMESPACES.get(node.func.id) == len(node.args):
+                if node.func.id in ("exec", "eval"):
+                    node.args.append(call_of("globals", [], node))
+                elif node.func.id == "dir":
+                    node.func, node.args = name_of("sorted", node.func), [call_of("globals", [], node)]
+                else:
+                    node.func = name_of("globals", node.func)
+        stack += ast.iter_child_nodes(node)
+
+
+def _bound_at_top(body: list[ast.stmt]) -> Iterator[str]:
+    """Names that the top level gives values to, also within its loops and conditions."""
+    stack: list[Any] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                yield node.id
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0]
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            yield node.name
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            yield node.rest
+        if isinstance(node, COMPREHENSIONS):
+            yield from _walrus_targets(node)
+        elif not isinstance(node, _SCOPES):
+            stack += ast.iter_child_nodes(node)
+
+
+def _walrus_targets(comprehension: ast.expr) -> Iterator[str]:
+    """A walrus in a comprehension gives its value to a name outside; the loop's names stay inside."""
+    for node in ast.walk(comprehension):
+        if isinstance(node, ast.NamedExpr):
+            yield node.target.id

@@ -1,0 +1,48 @@
+"""Keeps a program and the prelude apart, so that a program's changes reach itself alone.
+
+It is no wall: the wall is the WebAssembly instance, and a program can find everything in it. But one
+that replaces `len`, or empties `json`, for a reason of its own should still be told how it ended.
+"""
+
+import builtins
+import os
+import sys
+from types import ModuleType
+
+from . import refusals
+
+# Modules of the component itself; what is left of `sys.modules` is the standard library.
+_OURS = ("limbeck_guest", "wit_world", "componentize_py", "app", "preload", "poll_loop")
+# Where a program believes to be, and the modules it may have written itself are.
+_HOME = "/workspace"
+_PROGRAM = "program.py"
+# They live on here when `sys.modules` no longer has them.
+_kept: dict[str, ModuleType] = {}
+
+
+def _program_builtins() -> ModuleType:
+    module = ModuleType("builtins", builtins.__doc__)
+    vars(module).update(vars(builtins))
+    vars(module).update(refusals.BUILTINS)
+    return module
+
+
+_BUILTINS = _program_builtins()
+
+
+def keep() -> None:
+    """Notes which modules are ours. To be called once, when the component is built."""
+    _kept.update((name, module) for name, module in sys.modules.items() if name.startswith(_OURS))
+
+
+def enter(main: ModuleType) -> None:
+    """Gives a program its own `builtins`, puts its module in place and hides ours."""
+    vars(main)["__builtins__"] = _BUILTINS
+    for name in _kept:
+        sys.modules.pop(name, None)
+    sys.modules["builtins"] = _BUILTINS
+    sys.modules["__main__"] = main
+    sys.argv = [_PROGRAM]
+    sys.path[:] = [_HOME]
+    os.environ["HOME"] = _HOME
+    vars(main)["__file__"] = f"{_HOME}/{_PROGRAM}"

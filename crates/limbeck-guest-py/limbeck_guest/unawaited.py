@@ -1,0 +1,243 @@
+"""Calls of tools that nobody awaits, in programs that wait asynchronously.
+
+There a call is something to await. But models write `page = tools.shop.list_orders()` at module level and
+in plain functions, and mean the answer; so in places where Python code means an answer, `settle(...)` is put
+around the call. Inside of coroutine functions a missing `await` is a mistake, which is told before the
+program runs. What is not recognised here still works: a call is used as its answer by itself (`lazy`).
+"""
+
+import ast
+from typing import Any
+
+from .facts import TOOL_ROOTS, root_of
+from .rewrite import COMPREHENSIONS, at, call_of
+
+SETTLE_NAME = "<settle>"
+
+# Functions that use the value of an argument, so that a call there is meant as its answer.
+_USERS = frozenset(
+    "print len str int float bool repr list dict set tuple sorted sum min max any all enumerate isinstance type "
+    "round abs reversed iter next vars dir hash format bytes frozenset divmod pow ord chr getattr hasattr".split()
+)
+# Modules whose functions take things to await.
+_AWAITERS = frozenset("asyncio concurrent functools itertools contextlib mcp contextvars inspect".split())
+# Methods and functions that keep or await what they are given.
+_KEEPERS = frozenset(
+    "gather wait wait_for create_task ensure_future as_completed shield run run_until_complete append add extend "
+    "insert put put_nowait setdefault to_thread start_soon submit appendleft push enter_async_context".split()
+)
+_VALUE_FIELDS = frozenset(
+    (kind, field)
+    for kind, fields in {
+        ast.Attribute: "value", ast.Subscript: "value slice", ast.BinOp: "left right", ast.UnaryOp: "operand",
+        ast.BoolOp: "values", ast.Compare: "left comparators", ast.FormattedValue: "value", ast.For: "iter",
+        ast.comprehension: "iter", ast.If: "test", ast.While: "test", ast.IfExp: "test", ast.Assert: "test msg",
+        ast.withitem: "context_expr", ast.Raise: "exc", ast.Match: "subject", ast.AugAssign: "value",
+        ast.Delete: "targets",
+    }.items()
+    for field in fields.split()
+)  # fmt: skip
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
+_DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, *COMPREHENSIONS)
+
+
+def settle_unawaited(tree: ast.Module) -> list[ast.Call]:
+    """Puts `settle(...)` around calls that are meant as their answers, outside of coroutine functions.
+
+    Inside of them nothing is changed but calls that are statements, which are awaited. Gives the calls
+    there that are used as values without `await`, which is a mistake.
+    """
+    rewriter = _Rewriter(tree)
+    try:
+        rewriter.children(tree, inside_async=False)
+    except RecursionError:
+        # A tree too deep to be walked is left as it is; calls settle themselves when used.
+        pass
+    return rewriter.mistakes
+
+
+class _Rewriter:
+    def __init__(self, tree: ast.Module) -> None:
+        self.toolish = _toolish_names(tree)
+        self.modules = _imported_modules(tree)
+        self.awaited, self.collected = _awaited_names(tree)
+        self.mistakes: list[ast.Call] = []
+
+    def children(self, node: ast.AST, inside_async: bool, answers: bool = False) -> None:
+        """Visits what is below a node. `answers` says that its items are meant as answers."""
+        if isinstance(node, ast.AsyncFunctionDef):
+            inside_async = True
+        elif isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            inside_async = False
+        for field, value in list(vars(node).items()):
+            if isinstance(value, list):
+                for index, item in enumerate(value):
+                    if isinstance(item, ast.AST):
+                        value[index] = self.visit(item, node, field, inside_async, answers)
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self.visit(value, node, field, inside_async, answers))
+
+    def visit(self, node: Any, parent: ast.AST, field: str, inside_async: bool, answers: bool) -> Any:
+        if isinstance(node, _DISPLAYS):
+            below = isinstance(parent, ast.Call) and field == "args" and self.uses_values(parent.func)
+            self.children(node, inside_async, below or answers and isinstance(parent, _DISPLAYS))
+            return node
+        self.children(node, inside_async)
+        if not isinstance(node, ast.Call) or not self.is_toolish(node):
+            return node
+        if isinstance(parent, ast.Expr):
+            return ast.Await(value=node, **at(node)) if inside_async else self.settled(node)
+        if not (answers and isinstance(parent, _DISPLAYS)) and not self.is_meant_as_answer(node, parent, field, inside_async):
+            return node
+        if inside_async:
+            self.mistakes.append(node)
+            return node
+        return self.settled(node)
+
+    def settled(self, node: ast.Call) -> ast.Call:
+        return call_of(SETTLE_NAME, [node], node)
+
+    def is_meant_as_answer(self, node: ast.Call, parent: ast.AST, field: str, inside_async: bool) -> bool:
+        if (type(parent), field) in _VALUE_FIELDS:
+            return True
+        if isinstance(parent, _ASSIGNMENTS):
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            # In a coroutine function a doubt speaks for the program.
+            awaited = self.collected if inside_async else self.awaited
+            return not any(_may_be_one_of(target, awaited) for target in targets)
+        if isinstance(parent, ast.Call) and field == "args":
+            return self.uses_values(parent.func)
+        return False
+
+    def uses_values(self, function: ast.expr) -> bool:
+        if isinstance(function, ast.Name):
+            return function.id in _USERS
+        if isinstance(function, ast.Attribute):
+            if function.attr in _KEEPERS:
+                return False
+            if function.attr == "join":
+                return True
+        root = root_of(function)
+        return root in self.modules and root not in _AWAITERS
+
+    def is_toolish(self, node: ast.Call) -> bool:
+        function: Any = node.func
+        while True:
+            if isinstance(function, ast.Name):
+                return function.id in self.toolish or function.id.startswith("mcp_")
+            if isinstance(function, ast.Attribute):
+                # `self.github`, but not every `re.search`.
+                if function.attr in self.toolish and function.attr not in TOOL_ROOTS:
+                    return True
+                function = function.value
+            elif isinstance(function, ast.Subscript):
+                function = function.value
+            elif isinstance(function, ast.Call):
+                function = function.func
+            else:
+                return False
+
+
+def _toolish_names(tree: ast.Module) -> set[str]:
+    """Names and attributes through which a program may reach tools: found by what mentions them."""
+    mentions: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            mentions.setdefault(node.name, set()).update(_names_in(node))
+        elif isinstance(node, ast.ClassDef):
+            continue
+        elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Attribute, ast.Subscript, ast.Name, ast.Lambda)):
+            for target in node.targets:
+                name = getattr(target, "id", None) or getattr(target, "attr", None)
+                if name:
+                    mentions.setdefault(name, set()).update(_names_in(node.value))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "mcp":
+            for alias in node.names:
+                mentions.setdefault(alias.asname or alias.name, set()).add("tools")
+    toolish = set(TOOL_ROOTS)
+    while True:
+        more = {name for name, used in mentions.items() if name not in toolish and used & toolish}
+        if not more:
+            return toolish
+        toolish |= more
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    names = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            names.add(inner.id)
+        elif isinstance(inner, ast.Attribute):
+            names.add(inner.attr)
+    return names
+
+
+def _may_be_one_of(target: ast.expr, names: set[str]) -> bool:
+    if isinstance(target, ast.Name):
+        return target.id in names
+    return isinstance(target, (ast.Attribute, ast.Subscript))
+
+
+def _awaited_names(tree: ast.Module) -> tuple[set[str], set[str]]:
+    """Names whose values are awaited somewhere, in whatever scope; and those whose values may be.
+
+    A name is awaited when `await` stands before it, when it goes to something that awaits or keeps it, or
+    when it is an item of a collection that is. It may be when it is returned, or an item of any collection.
+    """
+    awaited: set[str] = set()
+    maybe: set[str] = set()
+    # When the first is awaited, so are the others.
+    follows: list[tuple[set[str], set[str]]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Await):
+            awaited |= _roots(node.value)
+        elif isinstance(node, ast.Call) and _keeps(node.func):
+            for item in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                awaited |= _roots(item)
+        elif isinstance(node, (ast.Return, ast.Yield)) and isinstance(node.value, ast.Name):
+            awaited.add(node.value.id)
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            follows.append((_roots(node.target), _roots(node.iter)))
+        elif isinstance(node, ast.Assign):
+            follows.extend((_roots(target), _roots(node.value)) for target in node.targets)
+        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+            maybe |= _roots(node.elt)
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+            maybe |= _roots(node)
+    _follow(awaited, follows)
+    return awaited, awaited | maybe
+
+
+def _follow(names: set[str], follows: list[tuple[set[str], set[str]]]) -> None:
+    grown = True
+    while grown:
+        grown = False
+        for first, others in follows:
+            if first & names and not others <= names:
+                names |= others
+                grown = True
+
+
+def _roots(node: ast.expr | None) -> set[str]:
+    """The names that an expression is or collects: `a` of `a`, `*a`, `[a]`, `{"k": a}`, `a.values()` and `a[0]`."""
+    if isinstance(node, ast.Starred):
+        return _roots(node.value)
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return set().union(*map(_roots, node.elts)) if node.elts else set()
+    if isinstance(node, ast.Dict):
+        return set().union(*map(_roots, node.values)) if node.values else set()
+    root = root_of(node) if node is not None else None
+    return {root} if root is not None else set()
+
+
+def _keeps(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    return name in _KEEPERS or root_of(function) in _AWAITERS
+
+
+def _imported_modules(tree: ast.Module) -> set[str]:
+    modules = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    return modules

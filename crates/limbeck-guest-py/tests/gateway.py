@@ -1,0 +1,195 @@
+"""A gateway small enough to read: two servers, a store, and a judge of call sites, in virtual time.
+
+It stands where the worker stands: a `Gateway` has the three functions that the guest imports. Tools have
+a latency; `wait` moves the clock to the next answer or to the time asked for, whichever comes first.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+EPOCH_US = 1_778_000_000_000_000
+
+
+class Refused(Exception):
+    """A tool's `CallError`."""
+
+    def __init__(self, code: str, message: str, **fields: Any) -> None:
+        super().__init__(message)
+        self.details = {"code": code, "message": message, "retryable": False, **fields}
+
+
+@dataclass
+class ToolSpec:
+    """One tool: what it answers with, after how long, and the arguments it takes."""
+
+    answer: Callable[[dict[str, Any]], Any]
+    latency_ms: int = 10
+    arguments: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    description: str = "A tool."
+    # Whether the value is structured, or text in a content block.
+    structured: bool = True
+
+
+def _orders(arguments: dict[str, Any]) -> dict[str, Any]:
+    page = arguments.get("page", 1)
+    return {
+        "items": [{"id": page * 10 + i, "total": 10.5 * (i + 1), "customer": {"name": f"c{i}"}} for i in range(3)],
+        "page": page,
+        "next": page + 1 if page < 3 else None,
+    }
+
+
+def _fail(arguments: dict[str, Any]) -> Any:
+    raise Refused("tool_failed", arguments.get("message", "it failed"), server="shop", tool="fail")
+
+
+SERVERS: dict[str, dict[str, ToolSpec]] = {
+    "shop": {
+        "list_orders": ToolSpec(_orders, 300, ("page", "page_size"), description="Lists orders, page by page."),
+        "get_order": ToolSpec(lambda a: {"id": a["id"], "total": a["id"] * 2}, 50, ("id",), ("id",), "Reads one order."),
+        "create-order": ToolSpec(lambda a: {"created": a}, 50, ("item", "from"), ("item",), "Creates an order."),
+        "fail": ToolSpec(_fail, 5, ("message",)),
+        "echo": ToolSpec(lambda a: a, 5, ("*",)),
+        "slow": ToolSpec(lambda a: "done", 5_000),
+    },
+    "Get-Weird.1": {
+        "Get-Weird.name": ToolSpec(lambda a: "plain text", 5, structured=False),
+        "import": ToolSpec(lambda a: '{"title": "t", "count": 3}', 5, structured=False),
+        "a.b": ToolSpec(lambda a: "first", 5, structured=False),
+        "a-b": ToolSpec(lambda a: "second", 5, structured=False),
+    },
+}
+
+
+def _fold(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+@dataclass
+class Gateway:
+    """The host of one run."""
+
+    judges: bool = True
+    store: dict[str, Any] = field(default_factory=dict)
+    servers: dict[str, dict[str, ToolSpec]] = field(default_factory=lambda: SERVERS)
+    now_us: int = EPOCH_US
+    calls: list[tuple[str, Any]] = field(default_factory=list)
+    sites: list[dict[str, Any]] = field(default_factory=list)
+    lines: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    waits: int = 0
+    last_id: int = 0
+    under_way: list[tuple[int, int, bool, str]] = field(default_factory=list)
+
+    # --- what the guest imports ---
+
+    def call(self, number: int, op: int, head: str, body: str) -> None:
+        assert number == self.last_id + 1, f"call {number} after {self.last_id}"
+        self.last_id = number
+        latency_ms = 1
+        try:
+            if op == 1:
+                latency_ms, value = self._tool(json.loads(head), json.loads(body))
+            else:
+                value = self._query(op, json.loads(body))
+            ok = True
+        except Refused as refused:
+            ok, value = False, refused.details
+        self.under_way.append((self.now_us + latency_ms * 1000, number, ok, json.dumps(value)))
+
+    def log(self, stream: int, text: str) -> None:
+        self.lines[stream].append(text)
+
+    def wait(self, wake_at_us: int) -> list[tuple[int, bool, str]]:
+        self.waits += 1
+        self.under_way.sort()
+        if not self.under_way and wake_at_us < 0:
+            raise AssertionError("the guest waits for nothing")
+        due = self.under_way[0][0] if self.under_way else wake_at_us
+        if wake_at_us >= 0:
+            due = min(due, wake_at_us)
+        self.now_us = max(self.now_us, due)
+        ready = [call for call in self.under_way if call[0] <= self.now_us]
+        self.under_way = self.under_way[len(ready) :]
+        return [(number, ok, text) for _, number, ok, text in ready]
+
+    # --- answers ---
+
+    def _tool(self, head: dict[str, Any], arguments: dict[str, Any]) -> tuple[int, Any]:
+        server, name, tool = self._resolve(head.get("server"), head["tool"])
+        self.calls.append((f"{server}.{name}", arguments))
+        raw = head["form"] == "raw"
+        try:
+            value = tool.answer(arguments)
+        except Refused as refused:
+            if not raw or refused.details["code"] != "tool_failed":
+                raise
+            return tool.latency_ms, {"content": [{"type": "text", "text": str(refused)}], "isError": True}
+        if not raw:
+            return tool.latency_ms, value
+        text = value if isinstance(value, str) else json.dumps(value)
+        result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+        if tool.structured:
+            result["structuredContent"] = value
+        return tool.latency_ms, result
+
+    def _resolve(self, server: str | None, tool: str) -> tuple[str, str, ToolSpec]:
+        if server is None:
+            _, server, tool = tool.split("__", 2)
+        known = next((name for name in self.servers if name == server or _fold(name) == _fold(server)), None)
+        if known is None:
+            raise Refused("unknown_server", f"there is no server `{server}`", hint="servers are `shop`")
+        tools = self.servers[known]
+        found = tool if tool in tools else next((name for name in tools if _fold(name) == _fold(tool)), None)
+        if found is None:
+            hint = f"the nearest is `tools.{known}.{next(iter(tools))}`"
+            raise Refused("unknown_tool", f"server `{known}` has no tool `{tool}`", server=known, tool=tool, hint=hint)
+        return known, found, tools[found]
+
+    def _entry(self, server: str, name: str, tool: ToolSpec) -> dict[str, Any]:
+        schema = {"type": "object", "properties": {key: {} for key in tool.arguments if key != "*"}}
+        return {
+            "name": f"mcp__{server}__{name}", "server": server, "tool": name, "call": f"tools.{server}.{name}",
+            "signature": f"{name}(...)", "description": tool.description, "inputSchema": schema, "parameters": schema,
+        }  # fmt: skip
+
+    def _query(self, op: int, body: dict[str, Any]) -> Any:
+        if op == 2:
+            words = body["query"].lower().split()
+            every = [self._entry(s, n, t) for s, tools in self.servers.items() for n, t in tools.items()]
+            found = [e for e in every if all(w in f"{e['name']} {e['description']}".lower() for w in words)]
+            return found[: body.get("limit", 5)]
+        if op == 3:
+            if body.get("tool") is not None:
+                return self._entry(*self._resolve(body["server"], body["tool"]))
+            server, _, _ = self._resolve(body["server"], next(iter(self.servers["shop"])) if body["server"] == "shop" else "a.b")
+            return {"server": server, "tools": [self._entry(server, n, t) for n, t in self.servers[server].items()]}
+        if op == 4:
+            return [{"name": s, "tools": len(t), "state": "ready", "description": f"{s}."} for s, t in self.servers.items()]
+        if op == 5:
+            return self.store.get(body["key"])
+        if op == 6:
+            self.store[body["key"]] = body["value"]
+            return None
+        assert op == 7, f"op {op}"
+        self.sites = body["sites"]
+        return {"errors": [e for site in self.sites if (e := self._judge(site))] if self.judges else [], "warnings": []}
+
+    def _judge(self, site: dict[str, Any]) -> dict[str, Any] | None:
+        def error(message: str) -> dict[str, Any]:
+            return {"line": site["line"], "column": site["column"], "message": message, "hint": "a hint"}
+
+        try:
+            server, name, tool = self._resolve(site.get("server"), site["tool"])
+        except Refused as refused:
+            return error(str(refused))
+        given = [argument["name"] for argument in site["arguments"]]
+        unknown = [key for key in given if key not in tool.arguments and "*" not in tool.arguments]
+        if unknown:
+            return error(f"tools.{server}.{name}: unknown argument `{unknown[0]}`")
+        missing = [key for key in tool.required if key not in given]
+        if missing and site["complete"]:
+            return error(f"tools.{server}.{name}: missing argument `{missing[0]}`")
+        return None if site["awaited"] else error(f"the call of `tools.{server}.{name}` is not awaited")

@@ -1,0 +1,145 @@
+"""The calls that stand in a program, judged before it runs."""
+
+import pytest
+from gateway import Gateway
+
+
+def site(run, program):
+    """The only site of a program."""
+    (found,) = run(program, gateway=Gateway(judges=False)).gateway.sites
+    return found
+
+
+@pytest.mark.parametrize(
+    "call, server, tool",
+    [
+        ("tools.shop.echo(a=1)", "shop", "echo"),
+        ("tools['shop']['echo'](a=1)", "shop", "echo"),
+        ("tools.shop.echo.raw(a=1)", "shop", "echo"),
+        ("tools.shop.echo({'a': 1})", "shop", "echo"),
+        ("call_tool('shop.echo', {'a': 1})", "shop", "echo"),
+        ("call_tool('shop', 'echo', {'a': 1})", "shop", "echo"),
+        ("call_tool('mcp__shop__echo', a=1)", None, "mcp__shop__echo"),
+        ("call_mcp_tool('mcp__shop__echo', {'a': 1})", None, "mcp__shop__echo"),
+        ("call_mcp_tool('mcp__shop__echo', params={'a': 1})", None, "mcp__shop__echo"),
+        ("call_mcp_tool('shop', 'echo', {'a': 1})", "shop", "echo"),
+        ("runtime.call_tool('shop', 'echo', {'a': 1})", "shop", "echo"),
+        ("runtime.call_tool('shop', 'echo', arguments={'a': 1})", "shop", "echo"),
+        ("mcp_shop.echo(a=1)", "shop", "echo"),
+        ("mcp_servers['shop'].echo(a=1)", "shop", "echo"),
+    ],
+)
+@pytest.mark.parametrize("form", ["{}", "await {}", "from mcp import runtime\nx = {}"])
+def test_every_form_of_a_call_is_seen(run, call, server, tool, form):
+    found = site(run, form.format(call))
+    assert (found.get("server"), found["tool"]) == (server, tool)
+    assert found["arguments"] == [{"name": "a", "value": 1}]
+    assert found["complete"] is True
+    assert found["awaited"] is True
+    assert found["positional"] == 0
+
+
+def test_imported_functions_are_seen(run):
+    found = site(run, "from mcp.servers.shop import get_order as one\nawait one(id=1)")
+    assert (found["server"], found["tool"], found["arguments"]) == ("shop", "get_order", [{"name": "id", "value": 1}])
+
+
+@pytest.mark.parametrize(
+    "arguments, expected, complete",
+    [
+        ("a=x, b=[1, {'c': None}]", [{"name": "a"}, {"name": "b", "value": [1, {"c": None}]}], True),
+        ("**x", [], False),
+        ("{'a': 1, **x}", [{"name": "a", "value": 1}], False),
+        ("{'a': 1, x: 2}", [{"name": "a", "value": 1}], False),
+        ("x", [], False),
+        ("{**{'a': 1}}", [{"name": "a", "value": 1}], True),
+        ("from_=-1.5", [{"name": "from", "value": -1.5}], True),
+        ("a=f'{x}', b=(1, 2), c='é'", [{"name": "a"}, {"name": "b", "value": [1, 2]}, {"name": "c", "value": "é"}], True),
+        ("", [], True),
+        ("None", [], True),
+    ],
+)
+def test_constants_are_told_and_what_is_not_known_is_not(run, arguments, expected, complete):
+    found = site(run, f"x = {{'z': 1}}\ntools.shop.echo({arguments})")
+    assert (found["arguments"], found["complete"]) == (expected, complete)
+
+
+def test_the_place_is_that_of_the_call_in_characters(run):
+    found = site(run, "x = 'ééé'; y = tools.shop.echo(a=1)")
+    assert (found["line"], found["column"]) == (1, 16)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "tools = None\ndef f():\n    tools.shop.nope()",
+        "def f(tools):\n    tools.shop.nope()",
+        "from somewhere_else import tools\n",
+        "for tools in []:\n    tools.shop.nope()",
+        "class A:\n    tools = 1\nname = 'x'\ndef f():\n    tools.shop[name]()",
+        "call_tool(input)\n" if False else "x = 'nope'\ndef f():\n    call_tool(x)",
+        "def call_tool(x):\n    return 1\ncall_tool('shop.nope')",
+    ],
+)
+def test_names_with_another_meaning_are_not_judged(run, program):
+    assert run(program).gateway.sites == []
+
+
+@pytest.mark.parametrize(
+    "program, message, line, column",
+    [
+        ("tools.shop.create_order(item='x')\ntools.shop.nope()", "server `shop` has no tool `nope`", 2, 1),
+        ("tools.nope.x()", "there is no server `nope`", 1, 1),
+        ("tools.shop.get_order(idd=1)", "tools.shop.get_order: unknown argument `idd`", 1, 1),
+        ("if False:\n    x = tools.shop.get_order()", "tools.shop.get_order: missing argument `id`", 2, 9),
+        ("async def f():\n    return tools.shop.get_order(id=1)['total']\nawait f()", "is not awaited", 2, 12),
+        ("async def f():\n    o = tools.shop.get_order(id=1)\n    return o.total\nawait f()", "is not awaited", 2, 9),
+        ("async def f():\n    for o in tools.shop.list_orders():\n        pass\nawait f()", "is not awaited", 2, 14),
+        ("async def f():\n    print(tools.shop.list_orders())\nawait f()", "is not awaited", 2, 11),
+        ("async def f():\n    return mcp_shop.list_orders()['content']\nawait f()", "is not awaited", 2, 12),
+    ],
+)  # fmt: skip
+def test_a_program_that_would_fail_fails_before_its_first_call(run, program, message, line, column):
+    ended = run(program)
+    assert ended.kind == 4
+    error = ended.error
+    assert message in error["message"]
+    assert (error["line"], error["column"], error["hint"]) == (line, column, "a hint")
+    assert ended.gateway.calls == []
+
+
+def test_all_findings_are_told(run):
+    error = run("tools.shop.a()\ntools.shop.b()").error
+    assert error["message"] == "line 1: server `shop` has no tool `a`\nline 2: server `shop` has no tool `b`"
+    assert error["line"] == 1
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import asyncio\nasync def f():\n    ts = [tools.shop.get_order(id=i) for i in (1, 2)]\n    return await asyncio.gather(*ts)\nawait f()",
+        "import asyncio\nasync def f():\n    t = tools.shop.get_order(id=1)\n    u = tools.shop.get_order(id=2)\n    return await asyncio.gather(t, u)\nawait f()",
+        "import asyncio\nasync def f():\n    t = asyncio.create_task(tools.shop.get_order(id=1))\n    return await t\nawait f()",
+        "async def f():\n    c = tools.shop.get_order(id=1)\n    return await c\nawait f()",
+        "async def f():\n    return tools.shop.get_order(id=1)\nawait f()",
+        "async def f():\n    text = call_mcp_tool('mcp__shop__get_order', {'id': 1})\n    return text['id']\nawait f()",
+        "async def f():\n    def g():\n        return tools.shop.get_order(id=1)['id']\n    return g()\nawait f()",
+        "async def f():\n    tools.shop.create_order(item='x')\nawait f()",
+    ],
+)  # fmt: skip
+def test_calls_that_are_awaited_elsewhere_are_no_mistake(run, program):
+    ended = run(program)
+    assert ended.kind == 0, ended.text
+    assert all(found["awaited"] for found in ended.gateway.sites)
+
+
+def test_a_program_without_calls_asks_nobody(run):
+    assert run("print(1 + 1)").gateway.last_id == 0
+
+
+def test_many_calls_are_bounded(run):
+    program = "\n".join("tools.shop.echo(a='" + "x" * 200 + "')" for _ in range(600))
+    gateway = run(f"def f():\n    pass\nreturn 1\n{program}").gateway
+    assert len(gateway.sites) == 500
+    program = "\n".join("tools.shop.echo(a='" + "x" * 2_000 + "')" for _ in range(200))
+    assert 0 < len(run(f"return 1\n{program}").gateway.sites) < 200

@@ -1,0 +1,157 @@
+//! Clocks, random bytes, environment, exit, and terminals, which are not there.
+
+use rand_chacha::rand_core::Rng as _;
+use wasmtime::component::{ComponentType, Lift, Linker, Lower, Resource, ResourceType};
+use wasmtime::{StoreContextMut, bail};
+
+use super::interface;
+use super::io::Pollable;
+use crate::host::Stop;
+use crate::python::State;
+
+/// Random bytes given at once; Python asks for 2,500 to seed its generator.
+const RANDOM_BYTES_MAX: u64 = 1 << 20;
+
+/// The guest's time. It stands still while the guest runs.
+#[derive(Clone, Copy, Default)]
+pub(in crate::python) struct Clock {
+    begun_us: u64,
+    now_us: u64,
+}
+
+impl Clock {
+    pub(super) fn started(now_us: u64) -> Self {
+        Self {
+            begun_us: now_us,
+            now_us,
+        }
+    }
+
+    /// Moves it; never back.
+    pub(in crate::python) fn set(&mut self, now_us: u64) {
+        self.now_us = self.now_us.max(now_us);
+    }
+
+    /// Microseconds since 1970.
+    pub(super) fn now_us(self) -> u64 {
+        self.now_us
+    }
+
+    /// Nanoseconds since the program began.
+    fn monotonic_ns(self) -> u64 {
+        (self.now_us - self.begun_us).saturating_mul(1_000)
+    }
+
+    /// When `left_ns` will have passed, in microseconds since 1970, rounded up.
+    fn after(self, left_ns: u64) -> u64 {
+        self.now_us.saturating_add(left_ns.div_ceil(1_000))
+    }
+}
+
+/// A moment since 1970.
+#[derive(Clone, Copy, ComponentType, Lift, Lower)]
+#[component(record)]
+pub(super) struct Datetime {
+    seconds: u64,
+    nanoseconds: u32,
+}
+
+impl Datetime {
+    pub(super) fn from_us(us: u64) -> Self {
+        Self {
+            seconds: us / 1_000_000,
+            nanoseconds: (us % 1_000_000) as u32 * 1_000,
+        }
+    }
+
+    pub(super) fn as_us(self) -> u64 {
+        let nanoseconds = u64::from(self.nanoseconds);
+        self.seconds
+            .saturating_mul(1_000_000)
+            .saturating_add(nanoseconds / 1_000)
+    }
+}
+
+pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    clocks(linker)?;
+    terminals(linker)?;
+    interface(linker, "random/random")?.func_wrap("get-random-bytes", random_bytes)?;
+    let mut environment = interface(linker, "cli/environment")?;
+    environment.func_wrap("get-environment", |_, ()| {
+        Ok((Vec::<(String, String)>::new(),))
+    })?;
+    environment.func_wrap("get-arguments", |_, ()| Ok((Vec::<String>::new(),)))?;
+    interface(linker, "cli/exit")?.func_wrap("exit", |_, (_,): (Result<(), ()>,)| {
+        Err::<(), _>(Stop::Exit.into())
+    })
+}
+
+fn clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    let mut wall = interface(linker, "clocks/wall-clock")?;
+    wall.func_wrap("now", |store: StoreContextMut<'_, State>, ()| {
+        Ok((Datetime::from_us(store.data().wasi.clock.now_us),))
+    })?;
+    wall.func_wrap("resolution", |_, ()| Ok((Datetime::from_us(1),)))?;
+
+    let mut monotonic = interface(linker, "clocks/monotonic-clock")?;
+    monotonic.func_wrap("now", |store: StoreContextMut<'_, State>, ()| {
+        Ok((store.data().wasi.clock.monotonic_ns(),))
+    })?;
+    monotonic.func_wrap("resolution", |_, ()| Ok((1_000_u64,)))?;
+    monotonic.func_wrap(
+        "subscribe-instant",
+        |mut store: StoreContextMut<'_, State>, (when_ns,): (u64,)| {
+            let clock = store.data().wasi.clock;
+            let left_ns = when_ns.saturating_sub(clock.monotonic_ns());
+            timer(store.data_mut(), clock.after(left_ns))
+        },
+    )?;
+    monotonic.func_wrap(
+        "subscribe-duration",
+        |mut store: StoreContextMut<'_, State>, (left_ns,): (u64,)| {
+            let when_us = store.data().wasi.clock.after(left_ns);
+            timer(store.data_mut(), when_us)
+        },
+    )
+}
+
+fn timer(state: &mut State, when_us: u64) -> wasmtime::Result<(Resource<Pollable>,)> {
+    Ok((state.wasi.handles.push(Pollable::At(when_us))?,))
+}
+
+fn random_bytes(
+    mut store: StoreContextMut<'_, State>,
+    (bytes,): (u64,),
+) -> wasmtime::Result<(Vec<u8>,)> {
+    if bytes > RANDOM_BYTES_MAX {
+        bail!(Stop::Misuse("too many random bytes at once"));
+    }
+    let mut random = vec![0; bytes as usize];
+    store.data_mut().wasi.random.fill_bytes(&mut random);
+    Ok((random,))
+}
+
+/// A resource of which there are no instances.
+pub(super) enum None_ {}
+
+fn terminals(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    for (interfaces, resource) in [
+        (&["stdin"][..], "terminal-input"),
+        (&["stdout", "stderr"], "terminal-output"),
+    ] {
+        absent(linker, &format!("cli/{resource}"), resource)?;
+        for stream in interfaces {
+            let name = format!("get-terminal-{stream}");
+            interface(linker, &format!("cli/terminal-{stream}"))?
+                .func_wrap(&name, |_, ()| Ok((None::<Resource<None_>>,)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Defines an interface that is nothing but a resource nobody can get hold of.
+fn absent(linker: &mut Linker<State>, name: &str, resource: &str) -> wasmtime::Result<()> {
+    interface(linker, name)?.resource(resource, ResourceType::host::<None_>(), |_, _| {
+        bail!(Stop::Misuse("dropped what does not exist"))
+    })
+}

@@ -1,0 +1,19 @@
+//! Python programs, from their text to what comes back.
+
+mod limits;
+mod programs;
+mod scratch;
+mod speed;
+mod system;
+
+use crate::gateway::Run;
+
+/// JSON text of what a program gives.
+#[track_caller]
+fn value(program: &str) -> String {
+    let outcome = Run::python(program).go();
+    match outcome.result() {
+        Ok(value) => value.unwrap_or("nothing").to_owned(),
+        Err(fault) => panic!("{fault:?}\nprogram: {program}\nstderr: {}", outcome.stderr),
+    }
+}

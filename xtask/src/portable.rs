@@ -1,0 +1,80 @@
+//! Checks that the product compiles for systems it cannot be run on here.
+//!
+//! `cargo check` and not `cargo build`: a linker for those systems needs their libraries. Build scripts
+//! run all the same, so SQLite is compiled for the target by Zig's C compiler, and the guests by the
+//! engine's.
+//!
+//! macOS on aarch64 is not among them: the compiler for the guests that a build has is one for its own
+//! processor.
+//!
+//! It shares `target/` with every other build: the engine's compiler, which is the largest part of a
+//! build, is made for this machine and there already.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::command;
+use crate::toolchain::{Zig, add_target};
+
+/// What a check may be asked for.
+#[derive(clap::Args, Default)]
+pub(crate) struct Args {
+    /// Check for this target alone, in Rust's words
+    #[arg(long)]
+    target: Option<String>,
+}
+
+/// A system the product is to compile for.
+struct Target {
+    /// In Rust's words.
+    rust: &'static str,
+    /// In Zig's.
+    zig: &'static str,
+}
+
+const TARGETS: [Target; 2] = [
+    Target {
+        rust: "x86_64-apple-darwin",
+        zig: "x86_64-macos",
+    },
+    Target {
+        rust: "x86_64-pc-windows-gnu",
+        zig: "x86_64-windows-gnu",
+    },
+];
+
+/// Checks for every target, or the one that is named.
+///
+/// # Errors
+///
+/// When a target is unknown, a compiler cannot be installed, or something does not compile.
+pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
+    let wanted = |target: &&Target| {
+        args.target
+            .as_deref()
+            .is_none_or(|name| name == target.rust)
+    };
+    let targets: Vec<&Target> = TARGETS.iter().filter(wanted).collect();
+    anyhow::ensure!(
+        !targets.is_empty(),
+        "no such target; there are {}",
+        TARGETS.map(|target| target.rust).join(", ")
+    );
+    let scripts = root.join("xtask/zig");
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args(["check", "--release", "--locked", "-p", "limbeck"])
+        .current_dir(root);
+    for target in targets {
+        add_target(root, target.rust)?;
+        let variable = |name: &str| format!("{name}_{}", target.rust.replace('-', "_"));
+        cargo
+            .args(["--target", target.rust])
+            .env(variable("CC"), scripts.join("cc"))
+            .env(variable("AR"), scripts.join("ar"))
+            .env(variable("CFLAGS"), format!("-target {}", target.zig));
+    }
+    Zig::install(root)?.provide(&mut cargo);
+    // All at once: each has long stretches that keep one core busy alone.
+    command::run(&mut cargo)
+}

@@ -21,6 +21,9 @@ pub enum HostOp {
     StoreGet = 5,
     /// Write a key of the principal's store. Body: `{"key": string, "value": any}`; null deletes.
     StoreSet = 6,
+    /// Judge the calls a program has written down, before it runs. Body: what a program calls, as
+    /// `limbeck_catalog::check` reads it.
+    Check = 7,
 }
 
 impl HostOp {
@@ -33,6 +36,7 @@ impl HostOp {
             4 => Self::Servers,
             5 => Self::StoreGet,
             6 => Self::StoreSet,
+            7 => Self::Check,
             _ => return None,
         })
     }
@@ -46,6 +50,7 @@ impl HostOp {
             Self::Servers => "servers",
             Self::StoreGet => "store.get",
             Self::StoreSet => "store.set",
+            Self::Check => "check",
         }
     }
 }

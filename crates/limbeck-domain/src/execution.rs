@@ -11,6 +11,34 @@ use crate::{ExecutionId, ExecutionLimits};
 pub enum Language {
     /// TypeScript, and so JavaScript.
     Typescript,
+    /// Python.
+    Python,
+}
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Self; 2] = [Self::Typescript, Self::Python];
+
+    /// The language as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Typescript => "typescript",
+            Self::Python => "python",
+        }
+    }
+
+    /// Reads what [`Language::as_str`] wrote; anything else is `None`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|language| language.as_str() == name)
+    }
+}
+
+impl std::fmt::Display for Language {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
 }
 
 /// Everything that determines a guest besides its journal. Recorded before the guest starts.
@@ -67,6 +95,8 @@ impl ExecutionStatus {
 pub enum ErrorKind {
     /// The source does not parse; nothing ran.
     Syntax,
+    /// The program does not fit the tools it calls; nothing ran.
+    Contract,
     /// The program threw.
     Exception,
     /// The wall clock ran out.
@@ -100,6 +130,7 @@ impl ErrorKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Syntax => "syntax",
+            Self::Contract => "contract",
             Self::Exception => "exception",
             Self::Timeout => "timeout",
             Self::CpuLimit => "cpu_limit",
@@ -178,10 +209,10 @@ pub struct Envelope {
     /// The beginning of a value too large to show; `warnings` says how to get the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_preview: Option<String>,
-    /// What the program printed with `console.log`, `info` and `debug`.
+    /// What the program printed with `console.log`, `info`, `debug`, or `print`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What the program printed with `console.error` and `warn`.
+    /// What the program printed with `console.error` and `warn`, or to `sys.stderr`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// Why it did not complete.

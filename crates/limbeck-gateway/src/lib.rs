@@ -47,7 +47,7 @@ pub use listing::{ServerReport, ToolReport};
 use admission::Admission;
 use catalogue::Catalogue;
 use limbeck_domain::limits;
-use limbeck_launcher::Pool as WorkerPool;
+use limbeck_launcher::Pools;
 use limbeck_store::Store;
 use limbeck_upstream::Pool as UpstreamPool;
 
@@ -55,7 +55,7 @@ use limbeck_upstream::Pool as UpstreamPool;
 #[derive(Debug)]
 pub struct Parts {
     /// Workers that stand ready.
-    pub workers: WorkerPool,
+    pub workers: Pools,
     /// The servers behind us; nothing is started before it is needed.
     pub upstreams: UpstreamPool,
     /// Journal, cache, key-value state.
@@ -103,7 +103,7 @@ pub struct Gateway {
 
 #[derive(Debug)]
 struct Shared {
-    workers: WorkerPool,
+    workers: Pools,
     upstreams: Arc<UpstreamPool>,
     store: Store,
     catalogue: Catalogue,

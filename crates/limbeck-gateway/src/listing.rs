@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use limbeck_catalog::{Catalog, Detail, Tool};
-use limbeck_domain::{CallError, CallForm, EffectClass, ServerName, ToolTarget};
+use limbeck_domain::{CallError, CallForm, EffectClass, Language, ServerName, ToolTarget};
 use limbeck_policy::Scope;
 use limbeck_upstream::ServerState;
 use serde::Serialize;
@@ -81,6 +81,11 @@ impl Gateway {
             .collect())
     }
 
+    /// The tools known at this moment, of all servers.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.shared.catalogue.snapshot()
+    }
+
     /// Calls one tool outside of any execution, so without a journal, and gives its result as sent.
     ///
     /// # Errors
@@ -101,7 +106,9 @@ impl Gateway {
                 self.shared.store.clone(),
                 limbeck_domain::ExecutionId::new("call"),
             ),
+            reads: cancel.child_token(),
             cancel,
+            language: Language::Typescript,
         };
         let target = ToolTarget {
             server: Some(server.to_owned()),
@@ -143,7 +150,7 @@ fn tool_report(tool: &Tool) -> ToolReport {
     ToolReport {
         name: tool.id().tool.to_string(),
         call: tool.call_expression(),
-        signature: tool.signature().to_owned(),
+        signature: tool.signature(Language::Typescript).to_owned(),
         description: tool.summary(),
         effect: tool.effect(),
     }
@@ -196,7 +203,11 @@ pub(crate) fn servers_json(shared: &Shared, scope: &Scope) -> Value {
             let tools = server.tools();
             let covered = tools.iter().filter(|tool| scope.covers(tool.id())).count();
             // The line of a server that says nothing of itself is made of the names of its tools.
-            let line = if covered == tools.len() { server.line() } else { Default::default() };
+            let line = if covered == tools.len() {
+                server.line()
+            } else {
+                Default::default()
+            };
             let mut entry = json!({
                 "name": server.name(),
                 "tools": covered,
@@ -212,7 +223,7 @@ pub(crate) fn servers_json(shared: &Shared, scope: &Scope) -> Value {
 }
 
 /// The answer of `describe(server, tool)` in a program, with the keys of every older form.
-pub(crate) fn tool_json(tool: &Tool) -> Value {
+pub(crate) fn tool_json(tool: &Tool, language: Language) -> Value {
     let definition = tool.definition();
     let id = tool.id();
     let mut entry = json!({
@@ -220,8 +231,8 @@ pub(crate) fn tool_json(tool: &Tool) -> Value {
         "server": id.server,
         "tool": id.tool,
         "call": tool.call_expression(),
-        "signature": tool.signature(),
-        "declaration": tool.declaration(Detail::Full),
+        "signature": tool.signature(language),
+        "declaration": tool.declaration(Detail::Full, language),
         "effect": tool.effect(),
         "description": definition.description.as_deref().unwrap_or_default(),
         "inputSchema": definition.input_schema,
@@ -239,6 +250,7 @@ pub(crate) fn server_json(
     catalog: &Catalog,
     server: &ServerName,
     scope: &Scope,
+    language: Language,
     full: bool,
 ) -> Value {
     let tools = catalog.tools_of(server);
@@ -247,12 +259,12 @@ pub(crate) fn server_json(
         .filter(|tool| scope.covers(tool.id()))
         .map(|tool| {
             if full {
-                return tool_json(tool);
+                return tool_json(tool, language);
             }
             json!({
                 "tool": tool.id().tool,
                 "call": tool.call_expression(),
-                "signature": tool.signature(),
+                "signature": tool.signature(language),
                 "description": tool.summary(),
                 "effect": tool.effect(),
             })

@@ -4,7 +4,7 @@
 //! execution carries a warning, so that nobody takes a weaker tier for the strong one.
 
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{ErrorKind, MissingLayer, ProgramError, Sandbox, Tier};
+use limbeck_domain::{ErrorKind, Language, MissingLayer, ProgramError, Sandbox, Tier};
 use limbeck_launcher::WorkerError;
 
 use crate::Gateway;
@@ -21,7 +21,7 @@ impl Gateway {
     ///
     /// [`WorkerError`] when there is none, [`WorkerError::Tier`] when it is below the minimum.
     pub async fn sandbox(&self) -> Result<Sandbox, WorkerError> {
-        let worker = self.shared.workers.take().await?;
+        let worker = self.shared.workers.take(Language::Typescript).await?;
         let sandbox = worker.sandbox().clone();
         worker.kill().await;
         Ok(sandbox)

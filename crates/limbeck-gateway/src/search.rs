@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use limbeck_catalog::{Catalog, Hit, SearchQuery};
 use limbeck_domain::text::{clean_line, cut};
-use limbeck_domain::{CallError, EffectClass, limits::QUERY_BYTES_MAX};
+use limbeck_domain::{CallError, EffectClass, Language, limits::QUERY_BYTES_MAX};
 use limbeck_policy::Scope;
 use serde::Serialize;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub const QUERIES_MAX: usize = 16;
 const SENTENCE_BYTES_MAX: usize = 200;
 
 /// What to look for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SearchRequest {
     /// Free texts, each answered by itself; at most [`QUERIES_MAX`] are.
     pub queries: Vec<String>,
@@ -31,6 +31,8 @@ pub struct SearchRequest {
     pub server: Option<String>,
     /// Hits of each query; [`LIMIT_DEFAULT`] when absent, at most [`LIMIT_MAX`].
     pub limit: Option<usize>,
+    /// Language signatures are written in.
+    pub language: Language,
 }
 
 /// What was found, query by query; the JSON of `limbeck search --json`.
@@ -72,7 +74,7 @@ pub struct HitReport {
     pub tool: String,
     /// Exact callable expression.
     pub call: String,
-    /// TypeScript signature with input and output types.
+    /// Signature with input and output types.
     pub signature: String,
     /// First sentence of its description.
     pub description: String,
@@ -108,7 +110,7 @@ pub(crate) fn program_hits(catalog: &Catalog, request: &SearchRequest, scope: &S
     let mut hits = Vec::new();
     for query in request.queries.iter().take(QUERIES_MAX) {
         for hit in matching(catalog, request, query, scope).hits {
-            let mut entry = listing::tool_json(&hit.tool);
+            let mut entry = listing::tool_json(&hit.tool, request.language);
             if let Value::Object(entry) = &mut entry {
                 entry.insert("score".to_owned(), hit.score.into());
             }
@@ -125,7 +127,7 @@ fn query_reports(catalog: &Catalog, request: &SearchRequest, scope: &Scope) -> V
             let matching = matching(catalog, request, query, scope);
             QueryReport {
                 query: cut(query, QUERY_BYTES_MAX).to_owned(),
-                tools: matching.hits.iter().map(hit_report).collect(),
+                tools: reports(&matching.hits, request.language),
                 total: matching.total,
                 nearest: matching.nearest,
             }
@@ -158,13 +160,17 @@ fn matching(catalog: &Catalog, request: &SearchRequest, query: &str, scope: &Sco
     }
 }
 
-fn hit_report(hit: &Hit) -> HitReport {
+fn reports(hits: &[Hit], language: Language) -> Vec<HitReport> {
+    hits.iter().map(|hit| hit_report(hit, language)).collect()
+}
+
+fn hit_report(hit: &Hit, language: Language) -> HitReport {
     let tool = &hit.tool;
     HitReport {
         server: tool.id().server.to_string(),
         tool: tool.id().tool.to_string(),
         call: tool.call_expression(),
-        signature: tool.signature().to_owned(),
+        signature: tool.signature(language).to_owned(),
         description: clean_line(&tool.summary(), SENTENCE_BYTES_MAX),
         effect: tool.effect(),
         score: hit.score,

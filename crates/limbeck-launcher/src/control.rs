@@ -14,13 +14,12 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::Exit;
+
 /// Largest message, with room for a chain of error messages.
 const MESSAGE_BYTES_MAX: usize = 4096;
 /// Longest text in a message.
 const REASON_BYTES_MAX: usize = 2048;
-
-/// Exit code of a worker that could not be set up.
-pub(crate) const SETUP_FAILED: u8 = 70;
 
 /// What the gateway asks for. Carries the worker's end of its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,24 +83,6 @@ fn reason(error: &dyn std::error::Error) -> String {
     let end = text.floor_char_boundary(REASON_BYTES_MAX);
     text.truncate(end);
     text
-}
-
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Exit {
-    /// It exited with this code.
-    Code(i32),
-    /// This signal ended it.
-    Signal(i32),
-}
-
-impl std::fmt::Display for Exit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => write!(f, "signal {signal}"),
-        }
-    }
 }
 
 /// Sends one message, with a descriptor if there is one.

@@ -5,7 +5,10 @@
 //! need before it reads one. What the operating system takes away from it, and in which order, is
 //! decided in [`inside`] and nowhere else.
 //!
-//! Four things hold here:
+//! All that is Linux. Elsewhere a worker is a child process with an empty environment and its channel,
+//! which says of itself that it is of tier `wasm` (`origin/children.rs`, `inside/alone.rs`).
+//!
+//! Four things hold here, the last one on Linux only:
 //! - A worker says which layers it saw to hold. Fewer than the minimum tier asks for, and it is not used.
 //! - A worker serves one execution. [`Worker`] is dropped after it, and dropping kills.
 //! - The pool has every worker locked and initialised before a program is known, and refills in the
@@ -13,25 +16,31 @@
 //! - No limit is left to the worker: the gateway looks at its memory and processor time from outside,
 //!   and kills by a descriptor that cannot come to mean another process.
 //!
-//! Start reading at [`Pool::take`] for the gateway's side, at [`inside::main`] for the worker's.
+//! Start reading at [`Pools::take`] for the gateway's side, at [`inside::main`] for the worker's.
 
 #![warn(clippy::undocumented_unsafe_blocks)]
 
+#[cfg(target_os = "linux")]
 mod control;
+mod exit;
 pub mod inside;
+mod origin;
 mod pool;
+mod pools;
 pub mod probe;
 pub mod process;
 mod usage;
 mod worker;
+#[cfg(target_os = "linux")]
 mod zygote;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use control::Exit;
+pub use exit::Exit;
 pub use pool::{Pool, PoolSize};
+pub use pools::Pools;
 pub use probe::{ProbeOutcome, ProbeReport};
 pub use usage::Usage;
 pub use worker::{Launcher, Worker};
@@ -101,7 +110,7 @@ pub enum WorkerError {
         /// What was needed.
         expected: u32,
     },
-    /// The process that workers are cloned from does not work.
+    /// The process that workers are cloned from does not work; only on Linux.
     #[error("no worker can be made: {reason}")]
     Zygote {
         /// What it or the system said.

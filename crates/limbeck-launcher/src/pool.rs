@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use limbeck_wire::domain::Language;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -35,7 +36,7 @@ impl Default for PoolSize {
     }
 }
 
-/// A pool of ready workers. Clones share it; when the last is dropped, its workers are killed.
+/// A pool of ready workers for one language. Clones share it; when the last is dropped, its workers are killed.
 #[derive(Clone, Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -46,7 +47,6 @@ struct Shared {
     workers: AsyncMutex<mpsc::Receiver<Worker>>,
     failing: watch::Receiver<Failing>,
     stock: Arc<Stock>,
-    launcher: Launcher,
     refill: Mutex<JoinSet<()>>,
 }
 
@@ -62,14 +62,15 @@ struct Stock {
 }
 
 impl Pool {
-    /// Starts filling a pool. Must be called inside a Tokio runtime.
-    pub fn start(launcher: Launcher, size: PoolSize) -> Self {
+    /// Starts filling a pool with workers for `language`. Must be called inside a Tokio runtime.
+    pub fn start(launcher: &Launcher, language: Language, size: PoolSize) -> Self {
         let (sender, workers) = mpsc::channel(size.ready.max(1));
         let (failed, failing) = watch::channel(None);
         let stock = Arc::new(Stock::default());
         let mut refill = JoinSet::new();
         for _ in 0..size.starting.max(1) {
             let refiller = Refiller {
+                language,
                 launcher: launcher.clone(),
                 sender: sender.clone(),
                 stock: Arc::clone(&stock),
@@ -82,7 +83,6 @@ impl Pool {
                 workers: AsyncMutex::new(workers),
                 failing,
                 stock,
-                launcher,
                 refill: Mutex::new(refill),
             }),
         }
@@ -101,7 +101,7 @@ impl Pool {
             tokio::select! {
                 biased;
                 worker = workers.recv() => match worker {
-                    Some(worker) => {
+                    Some(mut worker) => {
                         self.shared.stock.taken();
                         if worker.is_waiting() {
                             return Ok(worker);
@@ -129,7 +129,6 @@ impl Pool {
         while let Some(worker) = workers.recv().await {
             worker.kill().await;
         }
-        self.shared.launcher.shutdown().await;
     }
 }
 
@@ -167,6 +166,7 @@ async fn failure(failing: &mut watch::Receiver<Failing>) -> WorkerError {
 
 /// One of the tasks that keep the pool full.
 struct Refiller {
+    language: Language,
     launcher: Launcher,
     sender: mpsc::Sender<Worker>,
     stock: Arc<Stock>,
@@ -183,7 +183,7 @@ impl Refiller {
         let mut pause_ms = 0;
         while let Ok(place) = self.sender.reserve().await {
             self.stock.stand_back().await;
-            match self.launcher.launch().await {
+            match self.launcher.launch(self.language).await {
                 Ok(worker) => {
                     self.stock.ready.fetch_add(1, Ordering::AcqRel);
                     place.send(worker);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use limbeck_wire::WORKER_ARGV0;
+use limbeck_wire::domain::Language;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -16,8 +17,8 @@ use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::control::{self, Exit, FromZygote, ToZygote};
-use crate::{WorkerError, WorkerProgram};
+use crate::control::{self, FromZygote, ToZygote};
+use crate::{Exit, WorkerError, WorkerProgram};
 
 /// Time for a zygote to load the engine: a hundred times what it takes on an idle machine.
 const UP_MS: u64 = 5_000;
@@ -38,7 +39,7 @@ pub(crate) struct Forked {
 pub(crate) struct Zygote {
     shared: Arc<Shared>,
     /// Held while it is being ended.
-    child: AsyncMutex<Child>,
+    child: Arc<AsyncMutex<Child>>,
     listener: JoinHandle<()>,
 }
 
@@ -62,13 +63,16 @@ impl Zygote {
     /// # Errors
     ///
     /// [`WorkerError::Spawn`] or [`WorkerError::Zygote`].
-    pub(crate) async fn start(program: &WorkerProgram) -> Result<Self, WorkerError> {
+    pub(crate) async fn start(
+        program: &WorkerProgram,
+        language: Language,
+    ) -> Result<Self, WorkerError> {
         let spawn_error = |error: io::Error| WorkerError::Spawn {
             path: program.path.clone(),
             error,
         };
         let (ours, theirs) = control_sockets().map_err(spawn_error)?;
-        let child = command(program)
+        let child = command(program, language)
             .stdin(Stdio::from(theirs))
             .spawn()
             .map_err(spawn_error)?;
@@ -93,10 +97,11 @@ impl Zygote {
             Ok(Err(error)) => return Err(zygote_error(error)),
             Err(_) => return Err(zygote_error(format!("it was not ready within {UP_MS} ms"))),
         }
-        let listener = tokio::spawn(listen(Arc::clone(&shared)));
+        let child = Arc::new(AsyncMutex::new(child));
+        let listener = tokio::spawn(listen(Arc::clone(&shared), Arc::clone(&child)));
         Ok(Self {
             shared,
-            child: AsyncMutex::new(child),
+            child,
             listener,
         })
     }
@@ -104,6 +109,14 @@ impl Zygote {
     /// Whether it can be asked no more.
     pub(crate) fn is_gone(&self) -> bool {
         self.shared.state().gone
+    }
+
+    /// Whether the process has not ended.
+    ///
+    /// A worker that was cloned just before its zygote ended may have missed the signal which ends it
+    /// with its zygote. Of one that is ready and whose zygote has not ended after that, this is certain.
+    pub(crate) async fn is_alive(&self) -> bool {
+        !self.is_gone() && matches!(self.child.lock().await.try_wait(), Ok(None))
     }
 
     /// Asks for a worker that holds `channel`.
@@ -225,7 +238,8 @@ impl Shared {
     }
 }
 
-async fn listen(shared: Arc<Shared>) {
+/// Hears the zygote until it is gone, and reaps it.
+async fn listen(shared: Arc<Shared>, child: Arc<AsyncMutex<Child>>) {
     loop {
         match shared.receive().await {
             Ok(Some((message, descriptor))) => shared.hear(message, descriptor),
@@ -237,6 +251,11 @@ async fn listen(shared: Arc<Shared>) {
         }
     }
     shared.lost();
+    let mut child = child.lock().await;
+    // One that can no longer be heard may still be there.
+    if let Err(error) = child.kill().await {
+        tracing::warn!(%error, "zygote could not be killed");
+    }
 }
 
 fn control_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -247,10 +266,11 @@ fn control_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// The executable under its other name: nothing of ours but the control socket.
-fn command(program: &WorkerProgram) -> Command {
+fn command(program: &WorkerProgram, language: Language) -> Command {
     let mut command = Command::new(&program.path);
     command
         .arg0(WORKER_ARGV0)
+        .arg(language.as_str())
         .env_clear()
         .current_dir("/")
         .stdout(Stdio::null())

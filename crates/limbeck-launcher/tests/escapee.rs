@@ -1,16 +1,14 @@
 //! A worker that is owned from the start: in the place of the engine it has a thread that waits, and
 //! when asked to it tries what [`limbeck_launcher::probe`] lists, in native code.
 
-use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use limbeck_launcher::inside::{self, Tenant, TenantError};
 use limbeck_wire::domain::Sandbox;
-use limbeck_wire::{FromWorker, PROTOCOL_VERSION, Ready, encode};
+use limbeck_wire::{FromWorker, PROTOCOL_VERSION, Ready, WorkerChannel, encode};
 
 struct Escapee;
 
@@ -34,14 +32,13 @@ impl Tenant for Escapee {
         Ok(Armed { done, thread })
     }
 
-    fn serve(armed: Armed, channel: OwnedFd, sandbox: Sandbox) -> ExitCode {
+    fn serve(armed: Armed, mut channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
         let ready = FromWorker::Ready(Ready {
             protocol: PROTOCOL_VERSION,
             guest_hash: "0".repeat(64),
             sandbox,
         });
         let frame = encode(&ready, Vec::new()).expect("a small frame");
-        let mut channel = File::from(channel);
         channel.write_all(&frame).expect("the gateway reads");
         // Until the gateway closes its end.
         let _ = channel.read(&mut [0]);
@@ -54,5 +51,5 @@ impl Tenant for Escapee {
 }
 
 fn main() -> ExitCode {
-    inside::main(|| Ok(Escapee))
+    inside::main(|_| Ok(Escapee))
 }

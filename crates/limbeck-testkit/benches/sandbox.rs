@@ -5,17 +5,16 @@
 //! exists that can leave a layer out.
 
 use std::fs;
-use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use limbeck_gateway::domain::{Layer, Sandbox, Tier};
+use limbeck_gateway::domain::{Language, Layer, Sandbox, Tier};
 use limbeck_gateway::launcher::inside::{self, Tenant, TenantError};
 use limbeck_gateway::launcher::{Launcher, PoolSize, WorkerProgram};
 use limbeck_gateway::{AdmissionSize, Bounds, Gateway};
 use limbeck_testkit::{World, request, run, value_of};
-use limbeck_worker::{Armed, Prepared, WORKER_ARGV0, Worker};
+use limbeck_worker::{Armed, Prepared, Worker, WorkerChannel};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -35,11 +34,8 @@ const rows: Row[] = Array.from({ length: 20 }, (_, id) => ({ id, name: `row ${id
 return rows.filter((row: Row) => row.id % 2 === 0).map(row => row.name).length as number";
 
 fn main() -> ExitCode {
-    if std::env::args_os()
-        .next()
-        .is_some_and(|name| name == WORKER_ARGV0)
-    {
-        return inside::main(|| Ok(Engine(Worker::prepare()?)));
+    if inside::is_worker() {
+        return inside::main(|language| Ok(Engine(Worker::prepare(language)?)));
     }
     let runtime = Runtime::new().expect("a runtime can be made");
     println_row(["benchmark", "strict", "no layer", "promise", "notes"].map(str::to_owned));
@@ -60,7 +56,7 @@ impl Tenant for Engine {
         Ok(self.0.arm()?)
     }
 
-    fn serve(armed: Armed, channel: OwnedFd, sandbox: Sandbox) -> ExitCode {
+    fn serve(armed: Armed, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
         armed.serve(channel, sandbox)
     }
 }
@@ -101,7 +97,7 @@ fn spawns(runtime: &Runtime) {
     for number in 0..=SPAWNS {
         for (launcher, times) in sides.iter().zip(&mut times) {
             let begun = Instant::now();
-            let worker = runtime.block_on(launcher.launch());
+            let worker = runtime.block_on(launcher.launch(Language::Typescript));
             let took = begun.elapsed();
             runtime.block_on(worker.expect("a worker starts").kill());
             // The first starts the zygote.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use limbeck_gateway::domain::{Envelope, Language, ServerName, Tier, limits};
-use limbeck_gateway::launcher::{Launcher, Pool as WorkerPool, PoolSize, WorkerProgram};
+use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
 use limbeck_gateway::upstream::Pool as UpstreamPool;
@@ -114,7 +114,7 @@ impl World {
             .store
             .unwrap_or_else(|| Store::in_memory().expect("a store in memory needs nothing"));
         let parts = Parts {
-            workers: WorkerPool::start(launcher, self.pool),
+            workers: Pools::start(launcher, self.pool),
             upstreams,
             store,
             wall_ms: limits::WALL_MS_DEFAULT,
@@ -132,10 +132,19 @@ fn source(name: &ServerName) -> ServerSource {
     }
 }
 
-/// A request to run `program` with everything else at its default.
+/// A request to run `program`, TypeScript, with everything else at its default.
 pub fn request(program: &str) -> ExecuteRequest {
+    request_in(Language::Typescript, program)
+}
+
+/// A request to run `program`, Python, with everything else at its default.
+pub fn python(program: &str) -> ExecuteRequest {
+    request_in(Language::Python, program)
+}
+
+fn request_in(language: Language, program: &str) -> ExecuteRequest {
     ExecuteRequest {
-        language: Language::Typescript,
+        language,
         program: program.to_owned(),
         input: "null".to_owned(),
         timeout_ms: None,
@@ -149,6 +158,13 @@ pub fn request(program: &str) -> ExecuteRequest {
 pub async fn run(gateway: &Gateway, program: &str) -> Envelope {
     gateway
         .execute(request(program), CancellationToken::new())
+        .await
+}
+
+/// Runs `program`, Python, to its end.
+pub async fn run_python(gateway: &Gateway, program: &str) -> Envelope {
+    gateway
+        .execute(python(program), CancellationToken::new())
         .await
 }
 

@@ -25,6 +25,7 @@ mod frames;
 mod list;
 mod pace;
 pub mod protocol;
+mod worker_channel;
 
 pub use codec::{Frame, FrameReader, WireError, decode_from_worker, decode_to_worker, encode};
 pub use frames::{
@@ -33,9 +34,11 @@ pub use frames::{
 pub use limbeck_domain as domain;
 pub use limbeck_domain::limits;
 pub use pace::Pace;
+pub use worker_channel::WorkerChannel;
 
 /// Bumped with every change of a frame; both sides are the same binary, so unequal means a mix-up.
 pub const PROTOCOL_VERSION: u32 = 2;
 
-/// Name a worker is started under: its whole `argv`.
+/// Name a worker is started under. On Windows, where a program is given no name but its path, the first
+/// argument.
 pub const WORKER_ARGV0: &str = "limbeck-worker";

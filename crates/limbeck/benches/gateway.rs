@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use limbeck_gateway::Gateway;
-use limbeck_gateway::domain::Tier;
+use limbeck_gateway::domain::{Language, Tier};
 use limbeck_gateway::launcher::{Launcher, PoolSize, WorkerProgram};
 use limbeck_gateway::store::Store;
 use limbeck_testkit::{FakeServer, World, run, value_of};
@@ -141,7 +141,7 @@ fn spawn(report: &mut Report) {
     let samples = sampled(60, || {
         let started = Instant::now();
         let worker = runtime
-            .block_on(launcher().launch())
+            .block_on(launcher().launch(Language::Typescript))
             .expect("a worker starts");
         let took = started.elapsed();
         runtime.block_on(worker.kill());

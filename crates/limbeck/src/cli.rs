@@ -103,6 +103,8 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// List servers, or the tools of one
     Tools(ToolsArgs),
+    /// Write types of every tool, for editors and type checkers
+    Types(TypesArgs),
     /// Call one tool
     Call(CallArgs),
     /// List past executions, or show one with its calls
@@ -140,23 +142,27 @@ pub(crate) struct RunArgs {
     /// Allow only tools matching PATTERN (`server.tool`, `*` wildcards); repeat for more
     #[arg(long, value_name = "PATTERN")]
     pub(crate) tools: Vec<String>,
-    /// Language of the program
-    #[arg(long, default_value = "ts")]
-    pub(crate) language: LanguageName,
+    /// Language of the program [default: py for a FILE that ends in .py, else ts]
+    #[arg(long)]
+    pub(crate) language: Option<LanguageName>,
 }
 
 /// Languages by their short names.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LanguageName {
     /// TypeScript and JavaScript
-    #[value(alias = "typescript")]
+    #[value(aliases = ["typescript", "js", "javascript"])]
     Ts,
+    /// Python
+    #[value(alias = "python")]
+    Py,
 }
 
 impl From<LanguageName> for Language {
     fn from(name: LanguageName) -> Self {
         match name {
             LanguageName::Ts => Self::Typescript,
+            LanguageName::Py => Self::Python,
         }
     }
 }
@@ -172,6 +178,9 @@ pub(crate) struct SearchArgs {
     /// Show at most N tools for each query [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=LIMIT_MAX as i64))]
     pub(crate) limit: Option<u16>,
+    /// Language signatures are written in
+    #[arg(long, default_value = "ts")]
+    pub(crate) language: LanguageName,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -184,6 +193,18 @@ pub(crate) struct ToolsArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TypesArgs {
+    /// Only the tools of this server
+    pub(crate) server: Option<String>,
+    /// Language of the programs that are checked
+    #[arg(long, default_value = "ts")]
+    pub(crate) language: LanguageName,
+    /// Write files into DIR instead of printing; Python needs one
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -8,10 +8,13 @@ use anyhow::Context;
 
 use crate::exit::Failure;
 
+/// Names the home directory.
+const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+
 /// What the process was started with, besides its arguments.
 #[derive(Debug)]
 pub(crate) struct Environment {
-    /// Home directory, absolute; absent when `HOME` is unset, empty or relative.
+    /// Home directory, absolute; absent when `HOME` (on Windows `USERPROFILE`) is unset, empty or relative.
     pub(crate) home: Option<PathBuf>,
     /// Working directory.
     pub(crate) cwd: PathBuf,
@@ -35,7 +38,7 @@ impl Environment {
             })?;
         let variables: BTreeMap<String, String> = variables();
         let home = variables
-            .get("HOME")
+            .get(HOME)
             .map(PathBuf::from)
             .filter(|home| home.is_absolute());
         Ok(Self {

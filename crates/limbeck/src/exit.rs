@@ -39,6 +39,7 @@ impl Exit {
             None => Self::Completed,
             Some(
                 ErrorKind::Syntax
+                | ErrorKind::Contract
                 | ErrorKind::Exception
                 | ErrorKind::CpuLimit
                 | ErrorKind::MemoryLimit

@@ -22,18 +22,16 @@ mod report;
 mod table;
 mod wiring;
 
-use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 
 use limbeck_gateway::domain::Sandbox;
 use limbeck_gateway::launcher::inside::{self, Tenant, TenantError};
 use limbeck_gateway::launcher::process;
-use limbeck_worker::{Armed, Prepared, Worker};
+use limbeck_worker::{Armed, Prepared, Worker, WorkerChannel};
 
 fn main() -> ExitCode {
     // First of all: a worker must not parse arguments, read its environment or start a runtime.
-    let name = std::env::args_os().next();
-    if name.is_some_and(|name| name == limbeck_worker::WORKER_ARGV0) {
+    if inside::is_worker() {
         return worker();
     }
     process::pass_on_no_descriptors();
@@ -42,7 +40,7 @@ fn main() -> ExitCode {
 
 /// The process that workers are cloned from, and in each clone the worker.
 fn worker() -> ExitCode {
-    inside::main(|| Ok(Engine(Worker::prepare()?)))
+    inside::main(|language| Ok(Engine(Worker::prepare(language)?)))
 }
 
 /// What lives in a worker: the engine. It knows nothing of its confinement, and the confinement
@@ -56,7 +54,7 @@ impl Tenant for Engine {
         Ok(self.0.arm()?)
     }
 
-    fn serve(armed: Armed, channel: OwnedFd, sandbox: Sandbox) -> ExitCode {
+    fn serve(armed: Armed, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
         armed.serve(channel, sandbox)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use limbeck_gateway::domain::limits::WALL_MS_DEFAULT;
 use limbeck_gateway::domain::{CallError, ExecutionStatus, Tier};
-use limbeck_gateway::launcher::{Launcher, Pool as WorkerPool, PoolSize, WorkerProgram};
+use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::store::{Store, StoreError};
 use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec};
 use limbeck_gateway::{Gateway, Parts, ServerSource};
@@ -195,8 +195,8 @@ pub(crate) fn launcher(minimum: Tier) -> Result<Launcher, Failure> {
     Ok(Launcher::new(WorkerProgram::new(path), minimum))
 }
 
-/// A pool of them.
-pub(crate) fn workers(lifetime: Lifetime, minimum: Tier) -> Result<WorkerPool, Failure> {
+/// Pools of them.
+pub(crate) fn workers(lifetime: Lifetime, minimum: Tier) -> Result<Pools, Failure> {
     let size = match lifetime {
         Lifetime::Command => PoolSize {
             ready: 1,
@@ -204,7 +204,7 @@ pub(crate) fn workers(lifetime: Lifetime, minimum: Tier) -> Result<WorkerPool, F
         },
         Lifetime::Client => PoolSize::default(),
     };
-    Ok(WorkerPool::start(launcher(minimum)?, size))
+    Ok(Pools::start(launcher(minimum)?, size))
 }
 
 /// A refused or failed call, with the exit code of its kind.

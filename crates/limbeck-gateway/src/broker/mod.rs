@@ -4,6 +4,7 @@
 //! against the schema, ask policy, write the intent, spend the permit, write the outcome, answer.
 //! Validation, policy, journal and upstream see the same bytes.
 
+mod check;
 mod journal;
 mod queries;
 mod unwrap;
@@ -14,7 +15,8 @@ use std::time::Instant;
 use limbeck_catalog::{ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALL_RESULT_BYTES_MAX};
 use limbeck_domain::{
-    CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName, ToolTarget,
+    CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, Language, ServerName,
+    ToolTarget,
 };
 use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
 use limbeck_upstream::RawToolResult;
@@ -32,6 +34,10 @@ pub(crate) struct Broker {
     pub(crate) principal: Arc<str>,
     pub(crate) journal: Journal,
     pub(crate) cancel: CancellationToken,
+    /// Ends calls of read tools: when the program has ended nobody hears them. A child of `cancel`.
+    pub(crate) reads: CancellationToken,
+    /// Language of who asks: signatures and hints are written in it.
+    pub(crate) language: Language,
 }
 
 /// How a host call ended.
@@ -80,7 +86,8 @@ impl Broker {
             | HostOp::Describe
             | HostOp::Servers
             | HostOp::StoreGet
-            | HostOp::StoreSet => {
+            | HostOp::StoreSet
+            | HostOp::Check => {
                 self.journal
                     .call(call.clone(), None, EffectClass::Read, false)
                     .await;
@@ -162,7 +169,10 @@ impl Broker {
             return Ok(());
         }
         let tool_id = tool.id().clone();
-        Err(Refused::by_policy(tool, &Denied::OutOfScope { tool: tool_id }))
+        Err(Refused::by_policy(
+            tool,
+            &Denied::OutOfScope { tool: tool_id },
+        ))
     }
 
     /// Looks the name up; a name the cache does not know is looked up again in a fresh list. What an
@@ -210,7 +220,7 @@ impl Broker {
         resolved: Resolved,
         arguments: &str,
     ) -> Result<(Resolved, String), Refused> {
-        let error = match resolved.tool.validate(arguments) {
+        let error = match resolved.tool.validate(arguments, self.language) {
             Ok(arguments) => return Ok((resolved, arguments)),
             Err(error) => error,
         };
@@ -223,18 +233,20 @@ impl Broker {
             return Err(refused);
         }
         let resolved = self.shared.catalogue.snapshot().resolve(target)?;
-        match resolved.tool.validate(arguments) {
+        match resolved.tool.validate(arguments, self.language) {
             Ok(arguments) => Ok((resolved, arguments)),
             Err(error) => Err(Refused { error, ..refused }),
         }
     }
 
     async fn send(&self, tool: &Tool, permit: Permit, form: CallForm) -> Result<String, CallError> {
-        let sent = self
-            .shared
-            .upstreams
-            .call(permit, self.cancel.child_token())
-            .await;
+        let cancel = match permit.call().effect {
+            EffectClass::Read => self.reads.child_token(),
+            EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => {
+                self.cancel.child_token()
+            }
+        };
+        let sent = self.shared.upstreams.call(permit, cancel).await;
         let RawToolResult(raw) = sent.map_err(|error| error.to_call_error(tool.id()))?;
         let text = match form {
             CallForm::Raw => raw.get().to_owned(),
@@ -285,16 +297,18 @@ impl Refused {
     }
 
     fn by_policy(tool: &Arc<Tool>, denied: &Denied) -> Self {
-        let Denied::OutOfScope { tool: id } = denied;
         Self {
-            error: CallError::new(CallCode::Denied, denied.to_string())
-                .with_target(id.server.as_str(), &*id.tool)
-                .with_hint(
-                    "add the tool to the `tools` patterns of this execution, or leave them out",
-                ),
+            error: denial(denied),
             tool: Some(Arc::clone(tool)),
         }
     }
+}
+
+fn denial(denied: &Denied) -> CallError {
+    let Denied::OutOfScope { tool } = denied;
+    CallError::new(CallCode::Denied, denied.to_string())
+        .with_target(tool.server.as_str(), &*tool.tool)
+        .with_hint("add the tool to the `tools` patterns of this execution, or leave them out")
 }
 
 impl From<ResolveError> for Refused {

@@ -52,6 +52,7 @@ impl Broker {
             HostOp::Servers => Ok(self.servers()),
             HostOp::StoreGet => self.store_get(parse(&call.body)?).await,
             HostOp::StoreSet => self.store_set(parse(&call.body)?).await,
+            HostOp::Check => self.check(&call.body).await,
             HostOp::Tool => Err(CallError::new(
                 CallCode::GatewayFault,
                 "a tool call is no query",
@@ -65,6 +66,7 @@ impl Broker {
             queries: vec![body.query],
             server: body.server,
             limit: body.limit,
+            language: self.language,
         };
         let catalog = self.shared.catalogue.snapshot();
         Ok(program_hits(&catalog, &request, &self.scope).to_string())
@@ -83,7 +85,7 @@ impl Broker {
                 .map_err(|refused| refused.error)?;
             self.cover(&resolved.tool)
                 .map_err(|refused| refused.error)?;
-            return Ok(listing::tool_json(&resolved.tool).to_string());
+            return Ok(listing::tool_json(&resolved.tool, self.language).to_string());
         }
         let server = self
             .shared
@@ -104,7 +106,7 @@ impl Broker {
         }
         let catalog = self.shared.catalogue.snapshot();
         let full = body.detail.as_deref() == Some("full");
-        Ok(listing::server_json(&catalog, &server, &self.scope, full).to_string())
+        Ok(listing::server_json(&catalog, &server, &self.scope, self.language, full).to_string())
     }
 
     fn servers(&self) -> String {

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::Printed;
 use super::under_way::{Left, UnderWay};
-use super::words;
+use super::{signals, words};
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
 
@@ -30,6 +30,9 @@ pub(super) struct Ended {
     pub(super) warnings: Vec<String>,
     pub(super) effects: Effects,
     pub(super) calls: u32,
+    /// The worker was killed from outside before anything was heard of the program. Nothing has come of
+    /// the run then, and another worker may have the program.
+    pub(super) unheard: bool,
 }
 
 impl Ended {
@@ -40,6 +43,7 @@ impl Ended {
             warnings: Vec::new(),
             effects: Effects::default(),
             calls: 0,
+            unheard: false,
         }
     }
 }
@@ -74,6 +78,8 @@ pub(super) struct Drive {
     clock_us: u64,
     printed: Printed,
     warnings: Vec<String>,
+    heard: bool,
+    killed: bool,
 }
 
 impl Drive {
@@ -92,6 +98,8 @@ impl Drive {
             start,
             printed: Printed::default(),
             warnings: Vec::new(),
+            heard: false,
+            killed: false,
         }
     }
 
@@ -109,6 +117,8 @@ impl Drive {
             calls_made,
             printed,
             mut warnings,
+            heard,
+            killed,
             ..
         } = self;
         // Nobody need wait for the process to be gone; dropping the task kills it as well.
@@ -128,6 +138,7 @@ impl Drive {
             warnings,
             effects,
             calls: calls_made,
+            unheard: killed && !heard,
         }
     }
 
@@ -202,15 +213,18 @@ impl Drive {
         };
         match sent {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(words::lost(&error)),
+            Ok(Err(error)) => Err(self.lost(&error)),
             Err(_) => Err(self.out_of_time()),
         }
     }
 
     fn handle(&mut self, event: Event) -> Next {
         match event {
-            Event::Frame(Ok(frame)) => self.frame(frame),
-            Event::Frame(Err(error)) => Next::End(Err(words::lost(&error))),
+            Event::Frame(Ok(frame)) => {
+                self.heard = true;
+                self.frame(frame)
+            }
+            Event::Frame(Err(error)) => Next::End(Err(self.lost(&error))),
             // `feed` sees what there is for the guest.
             Event::Answered | Event::TurnDue => Next::GoOn,
             Event::Watch => self.watch(),
@@ -320,6 +334,23 @@ impl Drive {
             }
             Some(_) | None => Next::GoOn,
         }
+    }
+
+    fn lost(&mut self, error: &WorkerError) -> ProgramError {
+        self.killed = match error {
+            WorkerError::Ended { exit } => signals::was_killed(*exit),
+            WorkerError::Gone | WorkerError::Channel(_) => true,
+            WorkerError::Spawn { .. }
+            | WorkerError::NotReady { .. }
+            | WorkerError::Version { .. }
+            | WorkerError::Zygote { .. }
+            | WorkerError::Closed
+            | WorkerError::Failing(_)
+            | WorkerError::Tier { .. }
+            | WorkerError::Wire(_)
+            | WorkerError::Protocol(_) => false,
+        };
+        words::lost(error)
     }
 
     fn out_of_time(&self) -> ProgramError {

@@ -4,6 +4,7 @@ mod calls;
 mod drive;
 mod output;
 mod replay;
+mod signals;
 mod under_way;
 mod words;
 
@@ -14,7 +15,7 @@ use limbeck_domain::{
     Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus, Language, ProgramError,
     ProgramStart,
 };
-use limbeck_launcher::{Worker, WorkerError};
+use limbeck_launcher::WorkerError;
 use limbeck_policy::Scope;
 use limbeck_store::{ExecutionSummary, NewExecution};
 use tokio_util::sync::CancellationToken;
@@ -77,7 +78,8 @@ impl Gateway {
         request: ExecuteRequest,
         cancel: CancellationToken,
     ) -> Envelope {
-        let worker = match self.shared.workers.take().await {
+        let language = request.language;
+        let worker = match self.shared.workers.take(language).await {
             Ok(worker) => worker,
             Err(error) => return refused(id, no_worker(&error)),
         };
@@ -100,14 +102,34 @@ impl Gateway {
         if let Err(error) = self.shared.store.begin(new).await {
             return refused(id, no_journal(&error));
         }
-        let broker = Broker {
-            shared: Arc::clone(&self.shared),
-            scope: Arc::new(request.scope),
-            principal: request.principal.into(),
-            journal: Journal::new(self.shared.store.clone(), id.clone()),
-            cancel: cancel.child_token(),
+        let scope = Arc::new(request.scope);
+        let principal: Arc<str> = request.principal.into();
+        let broker = || {
+            let cancel = cancel.child_token();
+            Broker {
+                shared: Arc::clone(&self.shared),
+                scope: Arc::clone(&scope),
+                principal: Arc::clone(&principal),
+                journal: Journal::new(self.shared.store.clone(), id.clone()),
+                reads: cancel.child_token(),
+                cancel,
+                language,
+            }
         };
-        let mut ended = Drive::new(worker, broker, start).run(&cancel).await;
+        let drive = Drive::new(worker, broker(), start.clone());
+        let mut ended = drive.run(&cancel).await;
+        for _ in 0..WORKERS_REPLACED_MAX {
+            if !ended.unheard {
+                break;
+            }
+            match self.shared.workers.take(language).await {
+                Ok(worker) if *worker.sandbox() == sandbox => {
+                    let drive = Drive::new(worker, broker(), start.clone());
+                    ended = drive.run(&cancel).await;
+                }
+                Ok(_) | Err(_) => break,
+            }
+        }
         ended.warnings.extend(warning);
         ended.warnings.extend(sandbox::warning(&sandbox));
         self.close(id, ended, started_us).await
@@ -167,6 +189,10 @@ impl Gateway {
     }
 }
 
+/// How often a program is given to another worker because the last was killed before it said anything:
+/// whatever kills one that waits may have killed all that wait.
+const WORKERS_REPLACED_MAX: usize = 4;
+
 /// An id that sorts by time: `ex_` and a version 7 UUID without its hyphens.
 fn mint_id() -> ExecutionId {
     ExecutionId::new(format!("ex_{}", uuid::Uuid::now_v7().simple()))
@@ -176,7 +202,7 @@ fn check(request: &ExecuteRequest) -> Result<(), ProgramError> {
     let wrong = |message: String| ProgramError::new(ErrorKind::Request, message);
     if request.program.trim().is_empty() {
         return Err(wrong("the program is empty".to_owned())
-            .with_hint("send TypeScript in `code`, for example `return 1 + 1`"));
+            .with_hint("send a program in `code`, for example `return 1 + 1`"));
     }
     if request.program.len() > PROGRAM_BYTES_MAX {
         return Err(wrong(format!(
@@ -233,6 +259,7 @@ fn status_of(error: Option<&ProgramError>) -> ExecutionStatus {
         Some(ErrorKind::Cancelled) => ExecutionStatus::Cancelled,
         Some(
             ErrorKind::Syntax
+            | ErrorKind::Contract
             | ErrorKind::Exception
             | ErrorKind::Timeout
             | ErrorKind::CpuLimit
@@ -247,9 +274,4 @@ fn status_of(error: Option<&ProgramError>) -> ExecutionStatus {
             | ErrorKind::Gateway,
         ) => ExecutionStatus::Failed,
     }
-}
-
-/// A worker that is ready for a program, for replay.
-async fn take_worker(gateway: &Gateway) -> Result<Worker, WorkerError> {
-    gateway.shared.workers.take().await
 }

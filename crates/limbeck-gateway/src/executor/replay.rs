@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::drive::Ended;
 use super::output::{self, Printed};
-use super::{take_worker, words};
+use super::words;
 use crate::Gateway;
 
 /// Why an execution cannot be replayed.
@@ -80,7 +80,7 @@ impl Gateway {
         let Some(recorded) = record.envelope else {
             return Err(ReplayError::NotEnded { id });
         };
-        let worker = take_worker(self).await?;
+        let worker = self.shared.workers.take(record.start.language).await?;
         let ours = &worker.ready().guest_hash;
         if *ours != record.guest_hash {
             return Err(ReplayError::Guest {
@@ -151,6 +151,7 @@ impl Tape {
             warnings: Vec::new(),
             effects: Effects::default(),
             calls: 0,
+            unheard: false,
         };
         let start = ToWorker::Start(Box::new(start));
         worker.send(&start, &limits).await?;

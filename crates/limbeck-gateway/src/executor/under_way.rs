@@ -18,6 +18,8 @@ use crate::broker::{Answer, Broker};
 
 /// Time for calls that were cancelled to write their outcome.
 const CANCEL_MS: u64 = 2_000;
+/// Time in which calls of read tools end that nobody hears any more.
+const READS_END_MS: u64 = 50;
 /// Calls named in an error.
 const NAMED_MAX: usize = 3;
 
@@ -151,8 +153,13 @@ impl UnderWay {
     }
 
     /// Waits until `limit` for calls that the program did not wait for: they have left, and their
-    /// outcomes count.
+    /// outcomes count. Reads are cancelled: a program that gave one up has no use for its answer.
     pub(super) async fn finish(mut self, limit: Instant) -> Left {
+        self.broker.reads.cancel();
+        let soon = Instant::now() + Duration::from_millis(READS_END_MS);
+        while let Ok(Some(answer)) = timeout_at(soon, self.polled.next()).await {
+            self.count(answer);
+        }
         if let Some(names) = self.names() {
             let calls = match self.calls.len() {
                 1 => "1 call was".to_owned(),

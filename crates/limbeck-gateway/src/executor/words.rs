@@ -1,40 +1,15 @@
 //! How the end of a run is told, and what its calls are called, for the model and for people.
 
-use std::borrow::Cow;
-
 use limbeck_domain::limits::{CALL_HEAD_BYTES_MAX, JSON_DEPTH_MAX};
 use limbeck_domain::{CallError, ErrorKind, HostCall, HostOp, ProgramError, ToolTarget, text};
 use limbeck_launcher::{Exit, WorkerError};
-use rustix::process::Signal;
+
+use super::signals;
 
 /// Bytes of a call's name in a message.
 const LABEL_BYTES_MAX: usize = 128;
 /// What to do about a worker that is gone for no reason we know.
 const AGAIN: &str = "run the program again; when it happens again, do less at once";
-
-/// Signals that end a process by default, by name; numbers differ between systems.
-const SIGNALS: &[(Signal, &str)] = &[
-    (Signal::HUP, "SIGHUP"),
-    (Signal::INT, "SIGINT"),
-    (Signal::QUIT, "SIGQUIT"),
-    (Signal::ILL, "SIGILL"),
-    (Signal::TRAP, "SIGTRAP"),
-    (Signal::ABORT, "SIGABRT"),
-    (Signal::BUS, "SIGBUS"),
-    (Signal::FPE, "SIGFPE"),
-    (Signal::KILL, "SIGKILL"),
-    (Signal::USR1, "SIGUSR1"),
-    (Signal::SEGV, "SIGSEGV"),
-    (Signal::USR2, "SIGUSR2"),
-    (Signal::PIPE, "SIGPIPE"),
-    (Signal::ALARM, "SIGALRM"),
-    (Signal::TERM, "SIGTERM"),
-    (Signal::XCPU, "SIGXCPU"),
-    (Signal::XFSZ, "SIGXFSZ"),
-    (Signal::VTALARM, "SIGVTALRM"),
-    (Signal::PROF, "SIGPROF"),
-    (Signal::SYS, "SIGSYS"),
-];
 
 pub(super) fn cancelled() -> ProgramError {
     ProgramError::new(ErrorKind::Cancelled, "the client cancelled the execution")
@@ -43,9 +18,9 @@ pub(super) fn cancelled() -> ProgramError {
 pub(super) fn never_settles() -> ProgramError {
     ProgramError::new(
         ErrorKind::NeverSettles,
-        "the program waits for a promise that nothing will settle",
+        "the program waits for something that nothing will settle",
     )
-    .with_hint("every call was answered and no timer is set; look for a `new Promise` whose resolve is never called")
+    .with_hint("every call was answered and no timer is set; look for a promise, future, event or queue that nobody fulfils")
 }
 
 /// `waiting` names the calls under way.
@@ -130,7 +105,7 @@ fn ended(exit: Exit) -> (String, &'static str) {
         }
         Exit::Signal(signal) => signal,
     };
-    let name = signal_name(signal);
+    let name = signals::name(signal);
     let (what, hint) = match &*name {
         "SIGKILL" => (
             "was killed from outside",
@@ -152,15 +127,6 @@ fn ended(exit: Exit) -> (String, &'static str) {
         _ => ("was ended from outside", AGAIN),
     };
     (format!("the worker {what} ({name})"), hint)
-}
-
-/// The signal's name; its number where it has none here.
-fn signal_name(number: i32) -> Cow<'static, str> {
-    let known = SIGNALS.iter().find(|(signal, _)| signal.as_raw() == number);
-    match known {
-        Some((_, name)) => Cow::Borrowed(name),
-        None => Cow::Owned(format!("signal {number}")),
-    }
 }
 
 /// The error as the guest is told it.
@@ -185,11 +151,12 @@ pub(super) fn label_of(call: &HostCall) -> String {
     text::clean_line(&label, LABEL_BYTES_MAX)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::collections::BTreeSet;
 
     use limbeck_wire::WireError;
+    use rustix::process::Signal;
 
     use super::*;
 
@@ -214,11 +181,11 @@ mod tests {
                 "{error} is told like another"
             );
         }
-        for (signal, name) in SIGNALS {
-            let message = format!("({name})");
+        for signal in 1..=64 {
+            let message = format!("({})", signals::name(signal));
             assert!(
                 messages.iter().any(|told| told.contains(&message)),
-                "{signal:?}"
+                "{message}"
             );
         }
     }

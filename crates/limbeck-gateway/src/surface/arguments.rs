@@ -37,11 +37,13 @@ impl SearchArguments {
         }
         let server = optional_string(&mut arguments, "server", SEARCH_FORM)?;
         let limit = optional_number(&mut arguments, "limit", SEARCH_FORM)?;
+        let language = language(&mut arguments, SEARCH_FORM)?;
         nothing_left(&arguments, SEARCH_FORM)?;
         Ok(SearchRequest {
             queries,
             server,
             limit: limit.and_then(|limit| usize::try_from(limit).ok()),
+            language,
         })
     }
 }
@@ -72,16 +74,7 @@ impl ExecuteArguments {
                 ));
             }
         };
-        let language = optional_string(&mut arguments, "language", EXECUTE_FORM)?;
-        let language = match language.as_deref() {
-            None | Some("typescript" | "ts" | "javascript" | "js") => Language::Typescript,
-            Some(other) => {
-                let other = limbeck_domain::text::clean_line(other, 32);
-                return Err(format!(
-                    "language `{other}` is not available; write TypeScript"
-                ));
-            }
-        };
+        let language = language(&mut arguments, EXECUTE_FORM)?;
         nothing_left(&arguments, EXECUTE_FORM)?;
         Ok(Self {
             code,
@@ -90,6 +83,20 @@ impl ExecuteArguments {
             scope,
             language,
         })
+    }
+}
+
+fn language(arguments: &mut JsonObject, form: &str) -> Result<Language, String> {
+    let language = optional_string(arguments, "language", form)?;
+    match language.as_deref() {
+        None | Some("typescript" | "ts" | "javascript" | "js") => Ok(Language::Typescript),
+        Some("python" | "py" | "python3") => Ok(Language::Python),
+        Some(other) => {
+            let other = limbeck_domain::text::clean_line(other, 32);
+            Err(format!(
+                "language `{other}` is not available; write `typescript` or `python`"
+            ))
+        }
     }
 }
 

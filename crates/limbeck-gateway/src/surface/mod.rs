@@ -27,7 +27,7 @@ const DIGEST_BYTES_MAX: usize = 1_600;
 /// Who asks over stdio: the local user.
 const PRINCIPAL: &str = "local";
 
-const INTRODUCTION: &str = "Limbeck runs TypeScript programs that call the tools of all connected MCP servers. \
+const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that call the tools of all connected MCP servers. \
 Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
 (`await tools.server.tool({...})`, loops, `Promise.all`) and returns only what you want to read.";
 

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 pub(super) const SEARCH: &str = "search";
 pub(super) const EXECUTE: &str = "execute";
 
-const SEARCH_DESCRIPTION: &str = "Find tools of the connected MCP servers. Gives for each query the exact callable expression with its TypeScript input and output types, \
+const SEARCH_DESCRIPTION: &str = "Find tools of the connected MCP servers. Gives for each query the exact callable expression with its input and output types, \
 enough to write the program for `execute`.";
 
-const EXECUTE_DESCRIPTION: &str = "Run a TypeScript program that calls tools of the connected MCP servers; only what it returns and prints comes back.
+const EXECUTE_DESCRIPTION: &str = "Run a TypeScript or Python program that calls tools of the connected MCP servers; only what it returns and prints comes back.
 `await tools.server.tool({...})` calls a tool and gives its value; failures throw ToolError {code, message, hint}. Use Promise.all for parallel calls, loops for pages. \
 Also there: search(query), describe(server, tool), servers(), input, console, store.get/set, timers, URL, crypto. No network, files or modules.
-Top-level await and return. Example:
+Top-level await and return. Python: `await tools.server.tool(a=1)`, asyncio.gather, whole standard library. Example:
 const issues = await tools.github.list_issues({ owner: \"o\", repo: \"r\" });
 return issues.filter(i => i.comments > 5).map(i => i.title);";
 
@@ -26,7 +26,8 @@ pub(super) fn all() -> Vec<Tool> {
             "properties": {
                 "queries": {"type": "array", "items": {"type": "string"}, "description": "what the tools should do, one intent each"},
                 "server": {"type": "string", "description": "only this server"},
-                "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5, "description": "per query"}
+                "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5, "description": "per query"},
+                "language": language()
             },
             "required": ["queries"]
         }),
@@ -38,6 +39,7 @@ pub(super) fn all() -> Vec<Tool> {
             "type": "object",
             "properties": {
                 "code": {"type": "string", "description": "the program"},
+                "language": language(),
                 "input": {"description": "any JSON, `input` in the program"},
                 "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 300_000, "default": 60_000},
                 "tools": {"type": "array", "items": {"type": "string"}, "description": "allow only these, e.g. `github.list_*`; default all"}
@@ -49,6 +51,10 @@ pub(super) fn all() -> Vec<Tool> {
         search.with_annotations(ToolAnnotations::new().read_only(true)),
         execute.with_annotations(ToolAnnotations::new().read_only(false)),
     ]
+}
+
+fn language() -> Value {
+    json!({"enum": ["typescript", "python"], "default": "typescript"})
 }
 
 fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {

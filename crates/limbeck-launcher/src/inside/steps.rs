@@ -16,10 +16,10 @@ impl Steps {
         Self {}
     }
 
-    /// Every layer but those named, comma-separated, in the second argument.
+    /// Every layer but those named, comma-separated, in the third argument.
     #[cfg(feature = "assume-escape")]
     pub(crate) fn read() -> Self {
-        let names = std::env::args().nth(1).unwrap_or_default();
+        let names = std::env::args().nth(2).unwrap_or_default();
         let left_out = Layer::ALL
             .iter()
             .filter(|layer| names.split(',').any(|name| name == layer.as_str()))

@@ -2,6 +2,7 @@
 //! tells it how workers end.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::process::ExitCode;
@@ -20,7 +21,8 @@ use super::namespaces::Surroundings;
 use super::seccomp::Filters;
 use super::verify::Seen;
 use super::{Steps, Tenant, TenantError};
-use crate::control::{self, Exit, FromZygote, SETUP_FAILED, ToZygote};
+use crate::control::{self, FromZygote, ToZygote};
+use crate::exit::{Exit, SETUP_FAILED};
 use crate::probe;
 
 /// First of the user ids workers of a gateway that is root get, one after another: far from any that
@@ -232,7 +234,7 @@ impl<T: Tenant> Zygote<T> {
         lockdown.load_filter(&filters);
         let sandbox = seen.sum_up(lockdown.into_failures());
         match request {
-            ToZygote::Serve => T::serve(armed, channel, sandbox),
+            ToZygote::Serve => T::serve(armed, File::from(channel), sandbox),
             ToZygote::Probe(number) => probe::run(number, channel),
         }
     }

@@ -1,7 +1,7 @@
 //! Layer by layer: what each is worth alone, and that none can go missing unseen.
 
 use limbeck_launcher::WorkerError;
-use limbeck_wire::domain::{Layer, Sandbox, Tier};
+use limbeck_wire::domain::{Language, Layer, Sandbox, Tier};
 
 use crate::{all_but, launcher, probes, reached};
 
@@ -20,7 +20,7 @@ fn is_root() -> bool {
 
 async fn sandbox(without: &[Layer]) -> Sandbox {
     let launcher = launcher(without, Tier::Wasm);
-    let worker = launcher.launch().await.unwrap();
+    let worker = launcher.launch(Language::Typescript).await.unwrap();
     let sandbox = worker.sandbox().clone();
     worker.kill().await;
     launcher.shutdown().await;
@@ -97,7 +97,7 @@ async fn a_layer_that_is_left_out_is_reported_and_what_strict_needs_is_refused()
         expected.sort_unstable();
         assert_eq!(missing, expected, "without {layer}");
         let launcher = launcher(&without, Tier::Strict);
-        match launcher.launch().await {
+        match launcher.launch(Language::Typescript).await {
             Ok(_) => assert!(!layer.required(), "a worker without {layer} was used"),
             Err(WorkerError::Tier { sandbox, .. }) => {
                 assert!(layer.required() && sandbox.tier == Tier::Wasm, "{layer}");

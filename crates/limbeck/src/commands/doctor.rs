@@ -5,7 +5,7 @@ mod sandbox;
 use std::path::PathBuf;
 
 use limbeck_gateway::ServerReport;
-use limbeck_gateway::domain::{Sandbox, Tier};
+use limbeck_gateway::domain::{Language, Sandbox, Tier};
 use limbeck_gateway::launcher::WorkerError;
 use limbeck_setup::{Configuration, Note};
 use serde::{Serialize, Serializer};
@@ -51,7 +51,7 @@ pub(super) async fn doctor(
 async fn look_at_sandbox(minimum: Decided<Tier>) -> Result<SandboxReport, Failure> {
     let launcher = wiring::launcher(Tier::Wasm)?;
     let looked = async {
-        let worker = launcher.launch().await?;
+        let worker = launcher.launch(Language::Typescript).await?;
         let sandbox = worker.sandbox().clone();
         worker.kill().await;
         Ok((sandbox, launcher.probe().await?))

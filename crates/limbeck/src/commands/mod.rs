@@ -9,6 +9,7 @@ mod search;
 mod serve;
 mod signals;
 mod tools;
+mod types;
 
 pub(crate) use executions::numbered;
 
@@ -101,6 +102,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             Command::Run(arguments) => run::run(invocation, &arguments).await,
             Command::Search(arguments) => search::search(invocation, arguments).await,
             Command::Tools(arguments) => tools::tools(invocation, &arguments).await,
+            Command::Types(arguments) => types::types(invocation, &arguments).await,
             Command::Call(arguments) => call::call(invocation, &arguments).await,
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
@@ -147,7 +149,7 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
     let Some(name) = invocation.environment.variable("LIMBECK_LOG") else {
         return match command {
             // It says of every server what is wrong with it; said twice is harder to read.
-            Command::Tools(_) | Command::Doctor(_) => LogLevel::Error,
+            Command::Tools(_) | Command::Types(_) | Command::Doctor(_) => LogLevel::Error,
             _ => LogLevel::Warn,
         };
     };

@@ -49,7 +49,7 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, Failure> {
             .map_err(Failure::usage)?
     };
     Ok(ExecuteRequest {
-        language: Language::from(arguments.language),
+        language: language(arguments),
         program: read_program(&arguments.file)?,
         input: input(arguments.input.as_deref())?,
         timeout_ms: arguments.timeout_ms,
@@ -57,6 +57,21 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, Failure> {
         principal: PRINCIPAL.to_owned(),
         origin: "run".to_owned(),
     })
+}
+
+/// The language asked for, or else the one of the file's name.
+fn language(arguments: &RunArgs) -> Language {
+    match arguments.language {
+        Some(name) => name.into(),
+        None if arguments
+            .file
+            .extension()
+            .is_some_and(|extension| extension == "py") =>
+        {
+            Language::Python
+        }
+        None => Language::Typescript,
+    }
 }
 
 fn input(json: Option<&str>) -> Result<String, Failure> {

@@ -18,6 +18,7 @@ pub(super) async fn search(
         queries: arguments.queries,
         server: arguments.server,
         limit: arguments.limit.map(usize::from),
+        language: arguments.language.into(),
     };
     let session = Session::open(invocation, Lifetime::Command).await?;
     let report = session.gateway.search(&request).await;

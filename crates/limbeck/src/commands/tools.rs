@@ -72,7 +72,8 @@ fn print_tools(printer: &Printer, tools: &[ToolReport]) {
     }
 }
 
-fn print_problems(printer: &Printer, report: &ServerReport) {
+/// What is wrong with a server, and what to do about it.
+pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
     let name = &report.name;
     if !report.dropped.is_empty() {
         printer.warning(&format!(

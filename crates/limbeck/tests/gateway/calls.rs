@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use limbeck_gateway::domain::ErrorKind;
+use limbeck_gateway::domain::{ErrorKind, Language};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::search::SearchRequest;
 use limbeck_testkit::{FakeServer, World, request, run, value_of};
@@ -156,6 +156,32 @@ async fn calls_that_are_not_awaited_still_happen_and_are_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_the_program_gave_up_does_not_hold_up_its_end() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&ended);
+    let t = FakeServer::new("t")
+        .tool("forever", Some(true), move |_| {
+            let call = CountsItsEnd(Arc::clone(&counter));
+            Box::pin(async move {
+                let _call = call;
+                std::future::pending().await
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let started = Instant::now();
+    let program = "return await Promise.race([tools.t.forever({}), new Promise(done => setTimeout(() => done('late'), 20))])";
+    let envelope = run(&gateway, program).await;
+    assert_eq!(value_of(&envelope), json!("late"));
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(ended.load(Ordering::SeqCst), 1, "the call was cancelled");
+    assert_eq!(envelope.warnings, Vec::<String>::new());
+    let report = gateway.replay(envelope.execution_id.as_str()).await;
+    assert_eq!(report.unwrap().differences, Vec::<String>::new());
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_cancels_ends_the_run_and_its_calls_at_once() {
     let ended = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&ended);
@@ -238,7 +264,9 @@ async fn servers_that_never_answer_cost_a_search_its_patience_once_and_calls_not
     let gateway = world.start().await;
     let search = SearchRequest {
         queries: vec!["read file".to_owned()],
-        ..SearchRequest::default()
+        server: None,
+        limit: None,
+        language: Language::Typescript,
     };
     let first = gateway.search(&search).await.unwrap();
     assert_eq!(first.queries[0].tools[0].call, "tools.files.read_file");

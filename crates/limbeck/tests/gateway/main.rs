@@ -14,6 +14,8 @@ mod limits;
 mod pool;
 mod processes;
 mod programs;
+mod python;
+mod python_programs;
 mod replay;
 
 use std::path::Path;

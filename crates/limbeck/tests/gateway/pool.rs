@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -82,15 +83,30 @@ async fn workers_that_do_not_start_are_tried_ever_more_rarely_and_requests_hear_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_zygote_that_is_killed_fails_what_runs_and_the_next_program_has_another() {
-    let gateway = World::new(worker()).silent("silent").start().await;
-    for _ in 0..5 {
+    let begun: Arc<AtomicUsize> = Arc::default();
+    let count = Arc::clone(&begun);
+    let t = FakeServer::new("t")
+        .read("begin", move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            json!(null)
+        })
+        .share();
+    let world = World::new(worker()).server(&t).silent("silent");
+    let gateway = world.start().await;
+    for round in 1..=5 {
         assert_eq!(value_of(&run(&gateway, "return 1 + 1").await), json!(2));
         let running = tokio::spawn({
             let gateway = gateway.clone();
-            async move { run(&gateway, "await tools.silent.wait({})").await }
+            async move {
+                run(
+                    &gateway,
+                    "await tools.t.begin({}); await tools.silent.wait({})",
+                )
+                .await
+            }
         });
         // The one that runs and the two that wait.
-        until(|| workers().len() == 3).await;
+        until(|| begun.load(Ordering::Relaxed) == round && workers().len() == 3).await;
         let zygote = zygotes();
         assert_eq!(zygote.len(), 1);
         zygote[0].kill();

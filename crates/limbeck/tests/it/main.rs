@@ -12,5 +12,6 @@ mod run;
 mod secrets;
 mod serve;
 mod servers;
+mod types;
 mod usage;
 mod world;

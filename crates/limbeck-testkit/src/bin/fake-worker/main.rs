@@ -12,12 +12,12 @@ mod talk;
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::process::ExitCode;
 
 use limbeck_launcher::inside::{self, Tenant, TenantError};
 use limbeck_wire::domain::{Layer, Sandbox, Tier};
-use limbeck_wire::{FromWorker, Idle, PROTOCOL_VERSION, Ready, encode};
+use limbeck_wire::{FromWorker, Idle, PROTOCOL_VERSION, Ready, WorkerChannel, encode};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use talk::Talk;
 
@@ -65,7 +65,7 @@ impl Tenant for Impostor {
         Ok(self)
     }
 
-    fn serve(armed: Self, channel: OwnedFd, sandbox: Sandbox) -> ExitCode {
+    fn serve(armed: Self, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
         let mut talk = Talk::new(channel);
         match armed.start {
             Start::SaysReady => talk.send(&FromWorker::Ready(ready(sandbox))),
@@ -116,7 +116,7 @@ fn pass_descriptors(bytes: &[u8]) -> Result<(), TenantError> {
 }
 
 fn main() -> ExitCode {
-    inside::main(|| {
+    inside::main(|_| {
         let executable = std::env::current_exe()?;
         let name = executable.file_name().and_then(|name| name.to_str());
         Ok(Impostor {

@@ -1,28 +1,26 @@
 //! The channel, for somebody who may do with it what he likes.
 
-use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
 
 use limbeck_wire::domain::{CallId, HostCall, HostOp, ProgramStart};
 use limbeck_wire::{
-    Delivery, Done, FrameReader, FromWorker, Idle, LogLine, LogStream, ToWorker, decode_to_worker,
-    encode,
+    Delivery, Done, FrameReader, FromWorker, Idle, LogLine, LogStream, ToWorker, WorkerChannel,
+    decode_to_worker, encode,
 };
 
 /// Both directions of a channel.
 ///
 /// Whether what is sent arrives is nothing to him: a gateway that has had enough closes its end.
 pub(crate) struct Talk {
-    channel: File,
+    channel: WorkerChannel,
     reader: FrameReader<ToWorker>,
     last_call: u32,
 }
 
 impl Talk {
-    pub(crate) fn new(channel: OwnedFd) -> Self {
+    pub(crate) fn new(channel: WorkerChannel) -> Self {
         Self {
-            channel: File::from(channel),
+            channel,
             reader: FrameReader::default(),
             last_call: 0,
         }

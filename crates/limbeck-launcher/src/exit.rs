@@ -1,0 +1,25 @@
+//! How a process ended.
+
+use serde::{Deserialize, Serialize};
+
+/// Exit code of a worker that could not be set up.
+pub(crate) const SETUP_FAILED: u8 = 70;
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it. Never on Windows, where a process that is ended from outside has the code
+    /// that whoever ended it chose.
+    Signal(i32),
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}

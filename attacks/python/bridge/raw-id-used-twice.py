@@ -1,0 +1,14 @@
+# attack: calls the import twice with one number, for two answers to one call
+# property: S54
+# expect: contained
+import gc
+import sys
+
+gc.unfreeze()
+modules = [thing for thing in gc.get_objects() if type(thing) is type(sys)] + list(sys.modules.values())
+raw = next((m for m in modules if m.__name__ == "wit_world" and hasattr(m, "call") and hasattr(m, "wait")), None)
+if raw is None:
+    return "held"
+for _ in range(2):
+    raw.call(1, 1, '{"server":"probe","tool":"echo"}', "{}")
+return "held"

@@ -1,0 +1,6 @@
+# attack: returns numbers that JSON has no form for, inside of a list and as keys
+# property: S25
+# expect: contained
+# without: NaN
+# without: Infinity
+return [float("nan"), float("inf"), {float("-inf"): 1}, 10**400, -0.0]

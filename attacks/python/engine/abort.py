@@ -1,0 +1,6 @@
+# attack: aborts
+# property: S34
+# expect: contained
+import os
+
+os.abort()

@@ -1,0 +1,4 @@
+# A misspelt method.
+# message: any
+names = ["a"]
+names.push("b")

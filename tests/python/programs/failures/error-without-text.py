@@ -1,0 +1,5 @@
+# An error without a message.
+class Stop(Exception):
+    pass
+
+raise Stop

@@ -1,0 +1,4 @@
+# Wrong indentation.
+# message: any
+if True:
+print("x")

@@ -1,0 +1,4 @@
+# A text that does not end.
+# message: any
+name = "Ada
+print(name)

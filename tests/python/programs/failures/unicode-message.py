@@ -1,0 +1,2 @@
+# Messages in other scripts.
+raise ValueError("größer als 10 – 日本語 🎉")

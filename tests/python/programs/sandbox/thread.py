@@ -1,0 +1,9 @@
+# No thread can be started.
+# message: any
+import threading
+
+seen = []
+thread = threading.Thread(target=seen.append, args=[1])
+thread.start()
+thread.join()
+print(seen)

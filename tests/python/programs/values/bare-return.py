@@ -1,0 +1,5 @@
+# `return` without a value gives none.
+print("before")
+if tools.wiki.list_pages()["pages"]:
+    return
+print("after")

@@ -1,0 +1,5 @@
+# A value nested a hundred levels deep.
+value = "bottom"
+for _ in range(100):
+    value = [value]
+value

@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::command;
+use anyhow::Context as _;
+
+use crate::{command, tools};
 
 /// Which benchmark.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox; all but the last
-    /// when absent
+    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox, python; all but the
+    /// last two when absent
     name: Option<String>,
     /// With `sandbox`: how long programs run back to back
     #[arg(long)]
@@ -18,6 +20,9 @@ pub(crate) struct Args {
 
 /// Prints medians beside promises.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
+    if args.name.as_deref() == Some("python") {
+        return python(root);
+    }
     let mut cargo = Command::new("cargo");
     cargo.args(["bench", "--quiet"]).current_dir(root);
     if args.name.as_deref() == Some("sandbox") {
@@ -32,4 +37,19 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         cargo.args(&args.name);
     }
     command::run(&mut cargo)
+}
+
+/// Prints what Python costs, beside CPython, Pyodide and TypeScript in the same run.
+fn python(root: &Path) -> anyhow::Result<()> {
+    let engines = tools::install_engines(root)?;
+    let mut build = Command::new("cargo");
+    build.args(["build", "--release", "--package", "limbeck"]);
+    command::run(build.current_dir(root))?;
+    // It lies beside ours, wherever the target directory is.
+    let limbeck = std::env::current_exe()
+        .context("path of this executable")?
+        .with_file_name(format!("limbeck{}", std::env::consts::EXE_SUFFIX));
+    let mut bench = Command::new("python3");
+    bench.arg(root.join("benches/python")).arg(limbeck);
+    command::run(bench.arg(engines))
 }

@@ -1,9 +1,9 @@
 //! `cargo xtask test`: every test there is, as CI runs them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 
 use crate::{command, tools};
 
@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     install_nextest(root)?;
     command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
 
-    let stages: [Stage<'_>; 4] = [
+    let stages: [Stage<'_>; 6] = [
         ("unit and integration tests", &|| {
             command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
         }),
@@ -35,13 +35,14 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         ("documentation tests", &|| {
             command::run(cargo(root).args(["test", "--release", "--doc", "--workspace"]))
         }),
+        ("the Python prelude, natively", &|| {
+            pytest(root, &python, "crates/limbeck-guest-py/tests")
+        }),
+        ("the corpus of Python programs", &|| {
+            pytest(root, &python, "tests/python")
+        }),
         ("tests against real servers", &|| {
-            command::run(
-                Command::new(&python)
-                    .args(["-m", "pytest", "tests/real"])
-                    .env("LIMBECK_BIN", built("limbeck")?)
-                    .current_dir(root),
-            )
+            pytest(root, &python, "tests/real")
         }),
     ];
     let mut failed = Vec::new();
@@ -58,6 +59,16 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Runs a directory of tests; each has modules of its own, so each gets a process.
+fn pytest(root: &Path, python: &Path, tests: &str) -> anyhow::Result<()> {
+    command::run(
+        Command::new(python)
+            .args(["-m", "pytest", tests])
+            .env("LIMBECK_BIN", tools::built("limbeck")?)
+            .current_dir(root),
+    )
+}
+
 fn install_nextest(root: &Path) -> anyhow::Result<()> {
     if command::output(cargo(root).args(["nextest", "--version"])).is_ok() {
         return Ok(());
@@ -70,10 +81,4 @@ fn cargo(root: &Path) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(root);
     cargo
-}
-
-/// An executable of the workspace. It lies beside ours, wherever the target directory is.
-fn built(name: &str) -> anyhow::Result<PathBuf> {
-    let ours = std::env::current_exe().context("path of this executable")?;
-    Ok(ours.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }

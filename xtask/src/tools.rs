@@ -1,9 +1,11 @@
-//! Installs what the tests against real servers need, under `.tools` at the root of the repository.
+//! Installs what the tests against real servers and the benchmarks beside other engines need, under
+//! `.tools` at the root of the repository.
 //!
 //! The servers are npm and PyPI packages, pinned by `tests/real/package-lock.json` and
-//! `tests/real/requirements.txt`. A stamp in each installation holds the hash of what it was made from,
-//! written last: the same lock files and the same interpreters install nothing, and an installation
-//! that broke off is made again.
+//! `tests/real/requirements.txt`; the engines are npm packages, pinned by
+//! `benches/python/package-lock.json`. A stamp in each installation holds the hash of what it was made
+//! from, written last: the same lock files and the same interpreters install nothing, and an
+//! installation that broke off is made again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,10 +79,23 @@ pub(crate) fn install(root: &Path) -> anyhow::Result<PathBuf> {
     install_venv(&tests, &tools.join("venv"))
 }
 
-fn install_node(tests: &Path, into: &Path) -> anyhow::Result<()> {
+/// Installs the other engines that `cargo xtask bench python` measures and gives their `node_modules`.
+///
+/// # Errors
+///
+/// As [`install`].
+pub(crate) fn install_engines(root: &Path) -> anyhow::Result<PathBuf> {
+    require()?;
+    let into = root.join(".tools/engines");
+    install_node(&root.join("benches/python"), &into)?;
+    Ok(into.join("node_modules"))
+}
+
+/// Installs the npm packages that are pinned in the directory `pinned`.
+fn install_node(pinned: &Path, into: &Path) -> anyhow::Result<()> {
     let locks = ["package.json", "package-lock.json"];
     let stamp = stamp(
-        tests,
+        pinned,
         &locks,
         &output(Command::new("node").arg("--version"))?,
     )?;
@@ -90,7 +105,7 @@ fn install_node(tests: &Path, into: &Path) -> anyhow::Result<()> {
     eprintln!("installing npm packages into {}", into.display());
     fs::create_dir_all(into)?;
     for name in locks {
-        fs::copy(tests.join(name), into.join(name))?;
+        fs::copy(pinned.join(name), into.join(name))?;
     }
     // Packages are pinned and run no scripts of their own while they are installed.
     run(Command::new("npm")
@@ -230,4 +245,10 @@ fn is_debian() -> bool {
 
 fn is_root() -> bool {
     output(Command::new("id").arg("-u")).is_ok_and(|id| id == "0")
+}
+
+/// An executable of the workspace. It lies beside ours, wherever the target directory is.
+pub(crate) fn built(name: &str) -> anyhow::Result<PathBuf> {
+    let ours = std::env::current_exe().context("path of this executable")?;
+    Ok(ours.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -12,7 +12,7 @@ if raw is None:
     return "held"
 import json
 
-words = ["get_customer", "list_orders", "noted", "readOnlyHint"]
+words = ["get_customer", "list_orders", "hasOwnProperty", "readOnlyHint"]
 sites = [
     {"line": 1, "column": 1, "server": server, "tool": tool, "arguments": [{"name": "page", "value": "x"}], "complete": True, "positional": 0, "awaited": True}
     for server, tool in [("shop", "get_custome"), ("shop", "list_order"), ("probe", "note"), ("probe", "ech"), ("prob", "echo"), ("shop", "list_customers")]

@@ -3,24 +3,16 @@
 # tools: ["shop.list_customers"]
 # expect: value []
 import gc
-import sys
 
 gc.unfreeze()
+# Spelt in two parts, so that the program itself is not what is found.
+hidden = [first + rest for first, rest in [("get_cus", "tomer"), ("list_or", "ders"), ("hasOwn", "Property")]]
 told = []
 for thing in gc.get_objects():
-    try:
-        name = type(thing).__module__
-        if type(thing) is dict:
-            texts = [text for text in [*thing.keys(), *thing.values()] if type(text) is str]
-        elif type(thing) in (list, tuple, set, frozenset):
-            texts = [text for text in thing if type(text) is str]
-        else:
-            continue
-    except Exception:
+    if thing is hidden or type(thing) not in (dict, list, tuple, set, frozenset):
         continue
-    own = sys._getframe().f_code.co_consts
-    for text in texts:
-        words = [a + b for a, b in [("get_cus", "tomer"), ("list_or", "ders"), ("no", "ted")]]
-        if any(word in text for word in words) and len(text) < 5_000 and text not in own:
-            told.append(text[:80])
+    for text in [*thing, *thing.values()] if type(thing) is dict else thing:
+        # Longer texts are documentation, the same for every program.
+        if type(text) is str and len(text) < 100 and any(word in text for word in hidden):
+            told.append(text)
 return told

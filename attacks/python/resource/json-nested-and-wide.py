@@ -1,7 +1,7 @@
 # attack: reads and writes JSON that is deep, wide and of a million keys
 # property: S24
 # timeout_ms: 2000
-# expect: error timeout|memory_limit
+# expect: error timeout|memory_limit|stack_limit
 import json
 
 kept = []

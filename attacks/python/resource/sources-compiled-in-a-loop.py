@@ -1,7 +1,7 @@
 # attack: compiles sources that are deep, long and of many names, again and again
 # property: S31
 # timeout_ms: 2000
-# expect: error timeout|memory_limit
+# expect: error timeout|memory_limit|stack_limit
 import ast
 
 sources = [

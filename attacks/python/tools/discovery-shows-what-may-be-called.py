@@ -6,7 +6,7 @@ import importlib
 import pydoc
 
 told = []
-hidden = ["get_cus" + "tomer", "list_or" + "ders", "no" + "ted", "ec" + "ho"]
+hidden = ["get_cus" + "tomer", "list_or" + "ders", "hasOwn" + "Property", "ec" + "ho"]
 
 
 def look(how, f, asked="xyz"):

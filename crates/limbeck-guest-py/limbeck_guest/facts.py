@@ -31,6 +31,8 @@ class Facts:
         self.calls: list[tuple[str, ast.Call]] = []
         # `from mcp.servers.alias import name as here`.
         self.imports: list[ast.ImportFrom] = []
+        # Statements that may catch what their bodies raise.
+        self.guards: list[ast.stmt] = []
 
     def bind(self, name: str) -> None:
         """Notes that a name is given a value."""
@@ -136,6 +138,10 @@ def _visit_import_from(facts: Facts, node: Any, inside: bool) -> None:
         facts.bind(alias.asname or alias.name)
 
 
+def _visit_guard(facts: Facts, node: Any, inside: bool) -> None:
+    facts.guards.append(node)
+
+
 def _visit_rest(facts: Facts, node: Any, inside: bool) -> None:
     if node.rest:
         facts.bind(node.rest)
@@ -152,6 +158,9 @@ _VISITS = {
     ast.MatchAs: _visit_named,
     ast.MatchStar: _visit_named,
     ast.MatchMapping: _visit_rest,
+    ast.Try: _visit_guard,
+    ast.TryStar: _visit_guard,
+    ast.With: _visit_guard,
     ast.Import: _visit_import,
     ast.ImportFrom: _visit_import_from,
 }

@@ -7,7 +7,7 @@ _NO_NUMPY = (
 )
 _THREADS = (
     "there are no processes or threads here; `await asyncio.gather(...)` makes calls of tools at the same time, and "
-    "`concurrent.futures.ThreadPoolExecutor` runs functions one after another"
+    "`threading.Thread` and `concurrent.futures.ThreadPoolExecutor` run functions one after another"
 )
 _DATABASE = "there is no network here; a tool of a server may reach the database: `search(\"query database\")`"
 _MODEL = "no model can be asked from here; `return` the data and answer yourself"

@@ -13,20 +13,21 @@ import os
 import queue
 import socket
 import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import calls
+from . import calls, report
 from .lazy import is_call, resolved
 
 _NO_NETWORK = "there is no network here; call a tool of a server instead, found with `search(\"...\")`"
 _NO_PROCESS = "there are no processes here; do it in Python, or call a tool of a server that runs commands"
 _NO_THREADS = (
     "there are no threads here; `await asyncio.gather(...)` makes calls of tools at the same time, and "
-    "`concurrent.futures.ThreadPoolExecutor` runs functions one after another"
+    "`threading.Thread` and `concurrent.futures.ThreadPoolExecutor` run functions one after another"
 )
 _NEVER = "this waits for another thread, and there are no threads here; nothing can end the wait"
 _NO_FILE = "files are only in /tmp and /workspace, in memory; a tool of a server may read others"
@@ -130,9 +131,54 @@ class _Future(concurrent.futures.Future[Any]):
         return resolved(result) if is_call(result) else result
 
 
-def _refuse_threads() -> None:
-    refuse = _refusal(_NO_THREADS, "threading.Thread.start", RuntimeError)
-    threading.Thread.start = refuse  # type: ignore[method-assign]
+def _start(thread: Any) -> None:
+    """`threading.Thread.start`: runs the thread to its end at once."""
+    if thread._started.is_set():
+        raise RuntimeError("threads can only be started once")
+    thread._started.set()
+    thread._ident = threading.get_ident()
+    caller = threading._active.get(thread._ident)  # type: ignore[attr-defined]
+    threading._active[thread._ident] = thread  # type: ignore[attr-defined]
+    _running.append(thread)
+    try:
+        thread.run()
+    except SystemExit:
+        pass
+    except Exception as error:
+        _tell(thread, error)
+    finally:
+        _running.remove(thread)
+        threading._active[thread._ident] = caller  # type: ignore[attr-defined]
+
+
+_running: list[Any] = []
+_excepthook = threading.excepthook
+
+
+def _tell(thread: Any, error: Exception) -> None:
+    """Tells an error that ended a thread, as threads do: the program goes on."""
+    if threading.excepthook is not _excepthook:
+        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
+        return
+    sys.stderr.write(f"Exception in thread {thread.name}:\n")
+    report.print_traceback(error, sys.stderr)
+
+
+def _join(thread: Any, timeout: float | None = None) -> None:
+    if not thread._started.is_set():
+        raise RuntimeError("cannot join thread before it is started")
+    if thread in _running:
+        raise RuntimeError("cannot join current thread")
+
+
+def _is_alive(thread: Any) -> bool:
+    return thread in _running
+
+
+def _replace_threads() -> None:
+    for method, replacement in (("start", _start), ("join", _join), ("is_alive", _is_alive)):
+        replacement.__name__ = method
+        setattr(threading.Thread, method, replacement)
     for name in ("start_new_thread", "start_new", "start_joinable_thread"):
         setattr(_thread, name, _refusal(_NO_THREADS, f"_thread.{name}", RuntimeError))
     threading.Lock = threading._allocate_lock = Lock
@@ -213,7 +259,7 @@ BUILTINS: dict[str, Any] = {
 
 def install() -> None:
     """Replaces what cannot work. To be called once, when the component is built."""
-    _refuse_threads()
+    _replace_threads()
     _refuse_processes()
     _refuse_network()
     io.open = _open

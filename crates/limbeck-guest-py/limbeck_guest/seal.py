@@ -10,14 +10,15 @@ import sys
 from types import ModuleType
 
 from . import refusals
+from .source import FILE_NAME
 
 # Modules of the component itself; what is left of `sys.modules` is the standard library.
 _OURS = ("limbeck_guest", "wit_world", "componentize_py", "app", "preload", "poll_loop")
-# Where a program believes to be, and the modules it may have written itself are.
-_HOME = "/workspace"
-_PROGRAM = "program.py"
 # They live on here when `sys.modules` no longer has them.
 _kept: dict[str, ModuleType] = {}
+
+# Where a program's file would be, were it one, and where modules are that it writes itself.
+_HOME = "/workspace"
 
 
 def _program_builtins() -> ModuleType:
@@ -36,13 +37,14 @@ def keep() -> None:
 
 
 def enter(main: ModuleType) -> None:
-    """Gives a program its own `builtins`, puts its module in place and hides ours."""
+    """Gives a program its own `builtins`, puts its module in place and hides ours. Once, before it runs."""
     vars(main)["__builtins__"] = _BUILTINS
     for name in _kept:
         sys.modules.pop(name, None)
     sys.modules["builtins"] = _BUILTINS
     sys.modules["__main__"] = main
-    sys.argv = [_PROGRAM]
-    sys.path[:] = [_HOME]
+    sys.argv = [FILE_NAME]
+    if _HOME not in sys.path:
+        sys.path.insert(0, _HOME)
     os.environ["HOME"] = _HOME
-    vars(main)["__file__"] = f"{_HOME}/{_PROGRAM}"
+    vars(main)["__file__"] = f"{_HOME}/{FILE_NAME}"

@@ -1,7 +1,8 @@
 """The calls of tools that stand in a program, as facts for the gateway to judge before it runs.
 
 Only names that are constants count, and only where `tools` (or whatever the call begins with) is not a
-name that the program gives another meaning. See `domain::site` for the form of the facts.
+name that the program gives another meaning. A call whose refusal the program would catch is left out: it
+tries it on purpose. See `domain::site` for the form of the facts.
 """
 
 import ast
@@ -63,9 +64,12 @@ def sites_of(program: Source) -> list[dict[str, Any]]:
         return []
     servers = server_by_alias()
     imported = _Imported(facts, servers)
+    guarded = _guarded(facts)
     lines = program.text.split("\n")
     found = []
     for root, call in facts.calls:
+        if id(call) in guarded:
+            continue
         target = imported.target(root, call)
         if target is None and (root not in facts.bound or root in imported.meant):
             target = _target(root, call, servers)
@@ -74,6 +78,41 @@ def sites_of(program: Source) -> list[dict[str, Any]]:
             found.append(_site(call, *target, lines=lines, awaited=not missing))
     found.sort(key=lambda site: (site["line"], site["column"]))
     return found
+
+
+# What a handler has to catch to catch the refusal of a call.
+_CATCHING = frozenset("ToolError MCPError RuntimeError Exception BaseException".split())
+
+
+def _guarded(facts: Facts) -> set[int]:
+    """Ids of the calls whose refusal the program would catch: it tries them on purpose."""
+    return {
+        id(node)
+        for guard in facts.guards
+        if _catches(guard)
+        for statement in guard.body  # type: ignore[attr-defined]
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call)
+    }
+
+
+def _catches(guard: Any) -> bool:
+    if isinstance(guard, ast.With):
+        entered = [item.context_expr for item in guard.items]
+        suppressed = [call.args for call in entered if isinstance(call, ast.Call) and _last_name(call.func) == "suppress"]
+        return any(_last_name(kind) in _CATCHING for kinds in suppressed for kind in kinds)
+    return any(
+        handler.type is None or any(_last_name(kind) in _CATCHING for kind in _kinds(handler.type))
+        for handler in guard.handlers
+    )
+
+
+def _kinds(kind: ast.expr) -> list[ast.expr]:
+    return kind.elts if isinstance(kind, ast.Tuple) else [kind]
+
+
+def _last_name(node: ast.expr) -> str | None:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
 
 
 class _Imported:

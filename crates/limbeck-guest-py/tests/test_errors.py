@@ -235,8 +235,6 @@ def test_a_hint_says_what_to_do(run, program, hint):
         "import asyncio\nawait asyncio.open_connection('example.com', 80)",
         "import asyncio\nawait asyncio.create_subprocess_shell('ls')",
         "import asyncio\nawait asyncio.start_server(print, 'localhost', 1)",
-        "import threading\nthreading.Thread(target=print).start()",
-        "import threading\nthreading.Timer(1, print).start()",
         "import _thread\n_thread.start_new_thread(print, ())",
         "breakpoint()",
     ],

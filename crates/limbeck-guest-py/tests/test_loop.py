@@ -111,6 +111,43 @@ def test_waiting_for_another_thread_is_refused_where_it_would_never_end(run, pro
     assert "there are no threads here" in error["message"]
 
 
+def test_threads_run_when_they_are_started(run):
+    program = """
+import threading
+counter, names, lock, results = 0, [], threading.Lock(), {}
+class Worker(threading.Thread):
+    def run(self):
+        names.append(threading.current_thread().name)
+def work(i):
+    global counter
+    with lock:
+        counter += i
+    results[i] = tools.shop.get_order(id=i).total
+threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(4)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join(timeout=5)
+worker = Worker(name="one")
+worker.start()
+worker.join()
+threading.Thread(target=lambda: 1 / 0).start()
+threading.Timer(0.01, names.append, ["timer"]).start()
+try:
+    worker.start()
+except RuntimeError as error:
+    twice = str(error)
+return [counter, results, names, any(t.is_alive() for t in threads), threading.current_thread().name, twice]
+"""
+    ended = run(program)
+    assert ended.value == [
+        6, {"0": 0, "1": 2, "2": 4, "3": 6}, ["one", "timer"], False, "MainThread", "threads can only be started once",
+    ]  # fmt: skip
+    assert "Exception in thread Thread-" in ended.stderr
+    assert ended.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert "limbeck_guest" not in ended.stderr
+
+
 def test_locks_of_one_thread_work_as_everywhere(run):
     program = """
 import queue, threading

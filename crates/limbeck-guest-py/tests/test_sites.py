@@ -133,6 +133,25 @@ def test_calls_that_are_awaited_elsewhere_are_no_mistake(run, program):
     assert all(found["awaited"] for found in ended.gateway.sites)
 
 
+@pytest.mark.parametrize(
+    "program, judged",
+    [
+        ("try:\n    tools.shop.nope()\nexcept ToolError:\n    x = 1\nx", 0),
+        ("try:\n    tools.shop.nope()\nexcept (KeyError, Exception) as e:\n    x = 1\nx", 0),
+        ("try:\n    tools.shop.nope()\nexcept:\n    x = 1\nx", 0),
+        ("try:\n    tools.shop.nope()\nexcept* ToolError:\n    x = 1\nx", 0),
+        ("import contextlib\nwith contextlib.suppress(ToolError):\n    tools.shop.nope()\n1", 0),
+        ("try:\n    x = 1\n    tools.shop.nope()\nexcept KeyError:\n    pass", 1),
+        ("try:\n    x = 1\nexcept ToolError:\n    tools.shop.nope()", 1),
+        ("with open('/tmp/x') as f:\n    tools.shop.nope()", 1),
+    ],
+)
+def test_a_call_whose_refusal_is_caught_is_a_try_and_not_judged(run, program, judged):
+    ended = run(program)
+    assert len(ended.gateway.sites) == judged
+    assert ended.kind == (4 if judged else 0)
+
+
 def test_a_program_without_calls_asks_nobody(run):
     assert run("print(1 + 1)").gateway.last_id == 0
 

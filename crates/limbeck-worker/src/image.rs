@@ -104,9 +104,7 @@ mod imp {
         }
 
         fn unpublish_executable(&self, text: *const u8, bytes: usize) -> wasmtime::Result<()> {
-            // Another instance may run the same pages, and none of them is ever anything else.
-            let _ = (text, bytes);
-            Ok(())
+            Self::protect(text, bytes, MprotectFlags::READ)
         }
     }
 

@@ -12,8 +12,8 @@ mod wasi;
 
 use limbeck_wire::domain::{ErrorKind, ProgramStart};
 use limbeck_wire::{CallResult, Delivery, Fault, LogStream};
-use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
+use wasmtime::{Engine, Trap};
 
 pub(crate) use guest::Guest;
 
@@ -21,7 +21,7 @@ use crate::fault::{self, GuestError, Words};
 use crate::host::{Host, Stop};
 use crate::run::{Ended, globals};
 use files::Files;
-use wasi::Wasi;
+use wasi::{Clock, Wasi};
 
 /// What a guest's imports work on.
 pub(crate) struct State {
@@ -43,7 +43,7 @@ impl State {
     /// Gives the gateway its turn, and moves the clock to what it says.
     fn turn(&mut self, wake_at_us: Option<u64>) -> Result<(), Stop> {
         self.wasi.flush_lines(&mut self.host)?;
-        let Delivery { now_us, results } = self.host.wait(wake_at_us)?;
+        let Delivery { now_us, results } = self.host.wait(wake_at_us.map(Clock::tick_from))?;
         self.wasi.clock.set(now_us);
         for _ in &results {
             self.host.answered();
@@ -81,6 +81,13 @@ pub(crate) fn execute(guest: &mut Guest, start: &ProgramStart) -> Result<Option<
     guest.state_mut().wasi.begin(start);
     let ended = guest.run(&start.program, &globals(start));
     let state = guest.state_mut();
+    let trap = ended
+        .as_ref()
+        .err()
+        .and_then(|error| error.downcast_ref::<Trap>());
+    if trap.is_some_and(|trap| *trap != Trap::Interrupt) {
+        state.wasi.drop_last_words();
+    }
     let flushed = state.wasi.flush_lines(&mut state.host);
     let host = &state.host;
     let (kind, text) = ended

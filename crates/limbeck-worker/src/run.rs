@@ -12,7 +12,7 @@ use crate::{javascript, python};
 
 /// The guest of a worker.
 pub(crate) enum Guest {
-    Javascript(javascript::Guest),
+    Javascript(Box<javascript::Guest>),
     Python(python::Guest),
 }
 

@@ -65,19 +65,26 @@ impl Worker {
             Language::Typescript => {
                 let (engine, module) = image::javascript(&mut config)?;
                 let module = javascript::linker(&engine)?.instantiate_pre(&module)?;
-                let guest = Guest::Javascript(javascript::Guest::new(&module)?);
+                let guest = instance(|| javascript::Guest::new(&module))?;
                 source::warm_up();
-                (engine, guest)
+                (engine, Guest::Javascript(Box::new(guest)))
             }
             Language::Python => {
                 let (engine, component) = image::python(&mut config)?;
                 let linker = python::linker(&engine, &component)?;
-                let guest = python::Guest::new(&linker.instantiate_pre(&component)?)?;
-                (engine, Guest::Python(guest))
+                let component = linker.instantiate_pre(&component)?;
+                let guest = Guest::Python(instance(|| python::Guest::new(&component))?);
+                (engine, guest)
             }
         };
         Ok(Prepared { engine, guest })
     }
+}
+
+/// Makes the first instance of a guest. That stores its heap in a file of memory and seals it, which
+/// Linux refuses while it happens to hold one of the pages for a purpose of its own (`EBUSY`).
+fn instance<T>(make: impl Fn() -> wasmtime::Result<T>) -> wasmtime::Result<T> {
+    make().or_else(|_| make()).or_else(|_| make())
 }
 
 /// Engine and guest are loaded.

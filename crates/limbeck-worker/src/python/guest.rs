@@ -1,16 +1,14 @@
-//! One instance of the guest: its export as a method.
+//! One instance of the guest: its exports as methods.
 
+use wasmtime::Store;
 use wasmtime::component::{InstancePre, TypedFunc};
-use wasmtime::{Store, ensure};
 
 use super::State;
-
-/// A program that does what every program does.
-const SMALLEST_PROGRAM: &str = "x = [str(i) for i in range(3)]\nlen(x)";
 
 /// A guest and everything it can reach.
 pub(crate) struct Guest {
     store: Store<State>,
+    warm_up: TypedFunc<(), ()>,
     run: TypedFunc<(String, String), ((u32, String),)>,
 }
 
@@ -22,23 +20,21 @@ impl Guest {
         store.limiter(|state| &mut state.host);
         store.set_epoch_deadline(1);
         let instance = component.instantiate(&mut store)?;
-        let run = instance.get_typed_func(&mut store, "run")?;
-        Ok(Self { store, run })
+        Ok(Self {
+            warm_up: instance.get_typed_func(&mut store, "warm-up")?,
+            run: instance.get_typed_func(&mut store, "run")?,
+            store,
+        })
     }
 
     pub(crate) fn state_mut(&mut self) -> &mut State {
         self.store.data_mut()
     }
 
-    /// Runs the smallest program, so that the pages every program needs are there, and copied where
-    /// it writes to them, before one comes.
+    /// Does once what every program does, so that the pages it needs are there, and copied where it
+    /// writes to them, before one comes. What that leaves behind is the same in every instance.
     pub(crate) fn warm_up(&mut self) -> wasmtime::Result<()> {
-        let (kind, text) = self.run(
-            SMALLEST_PROGRAM,
-            r#"{"input":null,"servers":[],"limits":{}}"#,
-        )?;
-        ensure!(kind == 0, "the smallest program failed: {text}");
-        Ok(())
+        self.warm_up.call(&mut self.store, ())
     }
 
     /// Runs a program; once in the life of an instance.

@@ -19,8 +19,8 @@ use super::State;
 use super::files::Files;
 use crate::host::{Host, Stop};
 pub(in crate::python) use filesystem::ErrorCode;
-use io::Lines;
-use system::Clock;
+use io::{Held, Lines};
+pub(in crate::python) use system::Clock;
 
 /// Version of WASI that the component was made against.
 const VERSION: &str = "0.2.9";
@@ -38,7 +38,7 @@ pub(super) struct Wasi {
     /// How many of the handles are files and directories.
     open: usize,
     stdout: Lines,
-    stderr: Lines,
+    stderr: Held,
 }
 
 impl Wasi {
@@ -52,7 +52,7 @@ impl Wasi {
             handles,
             open: 0,
             stdout: Lines::new(LogStream::Stdout),
-            stderr: Lines::new(LogStream::Stderr),
+            stderr: Held::new(),
         }
     }
 
@@ -62,7 +62,13 @@ impl Wasi {
         self.random = ChaCha20Rng::from_seed(start.seed);
     }
 
-    /// Passes on what was written to the standard streams since their last line end.
+    /// Drops what was written to standard error last. When an interpreter aborts, that is what it says
+    /// of its own sources.
+    pub(super) fn drop_last_words(&mut self) {
+        self.stderr.clear();
+    }
+
+    /// Passes on what was written to the standard streams and has not been.
     pub(super) fn flush_lines(&mut self, host: &mut Host) -> Result<(), Stop> {
         self.stdout.flush(host)?;
         self.stderr.flush(host)

@@ -2,8 +2,6 @@
 
 mod limits;
 mod programs;
-mod scratch;
-mod speed;
 mod system;
 
 use crate::gateway::Run;

@@ -10,21 +10,22 @@ class Limiter:
     async def __aenter__(self):
         now = time.monotonic()
         self.next = max(self.next, now) + self.gap
-        await asyncio.sleep(self.next - self.gap - now)
-        return self
+        slot = self.next - self.gap
+        await asyncio.sleep(slot - now)
+        return slot
 
     async def __aexit__(self, *exc):
         return False
 
 async def main():
     limiter = Limiter(100)
-    stamps = []
+    early, slots = [], []
     async def one(n):
-        async with limiter:
-            stamps.append(time.monotonic())
+        async with limiter as slot:
+            early.append(time.monotonic() < slot - 0.001)
+            slots.append(slot)
             return (await tools.shapes.echo(value=n))["value"]
     values = await asyncio.gather(*(one(n) for n in range(5)))
-    spread = stamps[-1] - stamps[0]
-    print(values, 0.035 <= spread < 0.5)
+    print(values, any(early), [round(b - a, 3) for a, b in zip(slots, slots[1:])])
 
 asyncio.run(main())

@@ -57,7 +57,7 @@ macro_rules! delegate {
 
 impl HostDescriptor for Files<'_> {
     async fn stat(&mut self, descriptor: Resource<Descriptor>) -> FsResult<DescriptorStat> {
-        self.0.stat(descriptor).await.map(without_times)
+        self.0.stat(descriptor).await.map(in_general)
     }
 
     async fn stat_at(
@@ -67,7 +67,7 @@ impl HostDescriptor for Files<'_> {
         path: String,
     ) -> FsResult<DescriptorStat> {
         let stat = self.0.stat_at(directory, flags, path).await;
-        stat.map(without_times)
+        stat.map(in_general)
     }
 
     async fn metadata_hash(&mut self, _: Resource<Descriptor>) -> FsResult<MetadataHashValue> {
@@ -190,9 +190,16 @@ impl Files<'_> {
 /// Identity of every file.
 const NOWHERE: MetadataHashValue = MetadataHashValue { lower: 0, upper: 0 };
 
-fn without_times(stat: DescriptorStat) -> DescriptorStat {
+/// Leaves of a file what follows from its contents. The size of a directory does not: every file
+/// system counts it in its own way.
+fn in_general(stat: DescriptorStat) -> DescriptorStat {
+    let size = match stat.type_ {
+        DescriptorType::Directory => 0,
+        _ => stat.size,
+    };
     DescriptorStat {
         link_count: 1,
+        size,
         data_access_timestamp: Some(super::NOW),
         data_modification_timestamp: Some(super::NOW),
         status_change_timestamp: Some(super::NOW),

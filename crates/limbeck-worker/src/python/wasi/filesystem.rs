@@ -1,15 +1,14 @@
 //! Files, as WASI names what can be done with them.
 
+use wasmtime::StoreContextMut;
 use wasmtime::component::{
     ComponentType, Lift, Linker, LinkerInstance, Lower, Resource, ResourceType, WasmList, WasmStr,
     flags,
 };
-use wasmtime::{StoreContextMut, bail};
 
 use super::io::{InputStream, OutputStream, STREAM_BYTES_MAX};
 use super::system::Datetime;
 use super::{OPEN_MAX, interface};
-use crate::host::Stop;
 use crate::python::State;
 use crate::python::files::{Files, NodeId, Open, ROOT, Stat};
 
@@ -505,7 +504,10 @@ fn open_at(
         return Ok((Err(ErrorCode::Quota),));
     }
     let directory = descriptor(store.data(), &handle)?.node;
-    let path = text(&store, &path)?;
+    let path = match text(&store, &path)? {
+        Ok(path) => path,
+        Err(error) => return Ok((Err(error),)),
+    };
     let how = Open {
         create: how.contains(OpenFlags::CREATE),
         exclusive: how.contains(OpenFlags::EXCLUSIVE),
@@ -527,7 +529,10 @@ fn rename_at(
     mut store: Store<'_>,
     (handle, from, to_handle, to): (Handle, WasmStr, Handle, WasmStr),
 ) -> Answer<()> {
-    let (from, to) = (text(&store, &from)?, text(&store, &to)?);
+    let (from, to) = match (text(&store, &from)?, text(&store, &to)?) {
+        (Ok(from), Ok(to)) => (from, to),
+        (Err(error), _) | (_, Err(error)) => return Ok((Err(error),)),
+    };
     let from_directory = descriptor(store.data(), &handle)?.node;
     let to_directory = descriptor(store.data(), &to_handle)?.node;
     let renamed = store
@@ -597,7 +602,10 @@ fn at_path<T>(
     look: impl FnOnce(&Files, NodeId) -> T,
 ) -> wasmtime::Result<Result<T, ErrorCode>> {
     let directory = descriptor(store.data(), handle)?.node;
-    let path = text(store, path)?;
+    let path = match text(store, path)? {
+        Ok(path) => path,
+        Err(error) => return Ok(Err(error)),
+    };
     let files = &store.data().wasi.files;
     Ok(files.find(directory, &path).map(|node| look(files, node)))
 }
@@ -610,7 +618,10 @@ fn change(
     work: impl FnOnce(&mut Files, NodeId, &str, u64) -> Result<(), ErrorCode>,
 ) -> Answer<()> {
     let directory = descriptor(store.data(), handle)?.node;
-    let path = text(&store, path)?;
+    let path = match text(&store, path)? {
+        Ok(path) => path,
+        Err(error) => return Ok((Err(error),)),
+    };
     let now_us = store.data().wasi.clock.now_us();
     let changed = store
         .data_mut()
@@ -618,13 +629,14 @@ fn change(
     Ok((changed,))
 }
 
-/// Copies a path out of the guest.
-fn text(store: &Store<'_>, path: &WasmStr) -> wasmtime::Result<String> {
+/// Copies a path out of the guest, unless it is longer than any path may be.
+fn text(store: &Store<'_>, path: &WasmStr) -> wasmtime::Result<Result<String, ErrorCode>> {
     let path = path.to_str(store)?;
-    if path.len() > PATH_BYTES_MAX {
-        bail!(Stop::Misuse("path of impossible length"));
-    }
-    Ok(path.into_owned())
+    Ok(if path.len() > PATH_BYTES_MAX {
+        Err(ErrorCode::NameTooLong)
+    } else {
+        Ok(path.into_owned())
+    })
 }
 
 fn set_modified(state: &mut State, node: NodeId, to: NewTimestamp) {

@@ -17,7 +17,7 @@ use crate::python::files::NodeId;
 
 /// Bytes read from or written to a stream at once.
 pub(super) const STREAM_BYTES_MAX: u64 = 1 << 20;
-/// Bytes of a printed line kept until its end comes.
+/// Bytes of a printed line kept until its end comes, and of standard error.
 const LINE_BYTES_MAX: usize = 64 << 10;
 /// Handles one `poll` may wait for.
 const POLL_MAX: usize = 256;
@@ -105,6 +105,41 @@ impl Lines {
         host.log(self.stream, &self.partial)?;
         self.partial.clear();
         Ok(())
+    }
+}
+
+/// Standard error past the prelude: kept until the guest asks for anything else.
+pub(super) struct Held {
+    bytes: Vec<u8>,
+}
+
+impl Held {
+    pub(super) fn new() -> Self {
+        Self { bytes: Vec::new() }
+    }
+
+    fn write(&mut self, bytes: &[u8], host: &mut Host) -> Result<(), Stop> {
+        for part in bytes.chunks(LINE_BYTES_MAX) {
+            if self.bytes.len() + part.len() > LINE_BYTES_MAX {
+                self.flush(host)?;
+            }
+            self.bytes.extend_from_slice(part);
+        }
+        Ok(())
+    }
+
+    pub(super) fn flush(&mut self, host: &mut Host) -> Result<(), Stop> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        let text = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        host.log(LogStream::Stderr, text)?;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
     }
 }
 

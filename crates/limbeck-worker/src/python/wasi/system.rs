@@ -12,6 +12,9 @@ use crate::python::State;
 /// Random bytes given at once; Python asks for 2,500 to seed its generator.
 const RANDOM_BYTES_MAX: u64 = 1 << 20;
 
+/// The step of every clock: what a guest is shown is no finer, as in TypeScript.
+const TICK_US: u64 = 1_000;
+
 /// The guest's time. It stands still while the guest runs.
 #[derive(Clone, Copy, Default)]
 pub(in crate::python) struct Clock {
@@ -21,15 +24,23 @@ pub(in crate::python) struct Clock {
 
 impl Clock {
     pub(super) fn started(now_us: u64) -> Self {
+        let now_us = now_us - now_us % TICK_US;
         Self {
             begun_us: now_us,
             now_us,
         }
     }
 
-    /// Moves it; never back.
+    /// Moves it, to the last tick; never back.
     pub(in crate::python) fn set(&mut self, now_us: u64) {
-        self.now_us = self.now_us.max(now_us);
+        self.now_us = self.now_us.max(now_us - now_us % TICK_US);
+    }
+
+    /// The tick that shows that `when_us` has come. Waiting for less would be woken in vain.
+    pub(in crate::python) fn tick_from(when_us: u64) -> u64 {
+        when_us
+            .checked_next_multiple_of(TICK_US)
+            .unwrap_or(u64::MAX)
     }
 
     /// Microseconds since 1970.
@@ -91,13 +102,13 @@ fn clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wall.func_wrap("now", |store: StoreContextMut<'_, State>, ()| {
         Ok((Datetime::from_us(store.data().wasi.clock.now_us),))
     })?;
-    wall.func_wrap("resolution", |_, ()| Ok((Datetime::from_us(1),)))?;
+    wall.func_wrap("resolution", |_, ()| Ok((Datetime::from_us(TICK_US),)))?;
 
     let mut monotonic = interface(linker, "clocks/monotonic-clock")?;
     monotonic.func_wrap("now", |store: StoreContextMut<'_, State>, ()| {
         Ok((store.data().wasi.clock.monotonic_ns(),))
     })?;
-    monotonic.func_wrap("resolution", |_, ()| Ok((1_000_u64,)))?;
+    monotonic.func_wrap("resolution", |_, ()| Ok((TICK_US * 1_000,)))?;
     monotonic.func_wrap(
         "subscribe-instant",
         |mut store: StoreContextMut<'_, State>, (when_ns,): (u64,)| {

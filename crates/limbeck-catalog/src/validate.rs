@@ -15,6 +15,8 @@ mod words;
 
 pub(crate) use partial::PartialArguments;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
 use limbeck_domain::{CallCode, CallError, Language, limits, text};
 use serde_json::Value;
@@ -98,14 +100,18 @@ impl Compiled {
         let Some(steps) = cost::steps(&self.schema, value, CHECK_STEPS_MAX) else {
             return Vec::new();
         };
-        if self.validator.is_valid(value) {
-            return Vec::new();
-        }
-        if steps <= FINDINGS_STEPS_MAX {
-            self.validator.iter_errors(value).collect()
-        } else {
-            self.validator.validate(value).err().into_iter().collect()
-        }
+        // The library panics on some schemas that refer to themselves beside `unevaluatedProperties`. A
+        // schema comes from outside; one that cannot be checked is not.
+        let checked = catch_unwind(AssertUnwindSafe(|| {
+            if self.validator.is_valid(value) {
+                Vec::new()
+            } else if steps <= FINDINGS_STEPS_MAX {
+                self.validator.iter_errors(value).collect()
+            } else {
+                self.validator.validate(value).err().into_iter().collect()
+            }
+        }));
+        checked.unwrap_or_default()
     }
 
     fn refusal(

@@ -35,6 +35,19 @@ fn issues() -> Value {
 }
 
 #[test]
+fn a_schema_the_library_cannot_walk_checks_nothing_and_ends_nobody() {
+    let tool = tool(json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$ref": "#/$defs/a",
+        "unevaluatedProperties": false,
+        "$defs": {"a": {"patternProperties": {"^[ab]$": {"properties": {"a": {"$ref": "#"}}}}}}
+    }));
+    let arguments = r#"{"a":{"a":null}}"#;
+    let sent = tool.validate(arguments, Language::Typescript);
+    assert_eq!(sent.unwrap(), arguments);
+}
+
+#[test]
 fn arguments_that_fit_are_sent_as_written_but_for_white_space() {
     let tool = tool(issues());
     let sent = tool

@@ -20,6 +20,18 @@ const MODULES: [&str; 3] = ["app.py", "preload.py", "limbeck_guest"];
 /// Packages of PyPI, with their hashes.
 const REQUIREMENTS: &str = "requirements.txt";
 
+/// Set by the cargo that runs us. A build script over there watches them, and would be run again
+/// whenever a build is started in another way.
+const OF_OUR_CARGO: [&str; 7] = [
+    "CARGO_MANIFEST_DIR",
+    "CARGO_MANIFEST_LINKS",
+    "CARGO_PKG_NAME",
+    "CARGO_PKG_VERSION_MAJOR",
+    "CARGO_PKG_VERSION_MINOR",
+    "CARGO_PKG_VERSION_PATCH",
+    "CARGO_PKG_VERSION_PRE",
+];
+
 /// Where the guest's sources and tools are.
 pub(super) struct Python {
     /// The crate.
@@ -62,15 +74,15 @@ impl Python {
     /// Builds the tool; only the first time takes long, it has an engine and a compiler in it.
     fn componentizer(&self) -> anyhow::Result<PathBuf> {
         let target = self.tools.join("componentize");
-        command::run(
-            Command::new("cargo")
-                .args(["build", "--release", "--locked", "--target-dir"])
-                .arg(&target)
-                .current_dir(self.dir.join("componentize"))
-                // Set by the cargo that runs us; a build script over there would take it for its own
-                // and be run again.
-                .env_remove("CARGO_MANIFEST_DIR"),
-        )?;
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["build", "--release", "--locked", "--target-dir"])
+            .arg(&target)
+            .current_dir(self.dir.join("componentize"));
+        for name in OF_OUR_CARGO {
+            cargo.env_remove(name);
+        }
+        command::run(&mut cargo)?;
         let name = format!("limbeck-componentize{}", std::env::consts::EXE_SUFFIX);
         Ok(target.join("release").join(name))
     }

@@ -116,7 +116,8 @@ async fn a_live_worker_has_nothing_and_holds_no_secret_of_the_gateway() {
             continue;
         }
         assert_eq!(fs::read(directory("environ")).unwrap(), b"");
-        assert_eq!(fs::read(directory("cmdline")).unwrap(), b"limbeck-worker\0");
+        let arguments = fs::read(directory("cmdline")).unwrap();
+        assert_eq!(arguments, b"limbeck-worker\0typescript\0");
         let mut descriptors: Vec<_> = fs::read_dir(directory("fd"))
             .unwrap()
             .map(|entry| entry.unwrap())

@@ -1,4 +1,4 @@
-# No thread can be started.
+# A thread runs at once, in the one that starts it.
 # message: any
 import threading
 

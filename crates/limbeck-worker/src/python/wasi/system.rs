@@ -143,7 +143,7 @@ fn random_bytes(
 }
 
 /// A resource of which there are no instances.
-pub(super) enum None_ {}
+pub(super) enum Absent {}
 
 fn terminals(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     for (interfaces, resource) in [
@@ -154,7 +154,7 @@ fn terminals(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         for stream in interfaces {
             let name = format!("get-terminal-{stream}");
             interface(linker, &format!("cli/terminal-{stream}"))?
-                .func_wrap(&name, |_, ()| Ok((None::<Resource<None_>>,)))?;
+                .func_wrap(&name, |_, ()| Ok((None::<Resource<Absent>>,)))?;
         }
     }
     Ok(())
@@ -162,7 +162,7 @@ fn terminals(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 
 /// Defines an interface that is nothing but a resource nobody can get hold of.
 fn absent(linker: &mut Linker<State>, name: &str, resource: &str) -> wasmtime::Result<()> {
-    interface(linker, name)?.resource(resource, ResourceType::host::<None_>(), |_, _| {
+    interface(linker, name)?.resource(resource, ResourceType::host::<Absent>(), |_, _| {
         bail!(Stop::Misuse("dropped what does not exist"))
     })
 }

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use super::corpus::{Language, Step};
 use super::session::{Outcome, Session, read_all};
 use super::upstream;
+use crate::tools;
 
 /// Environment variable of the gateway that holds a canary.
 const VARIABLE: &str = "LIMBECK_ATTACK_CANARY";
@@ -188,11 +189,14 @@ impl World {
 }
 
 /// The two upstreams. The second has a secret in its settings, as servers do.
+///
+/// It is the `xtask` that lies in the target directory, not the one that runs: building the workspace, as
+/// `check` does before it gets here, links it anew, and the file that was started is gone.
 fn servers(binary: &Path, secret: &str) -> anyhow::Result<Value> {
-    let ours = std::env::current_exe().context("path of this executable")?;
+    let probe = tools::built("xtask")?;
     Ok(json!({"mcpServers": {
         "shop": {"command": binary, "args": ["demo-upstream"]},
-        "probe": {"command": ours, "args": [upstream::COMMAND], "env": {"PROBE_TOKEN": secret}},
+        "probe": {"command": probe, "args": [upstream::COMMAND], "env": {"PROBE_TOKEN": secret}},
     }}))
 }
 

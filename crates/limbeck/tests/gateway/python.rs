@@ -69,6 +69,9 @@ async fn a_program_that_does_not_fit_its_tools_ends_before_its_first_call() {
     assert_eq!(error.line, Some(2), "{error:?}");
     assert!(error.message.contains("ehco"), "{error:?}");
     assert_eq!(t.calls().len(), 2, "nothing was called");
+    let rows = gateway.store().executions(10, None).await.unwrap();
+    let calls: Vec<u32> = rows.iter().map(|row| row.calls).collect();
+    assert_eq!(calls, [0, 2], "newest first");
     gateway.shutdown().await;
 }
 

@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod caller;
 mod connection;
 mod decode;
 mod era;
@@ -33,6 +34,9 @@ mod sync;
 mod upstream;
 mod wire;
 
+pub use caller::{
+    Answers, Ask, AskKind, CallContext, Caller, Declined, PROGRESS_PER_SECOND, Progress,
+};
 pub use error::UpstreamError;
 pub use pool::Pool;
 pub use spec::{ServerSpec, StdioSpec, TransportSpec};

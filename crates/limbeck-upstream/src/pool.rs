@@ -6,13 +6,12 @@ use std::sync::Arc;
 use futures::future::join_all;
 use limbeck_domain::ServerName;
 use limbeck_policy::Permit;
-use tokio_util::sync::CancellationToken;
 
 use crate::era::EraMemory;
 use crate::server::Server;
 use crate::{
-    Era, RawToolResult, ServerReport, ServerSpec, ServerState, ToolList, Traffic, TransportSpec,
-    Upstream, UpstreamError,
+    CallContext, Era, RawToolResult, ServerReport, ServerSpec, ServerState, ToolList, Traffic,
+    TransportSpec, Upstream, UpstreamError,
 };
 
 /// The servers behind one gateway, started when they are first needed.
@@ -81,10 +80,10 @@ impl Pool {
     pub async fn call(
         &self,
         permit: Permit,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> Result<RawToolResult, UpstreamError> {
         let upstream = self.upstream(&permit.call().tool.server)?;
-        upstream.call(permit, cancel).await
+        upstream.call(permit, context).await
     }
 
     /// Where a server stands.

@@ -25,8 +25,8 @@ use crate::connection::{Connection, in_ms};
 use crate::era::{EraMemory, Launch, Trace};
 use crate::sync::lock;
 use crate::{
-    RawToolResult, ServerReport, ServerSpec, ServerState, StdioSpec, ToolList, Traffic, Upstream,
-    UpstreamError, list,
+    CallContext, RawToolResult, ServerReport, ServerSpec, ServerState, StdioSpec, ToolList,
+    Traffic, Upstream, UpstreamError, list,
 };
 
 /// Time a server is left alone after its first failure.
@@ -122,9 +122,9 @@ impl Upstream for Server {
     fn call(
         &self,
         permit: Permit,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>> {
-        self.0.clone().call(permit.spend(), cancel).boxed()
+        self.0.clone().call(permit.spend(), context).boxed()
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
@@ -149,8 +149,9 @@ impl Inner {
     async fn call(
         self: Arc<Self>,
         call: ToolCall,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> Result<RawToolResult, UpstreamError> {
+        let CallContext { cancel, .. } = context;
         let arguments = one_line_object(call.arguments)?;
         let ready = async {
             let slot = self.slots.acquire().await;

@@ -6,9 +6,8 @@ use futures::future::BoxFuture;
 use limbeck_domain::ToolDefinition;
 use limbeck_policy::Permit;
 use serde_json::value::RawValue;
-use tokio_util::sync::CancellationToken;
 
-use crate::UpstreamError;
+use crate::{CallContext, UpstreamError};
 
 /// One connected or connectable server. In-process implementations serve tests and benchmarks.
 pub trait Upstream: Send + Sync + 'static {
@@ -17,11 +16,12 @@ pub trait Upstream: Send + Sync + 'static {
 
     /// Sends the permitted call once and waits for its result.
     ///
-    /// Cancelling `cancel` ends the wait with [`UpstreamError::Cancelled`] and tells the server.
+    /// Cancelling `context.cancel` ends the wait with [`UpstreamError::Cancelled`] and tells the server;
+    /// `context.caller` hears its progress and is asked what the server wants to know.
     fn call(
         &self,
         permit: Permit,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>>;
 
     /// Disconnects for good. When it returns nothing of the server is left running.

@@ -20,6 +20,8 @@ pub struct ServerSpec {
     pub list_timeout: Duration,
     /// Time for a started process to answer its first request.
     pub start_timeout: Duration,
+    /// Time after its last call when it is stopped, to be started again by the next one; `None` keeps it.
+    pub idle_timeout: Option<Duration>,
     /// Listed, never started.
     pub disabled: bool,
 }
@@ -34,6 +36,7 @@ impl ServerSpec {
             call_timeout: Duration::from_millis(limits::UPSTREAM_CALL_MS),
             list_timeout: Duration::from_millis(limits::UPSTREAM_LIST_MS),
             start_timeout: Duration::from_millis(limits::UPSTREAM_START_MS),
+            idle_timeout: Some(Duration::from_millis(limits::UPSTREAM_IDLE_MS)),
             disabled: false,
         }
     }
@@ -49,6 +52,16 @@ pub enum TransportSpec {
         /// Why, a lowercase fragment.
         reason: String,
     },
+}
+
+impl TransportSpec {
+    /// How the server is reached, in a word: `stdio`, or `none`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "stdio",
+            Self::Unsupported { .. } => "none",
+        }
+    }
 }
 
 /// A child process.

@@ -140,6 +140,14 @@ pub enum UpstreamError {
         /// What is wrong with them.
         reason: String,
     },
+    /// The server wants somebody to sign in first; the request had no effect.
+    #[error("the server at {url} needs a sign-in")]
+    SignInNeeded {
+        /// What to open, or the server's origin when there is no page to open yet.
+        url: String,
+        /// The command that signs in.
+        command: String,
+    },
     /// The caller gave up.
     #[error("the call was cancelled")]
     Cancelled,
@@ -198,7 +206,8 @@ impl UpstreamError {
             | Self::Exited { .. }
             | Self::Handshake { .. }
             | Self::Unwell { .. }
-            | Self::BackingOff { .. } => CallCode::ServerUnavailable,
+            | Self::BackingOff { .. }
+            | Self::SignInNeeded { .. } => CallCode::ServerUnavailable,
             Self::InputNeeded { .. } => CallCode::InputRequired,
             Self::CallTimeout { .. } | Self::ListTimeout { .. } => CallCode::Timeout,
             Self::ConnectionLost { .. } => CallCode::ConnectionLost,
@@ -228,6 +237,7 @@ impl UpstreamError {
             | Self::InvalidAnswer { .. }
             | Self::TooLarge { .. }
             | Self::InvalidArguments { .. }
+            | Self::SignInNeeded { .. }
             | Self::Cancelled => false,
         }
     }
@@ -271,6 +281,7 @@ impl UpstreamError {
                  the next call starts the server again"
                     .into(),
             ),
+            Self::SignInNeeded { command, .. } => Some(format!("sign in with `{command}`")),
             Self::TooLarge { .. } => Some("ask the tool for fewer or smaller results".into()),
             Self::Unsupported { .. }
             | Self::Stopped

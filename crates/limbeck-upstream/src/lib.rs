@@ -29,6 +29,7 @@ mod era;
 mod error;
 mod handler;
 mod hearing;
+pub mod http;
 mod list;
 mod listener;
 mod load;

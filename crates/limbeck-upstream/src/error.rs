@@ -68,6 +68,34 @@ pub enum UpstreamError {
         /// What is wrong with it.
         reason: String,
     },
+    /// No connection to the server; nothing was sent.
+    #[error("the server cannot be reached: {reason}")]
+    Unreachable {
+        /// The origin and the reason.
+        reason: String,
+    },
+    /// The connection was not made, because the entry does not allow it; nothing was sent.
+    #[error("the connection is not allowed: {reason}")]
+    NotAllowed {
+        /// What was refused.
+        reason: String,
+    },
+    /// The server answered with an HTTP status that is no answer. The request had no result.
+    #[error("the server answered with HTTP {status}{reason}")]
+    Http {
+        /// The status.
+        status: u16,
+        /// Empty, or what it said: cleaned, cut, without secrets of the entry.
+        reason: String,
+    },
+    /// The value of a header could not be had; nothing was sent.
+    #[error("the value of header `{header}` cannot be had: {reason}")]
+    Secret {
+        /// The header.
+        header: String,
+        /// Why, without the value.
+        reason: String,
+    },
     /// The server failed before and is left alone for a while.
     #[error("{error}; next try in {retry_in_ms} ms")]
     BackingOff {
@@ -140,6 +168,14 @@ pub enum UpstreamError {
         /// What is wrong with them.
         reason: String,
     },
+    /// The server wants somebody to sign in first; the request had no effect.
+    #[error("the server at {url} needs a sign-in")]
+    SignInNeeded {
+        /// What to open, or the server's origin when there is no page to open yet.
+        url: String,
+        /// The command that signs in.
+        command: String,
+    },
     /// The caller gave up.
     #[error("the call was cancelled")]
     Cancelled,
@@ -198,11 +234,17 @@ impl UpstreamError {
             | Self::Exited { .. }
             | Self::Handshake { .. }
             | Self::Unwell { .. }
-            | Self::BackingOff { .. } => CallCode::ServerUnavailable,
+            | Self::BackingOff { .. }
+            | Self::Unreachable { .. }
+            | Self::NotAllowed { .. }
+            | Self::Secret { .. }
+            | Self::SignInNeeded { .. } => CallCode::ServerUnavailable,
             Self::InputNeeded { .. } => CallCode::InputRequired,
             Self::CallTimeout { .. } | Self::ListTimeout { .. } => CallCode::Timeout,
             Self::ConnectionLost { .. } => CallCode::ConnectionLost,
-            Self::Protocol { .. } | Self::InvalidAnswer { .. } => CallCode::UpstreamError,
+            Self::Protocol { .. } | Self::InvalidAnswer { .. } | Self::Http { .. } => {
+                CallCode::UpstreamError
+            }
             Self::TooLarge { .. } => CallCode::LimitExceeded,
             Self::InvalidArguments { .. } => CallCode::InvalidArguments,
             Self::Cancelled => CallCode::Cancelled,
@@ -211,7 +253,10 @@ impl UpstreamError {
 
     fn nothing_sent_and_may_pass(&self) -> bool {
         match self {
-            Self::StartTimeout { .. } | Self::Exited { .. } | Self::BackingOff { .. } => true,
+            Self::StartTimeout { .. }
+            | Self::Exited { .. }
+            | Self::Unreachable { .. }
+            | Self::BackingOff { .. } => true,
             Self::NotConfigured { .. }
             | Self::Disabled
             | Self::Unsupported { .. }
@@ -228,6 +273,10 @@ impl UpstreamError {
             | Self::InvalidAnswer { .. }
             | Self::TooLarge { .. }
             | Self::InvalidArguments { .. }
+            | Self::SignInNeeded { .. }
+            | Self::NotAllowed { .. }
+            | Self::Http { .. }
+            | Self::Secret { .. }
             | Self::Cancelled => false,
         }
     }
@@ -268,9 +317,25 @@ impl UpstreamError {
             ),
             Self::ConnectionLost { .. } => Some(
                 "the call may have happened: check before repeating it; \
-                 the next call starts the server again"
+                 the next call connects again"
                     .into(),
             ),
+            Self::Unreachable { .. } => Some(format!(
+                "check that the server of `{server}` runs and that its `url` is right"
+            )),
+            Self::NotAllowed { .. } => Some(format!(
+                "if this is meant, the entry of `{server}` can say so with `allow_http` or \
+                 `allow_networks`"
+            )),
+            Self::Http {
+                status: 401 | 403, ..
+            } => Some(format!("check `headers` in the entry of `{server}`")),
+            Self::Http { status: 429, .. } => Some("call less often".into()),
+            Self::Http { .. } => Some(format!("check `url` in the entry of `{server}`")),
+            Self::Secret { header, .. } => Some(format!(
+                "check the reference of `{header}` in the entry of `{server}`"
+            )),
+            Self::SignInNeeded { command, .. } => Some(format!("sign in with `{command}`")),
             Self::TooLarge { .. } => Some("ask the tool for fewer or smaller results".into()),
             Self::Unsupported { .. }
             | Self::Stopped

@@ -29,6 +29,7 @@ mod era;
 mod error;
 mod handler;
 mod hearing;
+pub mod http;
 mod list;
 mod listener;
 mod load;
@@ -49,6 +50,7 @@ pub use caller::{
 };
 pub use changes::PoolEvent;
 pub use error::UpstreamError;
+pub use http::{Credentials, HttpKind, HttpSpec};
 pub use pool::{Pool, PoolOptions};
 pub use question::RawResult;
 pub use spec::{ServerSpec, StdioSpec, TransportSpec};

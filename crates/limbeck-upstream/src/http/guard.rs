@@ -1,0 +1,443 @@
+//! The one HTTP client everything goes out through.
+//!
+//! A url may be `https`, or `http` on this machine or where the entry insists. Its address is judged
+//! after the name was resolved, and the connection is made to exactly that address. Redirects are
+//! answers like any other; only [`Client::fetch`] follows them, inside one origin, for metadata. There
+//! is no cookie jar, no decompression, and no proxy of the environment.
+//!
+//! Bounds: a response head has at most about 400 KB and 100 headers over HTTP/1 (hyper) and
+//! [`HEADER_LIST_BYTES_MAX`] over HTTP/2; bodies are read in pieces by the caller, who says how much.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, LOCATION};
+use http::{HeaderMap, Method, StatusCode};
+use limbeck_domain::text;
+use tokio::time::timeout;
+use url::{Host, Url};
+
+use super::address::{AddressClass, NetworkRules, Policy};
+pub use super::resolve::AddressRefused;
+use super::resolve::{Lookup, Resolver, system};
+
+/// Time to connect, name and TLS included.
+const CONNECT_MS: u64 = 10_000;
+/// Unused connections are closed after this time.
+const POOL_IDLE: Duration = Duration::from_secs(30);
+/// Unused connections kept per host.
+const POOL_IDLE_MAX: usize = 8;
+/// Headers of a response over HTTP/2, in bytes.
+pub const HEADER_LIST_BYTES_MAX: u32 = 64 << 10;
+/// Redirects followed by [`Client::fetch`].
+const REDIRECTS_MAX: usize = 3;
+/// Body of a response to [`Client::fetch`], in bytes.
+pub const FETCH_BYTES_MAX: usize = 1 << 20;
+/// Reason of the system or of TLS in an error, in bytes.
+const REASON_BYTES_MAX: usize = 300;
+
+/// Why a request brought no response.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum GuardError {
+    /// The url is none that can be asked.
+    #[error("the url cannot be used: {reason}")]
+    Url {
+        /// What is wrong with it; no part of it that may hold a secret.
+        reason: String,
+    },
+    /// The url asks for the clear where it must not.
+    #[error("`{origin}` is not asked in the clear; only https is")]
+    Clear {
+        /// Scheme, host and port.
+        origin: String,
+    },
+    /// The address is one the server may not lead to.
+    #[error(transparent)]
+    Address(#[from] AddressRefused),
+    /// No connection; nothing was sent.
+    #[error("no connection to `{origin}`: {reason}")]
+    Connect {
+        /// Scheme, host and port.
+        origin: String,
+        /// The system's or the TLS library's reason.
+        reason: String,
+    },
+    /// The connection broke, or what came was no HTTP. The request may have been received.
+    #[error("the connection to `{origin}` broke: {reason}")]
+    Broken {
+        /// Scheme, host and port.
+        origin: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The whole took too long.
+    #[error("`{origin}` took longer than {ms} ms")]
+    TimedOut {
+        /// Scheme, host and port.
+        origin: String,
+        /// The limit.
+        ms: u64,
+    },
+    /// The body is above its bound.
+    #[error("the answer has more than {limit} bytes")]
+    TooLarge {
+        /// The bound.
+        limit: u64,
+    },
+    /// The body is compressed although nobody asked for that.
+    #[error("the answer is encoded as `{encoding}`, which was not asked for")]
+    Encoded {
+        /// `Content-Encoding`, cleaned and cut.
+        encoding: String,
+    },
+    /// A redirect to somewhere else, or one too many.
+    #[error("a redirect to {target} is not followed")]
+    Redirect {
+        /// The origin it leads to, with its class when it is an address.
+        target: String,
+    },
+}
+
+impl GuardError {
+    /// Whether the request surely never left.
+    pub fn is_unsent(&self) -> bool {
+        match self {
+            Self::Url { .. } | Self::Clear { .. } | Self::Address(_) | Self::Connect { .. } => true,
+            Self::Broken { .. }
+            | Self::TimedOut { .. }
+            | Self::TooLarge { .. }
+            | Self::Encoded { .. }
+            | Self::Redirect { .. } => false,
+        }
+    }
+}
+
+/// What [`Client::fetch`] does with a redirect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirects {
+    /// Gives it to the caller.
+    Return,
+    /// Follows a few of a `GET` inside its origin; any other is an error.
+    SameOrigin,
+}
+
+/// An HTTP client for one configured server and what belongs to it. Clones share their connections.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    policy: Arc<Policy>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("policy", &self.policy)
+            .finish()
+    }
+}
+
+impl Client {
+    /// A client for the server whose entry has `url`.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError::Url`] and [`GuardError::Clear`] for a url that can never be asked;
+    /// [`GuardError::Connect`] when the system's certificates cannot be read.
+    pub fn new(url: &Url, rules: NetworkRules) -> Result<Self, GuardError> {
+        Self::with_lookup(url, rules, system())
+    }
+
+    pub(crate) fn with_lookup(
+        url: &Url,
+        rules: NetworkRules,
+        lookup: Lookup,
+    ) -> Result<Self, GuardError> {
+        // Whoever comes first decides for the process, and everybody here decides the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let no_host = || GuardError::Url {
+            reason: "it has no host".to_owned(),
+        };
+        let policy = Arc::new(Policy::new(url, rules).ok_or_else(no_host)?);
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .dns_resolver(Arc::new(Resolver::new(policy.clone(), lookup)))
+            .connect_timeout(Duration::from_millis(CONNECT_MS))
+            .pool_idle_timeout(POOL_IDLE)
+            .pool_max_idle_per_host(POOL_IDLE_MAX)
+            .tcp_keepalive(Duration::from_secs(30))
+            .http2_max_header_list_size(HEADER_LIST_BYTES_MAX)
+            .user_agent(concat!("limbeck/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| GuardError::Connect {
+                origin: origin(url),
+                reason: causes(&error),
+            })?;
+        let client = Self { http, policy };
+        client.check(url)?;
+        Ok(client)
+    }
+
+    /// Checks what can be said about `url` without resolving its name.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError::Url`], [`GuardError::Clear`], and [`GuardError::Address`] when its host is an address.
+    pub fn check(&self, url: &Url) -> Result<(), GuardError> {
+        let unusable = |reason: &str| GuardError::Url {
+            reason: reason.to_owned(),
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(unusable("it has a user name or a password"));
+        }
+        let host = url.host().ok_or_else(|| unusable("it has no host"))?;
+        match url.scheme() {
+            "https" => {}
+            "http" if self.policy.allows_clear(&host) => {}
+            "http" => {
+                return Err(GuardError::Clear {
+                    origin: origin(url),
+                });
+            }
+            _ => return Err(unusable("its scheme is neither https nor http")),
+        }
+        // The resolver is not asked about addresses.
+        let address = match host {
+            Host::Domain(_) => return Ok(()),
+            Host::Ipv4(address) => address.into(),
+            Host::Ipv6(address) => address.into(),
+        };
+        if self.policy.admits(&host, address) {
+            Ok(())
+        } else {
+            Err(AddressRefused {
+                host: host.to_string(),
+                class: AddressClass::of(address),
+            }
+            .into())
+        }
+    }
+
+    /// Sends one request and waits for the head of the response, without a limit of its own in time.
+    ///
+    /// # Errors
+    ///
+    /// Any [`GuardError`] but [`GuardError::TimedOut`], [`GuardError::TooLarge`] and [`GuardError::Redirect`].
+    pub async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Response, GuardError> {
+        self.check(url)?;
+        let origin = origin(url);
+        let request = self.http.request(method, url.clone()).headers(headers);
+        let request = if body.is_empty() {
+            request
+        } else {
+            request.body(body)
+        };
+        let inner = request
+            .send()
+            .await
+            .map_err(|error| fault(&error, &origin))?;
+        if let Some(encoding) = inner.headers().get(CONTENT_ENCODING)
+            && encoding != "identity"
+        {
+            let encoding = String::from_utf8_lossy(encoding.as_bytes());
+            return Err(GuardError::Encoded {
+                encoding: text::clean_line(&encoding, 40),
+            });
+        }
+        Ok(Response { inner, origin })
+    }
+
+    /// Sends one request and reads its whole response, at most [`FETCH_BYTES_MAX`], within `limit`.
+    ///
+    /// Made for metadata and tokens; implements rmcp's `OAuthHttpClient` in a few lines.
+    ///
+    /// # Errors
+    ///
+    /// Any [`GuardError`].
+    pub async fn fetch(
+        &self,
+        request: http::Request<Vec<u8>>,
+        redirects: Redirects,
+        limit: Duration,
+    ) -> Result<http::Response<Vec<u8>>, GuardError> {
+        let (parts, body) = request.into_parts();
+        let url = Url::parse(&parts.uri.to_string()).map_err(|error| GuardError::Url {
+            reason: error.to_string(),
+        })?;
+        let timed_out = GuardError::TimedOut {
+            origin: origin(&url),
+            ms: crate::connection::in_ms(limit),
+        };
+        let follow = redirects == Redirects::SameOrigin && parts.method == Method::GET;
+        let whole = self.whole(parts.method, url, parts.headers, body, follow);
+        timeout(limit, whole).await.map_err(|_| timed_out)?
+    }
+
+    async fn whole(
+        &self,
+        method: Method,
+        mut url: Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        follow: bool,
+    ) -> Result<http::Response<Vec<u8>>, GuardError> {
+        for _ in 0..=REDIRECTS_MAX {
+            let response = self
+                .send(method.clone(), &url, headers.clone(), body.clone())
+                .await?;
+            if !(follow && response.status().is_redirection()) {
+                return response.collect(FETCH_BYTES_MAX).await;
+            }
+            let target = response.redirect_target(&url);
+            match target {
+                Some(target) if target.origin() == url.origin() => url = target,
+                other => return Err(redirect(other.as_ref())),
+            }
+        }
+        Err(redirect(Some(&url)))
+    }
+}
+
+/// The error of a redirect that is not followed.
+pub(crate) fn redirect(target: Option<&Url>) -> GuardError {
+    let target = match target.map(|target| (target, target.host())) {
+        None => "nowhere".to_owned(),
+        Some((target, host)) => {
+            let class = match host {
+                Some(Host::Ipv4(address)) => Some(AddressClass::of(address.into())),
+                Some(Host::Ipv6(address)) => Some(AddressClass::of(address.into())),
+                Some(Host::Domain(_)) | None => None,
+            };
+            match class {
+                Some(class) => format!("`{}`, a {class} address,", origin(target)),
+                None => format!("`{}`", origin(target)),
+            }
+        }
+    };
+    GuardError::Redirect { target }
+}
+
+/// A response whose body has not been read.
+pub struct Response {
+    inner: reqwest::Response,
+    origin: String,
+}
+
+impl Response {
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
+        self.inner.status()
+    }
+
+    /// Its headers.
+    pub fn headers(&self) -> &HeaderMap {
+        self.inner.headers()
+    }
+
+    /// The next piece of the body, `None` at its end.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError::Broken`].
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, GuardError> {
+        let broken = |error: reqwest::Error| GuardError::Broken {
+            origin: self.origin.clone(),
+            reason: causes(&error),
+        };
+        self.inner.chunk().await.map_err(broken)
+    }
+
+    /// The whole body, unless it has more than `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError::Broken`] and [`GuardError::TooLarge`], the latter before that much was read.
+    pub async fn bytes(&mut self, limit: usize) -> Result<Vec<u8>, GuardError> {
+        let too_large = GuardError::TooLarge {
+            limit: limit as u64,
+        };
+        if self
+            .inner
+            .content_length()
+            .is_some_and(|length| length > limit as u64)
+        {
+            return Err(too_large);
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            if chunk.len() > limit - body.len() {
+                return Err(too_large);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    /// Where a redirect of a request to `url` leads; `None` when that cannot be read.
+    pub(crate) fn redirect_target(&self, url: &Url) -> Option<Url> {
+        url.join(self.headers().get(LOCATION)?.to_str().ok()?).ok()
+    }
+
+    async fn collect(mut self, limit: usize) -> Result<http::Response<Vec<u8>>, GuardError> {
+        let (status, headers) = (self.status(), self.headers().clone());
+        let mut response = http::Response::new(self.bytes(limit).await?);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        Ok(response)
+    }
+}
+
+/// Scheme, host and port: the part of a url that holds no secret.
+pub fn origin(url: &Url) -> String {
+    match url.host() {
+        Some(_) => text::cut(&url.origin().ascii_serialization(), 300).to_owned(),
+        None => format!("{}:", text::cut(url.scheme(), 40)),
+    }
+}
+
+fn fault(error: &reqwest::Error, origin: &str) -> GuardError {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(inner) = cause {
+        if let Some(refused) = inner.downcast_ref::<AddressRefused>() {
+            return refused.clone().into();
+        }
+        cause = inner.source();
+    }
+    let (origin, reason) = (origin.to_owned(), causes(error));
+    if error.is_connect() {
+        GuardError::Connect { origin, reason }
+    } else if error.is_builder() {
+        GuardError::Url { reason }
+    } else {
+        GuardError::Broken { origin, reason }
+    }
+}
+
+/// The innermost reasons of `error`, without the url, which may hold a secret.
+fn causes(error: &reqwest::Error) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let said = inner.to_string();
+        // Some repeat what lies below them.
+        words.retain(|outer| !said.contains(outer.as_str()) && outer != "client error (Connect)");
+        if !words.iter().any(|outer| outer.contains(&said)) {
+            words.push(said);
+        }
+        cause = inner.source();
+    }
+    if words.is_empty() {
+        words.push("no reason is known".to_owned());
+    }
+    text::clean_line(&words.join(": "), REASON_BYTES_MAX)
+}

@@ -148,6 +148,14 @@ pub enum UpstreamError {
         /// The command that signs in.
         command: String,
     },
+    /// A token is there or could be had, and getting it failed; the request was not sent.
+    #[error("signing in to the server failed: {reason}")]
+    SignInFailed {
+        /// What failed, a lowercase fragment without secrets.
+        reason: String,
+        /// Whether time alone may help.
+        may_pass: bool,
+    },
     /// The caller gave up.
     #[error("the call was cancelled")]
     Cancelled,
@@ -207,7 +215,8 @@ impl UpstreamError {
             | Self::Handshake { .. }
             | Self::Unwell { .. }
             | Self::BackingOff { .. }
-            | Self::SignInNeeded { .. } => CallCode::ServerUnavailable,
+            | Self::SignInNeeded { .. }
+            | Self::SignInFailed { .. } => CallCode::ServerUnavailable,
             Self::InputNeeded { .. } => CallCode::InputRequired,
             Self::CallTimeout { .. } | Self::ListTimeout { .. } => CallCode::Timeout,
             Self::ConnectionLost { .. } => CallCode::ConnectionLost,
@@ -220,7 +229,10 @@ impl UpstreamError {
 
     fn nothing_sent_and_may_pass(&self) -> bool {
         match self {
-            Self::StartTimeout { .. } | Self::Exited { .. } | Self::BackingOff { .. } => true,
+            Self::StartTimeout { .. }
+            | Self::Exited { .. }
+            | Self::BackingOff { .. }
+            | Self::SignInFailed { may_pass: true, .. } => true,
             Self::NotConfigured { .. }
             | Self::Disabled
             | Self::Unsupported { .. }
@@ -238,6 +250,9 @@ impl UpstreamError {
             | Self::TooLarge { .. }
             | Self::InvalidArguments { .. }
             | Self::SignInNeeded { .. }
+            | Self::SignInFailed {
+                may_pass: false, ..
+            }
             | Self::Cancelled => false,
         }
     }
@@ -282,6 +297,10 @@ impl UpstreamError {
                     .into(),
             ),
             Self::SignInNeeded { command, .. } => Some(format!("sign in with `{command}`")),
+            Self::SignInFailed { .. } => Some(format!(
+                "`limbeck auth status {server}` says how the sign-in stands; \
+                 `limbeck auth login {server}` begins anew"
+            )),
             Self::TooLarge { .. } => Some("ask the tool for fewer or smaller results".into()),
             Self::Unsupported { .. }
             | Self::Stopped

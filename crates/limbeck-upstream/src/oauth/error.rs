@@ -126,11 +126,12 @@ pub enum OAuthError {
         reason: String,
     },
     /// A token file cannot be read or written.
-    #[error("{} cannot be used: {source}", .path.display())]
+    #[error("{} cannot be used", .path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// The system's reason.
+        #[source]
         source: Arc<io::Error>,
     },
     /// A token file holds something else.
@@ -241,8 +242,13 @@ impl OAuthError {
 
     /// The error as a call to the server meets it.
     pub(super) fn to_upstream(&self) -> UpstreamError {
+        let reason = match self {
+            Self::File { source, .. } => format!("{self}: {source}"),
+            // Everything else has its cause in its text.
+            _ => self.to_string(),
+        };
         UpstreamError::SignInFailed {
-            reason: self.to_string(),
+            reason,
             may_pass: self.may_pass(),
         }
     }

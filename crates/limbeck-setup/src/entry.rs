@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use limbeck_domain::ServerName;
 
 use crate::error::Fault;
+use crate::oauth::OAuthEntry;
 
 /// One server of the configuration.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct ServerEntry {
     pub timeout_ms: Option<u64>,
     /// Calls served at the same time.
     pub concurrency: Option<usize>,
+    /// How to sign in, where the server is reached over HTTP.
+    pub oauth: OAuthEntry,
 }
 
 /// How a server is reached, every reference filled in.

@@ -32,6 +32,7 @@ mod error;
 mod expand;
 mod file;
 mod load;
+mod oauth;
 mod own;
 mod server;
 
@@ -41,6 +42,7 @@ use limbeck_domain::Tier;
 
 pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
 pub use error::{ConfigError, Fault, Level, Note};
+pub use oauth::{GrantEntry, OAuthEntry};
 
 /// Where to look and what references mean.
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@ use crate::entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
 use crate::environment;
 use crate::error::Fault;
 use crate::expand::Variables;
+use crate::oauth::OAuthEntry;
 
 /// Name of a server, in characters; it becomes a word in programs and listings.
 const NAME_CHARS_MAX: usize = 64;
@@ -41,6 +42,7 @@ const OURS: &[&str] = &[
     "disabled",
     "env",
     "headers",
+    "oauth",
     "timeout_ms",
     "type",
     "url",
@@ -150,6 +152,7 @@ impl Reader<'_> {
             description: None,
             timeout_ms: None,
             concurrency: None,
+            oauth: OAuthEntry::default(),
         };
         entry.definition = self
             .settings(place, &mut entry)
@@ -175,6 +178,7 @@ impl Reader<'_> {
             Some(found) => usize::try_from(found.number(1, CONCURRENCY_MAX)?).ok(),
             None => None,
         };
+        entry.oauth = self.oauth(place)?;
         Ok(())
     }
 
@@ -375,7 +379,7 @@ impl Reader<'_> {
     }
 
     /// The text at `place` with its references filled in.
-    fn filled(&self, place: &Place<'_>) -> Result<String, Fault> {
+    pub(crate) fn filled(&self, place: &Place<'_>) -> Result<String, Fault> {
         let text = place.text()?;
         let filled = match self.dialect {
             Dialect::Codex => text.to_owned(),

@@ -176,6 +176,14 @@ pub enum UpstreamError {
         /// The command that signs in.
         command: String,
     },
+    /// A token is there or could be had, and getting it failed; the request was not sent.
+    #[error("signing in to the server failed: {reason}")]
+    SignInFailed {
+        /// What failed, a lowercase fragment without secrets.
+        reason: String,
+        /// Whether time alone may help.
+        may_pass: bool,
+    },
     /// The caller gave up.
     #[error("the call was cancelled")]
     Cancelled,
@@ -238,7 +246,8 @@ impl UpstreamError {
             | Self::Unreachable { .. }
             | Self::NotAllowed { .. }
             | Self::Secret { .. }
-            | Self::SignInNeeded { .. } => CallCode::ServerUnavailable,
+            | Self::SignInNeeded { .. }
+            | Self::SignInFailed { .. } => CallCode::ServerUnavailable,
             Self::InputNeeded { .. } => CallCode::InputRequired,
             Self::CallTimeout { .. } | Self::ListTimeout { .. } => CallCode::Timeout,
             Self::ConnectionLost { .. } => CallCode::ConnectionLost,
@@ -256,7 +265,8 @@ impl UpstreamError {
             Self::StartTimeout { .. }
             | Self::Exited { .. }
             | Self::Unreachable { .. }
-            | Self::BackingOff { .. } => true,
+            | Self::BackingOff { .. }
+            | Self::SignInFailed { may_pass: true, .. } => true,
             Self::NotConfigured { .. }
             | Self::Disabled
             | Self::Unsupported { .. }
@@ -277,6 +287,9 @@ impl UpstreamError {
             | Self::NotAllowed { .. }
             | Self::Http { .. }
             | Self::Secret { .. }
+            | Self::SignInFailed {
+                may_pass: false, ..
+            }
             | Self::Cancelled => false,
         }
     }
@@ -336,6 +349,10 @@ impl UpstreamError {
                 "check the reference of `{header}` in the entry of `{server}`"
             )),
             Self::SignInNeeded { command, .. } => Some(format!("sign in with `{command}`")),
+            Self::SignInFailed { .. } => Some(format!(
+                "`limbeck auth status {server}` says how the sign-in stands; \
+                 `limbeck auth login {server}` begins anew"
+            )),
             Self::TooLarge { .. } => Some("ask the tool for fewer or smaller results".into()),
             Self::Unsupported { .. }
             | Self::Stopped

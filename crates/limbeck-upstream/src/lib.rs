@@ -34,6 +34,7 @@ mod list;
 mod listener;
 mod load;
 mod mrtr;
+pub mod oauth;
 mod pool;
 mod question;
 mod server;

@@ -107,6 +107,11 @@ pub(crate) enum Command {
     Types(TypesArgs),
     /// Call one tool
     Call(CallArgs),
+    /// Sign in to servers over HTTP, and out again
+    Auth {
+        #[command(subcommand)]
+        command: AuthCommand,
+    },
     /// List past executions, or show one with its calls
     Executions(ExecutionsArgs),
     /// Run an execution again from its journal, with no upstream, and compare
@@ -217,6 +222,43 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) arguments: String,
     /// Print the result as the server sent it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuthCommand {
+    /// Sign in to a server, in a browser
+    Login(LoginArgs),
+    /// Revoke and forget the tokens of a server
+    Logout {
+        /// Server to sign out of
+        server: String,
+    },
+    /// Show where one is signed in, until when and with which scopes
+    Status(StatusArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// Server to sign in to
+    pub(crate) server: String,
+    /// Open no browser; print the address and read the redirect from standard input
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// Ask for SCOPE besides what the server asks for; repeat for more
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    /// Give up after N seconds
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) timeout: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// Show this server alone
+    pub(crate) server: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -19,6 +19,7 @@ mod exit;
 mod logging;
 mod printer;
 mod report;
+mod signin;
 mod table;
 mod wiring;
 

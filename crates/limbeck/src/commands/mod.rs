@@ -1,5 +1,6 @@
 //! From arguments to an exit code: one module a command.
 
+mod auth;
 mod call;
 mod doctor;
 mod executions;
@@ -104,6 +105,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             Command::Tools(arguments) => tools::tools(invocation, &arguments).await,
             Command::Types(arguments) => types::types(invocation, &arguments).await,
             Command::Call(arguments) => call::call(invocation, &arguments).await,
+            Command::Auth { command } => auth::auth(invocation, &command).await,
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
             Command::Doctor(arguments) => doctor::doctor(invocation, &arguments).await,

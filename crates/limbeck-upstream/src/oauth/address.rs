@@ -1,0 +1,107 @@
+//! Which addresses out of a stranger's document are used at all.
+//!
+//! An authorization endpoint ends in a browser, a token endpoint is sent secrets. Both are taken only
+//! as `https`, or as `http` on this machine when the MCP server itself is on this machine (RFC 8252,
+//! MCP authorization §"Communication Security"), and only when they are URIs as RFC 3986 spells them:
+//! a backtick, a quote or a space has no place in one, and would matter to a shell it is pasted into.
+
+use url::{Host, Url};
+
+use super::error::{OAuthError, quoted};
+
+/// Longest address accepted, in bytes.
+const ADDRESS_BYTES_MAX: usize = 4096;
+
+/// Reads `text` as the address of `what` on behalf of `server`.
+pub(super) fn endpoint(text: &str, what: &'static str, server: &Url) -> Result<Url, OAuthError> {
+    let refuse = |problem| OAuthError::Address {
+        what,
+        address: quoted(text),
+        problem,
+    };
+    if text.len() > ADDRESS_BYTES_MAX {
+        return Err(refuse("it is too long"));
+    }
+    if !text.bytes().all(is_uri_byte) {
+        return Err(refuse("it has characters that no URI has"));
+    }
+    let url = Url::parse(text).map_err(|_| refuse("it is not a URI"))?;
+    check(&url, server).map_err(refuse)?;
+    if url.fragment().is_some() {
+        return Err(refuse("it has a fragment"));
+    }
+    Ok(url)
+}
+
+/// Whether requests on behalf of `server` may go to `url`.
+pub(super) fn check(url: &Url, server: &Url) -> Result<(), &'static str> {
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("it has a user name");
+    }
+    match url.scheme() {
+        "https" => Ok(()),
+        "http" if is_loopback(url) && is_loopback(server) => Ok(()),
+        // An entry that allows `http` for its server has allowed it for that server alone.
+        "http" if url.origin() == server.origin() => Ok(()),
+        "http" => Err("it is not `https`"),
+        _ => Err("only `https` is used"),
+    }
+}
+
+/// Whether `url` names this machine without asking anybody.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// `url` without what may be secret in it.
+pub(super) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    quoted(url.as_str())
+}
+
+/// RFC 3986: unreserved, reserved and `%`.
+fn is_uri_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepted(text: &str, server: &str) -> bool {
+        endpoint(text, "token endpoint", &Url::parse(server).unwrap()).is_ok()
+    }
+
+    #[test]
+    fn addresses_are_https_or_stay_on_this_machine() {
+        let remote = "https://mcp.example.com/mcp";
+        let local = "http://127.0.0.1:3000/mcp";
+        assert!(accepted("https://as.example.com/token?x=1", remote));
+        assert!(accepted("http://localhost:9000/token", local));
+        assert!(accepted("https://as.example.com/token", local));
+        for text in [
+            "http://as.example.com/token",
+            "http://localhost:9000/token",
+            "javascript:alert(document.domain)",
+            "file:///etc/passwd",
+            "data:text/html,x",
+            "https://user@as.example.com/token",
+            "https://as.example.com/token#x",
+            "https://as.example.com/`id`",
+            "https://as.example.com/a b",
+            "https://as.example.com/\"x\"",
+            "https://as.example.com/a|b",
+            "",
+        ] {
+            assert!(!accepted(text, remote), "{text}");
+        }
+        assert!(!accepted("http://10.0.0.1/token", local));
+    }
+}

@@ -1,0 +1,139 @@
+//! Signs out: tells the authorization server where it can be told (RFC 7009), and forgets.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::Request;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use secrecy::{ExposeSecret as _, SecretString};
+use url::form_urlencoded::{self, Serializer};
+
+use super::discovery::{self, Demand};
+use super::error::OAuthError;
+use super::http::Http;
+use super::record::{Client, Record};
+use super::{ServerAuth, unheard};
+
+/// What a sign-out did.
+#[derive(Clone, Debug)]
+pub struct SignedOut {
+    /// Whether there were tokens.
+    pub had_tokens: bool,
+    /// Whether the authorization server was told; absent where it cannot be told.
+    pub revoked: Option<Result<(), OAuthError>>,
+}
+
+impl ServerAuth {
+    /// Revokes the tokens where that can be done, and forgets them in any case.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be forgotten.
+    pub async fn sign_out(&self) -> Result<SignedOut, OAuthError> {
+        let _turn = self.turn.lock().await;
+        let _lock = self.slot.lock().await?;
+        let record = match self.record_to_replace().await {
+            Ok(record) => record,
+            // What cannot be read cannot be revoked; it can be removed.
+            Err(_) => Record::new(self.name.as_str(), self.url.as_str()),
+        };
+        let had_tokens = record.tokens.is_some();
+        let revoked = match had_tokens {
+            true => unheard(self.revoke(&record)).await,
+            false => None,
+        };
+        let slot = self.slot.clone();
+        super::blocking(move || slot.forget()).await?;
+        Ok(SignedOut {
+            had_tokens,
+            revoked,
+        })
+    }
+
+    async fn revoke(&self, record: &Record) -> Option<Result<(), OAuthError>> {
+        let http = self.http();
+        let demand = match &record.challenge {
+            Some(challenge) => Demand::Challenge(challenge.clone()),
+            None => Demand::Bare,
+        };
+        let found = discovery::discover(&http, &self.url, &self.settings, &demand).await;
+        let published = match found {
+            Ok(found) => found.published,
+            Err(error) => return Some(Err(error)),
+        };
+        if record.issuer.is_some() && published.issuer != record.issuer {
+            return None;
+        }
+        let endpoint = published.revocation?;
+        let tokens = record.tokens.as_ref()?;
+        let client = record.client.as_ref();
+        // Revoking the refresh token ends the grant; an access token that outlives it is revoked too.
+        let refresh = tokens
+            .refresh
+            .as_ref()
+            .map(|token| (token, "refresh_token"));
+        let all = refresh
+            .into_iter()
+            .chain([(&tokens.access, "access_token")]);
+        for (token, hint) in all {
+            let request = self.revocation(endpoint.as_str(), client, token, hint);
+            if let Err(error) = send(&http, request).await {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(()))
+    }
+
+    fn revocation(
+        &self,
+        endpoint: &str,
+        client: Option<&Client>,
+        token: &SecretString,
+        hint: &str,
+    ) -> Result<Request<Vec<u8>>, http::Error> {
+        let mut form = Serializer::new(String::new());
+        form.append_pair("token", token.expose_secret());
+        form.append_pair("token_type_hint", hint);
+        let secret = self.settings.client_secret.as_ref();
+        let secret = secret.or(client.and_then(|client| client.secret.as_ref()));
+        let mut request =
+            Request::post(endpoint).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        match (client, secret) {
+            (Some(client), Some(secret)) => {
+                request = request.header(AUTHORIZATION, basic(&client.id, secret));
+            }
+            (Some(client), None) => {
+                form.append_pair("client_id", &client.id);
+            }
+            (None, _) => {}
+        }
+        request.body(form.finish().into_bytes())
+    }
+}
+
+/// RFC 6749 §2.3.1: both parts form-encoded before they are joined.
+fn basic(id: &str, secret: &SecretString) -> String {
+    let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encode(id), encode(secret.expose_secret()));
+    format!("Basic {}", STANDARD.encode(pair))
+}
+
+async fn send(
+    http: &Arc<Http>,
+    request: Result<Request<Vec<u8>>, http::Error>,
+) -> Result<(), OAuthError> {
+    let request = request.map_err(|_| OAuthError::Metadata {
+        reason: "nothing can be sent to its revocation endpoint".to_owned(),
+    })?;
+    let status = http.exchange(request).await?.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    Err(OAuthError::Refused {
+        what: "revocation",
+        status: status.as_u16(),
+        error: "no reason given".to_owned(),
+        description: None,
+    })
+}

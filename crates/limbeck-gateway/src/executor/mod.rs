@@ -54,6 +54,12 @@ impl Gateway {
     /// Everything that goes wrong is in the envelope. `cancel` ends the run and the calls it has
     /// under way.
     pub async fn execute(&self, request: ExecuteRequest, cancel: CancellationToken) -> Envelope {
+        let envelope = self.admit(request, cancel).await;
+        self.shared.counters.execution(&envelope);
+        envelope
+    }
+
+    async fn admit(&self, request: ExecuteRequest, cancel: CancellationToken) -> Envelope {
         let id = mint_id();
         if let Err(error) = check(&request) {
             return refused(id, error);

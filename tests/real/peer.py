@@ -115,9 +115,18 @@ class Peer:
 
     def write_line(self, line: str) -> None:
         """Writes one line as it is."""
+        self.write(line + "\n")
+
+    def write(self, text: str) -> None:
+        """Writes text as it is, whether it ends a line or not."""
         with self._writing:
-            self.process.stdin.write(line + "\n")
+            self.process.stdin.write(text)
             self.process.stdin.flush()
+
+    def hang_up(self) -> None:
+        """Goes without a word: nobody reads and nobody writes any more."""
+        self.process.stdin.close()
+        self.process.stdout.close()
 
     def _write(self, message: dict[str, Any]) -> None:
         self.write_line(json.dumps({"jsonrpc": "2.0", **message}))

@@ -121,7 +121,7 @@ impl Session {
         self.stop.cancelled().await;
         self.tap.close();
         // A session the server ended itself needs none.
-        if self.id.get().is_none() || self.is_over() {
+        if self.id.get().is_none() || self.is_over.load(Ordering::Relaxed) {
             return;
         }
         let request = self.request(

@@ -10,9 +10,7 @@ use http::{HeaderMap, Response, StatusCode, header};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use limbeck_domain::limits::{
-    HTTP_BODY_BYTES_MAX, HTTP_BODY_MS, HTTP_LARGE_BODIES_MAX, HTTP_SMALL_BODY_BYTES,
-};
+use limbeck_domain::limits::{HTTP_BODY_BYTES_MAX, HTTP_LARGE_BODIES_MAX, HTTP_SMALL_BODY_BYTES};
 use tokio::sync::Semaphore;
 
 /// An answer's body.
@@ -23,18 +21,19 @@ pub(crate) type Answer = Response<AnswerBody>;
 /// Reads bodies, so many large ones at a time.
 #[derive(Debug)]
 pub(crate) struct Bodies {
+    limit: Duration,
     large: Semaphore,
 }
 
-impl Default for Bodies {
-    fn default() -> Self {
+impl Bodies {
+    /// Each has `limit` to arrive.
+    pub(crate) fn new(limit: Duration) -> Self {
         Self {
+            limit,
             large: Semaphore::new(HTTP_LARGE_BODIES_MAX),
         }
     }
-}
 
-impl Bodies {
     /// Reads a whole body, or says with which status its request is refused.
     pub(crate) async fn read(
         &self,
@@ -45,8 +44,7 @@ impl Bodies {
         if announced(headers).is_some_and(|bytes| bytes > HTTP_BODY_BYTES_MAX as u64) {
             return Err(StatusCode::PAYLOAD_TOO_LARGE);
         }
-        let limit = Duration::from_millis(HTTP_BODY_MS);
-        let read = tokio::time::timeout(limit, self.collect(body)).await;
+        let read = tokio::time::timeout(self.limit, self.collect(body)).await;
         read.unwrap_or(Err(StatusCode::REQUEST_TIMEOUT))
     }
 

@@ -8,12 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use limbeck_domain::limits::{
-    HTTP_BODY_BYTES_MAX, HTTP_KEEP_ALIVE_MS, HTTP_PRINCIPALS_MAX, HTTP_REQUESTS_PER_PRINCIPAL_MAX,
-};
+use limbeck_domain::limits::{HTTP_BODY_BYTES_MAX, HTTP_KEEP_ALIVE_MS};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
+use super::bounds::HttpBounds;
 use super::sessions::{SessionCount, Sessions};
 use crate::Gateway;
 use crate::surface::Surface;
@@ -24,6 +23,7 @@ pub(crate) struct Clients {
     gateway: Gateway,
     by_principal: Mutex<HashMap<Arc<str>, Arc<Client>>>,
     sessions: Arc<SessionCount>,
+    bounds: HttpBounds,
     /// Ends every stream and session when cancelled.
     ended: CancellationToken,
 }
@@ -49,11 +49,12 @@ pub(crate) enum TooMany {
 }
 
 impl Clients {
-    pub(crate) fn new(gateway: Gateway, ended: CancellationToken) -> Self {
+    pub(crate) fn new(gateway: Gateway, bounds: HttpBounds, ended: CancellationToken) -> Self {
         Self {
             gateway,
             by_principal: Mutex::default(),
             sessions: Arc::default(),
+            bounds,
             ended,
         }
     }
@@ -64,7 +65,7 @@ impl Clients {
         // Counted under no lock: a principal that asks for more than it may hears so a request late.
         let under_way = UnderWay(client);
         let before = under_way.0.requests.fetch_add(1, Ordering::AcqRel);
-        if before >= HTTP_REQUESTS_PER_PRINCIPAL_MAX {
+        if before >= self.bounds.requests_each {
             return Err(TooMany::Requests);
         }
         Ok(under_way)
@@ -92,11 +93,11 @@ impl Clients {
         if let Some(client) = clients.get(principal) {
             return Ok(Arc::clone(client));
         }
-        if clients.len() >= HTTP_PRINCIPALS_MAX {
+        if clients.len() >= self.bounds.principals {
             clients
                 .retain(|_, client| Arc::strong_count(client) > 1 || !client.sessions.is_empty());
         }
-        if clients.len() >= HTTP_PRINCIPALS_MAX {
+        if clients.len() >= self.bounds.principals {
             return Err(TooMany::Principals);
         }
         let client = Arc::new(self.new_client(Arc::clone(principal)));
@@ -105,7 +106,7 @@ impl Clients {
     }
 
     fn new_client(&self, principal: Arc<str>) -> Client {
-        let sessions = Arc::new(Sessions::new(Arc::clone(&self.sessions)));
+        let sessions = Arc::new(Sessions::new(Arc::clone(&self.sessions), self.bounds));
         let gateway = self.gateway.clone();
         let surface = move || Ok(Surface::new(gateway.clone(), Arc::clone(&principal)));
         // Host and Origin were checked before the SDK sees a request, those of pages it does not serve

@@ -12,8 +12,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use limbeck_domain::limits::{
-    HTTP_HEAD_BYTES_MAX, HTTP_HEAD_MS, HTTP_HEADERS_MAX, HTTP_RESETS_MAX, HTTP_STREAMS_MAX,
-    HTTP_TLS_MS, HTTP_WRITE_STALL_MS,
+    HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX, HTTP_RESETS_MAX, HTTP_STREAMS_MAX, HTTP_TLS_MS,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -21,6 +20,7 @@ use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
+use super::bounds::HttpBounds;
 use super::metrics::Refusal;
 use super::service::Service;
 use super::tls::Tls;
@@ -35,6 +35,7 @@ const SEND_BUFFER_BYTES: usize = 256 << 10;
 pub(crate) struct Connection {
     pub(crate) service: Arc<Service>,
     pub(crate) tls: Option<Arc<Tls>>,
+    pub(crate) bounds: HttpBounds,
     /// Cancelled when connections should end after what they have under way.
     pub(crate) closing: CancellationToken,
 }
@@ -45,7 +46,7 @@ impl Connection {
         // Answers are written whole; waiting for more to send only makes them late.
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(Duration::from_millis(HTTP_WRITE_STALL_MS)));
+        stream.set_write_timeout(Some(self.bounds.write_stall));
         let stream: Pin<Box<TimeoutStream<TcpStream>>> = Box::pin(stream);
         let Some(tls) = &self.tls else {
             return self.http1(stream).await;
@@ -70,7 +71,7 @@ impl Connection {
         let mut connection = pin!(
             http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(Duration::from_millis(HTTP_HEAD_MS))
+                .header_read_timeout(self.bounds.head)
                 .max_headers(HTTP_HEADERS_MAX)
                 .max_buf_size(HTTP_HEAD_BYTES_MAX)
                 .serve_connection(TokioIo::new(stream), service_fn(service))
@@ -107,7 +108,7 @@ impl Connection {
         );
         // A client that asks nothing has no reason to stay.
         let unused = async {
-            sleep(Duration::from_millis(HTTP_HEAD_MS)).await;
+            sleep(self.bounds.head).await;
             if used.load(Ordering::Relaxed) {
                 std::future::pending::<()>().await;
             }

@@ -15,6 +15,7 @@
 mod authentication;
 mod authority;
 mod body;
+mod bounds;
 mod clients;
 mod connection;
 mod issuer;
@@ -30,7 +31,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use limbeck_domain::limits::{HTTP_CONNECTIONS_MAX, HTTP_DRAIN_MS};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -39,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use authentication::Authentication;
 pub use authority::NameError;
+pub use bounds::HttpBounds;
 pub use issuer::{Issuer, IssuerError};
 pub use tls::{TlsError, TlsFiles};
 pub use tokens::{OwnToken, Tokens, TokensError};
@@ -68,6 +69,8 @@ pub struct HttpOptions {
     pub allow_origins: Vec<String>,
     /// Who has TLS.
     pub security: Security,
+    /// How much is taken on.
+    pub bounds: HttpBounds,
 }
 
 /// What protects tokens and data on their way.
@@ -123,6 +126,7 @@ impl HttpError {
 pub struct HttpFace {
     listener: TcpListener,
     connection: Connection,
+    bounds: HttpBounds,
     /// Ends every stream and session.
     ended: CancellationToken,
 }
@@ -156,9 +160,9 @@ impl HttpFace {
         let service = Service {
             names: Names::new(bound, &options.allow_hosts, &options.allow_origins)?,
             authentication: options.authentication,
-            clients: Clients::new(gateway.clone(), ended.clone()),
+            clients: Clients::new(gateway.clone(), options.bounds, ended.clone()),
             traffic: metrics::Traffic::default(),
-            bodies: body::Bodies::default(),
+            bodies: body::Bodies::new(options.bounds.body),
             scheme,
             draining: CancellationToken::new(),
             gateway,
@@ -166,11 +170,13 @@ impl HttpFace {
         let connection = Connection {
             service: Arc::new(service),
             tls,
+            bounds: options.bounds,
             closing: CancellationToken::new(),
         };
         Ok(Self {
             listener,
             connection,
+            bounds: options.bounds,
             ended,
         })
     }
@@ -189,15 +195,16 @@ impl HttpFace {
     }
 
     /// Serves until `drain` is cancelled, and then until what is under way has ended: no connection is
-    /// accepted any more, `/ready` says so on those there are, and executions have [`HTTP_DRAIN_MS`]
+    /// accepted any more, `/ready` says so on those there are, and executions have [`HttpBounds::drain`]
     /// before they are cancelled. Dropping this ends everything at once.
     pub async fn serve(self, drain: CancellationToken) {
         let Self {
             listener,
             connection,
+            bounds,
             ended,
         } = self;
-        let slots = Arc::new(Semaphore::new(HTTP_CONNECTIONS_MAX));
+        let slots = Arc::new(Semaphore::new(bounds.connections));
         let mut connections = JoinSet::new();
         let tls = connection.tls.clone();
         let follow = async {
@@ -220,10 +227,7 @@ impl HttpFace {
         drop(listener);
         let service = &connection.service;
         service.draining.cancel();
-        service
-            .gateway
-            .settled(Duration::from_millis(HTTP_DRAIN_MS))
-            .await;
+        service.gateway.settled(bounds.drain).await;
         connection.closing.cancel();
         let last = Instant::now() + LAST_ANSWERS;
         let _ = timeout_at(last, all(&mut connections)).await;

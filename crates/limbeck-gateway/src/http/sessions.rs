@@ -11,18 +11,17 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures::Stream;
-use limbeck_domain::limits::{
-    HTTP_SESSION_IDLE_MS, HTTP_SESSIONS_MAX, HTTP_SESSIONS_PER_PRINCIPAL_MAX,
-};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionConfig,
 };
+
+use super::bounds::HttpBounds;
 
 /// Sessions of all principals.
 #[derive(Debug, Default)]
@@ -40,6 +39,7 @@ pub(crate) struct Sessions {
     sdk: LocalSessionManager,
     known: Mutex<HashMap<SessionId, Arc<Mutex<Activity>>>>,
     count: Arc<SessionCount>,
+    bounds: HttpBounds,
 }
 
 /// What a session does.
@@ -59,15 +59,16 @@ pub(crate) enum SessionsError {
 }
 
 impl Sessions {
-    pub(crate) fn new(count: Arc<SessionCount>) -> Self {
+    pub(crate) fn new(count: Arc<SessionCount>, bounds: HttpBounds) -> Self {
         let mut config = SessionConfig::default();
-        config.keep_alive = Some(Duration::from_millis(HTTP_SESSION_IDLE_MS));
+        config.keep_alive = Some(bounds.session_idle);
         let mut sdk = LocalSessionManager::default();
         sdk.session_config = config;
         Self {
             sdk,
             known: Mutex::default(),
             count,
+            bounds,
         }
     }
 
@@ -85,7 +86,7 @@ impl Sessions {
     }
 
     fn has_room(&self) -> bool {
-        self.known().len() < HTTP_SESSIONS_PER_PRINCIPAL_MAX && self.count.get() < HTTP_SESSIONS_MAX
+        self.known().len() < self.bounds.sessions_each && self.count.get() < self.bounds.sessions
     }
 
     /// The session that has been quiet for longest.

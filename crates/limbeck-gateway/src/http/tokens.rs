@@ -3,7 +3,7 @@
 //! Only hashes are kept. A presented token is hashed and compared with every one of them in constant
 //! time, so how long the answer takes tells nothing about a token or about which one it was.
 
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -278,15 +278,18 @@ fn read_bounded(path: &Path) -> Result<String, TokensError> {
 
 /// Makes a file that nobody but its owner can read, not even for a moment, and fails when it is there.
 fn write_owner_only(path: &Path, token: &str) -> io::Result<()> {
-    if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory)?;
-    }
+    let mut directories = DirBuilder::new();
+    directories.recursive(true);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     {
-        use std::os::unix::fs::OpenOptionsExt as _;
+        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+        directories.mode(0o700);
         options.mode(0o600);
+    }
+    if let Some(directory) = path.parent() {
+        directories.create(directory)?;
     }
     let mut file = options.open(path)?;
     file.write_all(token.as_bytes())?;

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod load;
 mod server;
 
 use std::path::{Path, PathBuf};

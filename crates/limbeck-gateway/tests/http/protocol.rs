@@ -191,7 +191,11 @@ async fn bodies_that_are_no_message_are_answered_as_such() {
 #[tokio::test(flavor = "multi_thread")]
 async fn h11_a_thousand_pairs_with_equal_ids_each_get_their_own_answer() {
     let server = Server::start().await;
-    let (alice, bob) = (server.session(ALICE).await, server.session(BOB).await);
+    // As many clients of each, and every one of them uses the same id.
+    let mut clients = Vec::new();
+    for _ in 0..25 {
+        clients.push((server.session(ALICE).await, server.session(BOB).await));
+    }
     let ask = |token: &'static str, session: &str, name: String| {
         let old = Ask::within(
             token,
@@ -202,7 +206,7 @@ async fn h11_a_thousand_pairs_with_equal_ids_each_get_their_own_answer() {
         let new = call(token, &name);
         let server = &server;
         async move {
-            // One of a session and one without, both with the id all others have.
+            // One of a session and one without.
             for request in [old, new] {
                 let reply = server.send(&request).await.json();
                 let message = reply["error"]["message"].as_str().unwrap();
@@ -211,12 +215,9 @@ async fn h11_a_thousand_pairs_with_equal_ids_each_get_their_own_answer() {
         }
     };
     for round in 0..20 {
-        let pairs = (0..25).map(|pair| {
+        let pairs = clients.iter().enumerate().map(|(pair, (alice, bob))| {
             let name = |who: &str| format!("{who}-{round}-{pair}");
-            futures::future::join(
-                ask(ALICE, &alice, name("alice")),
-                ask(BOB, &bob, name("bob")),
-            )
+            futures::future::join(ask(ALICE, alice, name("alice")), ask(BOB, bob, name("bob")))
         });
         futures::future::join_all(pairs).await;
     }

@@ -26,6 +26,7 @@ mod catalogue;
 mod clock;
 mod executor;
 mod listing;
+mod pins;
 pub mod sandbox;
 pub mod search;
 pub mod surface;

@@ -28,6 +28,7 @@ mod counters;
 mod executor;
 pub mod http;
 mod listing;
+mod pins;
 pub mod sandbox;
 pub mod search;
 pub mod surface;

@@ -15,7 +15,7 @@ use limbeck_gateway::domain::{Envelope, Language, ServerName, Tier, limits};
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
-use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec};
+use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions, ServerSpec};
 use limbeck_gateway::{Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
@@ -63,7 +63,7 @@ impl World {
         self
     }
 
-    /// Adds a server that is a process.
+    /// Adds a server that is a process. It is told that it may ask for everything.
     #[must_use]
     pub fn process(mut self, spec: ServerSpec) -> Self {
         self.processes.push(spec);
@@ -113,7 +113,12 @@ impl World {
             .iter()
             .map(|spec| source(&spec.name))
             .collect();
-        let mut upstreams = UpstreamPool::new(self.processes);
+        let mut upstreams = UpstreamPool::with_options(
+            self.processes,
+            &PoolOptions {
+                declares: Answers::ALL,
+            },
+        );
         for server in self.servers {
             let name = server.name().clone();
             sources.push(source(&name));

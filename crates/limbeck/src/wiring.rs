@@ -316,6 +316,9 @@ fn server_spec(entry: &ServerEntry, secrets: &Arc<LocalSecrets>) -> ServerSpec {
     };
     let mut spec = ServerSpec::new(entry.name.clone(), transport);
     spec.disabled = entry.disabled;
+    if let Some(idle_ms) = entry.idle_timeout_ms {
+        spec.idle_timeout = Some(Duration::from_millis(idle_ms)).filter(|idle| !idle.is_zero());
+    }
     if let Some(timeout_ms) = entry.timeout_ms {
         spec.call_timeout = Duration::from_millis(timeout_ms);
     }

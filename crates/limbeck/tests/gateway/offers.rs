@@ -1,18 +1,24 @@
 //! Resources and prompts of servers in programs, and servers that change what they offer.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use limbeck_gateway::ToolReport;
 use limbeck_gateway::domain::{JournalEntry, Language};
 use limbeck_gateway::policy::Scope;
-use limbeck_gateway::upstream::{ServerSpec, StdioSpec, TransportSpec};
+use limbeck_gateway::upstream::{
+    Answers, Ask, CallContext, Caller, Declined, Progress, ServerSpec, StdioSpec, TransportSpec,
+};
 use limbeck_testkit::{FakeServer, World, request, run, run_python, value_of};
 use serde_json::json;
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::worker;
 
-fn library() -> std::sync::Arc<FakeServer> {
+fn library() -> Arc<FakeServer> {
     FakeServer::new("my-library")
         .read("echo", |arguments| arguments)
         .resource("note:1", "one")
@@ -124,6 +130,94 @@ fn process(name: &str, script: &str, args: &[&str]) -> ServerSpec {
         cwd: None,
     };
     ServerSpec::new(name, TransportSpec::Stdio(stdio))
+}
+
+/// Accepts every form and counts the progress it hears.
+#[derive(Default)]
+struct Agreeing(AtomicUsize);
+
+impl Caller for Agreeing {
+    fn progress(&self, _: Progress) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn answers(&self) -> Answers {
+        Answers {
+            elicitation_form: true,
+            ..Answers::NONE
+        }
+    }
+
+    fn ask(&self, ask: Ask) -> BoxFuture<'_, Result<Box<RawValue>, Declined>> {
+        assert_eq!(ask.server.as_str(), "asking");
+        let answer = r#"{"action":"accept","content":{"name":"Ada"}}"#.to_owned();
+        Box::pin(async move { Ok(RawValue::from_string(answer).unwrap()) })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_runs_a_program_hears_its_calls_and_answers_their_servers() {
+    let spec = process("asking", "asking.py", &[]);
+    let gateway = World::new(worker()).process(spec).start().await;
+    let program = r#"
+        const params = { message: "Who?" };
+        await tools.asking.progress({ steps: [{ progress: 1 }, { progress: 2 }] });
+        const asked = await tools.asking.ask({ method: "elicitation/create", params });
+        let code;
+        try {
+            const inputs = { a: { method: "sampling/createMessage", params: {} } };
+            await tools.asking.rounds({ rounds: 1, inputs });
+        } catch (error: any) { code = error.code }
+        return [asked.result, code];
+    "#;
+    let caller = Arc::new(Agreeing::default());
+    let context = CallContext::new(CancellationToken::new()).with_caller(Some(caller.clone()));
+    let envelope = gateway.execute(request(program), context).await;
+    let accepted = json!({"action": "accept", "content": {"name": "Ada"}});
+    assert_eq!(value_of(&envelope), json!([accepted, "input_required"]));
+    assert_eq!(caller.0.load(Ordering::Relaxed), 2);
+    // The control: the same program of somebody who cannot be asked.
+    let envelope = run(&gateway, program).await;
+    assert_eq!(
+        value_of(&envelope),
+        json!([{"action": "decline"}, "input_required"])
+    );
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_reaches_the_server_within_a_quarter_of_a_second() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let said = || std::fs::read_to_string(&log).unwrap_or_default();
+    let spec = process("asking", "asking.py", &["--log", log.to_str().unwrap()]);
+    let gateway = World::new(worker()).process(spec).start().await;
+    let cancel = CancellationToken::new();
+    let program = "return await tools.asking.wait({ ms: 20000 })";
+    let running = gateway.execute(request(program), cancel.clone());
+    let told_after = async {
+        until("the call arrives", || said().contains("20000")).await;
+        let left = Instant::now();
+        cancel.cancel();
+        until("the server is told", || {
+            said().contains("notifications/cancelled")
+        })
+        .await;
+        left.elapsed()
+    };
+    let (envelope, told_after) = tokio::join!(running, told_after);
+    assert!(envelope.error.is_some());
+    assert!(told_after < Duration::from_millis(250), "{told_after:?}");
+    gateway.shutdown().await;
+}
+
+/// Waits for a condition, at most twenty seconds.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 async fn tools_of(gateway: &limbeck_gateway::Gateway, server: &str) -> Vec<ToolReport> {

@@ -48,12 +48,15 @@ impl Service<RoleClient> for Handler {
         };
         let raw = context.extensions.get::<RawParams>().cloned();
         let (method, params) = request_parts(&request, raw);
+        let taken_back = self.listener.question(context.id.clone());
         let answer = self.listener.asked(&method, params, origin);
-        tokio::select! {
+        let answer = tokio::select! {
             answer = answer => answer.map(|value| ClientResult::CustomResult(CustomResult(value))),
-            // The server took its question back, and `rmcp` drops the answer.
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
-        }
+            () = taken_back.cancelled() => Err(withdrawn()),
+            () = context.ct.cancelled() => Err(withdrawn()),
+        };
+        self.listener.answered(&context.id);
+        answer
     }
 
     async fn handle_notification(
@@ -70,6 +73,11 @@ impl Service<RoleClient> for Handler {
     fn get_info(&self) -> ClientConfig {
         client_config(self.listener.declares(), self.era)
     }
+}
+
+/// What a server may ignore that asked and then did not want to know.
+fn withdrawn() -> ErrorData {
+    ErrorData::internal_error("the request was cancelled", None)
 }
 
 fn request_parts(

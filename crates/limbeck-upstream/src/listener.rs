@@ -8,17 +8,18 @@
 //! All of it works the same over every transport: a transport registers what it sends with
 //! [`Listener::sent`] and hands over what it hears with [`Listener::notified`] and [`Listener::asked`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use limbeck_domain::{ServerName, text};
-use rmcp::model::{ErrorCode, ErrorData};
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::changes::{Change, Changes};
 use crate::hearing::{Heard, Hearing};
@@ -45,6 +46,8 @@ pub(crate) struct Listener {
     ears: Arc<Ears>,
     /// Calls under way, by the id of their request.
     calls: Mutex<BTreeMap<i64, UnderWay>>,
+    /// Questions of the server that are not answered yet, by its ids.
+    questions: Mutex<HashMap<RequestId, CancellationToken>>,
     progress_dropped: AtomicU64,
     questions_declined: AtomicU64,
 }
@@ -70,6 +73,7 @@ impl Listener {
         Self {
             ears,
             calls: Mutex::default(),
+            questions: Mutex::default(),
             progress_dropped: AtomicU64::new(0),
             questions_declined: AtomicU64::new(0),
         }
@@ -128,6 +132,13 @@ impl Listener {
                     self.ears.changes.note(Change::Resource(uri));
                 }
             }
+            "notifications/cancelled" => {
+                if let Some(id) = params.and_then(cancelled_id)
+                    && let Some(taken_back) = lock(&self.questions).remove(&id)
+                {
+                    taken_back.cancel();
+                }
+            }
             // Log messages have their place on standard error; the rest is of no use to a gateway.
             _ => {}
         }
@@ -153,6 +164,18 @@ impl Listener {
             .message
             .map(|message| text::clean_line(&message, PROGRESS_MESSAGE_BYTES_MAX));
         Some(hearing.progress(params.progress, params.total, message))
+    }
+
+    /// Registers a question; the token is cancelled when the server takes it back.
+    pub(crate) fn question(&self, id: RequestId) -> CancellationToken {
+        let taken_back = CancellationToken::new();
+        lock(&self.questions).insert(id, taken_back.clone());
+        taken_back
+    }
+
+    /// Forgets a question that was answered.
+    pub(crate) fn answered(&self, id: &RequestId) {
+        lock(&self.questions).remove(id);
     }
 
     /// Answers a question of the server with a result or a JSON-RPC error.
@@ -253,6 +276,16 @@ fn decline(kind: AskKind, declined: Declined) -> Result<Value, ErrorData> {
     }
 }
 
+fn cancelled_id(params: &RawValue) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "requestId")]
+        id: RequestId,
+    }
+    let params: Params = serde_json::from_str(params.get()).ok()?;
+    Some(params.id)
+}
+
 fn updated_uri(params: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Params {
@@ -263,5 +296,5 @@ fn updated_uri(params: &RawValue) -> Option<String> {
     usable.then_some(uri)
 }
 
-/// Time in which a question must be answered; a person may have gone for a walk.
+/// Time in which all questions of one call must be answered; a person may have gone for a walk.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(300);

@@ -134,6 +134,10 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
     let Some(error) = &report.error else {
         return;
     };
+    if ["ready", "not_started", "starting"].contains(&report.state) {
+        printer.note(&format!("note: server `{name}` last failed with: {error}"));
+        return;
+    }
     printer.error(&format!("server `{name}`: {error}"));
     let lines: Vec<&str> = report.stderr.lines().collect();
     // One line is part of the reason already.

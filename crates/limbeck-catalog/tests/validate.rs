@@ -74,7 +74,7 @@ fn each_finding_names_the_argument_and_what_was_expected() {
         (
             json!({"owner": "o", "repoo": "r"}),
             "unknown argument `repoo`; missing required argument `repo`",
-            Some("did you mean"),
+            Some("did you mean `repo` instead of `repoo`?"),
         ),
         (
             json!({"repo": "r"}),
@@ -109,7 +109,7 @@ fn each_finding_names_the_argument_and_what_was_expected() {
         (
             json!({"owner": "o", "repo": "r", "filter": {"autor": "x"}}),
             "unknown argument `filter.autor`",
-            Some("did you mean `author`?"),
+            Some("did you mean `author` instead of `autor`?"),
         ),
     ] {
         let error = refused(issues(), arguments);

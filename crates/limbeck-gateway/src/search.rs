@@ -49,6 +49,9 @@ pub struct SearchReport {
     /// Servers behind the gateway, for an answer that makes sense when there are none.
     #[serde(skip)]
     pub servers: usize,
+    /// Language of the signatures.
+    #[serde(skip)]
+    pub language: Language,
 }
 
 /// What one query found.
@@ -101,6 +104,7 @@ impl Gateway {
             unavailable: listing::unavailable(&self.shared, &starting),
             starting: starting.iter().map(ToString::to_string).collect(),
             servers: catalog.servers().len(),
+            language: request.language,
         })
     }
 }
@@ -182,7 +186,7 @@ impl SearchReport {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for query in &self.queries {
-            query.write(&mut text, self.queries.len() > 1);
+            query.write(&mut text, self.queries.len() > 1, self.language);
         }
         if self.servers == 0 {
             text.push_str("No MCP servers are configured. Add one to .mcp.json or limbeck.toml.\n");
@@ -203,13 +207,22 @@ impl SearchReport {
 }
 
 impl QueryReport {
-    fn write(&self, text: &mut String, headed: bool) {
+    fn write(&self, text: &mut String, headed: bool, language: Language) {
+        let comment = match language {
+            Language::Typescript => "//",
+            Language::Python => "#",
+        };
         let query = clean_line(&self.query, SENTENCE_BYTES_MAX);
         if headed {
             let _ = writeln!(text, "## {query}");
         }
         for hit in &self.tools {
-            let _ = writeln!(text, "// {} · {}", hit.effect.as_str(), hit.description);
+            let _ = writeln!(
+                text,
+                "{comment} {} · {}",
+                hit.effect.as_str(),
+                hit.description
+            );
             let _ = writeln!(text, "{}", hit.signature);
         }
         if self.tools.len() < self.total {
@@ -225,6 +238,43 @@ impl QueryReport {
             if !self.nearest.is_empty() {
                 let _ = writeln!(text, "Nearest: {}", self.nearest.join(", "));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_are_comments_of_the_language_asked_for() {
+        for (language, remark) in [
+            (Language::Typescript, "// read · Gives a file.\n"),
+            (Language::Python, "# read · Gives a file.\n"),
+        ] {
+            let hit = HitReport {
+                server: "files".to_owned(),
+                tool: "get".to_owned(),
+                call: "tools.files.get".to_owned(),
+                signature: "the signature".to_owned(),
+                description: "Gives a file.".to_owned(),
+                effect: EffectClass::Read,
+                score: 1.0,
+            };
+            let query = QueryReport {
+                query: "file".to_owned(),
+                tools: vec![hit],
+                total: 1,
+                nearest: Vec::new(),
+            };
+            let report = SearchReport {
+                queries: vec![query],
+                starting: Vec::new(),
+                unavailable: Vec::new(),
+                servers: 1,
+                language,
+            };
+            assert_eq!(report.text(), format!("{remark}the signature\n"));
         }
     }
 }

@@ -219,13 +219,16 @@ def _site(
     call: ast.Call, server: str | None, tool: str, positional: list[ast.expr], keywords: list[ast.keyword], *,
     lines: list[str], awaited: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    arguments: list[dict[str, Any]] = []
+    arguments: dict[str, dict[str, Any]] = {}
     complete = True
     if positional:
         complete = _arguments_of_dict(positional[0], arguments)
     for word in keywords:
         if word.arg is None:
-            complete = _arguments_of_dict(word.value, arguments) and complete
+            # Unlike in a dict display, a name that is there already would be refused, not replaced.
+            more: dict[str, dict[str, Any]] = {}
+            complete = _arguments_of_dict(word.value, more) and complete
+            arguments |= more
         else:
             reserved = word.arg.endswith("_") and keyword.iskeyword(word.arg[:-1])
             _add(arguments, word.arg[:-1] if reserved else word.arg, word.value)
@@ -234,7 +237,7 @@ def _site(
         site["server"] = server
     extra = sum(not isinstance(item, ast.Starred) for item in positional[1:])
     return site | {
-        "tool": tool, "arguments": arguments, "complete": complete, "positional": extra, "awaited": awaited,
+        "tool": tool, "arguments": list(arguments.values()), "complete": complete, "positional": extra, "awaited": awaited,
     }  # fmt: skip
 
 
@@ -244,11 +247,16 @@ def _column(call: ast.Call, lines: list[str]) -> int:
     return len(line.encode()[: call.col_offset].decode("utf-8", "replace")) + 1
 
 
-def _arguments_of_dict(node: ast.expr, arguments: list[dict[str, Any]]) -> bool:
-    """Adds what a dict display names; whether that is all there is."""
+def _arguments_of_dict(node: ast.expr, arguments: dict[str, dict[str, Any]]) -> bool:
+    """Adds what a dict display names; whether that is all there is.
+
+    A later entry replaces an earlier one of its name. What is not named may replace any: the values before it
+    are not known.
+    """
     if isinstance(node, ast.Constant) and node.value is None:
         return True
     if not isinstance(node, ast.Dict):
+        _forget_values(arguments)
         return False
     complete = True
     for key, value in zip(node.keys, node.values):
@@ -257,13 +265,19 @@ def _arguments_of_dict(node: ast.expr, arguments: list[dict[str, Any]]) -> bool:
         elif isinstance(key, ast.Constant) and isinstance(key.value, str):
             _add(arguments, key.value, value)
         else:
+            _forget_values(arguments)
             complete = False
     return complete
 
 
-def _add(arguments: list[dict[str, Any]], name: str, node: ast.expr) -> None:
+def _forget_values(arguments: dict[str, dict[str, Any]]) -> None:
+    for argument in arguments.values():
+        argument.pop("value", None)
+
+
+def _add(arguments: dict[str, dict[str, Any]], name: str, node: ast.expr) -> None:
     value = _constant(node)
-    arguments.append({"name": name} if value is _VARIABLE else {"name": name, "value": value})
+    arguments[name] = {"name": name} if value is _VARIABLE else {"name": name, "value": value}
 
 
 def _constant(node: ast.expr) -> Any:

@@ -49,8 +49,10 @@ def test_imported_functions_are_seen(run):
     [
         ("a=x, b=[1, {'c': None}]", [{"name": "a"}, {"name": "b", "value": [1, {"c": None}]}], True),
         ("**x", [], False),
-        ("{'a': 1, **x}", [{"name": "a", "value": 1}], False),
-        ("{'a': 1, x: 2}", [{"name": "a", "value": 1}], False),
+        ("{'a': 1, **x}", [{"name": "a"}], False),
+        ("{'a': 1, x: 2, 'b': 3}", [{"name": "a"}, {"name": "b", "value": 3}], False),
+        ("{'a': 1, 'a': 2}", [{"name": "a", "value": 2}], True),
+        ("a=1, **x", [{"name": "a", "value": 1}], False),
         ("x", [], False),
         ("{**{'a': 1}}", [{"name": "a", "value": 1}], True),
         ("from_=-1.5", [{"name": "from", "value": -1.5}], True),

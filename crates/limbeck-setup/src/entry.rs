@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use ipnet::IpNet;
 use limbeck_domain::ServerName;
 
 use crate::error::Fault;
@@ -47,16 +48,22 @@ pub enum Transport {
     Http {
         /// Its `http` or `https` address, without user name and fragment.
         url: String,
-        /// Headers of every request; they hold secrets.
+        /// Headers of every request; they hold secrets, or say where one is (`env:NAME`).
         headers: Vec<(String, String)>,
         /// The protocol spoken there.
         kind: HttpKind,
+        /// Whether it may be asked in the clear although it is not this machine.
+        allow_http: bool,
+        /// Networks besides the public one that it may lead to, such as that of its sign-in.
+        allow_networks: Vec<IpNet>,
     },
 }
 
 /// Which of the two HTTP transports of MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpKind {
+    /// Whichever is answered.
+    Auto,
     /// Streamable HTTP.
     Streamable,
     /// HTTP with server-sent events, of revision 2024-11-05.

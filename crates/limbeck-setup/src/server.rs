@@ -1,7 +1,9 @@
 //! Reads one server's entry, in the dialect of the file it stands in.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use ipnet::IpNet;
 use limbeck_domain::{ServerName, text};
 
 use crate::document::Place;
@@ -34,6 +36,7 @@ pub(crate) enum Dialect {
 /// Keys of an entry in `limbeck.toml`.
 const OURS: &[&str] = &[
     "allow_http",
+    "allow_networks",
     "args",
     "command",
     "concurrency",
@@ -50,6 +53,7 @@ const OURS: &[&str] = &[
 /// Keys of other programs that change nothing about reaching a server or that only concern them.
 const LET_PASS: &[&str] = &[
     "allow_http",
+    "allow_networks",
     "alwaysAllow",
     "alwaysLoad",
     "args",
@@ -247,7 +251,7 @@ impl Reader<'_> {
             (None, Some(url)) => match kind {
                 Some(Kind::Stdio) => Err(place.fault("has a url although its type is `stdio`")),
                 Some(Kind::Http(kind)) => self.http(place, &url, kind),
-                None => self.http(place, &url, HttpKind::Streamable),
+                None => self.http(place, &url, HttpKind::Auto),
             },
         }
     }
@@ -273,9 +277,10 @@ impl Reader<'_> {
         let Some(found) = found else { return Ok(None) };
         match found.text()? {
             "stdio" | "local" => Ok(Some(Kind::Stdio)),
-            "http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote" => {
+            "http" | "streamable-http" | "streamableHttp" | "streamable_http" | "streamable" => {
                 Ok(Some(Kind::Http(HttpKind::Streamable)))
             }
+            "remote" => Ok(Some(Kind::Http(HttpKind::Auto))),
             "sse" => Ok(Some(Kind::Http(HttpKind::Sse))),
             "ws" | "websocket" => Err(found.unusable("servers on a websocket are not supported")),
             _ => Err(found.fault("expected `stdio`, `http` or `sse`")),
@@ -375,6 +380,8 @@ impl Reader<'_> {
             url: address,
             headers,
             kind,
+            allow_http: clear,
+            allow_networks: networks(place)?,
         })
     }
 
@@ -412,6 +419,21 @@ enum Kind {
 
 fn flag(place: &Place<'_>, key: &str) -> Result<Option<bool>, Fault> {
     place.get(key)?.map(|found| found.boolean()).transpose()
+}
+
+/// `allow_networks`: addresses or networks such as `10.0.0.0/8`.
+fn networks(place: &Place<'_>) -> Result<Vec<IpNet>, Fault> {
+    let Some(found) = place.get("allow_networks")? else {
+        return Ok(Vec::new());
+    };
+    let network = |item: &Place<'_>| {
+        let text = item.text()?;
+        let network = text
+            .parse()
+            .or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+        network.map_err(|_| item.fault("expected a network such as `10.0.0.0/8`"))
+    };
+    found.list()?.iter().map(network).collect()
 }
 
 /// Whether a list of tools lets all of them through: Copilot writes `["*"]` everywhere.

@@ -204,11 +204,12 @@ impl Store {
         self.durably(append(id, entry)).await
     }
 
-    /// Ends the journal with `envelope` and moves the execution to its status; returns once queued.
+    /// Ends the journal with `envelope` and moves the execution to its status; returns once it is
+    /// committed: every process sees the whole journal, and none of it is lost with this one.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Closed`].
+    /// Whatever kept the end from being stored.
     pub async fn finish(
         &self,
         id: &ExecutionId,
@@ -220,7 +221,7 @@ impl Store {
             envelope: Box::new(envelope.clone()),
             summary,
         };
-        self.queue(work, false, None).await
+        self.committed(work, false).await
     }
 
     /// Returns once everything queued before is on disk.
@@ -350,14 +351,12 @@ impl Store {
                 bytes_max: CATALOGUE_BYTES_MAX,
             });
         }
-        let (reply, answer) = oneshot::channel();
         let work = Work::Cache {
             spec_hash: spec_hash.to_owned(),
             listed_us: tools.listed_us,
             body,
         };
-        self.queue(work, false, Some(reply)).await?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        self.committed(work, false).await
     }
 
     fn send(&self, message: Message) -> Result<(), StoreError> {
@@ -398,8 +397,12 @@ impl Store {
     }
 
     async fn durably(&self, work: Work) -> Result<(), StoreError> {
+        self.committed(work, true).await
+    }
+
+    async fn committed(&self, work: Work, durable: bool) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.queue(work, true, Some(reply)).await?;
+        self.queue(work, durable, Some(reply)).await?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 

@@ -31,7 +31,7 @@ pub struct NewExecution {
 /// What the gateway counted during an execution and the envelope does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExecutionSummary {
-    /// Host calls of every kind.
+    /// Host calls the program made, of every kind.
     pub calls: u32,
     /// Wall clock from request to envelope, in microseconds.
     pub took_us: u64,
@@ -51,7 +51,7 @@ pub struct ExecutionRow {
     pub took_us: Option<u64>,
     /// First line of the program that is not empty, cut and cleaned for a terminal.
     pub title: String,
-    /// Host calls of every kind; 0 while it runs.
+    /// Host calls the program made, of every kind; 0 while it runs.
     pub calls: u32,
     /// Calls that reached an upstream; zeroes while it runs.
     pub effects: Effects,

@@ -6,14 +6,13 @@
 
 use std::fs;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use limbeck_gateway::domain::{Language, Layer, Sandbox, Tier};
 use limbeck_gateway::launcher::inside::{self, Tenant, TenantError};
 use limbeck_gateway::launcher::{Launcher, PoolSize, WorkerProgram};
 use limbeck_gateway::{AdmissionSize, Bounds, Gateway};
-use limbeck_testkit::{World, request, run, value_of};
+use limbeck_testkit::{FakeServer, World, request, run, value_of};
 use limbeck_worker::{Armed, Prepared, Worker, WorkerChannel};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -228,36 +227,33 @@ async fn live() {
         },
         ..Bounds::default()
     };
-    let world = World::new("").silent("silent").bounds(bounds);
+    let waits = FakeServer::new("waits")
+        .tool("wait", Some(true), |_| Box::pin(std::future::pending()))
+        .share();
+    let world = World::new("").server(&waits).bounds(bounds);
     let gateway = world.launcher(launcher(true)).start().await;
     let cancel = CancellationToken::new();
     let begun = Instant::now();
     let running: Vec<_> = (0..LIVE)
         .map(|_| {
             let (gateway, cancel) = (gateway.clone(), cancel.clone());
-            let program = "const rows = Array.from({ length: 100 }, (_, id) => ({ id })); await tools.silent.wait({}); return rows";
+            let program = "const rows = Array.from({ length: 100 }, (_, id) => ({ id })); await tools.waits.wait({}); return rows";
             tokio::spawn(async move { gateway.execute(request(program), cancel).await })
         })
         .collect();
-    let pool = PoolSize::default().ready;
-    let workers = loop {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let workers: Vec<u32> = children(std::process::id())
-            .into_iter()
-            .flat_map(children)
-            .collect();
-        if workers.len() >= LIVE + pool {
-            break Arc::new(workers);
-        }
+    while waits.calls().len() < LIVE {
         assert!(
             begun.elapsed() < Duration::from_secs(60),
-            "{} workers",
-            workers.len()
+            "{} calls",
+            waits.calls().len()
         );
-    };
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let started = begun.elapsed();
-    // The last have a worker; they must have run up to their call.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    let workers: Vec<u32> = children(std::process::id())
+        .into_iter()
+        .flat_map(children)
+        .collect();
     let sum: u64 = workers
         .iter()
         .map(|pid| kb(*pid, "smaps_rollup", "Pss:"))

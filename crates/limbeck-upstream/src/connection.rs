@@ -1,7 +1,7 @@
-//! One connected process: requests go out, raw results come back.
+//! One connected server: requests go out, raw results come back.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rmcp::RoleClient;
@@ -14,9 +14,10 @@ use tokio_util::sync::CancellationToken;
 use limbeck_domain::limits;
 
 use crate::hearing::Hearing;
+use crate::http::wire::HttpWire;
 use crate::listener::Listener;
 use crate::stdio::handshake::Greeting;
-use crate::stdio::tap::{Answer, AnswerFault, ReplySlot};
+use crate::stdio::tap::{Answer, AnswerFault, ReplySlot, Tap};
 use crate::wire::{Service, Wire};
 use crate::{CallContext, Era, UpstreamError};
 
@@ -27,9 +28,64 @@ const CANCEL_WRITE: Duration = Duration::from_secs(2);
 /// A connection this old has proved that the server works.
 const PROVED_AFTER: Duration = Duration::from_secs(10);
 
+/// What is at the other end.
+pub(crate) enum Peer {
+    /// A child process and its pipes.
+    Process(Wire),
+    /// Something that is asked over HTTP.
+    Http(HttpWire),
+}
+
+impl Peer {
+    fn tap(&self) -> &Arc<Tap> {
+        match self {
+            Self::Process(wire) => &wire.tap,
+            Self::Http(wire) => wire.tap(),
+        }
+    }
+
+    /// Cancelled to end the connection.
+    fn stop(&self) -> &CancellationToken {
+        match self {
+            Self::Process(wire) => &wire.process.stop,
+            Self::Http(wire) => wire.stop(),
+        }
+    }
+
+    /// Whether no further request may be sent.
+    fn is_over(&self) -> bool {
+        match self {
+            Self::Process(wire) => wire.process.stop.is_cancelled(),
+            Self::Http(wire) => wire.is_over(),
+        }
+    }
+
+    /// Completes when it is known how the other end ended.
+    async fn ended(&self) {
+        match self {
+            Self::Process(wire) => wire.process.ended().await,
+            Self::Http(_) => {}
+        }
+    }
+
+    fn status(&self) -> Option<String> {
+        match self {
+            Self::Process(wire) => wire.process.status(),
+            Self::Http(_) => None,
+        }
+    }
+
+    fn last_words(&self) -> String {
+        match self {
+            Self::Process(wire) => wire.process.last_words(),
+            Self::Http(_) => String::new(),
+        }
+    }
+}
+
 /// A server that answered its handshake.
 pub(crate) struct Connection {
-    wire: Wire,
+    peer: Peer,
     service: Service,
     era: Era,
     greeting: Greeting,
@@ -39,10 +95,10 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(wire: Wire, service: Service, era: Era) -> Self {
-        let greeting = wire.tap.greeting().cloned().unwrap_or_default();
+    pub(crate) fn new(peer: Peer, service: Service, era: Era) -> Self {
+        let greeting = peer.tap().greeting().cloned().unwrap_or_default();
         Self {
-            wire,
+            peer,
             service,
             era,
             greeting,
@@ -62,7 +118,7 @@ impl Connection {
 
     /// Whether requests can still be sent.
     pub(crate) fn is_alive(&self) -> bool {
-        !self.wire.process.stop.is_cancelled() && !self.service.is_transport_closed()
+        !self.peer.is_over() && !self.service.is_transport_closed()
     }
 
     /// Whether the server did its work before it ended: a crash after that is not a failed start.
@@ -109,7 +165,7 @@ impl Connection {
     ) -> Result<(Box<RawValue>, Duration), UpstreamError> {
         let hearing = Hearing::new(context.caller.clone());
         let _heard = Heard {
-            listener: self.wire.tap.listener(),
+            listener: self.peer.tap().listener(),
             hearing: &hearing,
         };
         request.extensions_mut().insert(hearing.clone());
@@ -144,7 +200,7 @@ impl Connection {
         // From here on the server is told when nobody waits any more, however that comes about.
         let mut under_way = UnderWay {
             handle: Some(handle),
-            stop: self.wire.process.stop.clone(),
+            stop: self.peer.stop().clone(),
         };
         tokio::select! {
             biased;
@@ -159,37 +215,42 @@ impl Connection {
         }
     }
 
+    /// Whether calls repeat parameters in headers, so that bad annotations spoil their tool.
+    pub(crate) fn mirrors_parameters(&self) -> bool {
+        matches!(self.peer, Peer::Http(_)) && self.era == Era::Modern
+    }
+
     /// Who hears what the server says on its own account.
     pub(crate) fn listener(&self) -> &Listener {
-        self.wire.tap.listener()
+        self.peer.tap().listener()
     }
 
     /// Ends the connection; its process is gone soon after.
     pub(crate) fn close(&self) {
-        self.wire.process.stop.cancel();
+        self.peer.stop().cancel();
     }
 
     /// Completes when the connection has ended.
     pub(crate) async fn closed(&self) {
-        self.wire.process.stop.cancelled().await;
+        self.peer.stop().cancelled().await;
     }
 
     /// The error of a request under which the connection ended.
     async fn lost(&self) -> UpstreamError {
-        let _ = timeout(STATUS_WAIT, self.wire.process.ended()).await;
+        let _ = timeout(STATUS_WAIT, self.peer.ended()).await;
         self.lost_now()
     }
 
     /// [`Self::lost`] without waiting for the exit status.
     pub(crate) fn lost_now(&self) -> UpstreamError {
-        let status = match (self.wire.tap.end_reason(), self.wire.process.status()) {
+        let status = match (self.peer.tap().end_reason(), self.peer.status()) {
             (Some(reason), _) => reason.to_owned(),
             (None, Some(status)) => status,
-            (None, None) => "its output ended".to_owned(),
+            (None, None) => "the connection ended".to_owned(),
         };
         UpstreamError::ConnectionLost {
             status,
-            stderr_tail: self.wire.process.last_words(),
+            stderr_tail: self.peer.last_words(),
         }
     }
 }
@@ -198,6 +259,7 @@ fn usable(answer: Answer) -> Result<Box<RawValue>, UpstreamError> {
     answer.map_err(|fault| match fault {
         AnswerFault::Rpc { code, message } => UpstreamError::Protocol { code, message },
         AnswerFault::Invalid { reason } => UpstreamError::InvalidAnswer { reason },
+        AnswerFault::Failed(error) => error,
         AnswerFault::TooLarge { bytes } => UpstreamError::TooLarge {
             bytes,
             limit: limits::UPSTREAM_LINE_BYTES_MAX as u64,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ToolList;
+use crate::http::params;
 
 /// Messages about dropped tools, and about changed ones; more are counted.
 const MESSAGES_MAX: usize = 64;
@@ -35,6 +36,7 @@ struct RawTool<'a> {
 /// Collects the tools of one server.
 pub(crate) struct Decoder<'a> {
     server: &'a ServerName,
+    annotated: bool,
     names: HashSet<String>,
     count: usize,
     tools: Vec<ToolDefinition>,
@@ -44,9 +46,11 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    pub(crate) fn new(server: &'a ServerName) -> Self {
+    /// `annotated` says whether calls repeat annotated parameters in headers.
+    pub(crate) fn new(server: &'a ServerName, annotated: bool) -> Self {
         Self {
             server,
+            annotated,
             names: HashSet::new(),
             count: 0,
             tools: Vec::new(),
@@ -108,15 +112,17 @@ impl<'a> Decoder<'a> {
                 "`{shown}` was listed before, and the first one counts"
             ));
         }
+        let input_schema = self.schema(&name, "input schema", tool.input_schema);
+        if let (true, Some(schema)) = (self.annotated, &input_schema) {
+            params::annotations(schema)?;
+        }
         let annotations = parse(tool.annotations).unwrap_or(Value::Null);
         let title = text_of(tool.title, TITLE_BYTES_MAX)
             .or_else(|| cleaned(annotations.get("title")?.as_str()?, TITLE_BYTES_MAX));
         Ok(ToolDefinition {
             title,
             description: text_of(tool.description, limits::DESCRIPTION_BYTES_MAX),
-            input_schema: self
-                .schema(&name, "input schema", tool.input_schema)
-                .unwrap_or_else(any),
+            input_schema: input_schema.unwrap_or_else(any),
             output_schema: self.schema(&name, "output schema", tool.output_schema),
             annotations: hints(&annotations),
             id: ToolId::new(self.server.clone(), name),
@@ -232,7 +238,7 @@ mod tests {
 
     fn decode(tools: &[&str]) -> ToolList {
         let server = ServerName::from("s");
-        let mut decoder = Decoder::new(&server);
+        let mut decoder = Decoder::new(&server, true);
         for tool in tools {
             decoder.push(&RawValue::from_string((*tool).to_owned()).unwrap());
         }

@@ -5,19 +5,22 @@
 //! process, because real servers died of, or stayed pinned by, a question they did not understand. A server that
 //! refuses `initialize` for its version (`-32022`) is modern after all.
 //!
-//! Verdicts are remembered per command line for the life of the pool. A wrong one heals: a remembered
-//! modern server that refuses is asked as a legacy one, and the other way round.
+//! Verdicts are remembered for an hour, per command line, or per origin and path (`http::connect`). A wrong
+//! one heals: a remembered modern server that refuses is asked as a legacy one, and the other way round.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::model::ErrorCode;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::connection::{Connection, in_ms};
+use crate::connection::{Connection, Peer, in_ms};
+use crate::http::session::Speech;
+use crate::http::{self, HttpSpec};
 use crate::listener::{Ears, Listener};
 use crate::stdio::program;
 use crate::stdio::stderr::StderrRing;
@@ -29,37 +32,64 @@ use crate::{Era, StdioSpec, UpstreamError};
 /// Time for `initialize` after a refused probe, before a fresh process is tried.
 const SECOND_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// What is known about command lines.
+/// A verdict is asked for anew after this time: a wrong "modern" fails loudly, but a wrong "legacy" works
+/// without anybody noticing.
+const VERDICT_LIFE: Duration = Duration::from_secs(3_600);
+
+/// How servers were last seen to speak.
 #[derive(Default)]
-pub(crate) struct EraMemory(Mutex<HashMap<CommandLine, Era>>);
+pub(crate) struct EraMemory(Mutex<HashMap<Whose, (Speech, Instant)>>);
 
 /// What decides how a server speaks.
-type CommandLine = (PathBuf, Vec<String>);
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Whose {
+    CommandLine(PathBuf, Vec<String>),
+    /// Origin and path.
+    Address(String),
+}
 
 impl EraMemory {
-    fn recall(&self, spec: &StdioSpec) -> Option<Era> {
-        lock(&self.0).get(&command_line(spec)).copied()
+    fn recall(&self, whose: &Whose, now: Instant) -> Option<Speech> {
+        let (speech, since) = lock(&self.0).get(whose).copied()?;
+        (now.saturating_duration_since(since) < VERDICT_LIFE).then_some(speech)
     }
 
-    fn remember(&self, spec: &StdioSpec, era: Era) {
-        lock(&self.0).insert(command_line(spec), era);
+    /// Keeps a verdict. One that was recalled and held keeps its age.
+    fn remember(&self, whose: Whose, speech: Speech, now: Instant) {
+        if self.recall(&whose, now) != Some(speech) {
+            lock(&self.0).insert(whose, (speech, now));
+        }
     }
 }
 
-fn command_line(spec: &StdioSpec) -> CommandLine {
-    (spec.command.clone(), spec.args.clone())
+/// What is connected to.
+pub(crate) enum Target {
+    /// A child process.
+    Process(StdioSpec),
+    /// An address.
+    Http(Box<HttpSpec>),
+}
+
+impl Target {
+    fn whose(&self) -> Whose {
+        match self {
+            Self::Process(spec) => Whose::CommandLine(spec.command.clone(), spec.args.clone()),
+            Self::Http(spec) => Whose::Address(format!("{}{}", spec.origin(), spec.url.path())),
+        }
+    }
 }
 
 /// The latest process of a server, as far as it helps to find out why something failed.
 #[derive(Clone)]
 pub(crate) struct Trace {
-    pub(crate) stderr: StderrRing,
+    /// Only a process has one.
+    pub(crate) stderr: Option<StderrRing>,
     pub(crate) tap: Arc<Tap>,
 }
 
 /// Everything a start needs.
 pub(crate) struct Launch {
-    pub(crate) spec: StdioSpec,
+    pub(crate) target: Target,
     pub(crate) start_timeout: Duration,
     pub(crate) memory: Arc<EraMemory>,
     /// What is heard from the server goes there.
@@ -80,60 +110,86 @@ impl Launch {
     /// Those of starting: [`UpstreamError::ProgramNotFound`], [`UpstreamError::Spawn`],
     /// [`UpstreamError::StartTimeout`], [`UpstreamError::Exited`], [`UpstreamError::Handshake`].
     pub(crate) async fn connect(&self) -> Result<Connection, UpstreamError> {
-        let program = program::resolve(&self.spec)?;
-        let connection = match self.memory.recall(&self.spec) {
-            Some(Era::Legacy) => self.legacy(&program).await,
-            Some(Era::Modern) | None => self.probe(&program).await,
-        }?;
-        self.memory.remember(&self.spec, connection.era());
+        let whose = self.target.whose();
+        let known = self.memory.recall(&whose, Instant::now());
+        let (connection, speech) = match &self.target {
+            Target::Http(spec) => http::connect::connect(self, spec, known).await?,
+            Target::Process(spec) => {
+                let start = Start {
+                    launch: self,
+                    spec,
+                    program: program::resolve(spec)?,
+                };
+                let connection = match known {
+                    Some(Speech::Legacy) => start.legacy().await,
+                    Some(Speech::Modern | Speech::Sse) | None => start.probe().await,
+                }?;
+                let speech = match connection.era() {
+                    Era::Legacy => Speech::Legacy,
+                    Era::Modern => Speech::Modern,
+                };
+                (connection, speech)
+            }
+        };
+        self.memory.remember(whose, speech, Instant::now());
         Ok(connection)
     }
+}
 
-    async fn probe(&self, program: &Path) -> Result<Connection, UpstreamError> {
-        let mut wire = self.spawn(program)?;
-        match wire.handshake(Era::Modern, self.start_timeout).await {
-            Ok(service) => return Ok(Connection::new(wire, service, Era::Modern)),
+/// The start of a process.
+struct Start<'a> {
+    launch: &'a Launch,
+    spec: &'a StdioSpec,
+    program: PathBuf,
+}
+
+impl Start<'_> {
+    async fn probe(&self) -> Result<Connection, UpstreamError> {
+        let mut wire = self.spawn()?;
+        match wire.handshake(Era::Modern, self.launch.start_timeout).await {
+            Ok(service) => return Ok(Connection::new(Peer::Process(wire), service, Era::Modern)),
             Err(fault @ HandshakeFault::TimedOut) => return Err(self.failed(wire, fault).await),
             Err(HandshakeFault::Silent | HandshakeFault::Ended) => {}
             Err(HandshakeFault::Refused { .. } | HandshakeFault::NoCommonVersion { .. }) => {
-                let limit = SECOND_HANDSHAKE.min(self.start_timeout);
+                let limit = SECOND_HANDSHAKE.min(self.launch.start_timeout);
                 if let Ok(service) = wire.handshake(Era::Legacy, limit).await {
-                    return Ok(Connection::new(wire, service, Era::Legacy));
+                    return Ok(Connection::new(Peer::Process(wire), service, Era::Legacy));
                 }
             }
         }
         wire.end().await;
-        self.legacy(program).await
+        self.legacy().await
     }
 
-    async fn legacy(&self, program: &Path) -> Result<Connection, UpstreamError> {
-        let mut wire = self.spawn(program)?;
-        match wire.handshake(Era::Legacy, self.start_timeout).await {
-            Ok(service) => Ok(Connection::new(wire, service, Era::Legacy)),
+    async fn legacy(&self) -> Result<Connection, UpstreamError> {
+        let mut wire = self.spawn()?;
+        match wire.handshake(Era::Legacy, self.launch.start_timeout).await {
+            Ok(service) => Ok(Connection::new(Peer::Process(wire), service, Era::Legacy)),
             Err(HandshakeFault::Refused { code, .. })
                 if code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION.0 =>
             {
                 wire.end().await;
-                self.modern(program).await
+                self.modern().await
             }
             Err(fault) => Err(self.failed(wire, fault).await),
         }
     }
 
-    async fn modern(&self, program: &Path) -> Result<Connection, UpstreamError> {
-        let mut wire = self.spawn(program)?;
-        match wire.handshake(Era::Modern, self.start_timeout).await {
-            Ok(service) => Ok(Connection::new(wire, service, Era::Modern)),
+    async fn modern(&self) -> Result<Connection, UpstreamError> {
+        let mut wire = self.spawn()?;
+        match wire.handshake(Era::Modern, self.launch.start_timeout).await {
+            Ok(service) => Ok(Connection::new(Peer::Process(wire), service, Era::Modern)),
             Err(fault) => Err(self.failed(wire, fault).await),
         }
     }
 
-    fn spawn(&self, program: &Path) -> Result<Wire, UpstreamError> {
-        let stop = self.closing.child_token();
-        let listener = Arc::new(Listener::new(self.ears.clone()));
-        let wire = Wire::spawn(&self.spec, program, listener, stop, &self.tracker)?;
-        *lock(&self.trace) = Some(Trace {
-            stderr: wire.process.stderr.clone(),
+    fn spawn(&self) -> Result<Wire, UpstreamError> {
+        let launch = self.launch;
+        let stop = launch.closing.child_token();
+        let listener = Arc::new(Listener::new(launch.ears.clone()));
+        let wire = Wire::spawn(self.spec, &self.program, listener, stop, &launch.tracker)?;
+        *lock(&launch.trace) = Some(Trace {
+            stderr: Some(wire.process.stderr.clone()),
             tap: wire.tap.clone(),
         });
         Ok(wire)
@@ -151,7 +207,7 @@ impl Launch {
                 stderr_tail,
             },
             HandshakeFault::TimedOut | HandshakeFault::Silent => UpstreamError::StartTimeout {
-                ms: in_ms(self.start_timeout),
+                ms: in_ms(self.launch.start_timeout),
                 stderr_tail,
             },
             HandshakeFault::Refused { code, message } => UpstreamError::Handshake {

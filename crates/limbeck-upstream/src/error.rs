@@ -68,6 +68,34 @@ pub enum UpstreamError {
         /// What is wrong with it.
         reason: String,
     },
+    /// No connection to the server; nothing was sent.
+    #[error("the server cannot be reached: {reason}")]
+    Unreachable {
+        /// The origin and the reason.
+        reason: String,
+    },
+    /// The connection was not made, because the entry does not allow it; nothing was sent.
+    #[error("the connection is not allowed: {reason}")]
+    NotAllowed {
+        /// What was refused.
+        reason: String,
+    },
+    /// The server answered with an HTTP status that is no answer. The request had no result.
+    #[error("the server answered with HTTP {status}{reason}")]
+    Http {
+        /// The status.
+        status: u16,
+        /// Empty, or what it said: cleaned, cut, without secrets of the entry.
+        reason: String,
+    },
+    /// The value of a header could not be had; nothing was sent.
+    #[error("the value of header `{header}` cannot be had: {reason}")]
+    Secret {
+        /// The header.
+        header: String,
+        /// Why, without the value.
+        reason: String,
+    },
     /// The server failed before and is left alone for a while.
     #[error("{error}; next try in {retry_in_ms} ms")]
     BackingOff {
@@ -215,12 +243,17 @@ impl UpstreamError {
             | Self::Handshake { .. }
             | Self::Unwell { .. }
             | Self::BackingOff { .. }
+            | Self::Unreachable { .. }
+            | Self::NotAllowed { .. }
+            | Self::Secret { .. }
             | Self::SignInNeeded { .. }
             | Self::SignInFailed { .. } => CallCode::ServerUnavailable,
             Self::InputNeeded { .. } => CallCode::InputRequired,
             Self::CallTimeout { .. } | Self::ListTimeout { .. } => CallCode::Timeout,
             Self::ConnectionLost { .. } => CallCode::ConnectionLost,
-            Self::Protocol { .. } | Self::InvalidAnswer { .. } => CallCode::UpstreamError,
+            Self::Protocol { .. } | Self::InvalidAnswer { .. } | Self::Http { .. } => {
+                CallCode::UpstreamError
+            }
             Self::TooLarge { .. } => CallCode::LimitExceeded,
             Self::InvalidArguments { .. } => CallCode::InvalidArguments,
             Self::Cancelled => CallCode::Cancelled,
@@ -231,6 +264,7 @@ impl UpstreamError {
         match self {
             Self::StartTimeout { .. }
             | Self::Exited { .. }
+            | Self::Unreachable { .. }
             | Self::BackingOff { .. }
             | Self::SignInFailed { may_pass: true, .. } => true,
             Self::NotConfigured { .. }
@@ -250,6 +284,9 @@ impl UpstreamError {
             | Self::TooLarge { .. }
             | Self::InvalidArguments { .. }
             | Self::SignInNeeded { .. }
+            | Self::NotAllowed { .. }
+            | Self::Http { .. }
+            | Self::Secret { .. }
             | Self::SignInFailed {
                 may_pass: false, ..
             }
@@ -293,9 +330,24 @@ impl UpstreamError {
             ),
             Self::ConnectionLost { .. } => Some(
                 "the call may have happened: check before repeating it; \
-                 the next call starts the server again"
+                 the next call connects again"
                     .into(),
             ),
+            Self::Unreachable { .. } => Some(format!(
+                "check that the server of `{server}` runs and that its `url` is right"
+            )),
+            Self::NotAllowed { .. } => Some(format!(
+                "if this is meant, the entry of `{server}` can say so with `allow_http` or \
+                 `allow_networks`"
+            )),
+            Self::Http {
+                status: 401 | 403, ..
+            } => Some(format!("check `headers` in the entry of `{server}`")),
+            Self::Http { status: 429, .. } => Some("call less often".into()),
+            Self::Http { .. } => Some(format!("check `url` in the entry of `{server}`")),
+            Self::Secret { header, .. } => Some(format!(
+                "check the reference of `{header}` in the entry of `{server}`"
+            )),
             Self::SignInNeeded { command, .. } => Some(format!("sign in with `{command}`")),
             Self::SignInFailed { .. } => Some(format!(
                 "`limbeck auth status {server}` says how the sign-in stands; \

@@ -51,6 +51,7 @@ pub use caller::{
 };
 pub use changes::PoolEvent;
 pub use error::UpstreamError;
+pub use http::{Credentials, HttpKind, HttpSpec};
 pub use pool::{Pool, PoolOptions};
 pub use question::RawResult;
 pub use spec::{ServerSpec, StdioSpec, TransportSpec};

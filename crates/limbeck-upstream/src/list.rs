@@ -35,7 +35,7 @@ pub(crate) async fn tools(
     spec: &ServerSpec,
 ) -> Result<ToolList, UpstreamError> {
     let deadline = Instant::now() + spec.list_timeout;
-    let mut decoder = Decoder::new(&spec.name);
+    let mut decoder = Decoder::new(&spec.name, connection.mirrors_parameters());
     let mut seen = HashSet::new();
     let mut cursor = None;
     for page in 1.. {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_page_without_tools_is_refused_and_an_odd_cursor_is_none() {
         let server = ServerName::from("s");
-        let mut decoder = Decoder::new(&server);
+        let mut decoder = Decoder::new(&server, false);
         assert!(read_page(&raw(r#"{"tools":5}"#), &mut decoder).is_err());
         assert!(read_page(&raw("{}"), &mut decoder).is_err());
         let page = r#"{"tools":[{"name":"a"}],"nextCursor":5}"#;

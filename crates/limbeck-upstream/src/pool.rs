@@ -9,7 +9,7 @@ use limbeck_policy::{Permit, ReadPermit};
 use tokio::sync::broadcast;
 
 use crate::changes::{Changes, EVENTS_BEHIND_MAX};
-use crate::era::EraMemory;
+use crate::era::{EraMemory, Target};
 use crate::listener::Ears;
 use crate::server::Server;
 use crate::{
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Pool {
 }
 
 enum Entry {
-    Stdio(Server),
+    Server(Server),
     InProcess(Arc<dyn Upstream>),
     Disabled,
     Unsupported { reason: String },
@@ -139,7 +139,7 @@ impl Pool {
     /// Where a server stands, with its last failure and the end of its standard error.
     pub fn report(&self, server: &ServerName) -> ServerReport {
         let state = match self.servers.get(server) {
-            Some(Entry::Stdio(server)) => return server.report(),
+            Some(Entry::Server(server)) => return server.report(),
             None => ServerState::NotConfigured,
             Some(Entry::InProcess(_)) => ServerState::Ready {
                 era: Era::Modern,
@@ -152,6 +152,10 @@ impl Pool {
             },
         };
         ServerReport {
+            transport: match self.servers.get(server) {
+                Some(Entry::InProcess(_)) => "in-process",
+                _ => "none",
+            },
             next_step: match &state {
                 ServerState::Disabled => UpstreamError::Disabled.next_step(server),
                 _ => None,
@@ -168,7 +172,7 @@ impl Pool {
     /// Stops every server; calls under way fail. When it returns no child process is left.
     pub async fn shutdown(&self) {
         join_all(self.servers.values().filter_map(|entry| match entry {
-            Entry::Stdio(server) => Some(server.shutdown()),
+            Entry::Server(server) => Some(server.shutdown()),
             Entry::InProcess(upstream) => Some(upstream.shutdown()),
             Entry::Disabled | Entry::Unsupported { .. } => None,
         }))
@@ -180,7 +184,7 @@ impl Pool {
             None => Err(UpstreamError::NotConfigured {
                 server: server.clone(),
             }),
-            Some(Entry::Stdio(server)) => Ok(server),
+            Some(Entry::Server(server)) => Ok(server),
             Some(Entry::InProcess(upstream)) => Ok(upstream.as_ref()),
             Some(Entry::Disabled) => Err(UpstreamError::Disabled),
             Some(Entry::Unsupported { reason }) => Err(UpstreamError::Unsupported {
@@ -195,7 +199,14 @@ fn entry(spec: ServerSpec, memory: &Arc<EraMemory>, ears: Arc<Ears>) -> Entry {
         return Entry::Disabled;
     }
     match spec.transport.clone() {
-        TransportSpec::Stdio(stdio) => Entry::Stdio(Server::new(spec, stdio, memory.clone(), ears)),
+        TransportSpec::Stdio(stdio) => {
+            let target = Target::Process(stdio);
+            Entry::Server(Server::new(spec, target, memory.clone(), ears))
+        }
+        TransportSpec::Http(http) => {
+            let target = Target::Http(http);
+            Entry::Server(Server::new(spec, target, memory.clone(), ears))
+        }
         TransportSpec::Unsupported { reason } => Entry::Unsupported { reason },
     }
 }

@@ -23,14 +23,14 @@ use tokio_util::task::TaskTracker;
 
 use crate::breaker::{Breaker, Leave};
 use crate::connection::{Connection, in_ms};
-use crate::era::{EraMemory, Launch, Trace};
+use crate::era::{EraMemory, Launch, Target, Trace};
 use crate::listener::Ears;
 use crate::load::Load;
 use crate::question::Question;
 use crate::sync::lock;
 use crate::{
-    CallContext, RawResult, RawToolResult, ServerReport, ServerSpec, ServerState, StdioSpec,
-    ToolList, Traffic, Upstream, UpstreamError, list, mrtr, subscription,
+    CallContext, RawResult, RawToolResult, ServerReport, ServerSpec, ServerState, ToolList,
+    Traffic, Upstream, UpstreamError, list, mrtr, subscription,
 };
 
 /// Time a server is left alone after its first failure.
@@ -42,7 +42,7 @@ const IDLE_LOOK: Duration = Duration::from_millis(20);
 /// Lines and bytes of standard error in a report.
 const REPORT_STDERR: (usize, usize) = (40, 8 << 10);
 
-/// A stdio server of the pool.
+/// A server of the pool that lives outside of this process.
 pub(crate) struct Server(Arc<Inner>);
 
 struct Inner {
@@ -78,12 +78,12 @@ type Start = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>>;
 impl Server {
     pub(crate) fn new(
         spec: ServerSpec,
-        stdio: StdioSpec,
+        target: Target,
         memory: Arc<EraMemory>,
         ears: Arc<Ears>,
     ) -> Self {
         let launch = Launch {
-            spec: stdio,
+            target,
             start_timeout: spec.start_timeout,
             memory,
             ears,
@@ -131,6 +131,7 @@ impl Server {
         let trace = lock(&self.0.launch.trace).clone();
         let (lines, bytes) = REPORT_STDERR;
         ServerReport {
+            transport: self.0.spec.transport.as_str(),
             state,
             last_error: last_error.map(|error| error.full_text()),
             next_step,
@@ -138,7 +139,8 @@ impl Server {
             queued,
             stderr_tail: trace
                 .as_ref()
-                .map_or_else(String::new, |trace| trace.stderr.tail(lines, bytes)),
+                .and_then(|trace| trace.stderr.as_ref())
+                .map_or_else(String::new, |stderr| stderr.tail(lines, bytes)),
             traffic: trace.map_or_else(Traffic::default, |Trace { tap, .. }| tap.traffic()),
         }
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use limbeck_domain::{ServerName, limits};
 
+use crate::http::HttpSpec;
+
 /// One configured server.
 #[derive(Clone, Debug)]
 pub struct ServerSpec {
@@ -47,11 +49,23 @@ impl ServerSpec {
 pub enum TransportSpec {
     /// A child process that speaks on its standard input and output.
     Stdio(StdioSpec),
+    /// A server that is asked over HTTP.
+    Http(Box<HttpSpec>),
     /// An entry this build cannot connect: listed, and every call fails with the reason.
     Unsupported {
         /// Why, a lowercase fragment.
         reason: String,
     },
+}
+
+impl TransportSpec {
+    /// How the server is reached, in a word: `stdio`, or `none`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "stdio",
+            Self::Unsupported { .. } => "none",
+        }
+    }
 }
 
 /// A child process.

@@ -38,7 +38,7 @@ pub(crate) async fn keep(connection: Arc<Connection>) {
                 tracing::debug!(code, message, "a server does not announce changes");
                 return;
             }
-            Err(UpstreamError::ConnectionLost { .. }) => return,
+            // Over HTTP the end of one stream is not the end of the connection, which the loop looks at.
             Ok(_) | Err(_) => {}
         }
         pause = if opened.elapsed() > AGAIN_AFTER_MAX {

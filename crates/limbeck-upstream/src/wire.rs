@@ -9,6 +9,7 @@ use rmcp::model::{ErrorCode, ProtocolVersion};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle,
 };
+use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -24,7 +25,7 @@ use crate::{Era, StdioSpec, UpstreamError};
 
 /// Time for an answer to `server/discover` once the server has read it. A server that knows the request
 /// answers in milliseconds; one that does not may stay silent for ever.
-const PROBE_ANSWER: Duration = Duration::from_secs(5);
+pub(crate) const PROBE_ANSWER: Duration = Duration::from_secs(5);
 /// How often a starting server is looked at for having read the probe.
 const PROBE_LOOK: Duration = Duration::from_millis(50);
 
@@ -107,16 +108,9 @@ impl Wire {
         let deadline = Instant::now() + limit;
         // Dropped before the process can be waited for: it would keep the input open.
         let gauge = self.gauge.take();
-        let serve = serve_client_with_lifecycle(
-            Handler {
-                listener: self.tap.listener().clone(),
-                era,
-            },
-            StdioTransport(self.link.clone()),
-            lifecycle(era),
-        );
+        let serve = shake(&self.tap, StdioTransport(self.link.clone()), era);
         let outcome = tokio::select! {
-            served = serve => served.map_err(fault),
+            served = serve => served,
             () = sleep_until(deadline) => Err(HandshakeFault::TimedOut),
             () = self.unanswered(gauge), if era == Era::Modern => Err(HandshakeFault::Silent),
         };
@@ -146,6 +140,21 @@ impl Wire {
         process.stop.cancel();
         process.ended().await;
     }
+}
+
+/// Lets `rmcp` shake hands over `transport` and run the connection from then on.
+pub(crate) async fn shake(
+    tap: &Arc<Tap>,
+    transport: impl Transport<RoleClient> + 'static,
+    era: Era,
+) -> Result<Service, HandshakeFault> {
+    let handler = Handler {
+        listener: tap.listener().clone(),
+        era,
+    };
+    serve_client_with_lifecycle(handler, transport, lifecycle(era))
+        .await
+        .map_err(fault)
 }
 
 fn lifecycle(era: Era) -> ClientLifecycleMode {

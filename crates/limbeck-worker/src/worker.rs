@@ -53,8 +53,8 @@ impl From<wasmtime::Error> for WorkerError {
 pub struct Worker;
 
 impl Worker {
-    /// Loads the engine and makes a guest for programs of a language. Still one thread, nothing read from outside; copies of this
-    /// process share what it has in memory until they write to it.
+    /// Loads the engine and makes a guest for programs of a language. Still one thread, nothing read from
+    /// outside; copies of this process share what it has in memory until they write to it.
     ///
     /// # Errors
     ///

@@ -2,6 +2,7 @@
 //! of another.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -9,10 +10,14 @@ use limbeck_gateway::domain::limits::WALL_MS_DEFAULT;
 use limbeck_gateway::domain::{CallError, ExecutionStatus, Tier};
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::store::{Store, StoreError};
-use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec};
+use limbeck_gateway::upstream::http::{self, HeaderValueSpec, LocalSecrets, NetworkRules};
+use limbeck_gateway::upstream::{
+    HttpSpec, Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec,
+};
 use limbeck_gateway::{Gateway, Parts, ServerSource};
 use limbeck_setup::{
-    ConfigError, Configuration, Discovery, Level, ServerEntry, Setting, Settings, Transport,
+    ConfigError, Configuration, Discovery, HttpKind, Level, ServerEntry, Setting, Settings,
+    Transport,
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -117,7 +122,10 @@ impl Session {
     ) -> Result<Self, Failure> {
         let store = open_store_or_memory(invocation)?;
         recover(&store, &invocation.printer).await;
-        let specs = configuration.servers.iter().map(server_spec).collect();
+        let variables = invocation.environment.variables.clone();
+        let secrets = Arc::new(LocalSecrets::new(variables.into_iter().collect()));
+        let specs = configuration.servers.iter();
+        let specs = specs.map(|entry| server_spec(entry, &secrets)).collect();
         let own = |name: &str| invocation.environment.variable(name).map(str::to_owned);
         let sources = configuration.servers.iter();
         let sources = sources.map(|entry| server_source(entry, &own)).collect();
@@ -273,7 +281,7 @@ fn looked_in(invocation: &Invocation) -> String {
 }
 
 /// One server as the pool takes it. What cannot be used is listed with its reason.
-fn server_spec(entry: &ServerEntry) -> ServerSpec {
+fn server_spec(entry: &ServerEntry, secrets: &Arc<LocalSecrets>) -> ServerSpec {
     let transport = match &entry.definition {
         Ok(Transport::Stdio {
             command,
@@ -286,9 +294,22 @@ fn server_spec(entry: &ServerEntry) -> ServerSpec {
             env: env.clone(),
             cwd: cwd.clone(),
         }),
-        Ok(Transport::Http { .. }) => TransportSpec::Unsupported {
-            reason: "it is reached over HTTP; this version connects stdio servers".to_owned(),
-        },
+        Ok(Transport::Http {
+            url,
+            headers,
+            kind,
+            allow_http,
+            allow_networks,
+        }) => {
+            let network = NetworkRules {
+                allow: allow_networks.clone(),
+                clear: *allow_http,
+            };
+            match http_spec(url, headers, *kind, network, secrets) {
+                Ok(spec) => TransportSpec::Http(Box::new(spec)),
+                Err(reason) => TransportSpec::Unsupported { reason },
+            }
+        }
         Err(fault) => TransportSpec::Unsupported {
             reason: fault.to_string(),
         },
@@ -304,11 +325,46 @@ fn server_spec(entry: &ServerEntry) -> ServerSpec {
     spec
 }
 
+/// A server over HTTP; an error says what is wrong with its entry and holds no secret.
+fn http_spec(
+    url: &str,
+    headers: &[(String, String)],
+    kind: HttpKind,
+    network: NetworkRules,
+    secrets: &Arc<LocalSecrets>,
+) -> Result<HttpSpec, String> {
+    let mut spec = HttpSpec::new(url).map_err(|problem| format!("its url: {problem}"))?;
+    spec.kind = match kind {
+        HttpKind::Auto => http::HttpKind::Auto,
+        HttpKind::Streamable => http::HttpKind::Streamable,
+        HttpKind::Sse => http::HttpKind::Sse,
+    };
+    for (name, value) in headers {
+        let value = HeaderValueSpec::parse(value);
+        let value = value.map_err(|problem| format!("its header `{name}`: {problem}"))?;
+        spec.headers.push((name.clone(), value));
+    }
+    spec.network = network;
+    spec.secrets = secrets.clone();
+    Ok(spec)
+}
+
 fn server_source(entry: &ServerEntry, own: &dyn Fn(&str) -> Option<String>) -> ServerSource {
     ServerSource {
         name: entry.name.clone(),
-        source: entry.origin.to_string(),
+        source: match url_origin(entry) {
+            Some(origin) => format!("{} ({origin})", entry.origin),
+            None => entry.origin.to_string(),
+        },
         definition_hash: definition_hash(entry, own),
+    }
+}
+
+/// Scheme, host and port of a server over HTTP; the rest of its url may hold a secret.
+fn url_origin(entry: &ServerEntry) -> Option<String> {
+    match &entry.definition {
+        Ok(Transport::Http { url, .. }) => Some(HttpSpec::new(url).ok()?.origin()),
+        Ok(Transport::Stdio { .. }) | Err(_) => None,
     }
 }
 
@@ -345,9 +401,14 @@ fn definition_hash(entry: &ServerEntry, own: &dyn Fn(&str) -> Option<String>) ->
                 }
             }
         }
-        Ok(Transport::Http { url, .. }) => {
+        Ok(Transport::Http { url, headers, .. }) => {
             part(b"http");
             part(url.as_bytes());
+            // Another token may see other tools.
+            for (name, value) in headers {
+                part(name.as_bytes());
+                part(value.as_bytes());
+            }
         }
         Err(_) => part(b"unusable"),
     }

@@ -66,12 +66,17 @@ pub(super) fn call_error(
     if more > 0 {
         message.push_str(&format!("; and {more} more"));
     }
-    let meant = joined(
-        findings
-            .iter()
-            .filter_map(|finding| finding.meant.as_deref()),
-        ", ",
-    );
+    // A mistyped name that is required is found twice: as unknown and as missing.
+    let mut meant: Vec<&str> = Vec::new();
+    for guess in findings
+        .iter()
+        .filter_map(|finding| finding.meant.as_deref())
+    {
+        if !meant.contains(&guess) {
+            meant.push(guess);
+        }
+    }
+    let meant = meant.join(", ");
     let hint = if meant.is_empty() {
         parameters(tool, language)
     } else {
@@ -261,8 +266,12 @@ fn unknown_argument(checked: Checked<'_>, error: &ValidationError<'_>, name: &st
             "unknown argument {}",
             member(error.instance_path().as_str(), name)
         ),
-        meant: like.first().map(|known| member("", known)),
+        meant: like.first().map(|known| instead(known, name)),
     }
+}
+
+fn instead(right: &str, written: &str) -> String {
+    format!("{} instead of {}", member("", right), member("", written))
 }
 
 fn missing_argument(
@@ -284,9 +293,7 @@ fn missing_argument(
             "missing required argument {}",
             member(error.instance_path().as_str(), name)
         ),
-        meant: like
-            .first()
-            .map(|written| format!("{} instead of {}", member("", name), member("", written))),
+        meant: like.first().map(|written| instead(name, written)),
     }
 }
 

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use limbeck_domain::limits::{TURNS_BURST, TURNS_PER_SECOND, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES};
-use limbeck_domain::{Delivered, Effects, HostCall, ProgramError, ProgramStart, text};
+use limbeck_domain::{Delivered, Effects, HostCall, HostOp, ProgramError, ProgramStart, text};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_wire::{Delivery, Done, FromWorker, Idle, Pace, ToWorker};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout_at};
@@ -248,7 +248,10 @@ impl Drive {
     }
 
     fn call(&mut self, call: HostCall) -> Next {
-        self.calls_made = call.id.0;
+        // Judging the program is the gateway's own question, not a call of the program's.
+        if call.op != HostOp::Check {
+            self.calls_made += 1;
+        }
         match self.calls.start(call) {
             Ok(()) => Next::GoOn,
             Err(error) => Next::End(Err(error)),

@@ -53,8 +53,20 @@ fn shown(found: &Configuration) -> String {
             }) => {
                 writeln!(out, "  {command:?} {args:?} in {cwd:?}\n  {env:?}").unwrap();
             }
-            Ok(Transport::Http { url, headers, kind }) => {
+            Ok(Transport::Http {
+                url,
+                headers,
+                kind,
+                allow_http,
+                allow_networks,
+            }) => {
                 writeln!(out, "  {url:?} {kind:?}\n  {headers:?}").unwrap();
+                if *allow_http {
+                    writeln!(out, "  in the clear").unwrap();
+                }
+                if !allow_networks.is_empty() {
+                    writeln!(out, "  networks {allow_networks:?}").unwrap();
+                }
             }
         }
         let (timeout, concurrency) = (server.timeout_ms, server.concurrency);

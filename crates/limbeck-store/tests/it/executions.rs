@@ -201,3 +201,23 @@ async fn an_id_is_begun_once() {
         ("local", 1)
     );
 }
+
+#[tokio::test]
+async fn an_execution_that_has_ended_is_whole_for_every_process_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    let gateway = Store::open(&path).unwrap();
+    let other = Store::open(&path).unwrap();
+    for number in 0..50 {
+        let name = format!("ex_{number}");
+        gateway.begin(new_execution(&name, number)).await.unwrap();
+        let read = call(1, EffectClass::Read, true);
+        gateway.append(&id(&name), read).await.unwrap();
+        let ended = envelope(&name, ExecutionStatus::Completed);
+        gateway.finish(&id(&name), &ended, SUMMARY).await.unwrap();
+        let seen = other.execution(&name).await.unwrap().unwrap();
+        assert_eq!(seen.row.status, ExecutionStatus::Completed);
+        let journal = other.journal(&id(&name)).await.unwrap();
+        assert_eq!(journal.len(), 2, "the call and the end");
+    }
+}

@@ -8,7 +8,7 @@ use rmcp::model::{
     CustomRequest, ErrorCode, ErrorData, NumberOrString, ServerJsonRpcMessage, ServerRequest,
     ServerResult,
 };
-use rmcp::service::RxJsonRpcMessage;
+use rmcp::service::{InboundStreamOrigin, RxJsonRpcMessage};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::AsyncRead;
@@ -39,7 +39,11 @@ pub(crate) async fn read(
     inbox: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
 ) {
     let mut lines = LineReader::new(stdout, limits::UPSTREAM_LINE_BYTES_MAX);
-    let reader = Reader { tap, inbox };
+    let reader = Reader {
+        tap,
+        inbox,
+        origin: None,
+    };
     while let Ok(Some(line)) = lines.next().await {
         reader.tap.note_heard();
         let goes_on = match line {
@@ -54,14 +58,18 @@ pub(crate) async fn read(
     }
 }
 
-struct Reader {
-    tap: Arc<Tap>,
-    inbox: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
+/// Sorts what one server sends.
+#[derive(Clone)]
+pub(crate) struct Reader {
+    pub(crate) tap: Arc<Tap>,
+    pub(crate) inbox: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
+    /// Which stream it comes on, where there are several.
+    pub(crate) origin: Option<InboundStreamOrigin>,
 }
 
 impl Reader {
     /// Handles one line; `None` ends the connection.
-    async fn line(&self, line: &[u8]) -> Option<()> {
+    pub(crate) async fn line(&self, line: &[u8]) -> Option<()> {
         let parsed = envelope::line_text(line).and_then(|text| {
             if text.is_empty() {
                 return Ok(Vec::new());
@@ -104,9 +112,16 @@ impl Reader {
         self.inbox.send(fail(id, waiter, fault)).await.ok()
     }
 
+    /// Ends the wait for `id` with `fault`, when somebody waits.
+    pub(crate) async fn fail(&self, id: i64, fault: AnswerFault) {
+        if let Some(waiter) = self.tap.take(id) {
+            let _ = self.inbox.send(fail(id, waiter, fault)).await;
+        }
+    }
+
     /// Fails the call a skipped line was the answer of; when nobody can tell whose it was, the
     /// connection ends, because its caller would wait for nothing.
-    async fn overlong(&self, head: &[u8], tail: &[u8], bytes: u64) -> Option<()> {
+    pub(crate) async fn overlong(&self, head: &[u8], tail: &[u8], bytes: u64) -> Option<()> {
         self.tap.count_junk();
         let known = envelope::sniff_id(head, tail).and_then(|id| Some((id, self.tap.take(id)?)));
         let Some((id, waiter)) = known.or_else(|| self.tap.take_only()) else {
@@ -178,6 +193,9 @@ impl Reader {
         let params = params.map(|params| Arc::from(params.to_owned()));
         let mut request = CustomRequest::new(text::cut(method, METHOD_BYTES_MAX), None);
         request.extensions.insert(RawParams(params));
+        if let Some(origin) = &self.origin {
+            request.extensions.insert(origin.clone());
+        }
         Some(ServerJsonRpcMessage::request(
             ServerRequest::CustomRequest(request),
             id,
@@ -223,6 +241,7 @@ fn fail(id: i64, waiter: Waiter, fault: AnswerFault) -> RxJsonRpcMessage<RoleCli
                 AnswerFault::Invalid { reason } => reason,
                 AnswerFault::TooLarge { bytes } => format!("its answer has {bytes} bytes"),
                 AnswerFault::Rpc { message, .. } => message,
+                AnswerFault::Failed(error) => error.to_string(),
             };
             typed_error(id, RpcError::unusable(reason))
         }

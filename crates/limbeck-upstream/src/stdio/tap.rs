@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use crate::Traffic;
 use crate::listener::Listener;
 use crate::sync::lock;
+use crate::{Traffic, UpstreamError};
 
 use super::handshake::{Greeting, HandshakeKind};
 
@@ -32,6 +32,8 @@ pub(crate) enum AnswerFault {
     TooLarge { bytes: u64 },
     /// The answer cannot be used.
     Invalid { reason: String },
+    /// Anything else that ended the request and nothing more: over HTTP each has its own exchange.
+    Failed(UpstreamError),
 }
 
 /// Where the raw answer of one request goes; travels in the request's extensions.
@@ -137,6 +139,11 @@ impl Tap {
         }
         let id = *waiting.by_id.keys().next()?;
         waiting.by_id.remove_entry(&id)
+    }
+
+    /// Whether somebody still waits for `id`.
+    pub(crate) fn waits_for(&self, id: i64) -> bool {
+        lock(&self.waiting).by_id.contains_key(&id)
     }
 
     /// Stops waiting for `id`, because it was cancelled.

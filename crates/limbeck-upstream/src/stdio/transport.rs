@@ -120,7 +120,7 @@ fn progress_token(extensions: &Extensions) -> Option<i64> {
 }
 
 /// The message as one line. Arguments of a call are taken from [`RawArguments`] as they stand.
-fn encode(item: &TxJsonRpcMessage<RoleClient>) -> io::Result<Vec<u8>> {
+pub(crate) fn encode(item: &TxJsonRpcMessage<RoleClient>) -> io::Result<Vec<u8>> {
     let mut line = match raw_arguments(item) {
         None => serde_json::to_vec(item)?,
         Some(arguments) => encode_call(item, &arguments.0)?,

@@ -157,17 +157,7 @@ async fn calls_that_are_not_awaited_still_happen_and_are_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_that_the_program_gave_up_does_not_hold_up_its_end() {
-    let ended = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&ended);
-    let t = FakeServer::new("t")
-        .tool("forever", Some(true), move |_| {
-            let call = CountsItsEnd(Arc::clone(&counter));
-            Box::pin(async move {
-                let _call = call;
-                std::future::pending().await
-            })
-        })
-        .share();
+    let (t, ended) = never_answers();
     let gateway = World::new(worker()).server(&t).start().await;
     let started = Instant::now();
     let program = "return await Promise.race([tools.t.forever({}), new Promise(done => setTimeout(() => done('late'), 20))])";
@@ -183,17 +173,7 @@ async fn a_read_that_the_program_gave_up_does_not_hold_up_its_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_cancels_ends_the_run_and_its_calls_at_once() {
-    let ended = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&ended);
-    let t = FakeServer::new("t")
-        .tool("forever", Some(true), move |_| {
-            let call = CountsItsEnd(Arc::clone(&counter));
-            Box::pin(async move {
-                let _call = call;
-                std::future::pending().await
-            })
-        })
-        .share();
+    let (t, ended) = never_answers();
     let gateway = World::new(worker()).server(&t).start().await;
     let cancel = CancellationToken::new();
     let run = gateway.execute(request("await tools.t.forever({})"), cancel.clone());
@@ -213,6 +193,22 @@ async fn a_client_that_cancels_ends_the_run_and_its_calls_at_once() {
     );
     assert_eq!(envelope.error.unwrap().kind, ErrorKind::Cancelled);
     assert_eq!(ended.load(Ordering::SeqCst), 1, "the call was ended too");
+}
+
+/// A server whose one tool never answers, and the number of its calls that have ended.
+fn never_answers() -> (Arc<FakeServer>, Arc<AtomicUsize>) {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&ended);
+    let t = FakeServer::new("t")
+        .tool("forever", Some(true), move |_| {
+            let call = CountsItsEnd(Arc::clone(&counter));
+            Box::pin(async move {
+                let _call = call;
+                std::future::pending().await
+            })
+        })
+        .share();
+    (t, ended)
 }
 
 /// Lives as long as a call of a fake server.

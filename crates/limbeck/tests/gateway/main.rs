@@ -16,6 +16,7 @@ mod processes;
 mod programs;
 mod python;
 mod python_programs;
+mod random;
 mod replay;
 
 use std::path::Path;

@@ -1,41 +1,18 @@
 //! Python programs in the gateway: the same execution core, limits and journal as for TypeScript.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use limbeck_gateway::domain::{Envelope, ErrorKind, ExecutionStatus};
 use limbeck_gateway::{ExecuteRequest, Gateway};
-use limbeck_testkit::{FakeServer, World, python, run, run_python, value_of};
-use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use limbeck_testkit::{World, python, run, run_python, value_of};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::random::{replays_alike, server};
 use crate::{python_programs, worker};
 
-/// Random programs that are run and replayed.
-const CASES: u32 = 96;
 /// Time beyond its limit in which a program has ended.
 const GRACE: Duration = Duration::from_millis(1_000);
-
-fn server() -> Arc<FakeServer> {
-    FakeServer::new("t")
-        .read("echo", |arguments| arguments)
-        .tool("slow", Some(true), |arguments| {
-            Box::pin(async move {
-                let ms = arguments["ms"].as_u64().unwrap_or_default();
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                json!({"content": [], "structuredContent": arguments})
-            })
-        })
-        .tool("fail", Some(true), |arguments| {
-            Box::pin(async move {
-                let text = format!("failed on {arguments}");
-                json!({"content": [{"type": "text", "text": text}], "isError": true})
-            })
-        })
-        .share()
-}
 
 async fn execute(gateway: &Gateway, request: ExecuteRequest) -> Envelope {
     gateway.execute(request, CancellationToken::new()).await
@@ -92,6 +69,9 @@ async fn a_program_that_does_not_fit_its_tools_ends_before_its_first_call() {
     assert_eq!(error.line, Some(2), "{error:?}");
     assert!(error.message.contains("ehco"), "{error:?}");
     assert_eq!(t.calls().len(), 2, "nothing was called");
+    let rows = gateway.store().executions(10, None).await.unwrap();
+    let calls: Vec<u32> = rows.iter().map(|row| row.calls).collect();
+    assert_eq!(calls, [0, 2], "newest first");
     gateway.shutdown().await;
 }
 
@@ -234,36 +214,7 @@ async fn a_replay_sees_the_time_and_random_numbers_of_then_and_calls_no_server()
     gateway.shutdown().await;
 }
 
-async fn live_and_replayed(gateway: &Gateway, program: &str) -> Result<(), TestCaseError> {
-    let live = run_python(gateway, program).await;
-    prop_assert!(live.error.is_none(), "{program}\n{live:?}");
-    let report = gateway
-        .replay(live.execution_id.as_str())
-        .await
-        .map_err(|error| TestCaseError::fail(error.to_string()))?;
-    prop_assert!(
-        report.differences.is_empty(),
-        "{program}\n{:?}\nlive {live:?}\nreplayed {:?}",
-        report.differences,
-        report.envelope
-    );
-    Ok(())
-}
-
 #[test]
 fn random_programs_replay_to_the_same_value_prints_and_calls() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let t = server();
-    let gateway = runtime.block_on(World::new(worker()).server(&t).start());
-    let mut runner = TestRunner::new(Config {
-        cases: CASES,
-        failure_persistence: None,
-        ..Config::default()
-    });
-    let result = runner.run(&python_programs::program(), |program| {
-        runtime.block_on(live_and_replayed(&gateway, &program))
-    });
-    runtime.block_on(gateway.shutdown());
-    result.unwrap();
-    assert!(!t.calls().is_empty(), "the programs called the server");
+    replays_alike(&python_programs::program(), python);
 }

@@ -1,73 +1,20 @@
 //! Program, input and journal determine the guest.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_gateway::Gateway;
 use limbeck_gateway::domain::{Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry};
 use limbeck_gateway::store::{ExecutionSummary, NewExecution};
 use limbeck_testkit::{FakeServer, World, request, run, value_of};
-use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::random::{replays_alike, server};
 use crate::{programs, worker};
-
-/// Random programs that are run and replayed.
-const CASES: u32 = 96;
-
-fn server() -> Arc<FakeServer> {
-    FakeServer::new("t")
-        .read("echo", |arguments| arguments)
-        .tool("slow", Some(true), |arguments| {
-            Box::pin(async move {
-                let ms = arguments["ms"].as_u64().unwrap_or_default();
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                json!({"content": [], "structuredContent": arguments})
-            })
-        })
-        .tool("fail", Some(true), |arguments| {
-            Box::pin(async move {
-                let text = format!("failed on {arguments}");
-                json!({"content": [{"type": "text", "text": text}], "isError": true})
-            })
-        })
-        .share()
-}
-
-async fn live_and_replayed(gateway: &Gateway, program: &str) -> Result<(), TestCaseError> {
-    let live = run(gateway, program).await;
-    prop_assert!(live.error.is_none(), "{program}\n{live:?}");
-    let report = gateway
-        .replay(live.execution_id.as_str())
-        .await
-        .map_err(|error| TestCaseError::fail(error.to_string()))?;
-    prop_assert!(
-        report.differences.is_empty(),
-        "{program}\n{:?}\nlive {live:?}\nreplayed {:?}",
-        report.differences,
-        report.envelope
-    );
-    Ok(())
-}
 
 #[test]
 fn random_programs_replay_to_the_same_value_logs_and_calls() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let t = server();
-    let gateway = runtime.block_on(World::new(worker()).server(&t).start());
-    let mut runner = TestRunner::new(Config {
-        cases: CASES,
-        failure_persistence: None,
-        ..Config::default()
-    });
-    let result = runner.run(&programs::program(), |program| {
-        runtime.block_on(live_and_replayed(&gateway, &program))
-    });
-    runtime.block_on(gateway.shutdown());
-    result.unwrap();
-    assert!(!t.calls().is_empty(), "the programs called the server");
+    replays_alike(&programs::program(), request);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,251 @@
+//! Headers that an entry adds to every request, and what must never come back out of them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::UpstreamError;
+
+use super::secret::{SecretReference, SecretResolver};
+
+/// Secrets shorter than this are not looked for in answers: they would be found everywhere.
+const REDACTED_BYTES_MIN: usize = 6;
+/// What stands where a secret was.
+const REDACTED: &str = "[redacted]";
+/// Headers that the transport sets by itself.
+const OURS: &[&str] = &[
+    "accept",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The value of a header as an entry gives it.
+#[derive(Clone)]
+pub enum HeaderValueSpec {
+    /// As it stands.
+    Literal(SecretString),
+    /// A secret kept elsewhere, behind a word such as `Bearer `.
+    Reference {
+        /// What precedes the secret; may be empty.
+        prefix: String,
+        /// Where the secret is.
+        reference: SecretReference,
+    },
+}
+
+impl fmt::Debug for HeaderValueSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Literal(_) => f.write_str("(hidden)"),
+            Self::Reference { prefix, reference } => write!(f, "{prefix}{reference}"),
+        }
+    }
+}
+
+impl HeaderValueSpec {
+    /// Reads a value: `env:NAME`, `file:PATH`, `keychain:SERVICE/ACCOUNT` and `exec:COMMAND`, each also behind
+    /// one word (`Bearer env:TOKEN`), are references; everything else is the value itself.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a reference.
+    pub fn parse(value: &str) -> Result<Self, String> {
+        let (prefix, rest) = match value.split_once(' ') {
+            Some((word, rest)) if !word.contains(':') => value.split_at(value.len() - rest.len()),
+            _ => ("", value),
+        };
+        match SecretReference::parse(rest) {
+            Some(reference) => Ok(Self::Reference {
+                prefix: prefix.to_owned(),
+                reference: reference?,
+            }),
+            None => Ok(Self::Literal(value.into())),
+        }
+    }
+}
+
+/// The headers of an entry with their values, for the life of one connection.
+pub(crate) struct StaticHeaders {
+    map: HeaderMap,
+    redactor: Redactor,
+}
+
+impl StaticHeaders {
+    /// Looks up what `specs` refer to.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::Secret`], which names the header and holds no value.
+    pub(crate) async fn resolve(
+        specs: &[(String, HeaderValueSpec)],
+        secrets: &dyn SecretResolver,
+    ) -> Result<Self, UpstreamError> {
+        let mut map = HeaderMap::new();
+        let mut redactor = Redactor::default();
+        for (name, spec) in specs {
+            let problem = |reason: &str| UpstreamError::Secret {
+                header: name.clone(),
+                reason: reason.to_owned(),
+            };
+            let header = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| problem("it is not a name a header can have"))?;
+            if OURS.contains(&header.as_str()) {
+                return Err(problem("the transport sets it by itself"));
+            }
+            let text = match spec {
+                HeaderValueSpec::Literal(value) => {
+                    if is_secret(&header) {
+                        redactor.add(value.expose_secret());
+                    }
+                    value.expose_secret().to_owned()
+                }
+                HeaderValueSpec::Reference { prefix, reference } => {
+                    let secret = secrets.resolve(reference).await;
+                    let secret = secret.map_err(|reason| problem(&reason))?;
+                    redactor.add(secret.expose_secret());
+                    format!("{prefix}{}", secret.expose_secret())
+                }
+            };
+            let mut value = HeaderValue::from_str(&text)
+                .map_err(|_| problem("it has a character that no header can have"))?;
+            value.set_sensitive(true);
+            map.insert(header, value);
+        }
+        Ok(Self { map, redactor })
+    }
+
+    pub(crate) fn map(&self) -> &HeaderMap {
+        &self.map
+    }
+
+    pub(crate) fn has_authorization(&self) -> bool {
+        self.map.contains_key(AUTHORIZATION)
+    }
+
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+}
+
+/// Whether the value of such a header is a secret even when it stands in the entry itself.
+fn is_secret(name: &HeaderName) -> bool {
+    [
+        "auth", "cookie", "key", "password", "secret", "session", "token",
+    ]
+    .iter()
+    .any(|word| name.as_str().contains(word))
+}
+
+/// Takes known secrets out of what a server sends.
+#[derive(Clone, Default)]
+pub(crate) struct Redactor(Vec<SecretString>);
+
+impl Redactor {
+    /// Adds a header's value, and what stands behind its scheme.
+    pub(crate) fn add(&mut self, value: &str) {
+        let bare = value.split_once(' ').map_or(value, |(_, rest)| rest);
+        for secret in [value, bare] {
+            if secret.len() < REDACTED_BYTES_MIN {
+                continue;
+            }
+            self.0.push(secret.into());
+            // As a JSON string spells it.
+            if let Ok(quoted) = serde_json::to_string(secret)
+                && quoted.len() > secret.len() + 2
+            {
+                self.0.push(quoted[1..quoted.len() - 1].into());
+            }
+        }
+    }
+
+    /// `text` without the secrets. A secret in a JSON string leaves a JSON string.
+    pub(crate) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        for secret in &self.0 {
+            let secret = secret.expose_secret();
+            // A number is a number in JSON too, and replacing it would break the text around it.
+            if text.contains(secret) && !secret.bytes().all(|byte| byte.is_ascii_digit()) {
+                text = Cow::Owned(text.replace(secret, REDACTED));
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::LocalSecrets;
+
+    #[test]
+    fn references_may_stand_behind_a_scheme_and_values_are_never_shown() {
+        for (value, shown) in [
+            ("env:TOKEN", "env:TOKEN"),
+            ("Bearer env:TOKEN", "Bearer env:TOKEN"),
+            ("Basic exec:pass show 'my thing'", "Basic exec:pass"),
+            ("Bearer abc", "(hidden)"),
+            ("https://x env:y", "(hidden)"),
+            ("plain", "(hidden)"),
+        ] {
+            let spec = HeaderValueSpec::parse(value).unwrap();
+            assert_eq!(format!("{spec:?}"), shown, "{value}");
+        }
+        assert!(HeaderValueSpec::parse("Bearer keychain:x").is_err());
+    }
+
+    #[tokio::test]
+    async fn secrets_of_all_sources_are_taken_out_of_what_comes_back() {
+        let secrets = LocalSecrets::new(vec![("TOKEN".into(), "tok\"en-123".into())]);
+        let specs = [
+            (
+                "Authorization".to_owned(),
+                HeaderValueSpec::parse("Bearer env:TOKEN").unwrap(),
+            ),
+            (
+                "X-Api-Key".to_owned(),
+                HeaderValueSpec::parse("literal-key").unwrap(),
+            ),
+            (
+                "X-Team".to_owned(),
+                HeaderValueSpec::parse("platform").unwrap(),
+            ),
+        ];
+        let headers = StaticHeaders::resolve(&specs, &secrets).await.unwrap();
+        assert_eq!(headers.map()["authorization"], "Bearer tok\"en-123");
+        assert!(!format!("{:?}", headers.map()).contains("en-123"));
+        let text = r#"{"a":"Bearer tok\"en-123","b":"literal-key","c":"platform"}"#;
+        assert_eq!(
+            headers.redactor().redact(text),
+            r#"{"a":"Bearer [redacted]","b":"[redacted]","c":"platform"}"#
+        );
+    }
+
+    #[tokio::test]
+    async fn a_missing_secret_and_a_header_of_ours_are_refused_by_name() {
+        for (name, value, reason) in [
+            ("Authorization", "env:NONE", "`NONE` is not set"),
+            ("Host", "evil", "sets it by itself"),
+            ("Mcp-Session-Id", "1", "sets it by itself"),
+            ("X-Key", "a\nb", "no header can have"),
+        ] {
+            let specs = [(name.to_owned(), HeaderValueSpec::parse(value).unwrap())];
+            let error = StaticHeaders::resolve(&specs, &LocalSecrets::default()).await;
+            let error = error.err().unwrap().to_string();
+            assert!(error.contains(name) && error.contains(reason), "{error}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Calls over HTTP: concurrency, errors, parameters in headers.
+
+use futures::future::join_all;
+use limbeck_upstream::UpstreamError;
+use serde_json::{Value, json};
+
+use crate::peer::{Peer, Reply, Seen, echo, error, event, modern, result};
+use crate::support::{call, call_with, echoes, list, pool};
+
+#[tokio::test]
+async fn a_hundred_calls_at_once_get_their_own_answers() {
+    let peer = Peer::start(|seen| match seen.rpc() {
+        "tools/call" if seen.id().as_i64().unwrap() % 2 == 0 => {
+            Reply::events(&[event(&echo(seen))])
+        }
+        _ => modern(seen),
+    })
+    .await;
+    let pool = pool(&peer.url());
+    join_all((0..100).map(|n| echoes(&pool, n))).await;
+    assert_eq!(peer.count("server/discover"), 1);
+    assert_eq!(peer.count("tools/call"), 100);
+}
+
+#[tokio::test]
+async fn an_answer_on_the_wrong_stream_with_a_foreign_id_reaches_nobody() {
+    let peer = Peer::start(|seen| match seen.rpc() {
+        "tools/call" => Reply::json(&result(&json!("7"), &json!({}))),
+        _ => modern(seen),
+    })
+    .await;
+    let pool = pool(&peer.url());
+    let error = call(&pool, "{}").await.unwrap_err();
+    assert!(
+        matches!(error, UpstreamError::InvalidAnswer { .. }),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn errors_of_the_protocol_keep_their_code_whatever_their_status() {
+    let peer = Peer::start(|seen| {
+        match (
+            seen.rpc(),
+            seen.body["params"]["arguments"]["status"].as_u64(),
+        ) {
+            ("tools/call", Some(status)) => {
+                let refused = error(&seen.id(), -32602, "no such tool");
+                Reply::typed(
+                    u16::try_from(status).unwrap(),
+                    "application/json",
+                    &refused.to_string(),
+                )
+            }
+            _ => modern(seen),
+        }
+    })
+    .await;
+    let pool = pool(&peer.url());
+    for status in [200, 400, 404, 500] {
+        let error = call(&pool, &format!("{{\"status\":{status}}}"))
+            .await
+            .unwrap_err();
+        let UpstreamError::Protocol { code, message } = &error else {
+            panic!("{status}: {error}");
+        };
+        assert_eq!((*code, message.as_str()), (-32602, "no such tool"));
+    }
+    echoes(&pool, 1).await;
+}
+
+fn annotated(seen: &Seen) -> Reply {
+    let tool = |name: &str, header: &str| {
+        json!({"name": name, "inputSchema": {"type": "object", "properties": {
+            "region": {"type": "string", "x-mcp-header": header},
+        }}})
+    };
+    match seen.rpc() {
+        "tools/list" => Reply::json(&result(
+            &seen.id(),
+            &json!({"resultType": "complete", "tools": [tool("echo", "Region"), tool("evil", "Region\r\nHost"), tool("spaced", "a b")]}),
+        )),
+        "tools/call" => {
+            let region = &seen.body["params"]["arguments"]["region"];
+            match (region, seen.header("mcp-param-region")) {
+                (Value::Null, None) => Reply::json(&echo(seen)),
+                (Value::String(region), Some(header))
+                    if header == region || header.starts_with("=?base64?") =>
+                {
+                    Reply::json(&echo(seen))
+                }
+                _ => {
+                    let refused = error(&seen.id(), -32020, "header mismatch");
+                    Reply::typed(400, "application/json", &refused.to_string())
+                }
+            }
+        }
+        _ => modern(seen),
+    }
+}
+
+#[tokio::test]
+async fn annotated_parameters_travel_in_headers_too_and_bad_annotations_cost_the_tool() {
+    let peer = Peer::start(annotated).await;
+    let pool = pool(&peer.url());
+    let tools = list(&pool).await.unwrap();
+    let names: Vec<&str> = tools.tools.iter().map(|tool| &*tool.id.tool).collect();
+    assert_eq!(names, ["echo"]);
+    assert_eq!(tools.dropped.len(), 2);
+    assert!(
+        tools.dropped[0].contains("x-mcp-header"),
+        "{:?}",
+        tools.dropped
+    );
+    for arguments in [r#"{"region":"eu"}"#, r#"{"region":"a\r\nX-Evil: 1"}"#, "{}"] {
+        call(&pool, arguments).await.unwrap();
+    }
+    assert!(peer.seen().iter().all(|it| it.header("x-evil").is_none()));
+    assert_eq!(peer.count("tools/list"), 1);
+}
+
+#[tokio::test]
+async fn annotations_that_nobody_listed_are_learned_when_the_server_misses_them() {
+    let peer = Peer::start(annotated).await;
+    let pool = pool(&peer.url());
+    call(&pool, r#"{"region":"eu"}"#).await.unwrap();
+    call(&pool, r#"{"region":"us"}"#).await.unwrap();
+    assert_eq!(
+        peer.methods(),
+        [
+            "server/discover",
+            "tools/call",
+            "tools/list",
+            "tools/call",
+            "tools/call"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_page_for_people_is_no_answer() {
+    let peer = Peer::start(|seen| match seen.rpc() {
+        "tools/call" => Reply::typed(200, "text/html; charset=utf-8", "<html>Login</html>"),
+        _ => modern(seen),
+    })
+    .await;
+    let error = call(&pool(&peer.url()), "{}").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server sent an unusable answer: it is `text/html`, neither JSON nor an event stream"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_over_and_over_is_not_repeated_by_itself() {
+    let peer = Peer::start(|seen| match seen.rpc() {
+        "tools/call" => Reply::typed(503, "text/html", "<html>secret</html>"),
+        _ => modern(seen),
+    })
+    .await;
+    let pool = pool(&peer.url());
+    let error = call_with(
+        &pool,
+        "echo",
+        "{}",
+        tokio_util::sync::CancellationToken::new(),
+    )
+    .await
+    .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server answered with HTTP 503 (Service Unavailable)"
+    );
+    assert_eq!(peer.count("tools/call"), 1);
+}

@@ -1,7 +1,6 @@
 //! Token files: ours, damaged ones, and those of an earlier system.
 
-use limbeck_upstream::oauth::{Keychain, OAuthSettings, SignInState, Stored};
-use secrecy::{ExposeSecret as _, SecretString};
+use limbeck_upstream::oauth::{OAuthSettings, SignInState};
 use serde_json::json;
 
 use crate::world::{World, ask, auth_at, sign_in, token};
@@ -141,54 +140,5 @@ async fn names_do_not_lead_out_of_the_earlier_systems_directory() {
     for name in ["../files", "..", "/etc/passwd"] {
         let auth = auth_at(name, &world.url(), OAuthSettings::default(), &store);
         assert_eq!(token(&auth).await, None, "{name}");
-    }
-}
-
-/// A keychain in memory, which can be out of order.
-#[derive(Default)]
-struct Memory {
-    kept: std::sync::Mutex<std::collections::BTreeMap<String, String>>,
-    broken: bool,
-}
-
-impl Keychain for Memory {
-    fn get(&self, account: &str) -> Result<Option<SecretString>, String> {
-        let kept = self.kept.lock().unwrap();
-        Ok(kept.get(account).map(|secret| secret.as_str().into()))
-    }
-
-    fn set(&self, account: &str, secret: &SecretString) -> Result<(), String> {
-        if self.broken {
-            return Err("it is locked".to_owned());
-        }
-        let mut kept = self.kept.lock().unwrap();
-        kept.insert(account.to_owned(), secret.expose_secret().to_owned());
-        Ok(())
-    }
-
-    fn remove(&self, account: &str) -> Result<(), String> {
-        self.kept.lock().unwrap().remove(account);
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn a_keychain_holds_the_secrets_and_the_file_only_where_there_is_none() {
-    for broken in [false, true] {
-        let world = World::new().await;
-        let keychain = std::sync::Arc::new(Memory {
-            broken,
-            ..Memory::default()
-        });
-        let store = world.store().with_keychain(keychain.clone());
-        let auth = auth_at("files", &world.url(), OAuthSettings::default(), &store);
-        let signed_in = sign_in(&auth).await.unwrap();
-        assert_eq!(matches!(signed_in.stored, Stored::Keychain(_)), !broken);
-        let file = std::fs::read_to_string(world.file()).unwrap();
-        assert_eq!(file.contains("access-secret"), broken, "{file}");
-        assert_eq!(ask(&world, &auth).await.unwrap(), 200);
-        auth.sign_out().await.unwrap();
-        assert!(keychain.kept.lock().unwrap().is_empty());
-        assert_eq!(token(&auth).await, None);
     }
 }

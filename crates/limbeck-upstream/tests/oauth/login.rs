@@ -16,7 +16,7 @@ async fn a_refused_call_names_the_command_and_works_after_it() {
     let UpstreamError::SignInNeeded { url, command } = error else {
         panic!("{error}");
     };
-    assert_eq!(url, world.url().as_str());
+    assert_eq!(url, world.server.base());
     assert_eq!(command, "limbeck auth login files");
     assert_eq!(auth.status().await.unwrap().state, SignInState::SignedOut);
 

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use limbeck_gateway::upstream::http::NetworkRules;
 use limbeck_gateway::upstream::http::guard::Client;
+use limbeck_gateway::upstream::http::{LocalSecrets, NetworkRules, SecretResolver};
 use limbeck_gateway::upstream::oauth::{
-    Grant, KeyAlgorithm, OAuthSettings, ServerAuth, TokenStore,
+    Grant, KeyAlgorithm, OAuthSettings, Secret, ServerAuth, TokenStore,
 };
 use limbeck_setup::{GrantEntry, OAuthEntry, Scope, ServerEntry, Transport};
-use secrecy::SecretString;
 use url::Url;
 
 use crate::commands::Invocation;
@@ -51,7 +50,10 @@ pub(crate) fn server_auth(
         ..NetworkRules::default()
     };
     let client = Client::new(&url, rules).map_err(|error| unusable(error.to_string()))?;
-    let settings = settings(&entry.oauth).map_err(unusable)?;
+    let variables = invocation.environment.variables.clone();
+    let secrets: Arc<dyn SecretResolver> =
+        Arc::new(LocalSecrets::new(variables.into_iter().collect()));
+    let settings = settings(&entry.oauth, &secrets).map_err(unusable)?;
     let store = token_store(invocation, entry)?;
     Ok(Some(ServerAuth::new(
         entry.name.clone(),
@@ -80,14 +82,20 @@ fn token_store(invocation: &Invocation, entry: &ServerEntry) -> Result<TokenStor
     })
 }
 
-/// The settings of an entry, with its secrets resolved.
-fn settings(entry: &OAuthEntry) -> Result<OAuthSettings, String> {
+/// The settings of an entry; its secrets are looked up when they are needed.
+fn settings(
+    entry: &OAuthEntry,
+    secrets: &Arc<dyn SecretResolver>,
+) -> Result<OAuthSettings, String> {
     let metadata_url = entry.metadata_url.as_deref().map(Url::parse);
     let metadata_url = metadata_url
         .transpose()
         .map_err(|error| format!("`authServerMetadataUrl`: {error}"))?;
-    let secret = |text: &Option<String>| text.clone().map(SecretString::from);
-    let grant = match (entry.grant, secret(&entry.private_key)) {
+    let secret = |text: &Option<String>| {
+        let parsed = text.as_deref().map(|text| Secret::parse(text, secrets));
+        parsed.transpose()
+    };
+    let grant = match (entry.grant, secret(&entry.private_key)?) {
         (GrantEntry::AuthorizationCode, _) => Grant::AuthorizationCode,
         (GrantEntry::ClientCredentials, None) => Grant::ClientSecret,
         (GrantEntry::ClientCredentials, Some(key)) => {
@@ -100,7 +108,7 @@ fn settings(entry: &OAuthEntry) -> Result<OAuthSettings, String> {
     };
     Ok(OAuthSettings {
         client_id: entry.client_id.clone(),
-        client_secret: secret(&entry.client_secret),
+        client_secret: secret(&entry.client_secret)?,
         scopes: entry.scopes.clone(),
         client_metadata_url: entry.client_metadata_url.clone(),
         callback_port: entry.callback_port,

@@ -8,6 +8,7 @@
 use url::{Host, Url};
 
 use super::error::{OAuthError, quoted};
+use crate::http::guard;
 
 /// Longest address accepted, in bytes.
 const ADDRESS_BYTES_MAX: usize = 4096;
@@ -58,12 +59,9 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// `url` without what may be secret in it.
+/// Scheme, host and port of `url`: path and query may hold secrets.
 pub(super) fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    quoted(url.as_str())
+    guard::origin(url)
 }
 
 /// RFC 3986: unreserved, reserved and `%`.

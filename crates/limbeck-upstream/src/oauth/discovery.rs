@@ -262,7 +262,7 @@ fn resource_problem(reason: &ProtectedResourceMetadataInvalidReason) -> String {
             permitted,
         } => format!(
             "is about `{}`, not about `{}`",
-            address::shown(permitted),
+            quoted(permitted.as_str()),
             address::shown(reference)
         ),
         ProtectedResourceMetadataInvalidReason::MissingResource => "names no resource".to_owned(),

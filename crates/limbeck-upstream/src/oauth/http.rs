@@ -130,8 +130,10 @@ impl Http {
         }
         let status = response.status();
         if status.is_redirection() {
-            let url = url.split('?').next().unwrap_or_default();
-            return Err(OAuthError::Redirected { url: quoted(url) });
+            let url = Url::parse(&url).map(|url| address::shown(&url));
+            return Err(OAuthError::Redirected {
+                url: url.unwrap_or_default(),
+            });
         }
         if !status.is_success() {
             let refusal = refusal(purpose, &response, &secrets);

@@ -111,7 +111,11 @@ impl ServerAuth {
             .await?;
         let client = Client {
             id: config.client_id.clone(),
-            secret: config.client_secret.clone().map(SecretString::from),
+            // That of the entry is looked up there.
+            secret: match self.settings.client_id {
+                Some(_) => None,
+                None => config.client_secret.clone().map(SecretString::from),
+            },
         };
         let names: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let shown = manager.configure_client(config);
@@ -169,7 +173,7 @@ impl ServerAuth {
         let settings = &self.settings;
         if let Some(id) = &settings.client_id {
             let config = OAuthClientConfig::new(id, redirect_uri);
-            return Ok(match &settings.client_secret {
+            return Ok(match settings.secret().await? {
                 Some(secret) => config.with_client_secret(secret.expose_secret()),
                 None => config,
             });

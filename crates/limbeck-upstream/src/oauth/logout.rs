@@ -76,40 +76,42 @@ impl ServerAuth {
         let all = refresh
             .into_iter()
             .chain([(&tokens.access, "access_token")]);
+        let secret = match self.settings.secret().await {
+            Ok(secret) => secret.or(client.and_then(|client| client.secret.clone())),
+            Err(error) => return Some(Err(error)),
+        };
         for (token, hint) in all {
-            let request = self.revocation(endpoint.as_str(), client, token, hint);
+            let request = revocation(endpoint.as_str(), client, secret.as_ref(), token, hint);
             if let Err(error) = send(&http, request).await {
                 return Some(Err(error));
             }
         }
         Some(Ok(()))
     }
+}
 
-    fn revocation(
-        &self,
-        endpoint: &str,
-        client: Option<&Client>,
-        token: &SecretString,
-        hint: &str,
-    ) -> Result<Request<Vec<u8>>, http::Error> {
-        let mut form = Serializer::new(String::new());
-        form.append_pair("token", token.expose_secret());
-        form.append_pair("token_type_hint", hint);
-        let secret = self.settings.client_secret.as_ref();
-        let secret = secret.or(client.and_then(|client| client.secret.as_ref()));
-        let mut request =
-            Request::post(endpoint).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-        match (client, secret) {
-            (Some(client), Some(secret)) => {
-                request = request.header(AUTHORIZATION, basic(&client.id, secret));
-            }
-            (Some(client), None) => {
-                form.append_pair("client_id", &client.id);
-            }
-            (None, _) => {}
+fn revocation(
+    endpoint: &str,
+    client: Option<&Client>,
+    secret: Option<&SecretString>,
+    token: &SecretString,
+    hint: &str,
+) -> Result<Request<Vec<u8>>, http::Error> {
+    let mut form = Serializer::new(String::new());
+    form.append_pair("token", token.expose_secret());
+    form.append_pair("token_type_hint", hint);
+    let mut request =
+        Request::post(endpoint).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+    match (client, secret) {
+        (Some(client), Some(secret)) => {
+            request = request.header(AUTHORIZATION, basic(&client.id, secret));
         }
-        request.body(form.finish().into_bytes())
+        (Some(client), None) => {
+            form.append_pair("client_id", &client.id);
+        }
+        (None, _) => {}
     }
+    request.body(form.finish().into_bytes())
 }
 
 /// RFC 6749 §2.3.1: both parts form-encoded before they are joined.

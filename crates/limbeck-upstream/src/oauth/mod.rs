@@ -53,9 +53,9 @@ use store::Slot;
 pub use error::OAuthError;
 pub use login::{PendingLogin, Redirect, SignedIn};
 pub use logout::SignedOut;
-pub use settings::{Grant, KeyAlgorithm, OAuthSettings};
+pub use settings::{Grant, KeyAlgorithm, OAuthSettings, Secret};
 pub use status::{SignInState, Status};
-pub use store::{Keychain, Stored, TokenStore};
+pub use store::{Stored, TokenStore};
 
 /// Bytes kept of a `WWW-Authenticate`.
 const CHALLENGE_BYTES_MAX: usize = 4096;
@@ -109,7 +109,7 @@ impl ServerAuth {
         Ok(read.unwrap_or_else(|| Record::new(self.name.as_str(), self.url.as_str())))
     }
 
-    /// Reads the record where blocking is allowed: a keychain may take its time.
+    /// Reads the record where blocking is allowed.
     async fn read(&self) -> Result<Option<(Record, Stored)>, OAuthError> {
         let slot = self.slot.clone();
         blocking(move || slot.read()).await

@@ -1,7 +1,13 @@
 //! What the configuration says about signing in to one server, as values.
 
+use std::fmt;
+use std::sync::Arc;
+
 use secrecy::SecretString;
 use url::Url;
+
+use super::error::OAuthError;
+use crate::http::{SecretReference, SecretResolver};
 
 /// How to get tokens for one server. The default asks the server for everything.
 #[derive(Clone, Debug, Default)]
@@ -9,7 +15,7 @@ pub struct OAuthSettings {
     /// Client registered with the authorization server beforehand.
     pub client_id: Option<String>,
     /// Its secret, when it has one.
-    pub client_secret: Option<SecretString>,
+    pub client_secret: Option<Secret>,
     /// Scopes to ask for; empty means those the server asks for.
     pub scopes: Vec<String>,
     /// Where a document that describes this client is published (CIMD), for authorization servers
@@ -23,6 +29,66 @@ pub struct OAuthSettings {
     pub grant: Grant,
 }
 
+/// A secret of an entry.
+#[derive(Clone)]
+pub enum Secret {
+    /// As it stands.
+    Value(SecretString),
+    /// Kept elsewhere, and looked up each time it is needed.
+    Elsewhere {
+        /// Where.
+        reference: SecretReference,
+        /// Who looks.
+        resolver: Arc<dyn SecretResolver>,
+    },
+}
+
+impl Secret {
+    /// Reads `env:NAME`, `file:PATH`, `keychain:SERVICE/ACCOUNT` and `exec:COMMAND` as references; everything
+    /// else is the secret itself.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a reference.
+    pub fn parse(text: &str, resolver: &Arc<dyn SecretResolver>) -> Result<Self, String> {
+        match SecretReference::parse(text) {
+            Some(reference) => Ok(Self::Elsewhere {
+                reference: reference?,
+                resolver: resolver.clone(),
+            }),
+            None => Ok(text.into()),
+        }
+    }
+
+    pub(super) async fn get(&self) -> Result<SecretString, OAuthError> {
+        match self {
+            Self::Value(secret) => Ok(secret.clone()),
+            Self::Elsewhere {
+                reference,
+                resolver,
+            } => {
+                let found = resolver.resolve(reference).await;
+                found.map_err(|reason| OAuthError::Settings { reason })
+            }
+        }
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::Value(text.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(_) => f.write_str("(hidden)"),
+            Self::Elsewhere { reference, .. } => write!(f, "{reference}"),
+        }
+    }
+}
+
 /// How a token is got.
 #[derive(Clone, Debug, Default)]
 pub enum Grant {
@@ -34,7 +100,7 @@ pub enum Grant {
     /// The client itself is the account and signs for it (RFC 7523).
     PrivateKey {
         /// Private key, PEM.
-        key: SecretString,
+        key: Secret,
         /// `RS256`, `RS384`, `RS512`, `ES256` or `ES384`.
         algorithm: KeyAlgorithm,
     },
@@ -66,6 +132,16 @@ impl KeyAlgorithm {
             "ES384" => Self::Es384,
             _ => return None,
         })
+    }
+}
+
+impl OAuthSettings {
+    /// The secret of the client, looked up.
+    pub(super) async fn secret(&self) -> Result<Option<SecretString>, OAuthError> {
+        match &self.client_secret {
+            Some(secret) => secret.get().await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub enum SignInState {
 pub struct Status {
     /// Name of the server.
     pub server: String,
-    /// Its address.
+    /// Scheme, host and port of its address.
     pub url: String,
     /// Whether there is a token that can be used.
     pub state: SignInState,
@@ -41,7 +41,7 @@ pub struct Status {
     pub expires_at: Option<u64>,
     /// Whether it is renewed without a person.
     pub renewable: bool,
-    /// `file`, `keychain`, or `earlier` for a file of an earlier system; absent without tokens.
+    /// `file`, or `earlier` for a file of an earlier system; absent without tokens.
     pub storage: Option<&'static str>,
     /// The file.
     pub file: Option<String>,
@@ -71,13 +71,12 @@ impl ServerAuth {
         let stored = stored.filter(|_| tokens.is_some());
         let (storage, file) = match &stored {
             Some(Stored::File(file)) => (Some("file"), Some(file)),
-            Some(Stored::Keychain(file)) => (Some("keychain"), Some(file)),
             Some(Stored::Earlier(file)) => (Some("earlier"), Some(file)),
             None => (None, None),
         };
         Ok(Status {
             server: self.name.as_str().to_owned(),
-            url: self.url.to_string(),
+            url: super::address::shown(&self.url),
             state,
             issuer: record.as_ref().and_then(|record| record.issuer.clone()),
             client_id: record

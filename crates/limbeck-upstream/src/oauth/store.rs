@@ -1,4 +1,4 @@
-//! Where the records are: one owner-only file a server, its secrets in the keychain where there is one.
+//! Where the records are: one owner-only file a server.
 //!
 //! The file's name is made of the server's name and address, so an entry whose address changes finds
 //! nothing. Writers hold the lock beside the file; a reader needs none, because a file is replaced whole.
@@ -9,10 +9,8 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use secrecy::{ExposeSecret as _, SecretString};
-use serde::{Deserialize, Serialize};
+use secrecy::SecretString;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -23,36 +21,11 @@ use super::record::{Client, Record, Tokens, VERSION};
 /// Bytes of a server's name that are shown in a file's name.
 const NAME_BYTES_MAX: usize = 40;
 
-/// A place of the operating system for secrets.
-///
-/// Calls block; they are made on threads that may.
-pub trait Keychain: Send + Sync + 'static {
-    /// The secret under `account`; nothing there is `Ok(None)`.
-    ///
-    /// # Errors
-    ///
-    /// Why the place cannot be used, a lowercase fragment.
-    fn get(&self, account: &str) -> Result<Option<SecretString>, String>;
-    /// Keeps `secret` under `account`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Keychain::get`].
-    fn set(&self, account: &str, secret: &SecretString) -> Result<(), String>;
-    /// Forgets what is under `account`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Keychain::get`].
-    fn remove(&self, account: &str) -> Result<(), String>;
-}
-
 /// The directory of token files, and what goes with it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct TokenStore {
     directory: PathBuf,
     seed: Option<PathBuf>,
-    keychain: Option<Arc<dyn Keychain>>,
 }
 
 impl TokenStore {
@@ -61,7 +34,6 @@ impl TokenStore {
         Self {
             directory: directory.into(),
             seed: None,
-            keychain: None,
         }
     }
 
@@ -71,32 +43,16 @@ impl TokenStore {
         self
     }
 
-    /// Keeps secrets in `keychain` where that works, and in the file where it does not.
-    pub fn with_keychain(mut self, keychain: Arc<dyn Keychain>) -> Self {
-        self.keychain = Some(keychain);
-        self
-    }
-
     /// The place of one server.
     pub(super) fn slot(&self, server: &str, url: &str) -> Slot {
         let stem = stem(server, url);
         Slot {
             path: self.directory.join(format!("{stem}.json")),
             lock: self.directory.join(format!("{stem}.lock")),
-            account: stem,
             server: server.to_owned(),
             url: url.to_owned(),
             store: self.clone(),
         }
-    }
-}
-
-impl std::fmt::Debug for TokenStore {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TokenStore")
-            .field("directory", &self.directory)
-            .field("keychain", &self.keychain.is_some())
-            .finish_non_exhaustive()
     }
 }
 
@@ -124,42 +80,22 @@ fn readable(server: &str) -> String {
 pub(super) struct Slot {
     path: PathBuf,
     lock: PathBuf,
-    account: String,
     server: String,
     url: String,
     store: TokenStore,
 }
 
-/// What the file holds: the record, and where its secrets are.
-#[derive(Serialize, Deserialize)]
-struct Content {
-    #[serde(flatten)]
-    record: Record,
-    /// Secrets are in the keychain and the record has none.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    in_keychain: bool,
-}
-
-/// What the keychain holds.
-#[derive(Serialize, Deserialize)]
-struct Secrets {
-    client: Option<Client>,
-    tokens: Option<Tokens>,
-}
-
-/// Where the secrets of a record are.
+/// Where a record is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// In this file.
     File(PathBuf),
-    /// In the keychain of the operating system; this file says so.
-    Keychain(PathBuf),
     /// In a file of an earlier system.
     Earlier(PathBuf),
 }
 
 impl Slot {
-    /// The record, and where it is. Blocks for a file or the keychain.
+    /// The record, and where it is.
     pub(super) fn read(&self) -> Result<Option<(Record, Stored)>, OAuthError> {
         let Some(content) = file::read(&self.path)? else {
             return Ok(self.earlier());
@@ -168,91 +104,30 @@ impl Slot {
             path: self.path.clone(),
             reason: reason.to_owned(),
         };
-        let Content {
-            mut record,
-            in_keychain,
-        } = serde_json::from_slice(&content).map_err(|_| unusable("it is not what was written"))?;
+        let record: Record =
+            serde_json::from_slice(&content).map_err(|_| unusable("it is not what was written"))?;
         if record.version != VERSION {
             return Err(unusable("it is of another version"));
         }
         if record.server != self.server || record.url != self.url {
             return Err(unusable("it belongs to another server"));
         }
-        if !in_keychain {
-            return Ok(Some((record, Stored::File(self.path.clone()))));
-        }
-        if let Some(secrets) = self.secrets()? {
-            record.client = secrets.client;
-            record.tokens = secrets.tokens;
-        }
-        Ok(Some((record, Stored::Keychain(self.path.clone()))))
-    }
-
-    fn secrets(&self) -> Result<Option<Secrets>, OAuthError> {
-        let unusable = |reason: String| OAuthError::Content {
-            path: self.path.clone(),
-            reason: format!("its secrets are in the keychain: {reason}"),
-        };
-        let Some(keychain) = &self.store.keychain else {
-            return Err(unusable("which is not used here".to_owned()));
-        };
-        let Some(text) = keychain.get(&self.account).map_err(unusable)? else {
-            return Ok(None);
-        };
-        serde_json::from_str(text.expose_secret())
-            .map(Some)
-            .map_err(|_| unusable("which holds something else".to_owned()))
+        Ok(Some((record, Stored::File(self.path.clone()))))
     }
 
     /// Replaces the record. Call it under [`Slot::lock`].
     pub(super) fn write(&self, record: &Record) -> Result<(), OAuthError> {
         file::make_directory(&self.store.directory)?;
-        let mut content = Content {
-            record: record.clone(),
-            in_keychain: self.put_into_keychain(record),
-        };
-        if content.in_keychain {
-            content.record.client = None;
-            content.record.tokens = None;
-        }
-        let text = serde_json::to_vec_pretty(&content).map_err(|_| OAuthError::Content {
+        let text = serde_json::to_vec_pretty(record).map_err(|_| OAuthError::Content {
             path: self.path.clone(),
             reason: "it cannot be written".to_owned(),
         })?;
         file::write(&self.path, &text)
     }
 
-    /// Whether the keychain has taken the secrets; where it does not, the file does.
-    fn put_into_keychain(&self, record: &Record) -> bool {
-        let Some(keychain) = &self.store.keychain else {
-            return false;
-        };
-        if record.client.is_none() && record.tokens.is_none() {
-            return false;
-        }
-        let secrets = Secrets {
-            client: record.client.clone(),
-            tokens: record.tokens.clone(),
-        };
-        let Ok(text) = serde_json::to_string(&secrets) else {
-            return false;
-        };
-        match keychain.set(&self.account, &SecretString::from(text)) {
-            Ok(()) => true,
-            Err(reason) => {
-                tracing::debug!("the keychain is not used: {reason}");
-                false
-            }
-        }
-    }
-
     /// Forgets the record. Tokens of an earlier system stay where they are, so a record without tokens
     /// stands before them. Call it under [`Slot::lock`].
     pub(super) fn forget(&self) -> Result<(), OAuthError> {
-        if let Some(keychain) = &self.store.keychain {
-            // There may be nothing, or no keychain: either way nothing is left there.
-            let _ = keychain.remove(&self.account);
-        }
         if self.seed_file().is_some_and(|path| path.exists()) {
             return self.write(&Record::new(&self.server, &self.url));
         }

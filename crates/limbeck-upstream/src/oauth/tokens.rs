@@ -152,7 +152,7 @@ impl ServerAuth {
 
     /// Spends the refresh token. Call it under the locks.
     async fn refresh(&self, mut record: Record) -> Result<Tokens, OAuthError> {
-        let client = self.client_of(&record)?;
+        let client = self.client_of(&record).await?;
         let Some(tokens) = record
             .tokens
             .clone()
@@ -197,12 +197,12 @@ impl ServerAuth {
     }
 
     /// The client the tokens were issued to, unless the entry names another one by now.
-    fn client_of(&self, record: &Record) -> Result<Client, OAuthError> {
+    async fn client_of(&self, record: &Record) -> Result<Client, OAuthError> {
         let client = record.client.clone().ok_or(OAuthError::Expired)?;
         match &self.settings.client_id {
             Some(id) if *id != client.id => Err(OAuthError::Expired),
             Some(_) => Ok(Client {
-                secret: self.settings.client_secret.clone().or(client.secret),
+                secret: self.settings.secret().await?.or(client.secret),
                 ..client
             }),
             None => Ok(client),

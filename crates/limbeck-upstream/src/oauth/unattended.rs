@@ -51,7 +51,7 @@ impl ServerAuth {
         // There is no refresh token to be had in this grant.
         scopes.retain(|scope| scope != "offline_access");
         let resource = discovery::resource(&mut manager, &self.url).await;
-        let config = self.credentials_config(scopes.clone(), resource)?;
+        let config = self.credentials_config(scopes.clone(), resource).await?;
         let checked = manager.validate_client_credentials_metadata(&config);
         let configured = checked.and_then(|()| manager.configure_client_credentials(&config));
         configured.map_err(|error| explain(error, &http))?;
@@ -77,7 +77,7 @@ impl ServerAuth {
         Ok(tokens)
     }
 
-    fn credentials_config(
+    async fn credentials_config(
         &self,
         scopes: Vec<String>,
         resource: String,
@@ -91,7 +91,7 @@ impl ServerAuth {
         match &self.settings.grant {
             Grant::AuthorizationCode => Err(lacks("to be chosen in the entry")),
             Grant::ClientSecret => {
-                let secret = self.settings.client_secret.as_ref();
+                let secret = self.settings.secret().await?;
                 let secret = secret.ok_or_else(|| lacks("`clientSecret` or `privateKey`"))?;
                 Ok(ClientCredentialsConfig::ClientSecret {
                     client_id,
@@ -102,7 +102,7 @@ impl ServerAuth {
             }
             Grant::PrivateKey { key, algorithm } => Ok(ClientCredentialsConfig::PrivateKeyJwt {
                 client_id,
-                signing_key: key.expose_secret().as_bytes().to_vec(),
+                signing_key: key.get().await?.expose_secret().as_bytes().to_vec(),
                 signing_algorithm: match algorithm {
                     KeyAlgorithm::Rs256 => JwtSigningAlgorithm::RS256,
                     KeyAlgorithm::Rs384 => JwtSigningAlgorithm::RS384,

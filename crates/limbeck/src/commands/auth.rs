@@ -187,7 +187,6 @@ fn say_signed_in(printer: &Printer, name: &str, signed_in: &SignedIn) {
     ));
     let place = match &signed_in.stored {
         Stored::File(file) => format!("in {}, readable by you alone", file.display()),
-        Stored::Keychain(_) => "in the keychain".to_owned(),
         Stored::Earlier(file) => format!("in {}", file.display()),
     };
     printer.note(&format!("  kept {place}"));
@@ -302,7 +301,6 @@ fn print(printer: &Printer, found: &[Status]) {
             None => "-".to_owned(),
         };
         let place = match (status.storage, &status.file) {
-            (Some("keychain"), _) => "the keychain",
             (Some(_), Some(file)) => file,
             _ => "-",
         };

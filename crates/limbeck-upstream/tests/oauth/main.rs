@@ -1,0 +1,13 @@
+//! The OAuth client against an authorization server and an MCP server on real sockets.
+//!
+//! Every refusal stands beside a sign-in that succeeds in the same world.
+
+mod files;
+mod hostile;
+mod login;
+mod refusals;
+mod tokens;
+mod two_processes;
+mod unattended;
+mod web;
+mod world;

@@ -1,0 +1,298 @@
+//! Tokens over time: renewed once for everybody, bound to what they were issued for, never shown.
+
+use std::sync::{Arc, Mutex};
+
+use limbeck_upstream::UpstreamError;
+use limbeck_upstream::http::Credentials as _;
+use limbeck_upstream::oauth::{OAuthSettings, SignInState};
+use serde_json::json;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::web::Said;
+use crate::world::{Ways, World, ask, auth_at, query, sign_in, token};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fifty_calls_with_an_ended_token_refresh_once() {
+    let world = World::new().await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    let old = token(&auth).await.unwrap();
+    world.age(3590);
+    let calls = (0..50).map(|_| {
+        let auth = auth.clone();
+        tokio::spawn(async move { token(&auth).await.unwrap() })
+    });
+    let tokens = futures::future::join_all(calls).await;
+    let new = tokens[0].as_ref().unwrap().clone();
+    assert_ne!(new, old);
+    assert!(tokens.iter().all(|token| token.as_ref().unwrap() == &new));
+    assert_eq!(world.grants("refresh_token").len(), 1);
+    assert_eq!(ask(&world, &auth).await.unwrap(), 200);
+    let refresh = &world.grants("refresh_token")[0];
+    assert_eq!(refresh.field("resource").unwrap(), world.url().as_str());
+}
+
+#[tokio::test]
+async fn a_token_the_server_refuses_is_refreshed_and_the_call_repeated() {
+    let world = World::new().await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    world.age(60);
+    let mut record = world.record();
+    record["tokens"]["access"] = json!("revoked-by-the-server");
+    std::fs::write(world.file(), record.to_string()).unwrap();
+    assert_eq!(ask(&world, &auth).await.unwrap(), 200);
+    assert_eq!(world.grants("refresh_token").len(), 1);
+}
+
+#[tokio::test]
+async fn a_rejected_refresh_token_is_not_shown_again_and_a_sign_in_is_asked_for() {
+    let world = World::new().await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    world.age(4000);
+    let invalid = json!({"error": "invalid_grant"}).to_string();
+    world.change(|ways| ways.token_says = Some(Said::status(400, &invalid)));
+    for _ in 0..2 {
+        let error = auth.authorization().await;
+        if let Err(error) = error {
+            assert!(
+                matches!(error, UpstreamError::SignInNeeded { .. }),
+                "{error}"
+            );
+        }
+    }
+    let error = ask(&world, &auth).await;
+    assert!(
+        matches!(error, Err(UpstreamError::SignInNeeded { .. })) || error.as_ref().unwrap() == &200,
+        "{error:?}"
+    );
+    assert_eq!(world.grants("refresh_token").len(), 1);
+    assert_eq!(auth.status().await.unwrap().state, SignInState::Expired);
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_nobody_judged_is_kept() {
+    let world = World::new().await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    let refresh = world.record()["tokens"]["refresh"].clone();
+    world.age(4000);
+    world.change(|ways| ways.token_says = Some(Said::status(503, "later")));
+    let error = auth.authorization().await.unwrap_err();
+    assert!(
+        matches!(error, UpstreamError::SignInFailed { may_pass: true, .. }),
+        "{error}"
+    );
+    assert_eq!(world.record()["tokens"]["refresh"], refresh);
+    world.change(|ways| ways.token_says = None);
+    assert_eq!(ask(&world, &auth).await.unwrap(), 200);
+}
+
+#[tokio::test]
+async fn a_token_that_still_lives_is_used_while_it_cannot_be_renewed() {
+    let world = World::new().await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    let held = token(&auth).await.unwrap();
+    world.age(3590);
+    world.change(|ways| ways.token_says = Some(Said::status(503, "later")));
+    assert_eq!(token(&auth).await.unwrap(), held);
+}
+
+#[tokio::test]
+async fn a_refresh_outlives_the_call_it_was_made_for() {
+    let world = World::new().await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    let old = world.record()["tokens"]["refresh"].clone();
+    world.age(4000);
+    // Polled until the renewal is under way, then dropped.
+    let mut call = Box::pin(auth.authorization());
+    while world
+        .authority
+        .asked("/.well-known/oauth-authorization-server")
+        .len()
+        < 2
+    {
+        tokio::select! {
+            biased;
+            _ = &mut call => panic!("the call was faster than its own requests"),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    drop(call);
+    while world.record()["tokens"]["refresh"] == old {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ask(&world, &auth).await.unwrap(), 200);
+    assert_eq!(world.grants("refresh_token").len(), 1);
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_not_shown_to_another_issuer() {
+    let world = World::new().await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    let other = World::new().await;
+    let issuer = other.authority.base().to_owned();
+    world.change(|ways| ways.resource = json!({"authorization_servers": [issuer]}));
+    world.age(4000);
+    let error = auth.authorization().await.unwrap_err();
+    assert!(
+        matches!(error, UpstreamError::SignInNeeded { .. }),
+        "{error}"
+    );
+    assert!(other.authority.asked("/token").is_empty());
+    assert!(world.grants("refresh_token").is_empty());
+    // Signing in again registers with the new issuer and shows it nothing of the old.
+    sign_in(&auth).await.unwrap();
+    assert_eq!(other.authority.asked("/register").len(), 1);
+    assert_eq!(world.record()["issuer"], json!(other.authority.base()));
+}
+
+#[tokio::test]
+async fn another_address_or_another_name_has_no_token() {
+    let world = World::new().await;
+    sign_in(&world.auth()).await.unwrap();
+    assert!(token(&world.auth()).await.is_some());
+    let mut url = world.url();
+    url.set_query(Some("x=1"));
+    let store = world.store();
+    let moved = auth_at("files", &url, OAuthSettings::default(), &store);
+    assert_eq!(token(&moved).await, None);
+    let renamed = auth_at("other", &world.url(), OAuthSettings::default(), &store);
+    assert_eq!(token(&renamed).await, None);
+    // Not even when somebody moves the file there.
+    let file = world.file();
+    assert_eq!(token(&moved).await, None);
+    drop(moved.begin(&[]).await.unwrap());
+    let target = moved.status().await.unwrap();
+    assert_eq!(target.state, SignInState::SignedOut);
+    assert!(file.exists());
+}
+
+#[tokio::test]
+async fn a_server_that_wants_more_scopes_gets_the_union_and_not_forever() {
+    let world = World::with(Ways {
+        scope: Some("read"),
+        needs: vec!["read"],
+        ..Ways::default()
+    })
+    .await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    assert_eq!(ask(&world, &auth).await.unwrap(), 200);
+
+    world.change(|ways| ways.needs = vec!["write"]);
+    let error = ask(&world, &auth).await.unwrap_err();
+    assert!(
+        matches!(error, UpstreamError::SignInNeeded { .. }),
+        "{error}"
+    );
+    let status = auth.status().await.unwrap();
+    assert_eq!(status.state, SignInState::MoreScopesWanted);
+    assert_eq!(status.wanted, ["write"]);
+    let pending = auth.begin(&[]).await.unwrap();
+    let asked = query(pending.url()).remove("scope").unwrap();
+    let mut asked: Vec<&str> = asked.split(' ').collect();
+    asked.sort_unstable();
+    assert_eq!(asked, ["read", "write"]);
+    drop(pending);
+    sign_in(&auth).await.unwrap();
+    assert_eq!(ask(&world, &auth).await.unwrap(), 200);
+
+    // What was asked for already does not come by asking again.
+    world.change(|ways| ways.token = json!({"scope": "read"}));
+    sign_in(&auth).await.unwrap();
+    let before = world.authority.asked("/authorize").len();
+    world.change(|ways| ways.needs = vec!["read", "write"]);
+    let issued = ask(&world, &auth).await;
+    if let Err(error) = issued {
+        assert!(
+            matches!(error, UpstreamError::SignInFailed { .. }),
+            "{error}"
+        );
+    }
+    assert_eq!(world.authority.asked("/authorize").len(), before);
+}
+
+#[tokio::test]
+async fn ever_new_scopes_come_to_an_end() {
+    let world = World::with(Ways {
+        scope: Some("s0"),
+        ..Ways::default()
+    })
+    .await;
+    let auth = world.auth();
+    sign_in(&auth).await.unwrap();
+    let mut outcomes = Vec::new();
+    for scope in ["s1", "s2", "s3", "s4", "s5", "s6"] {
+        world.change(|ways| ways.needs = vec![scope]);
+        let error = ask(&world, &auth).await.unwrap_err();
+        let signs_in = matches!(error, UpstreamError::SignInNeeded { .. });
+        outcomes.push(signs_in);
+        if signs_in {
+            sign_in(&auth).await.unwrap();
+        }
+    }
+    assert_eq!(outcomes, [true, true, true, true, true, false]);
+}
+
+/// Keeps every byte a subscriber writes.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn nothing_secret_is_logged_at_any_level() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(log.clone())
+        .finish();
+    let _listening = tracing::subscriber::set_default(subscriber);
+    tracing::info!("the log works");
+    let world = World::new().await;
+    let settings = OAuthSettings {
+        client_id: Some("mine".to_owned()),
+        client_secret: Some("client-secret".into()),
+        ..OAuthSettings::default()
+    };
+    let auth = world.auth_with(settings.clone());
+    let pending = auth.begin(&[]).await.unwrap();
+    let redirect = crate::world::approve(&pending).await.unwrap();
+    let shown = format!("{auth:?} {pending:?} {redirect:?} {settings:?}");
+    let signed_in = pending.finish(redirect).await.unwrap();
+    world.age(4000);
+    let held = auth.authorization().await.unwrap();
+    let shown = format!(
+        "{shown} {signed_in:?} {held:?} {:?}",
+        auth.status().await.unwrap()
+    );
+    auth.sign_out().await.unwrap();
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(log.contains("the log works"));
+    for text in [&log, &shown] {
+        // Codes, tokens and secrets of this world all have it in their name.
+        assert!(!text.contains("-secret"), "{text}");
+    }
+}

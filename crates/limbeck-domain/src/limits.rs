@@ -171,9 +171,7 @@ pub const TOKENS_MAX: usize = 1_024;
 pub const TOKEN_FILE_BYTES_MAX: usize = 256 << 10;
 /// Name of a token, or subject of a JSON web token: part of a principal, which every record has.
 pub const PRINCIPAL_BYTES_MAX: usize = 256;
-/// Metadata or keys of a token issuer; both take a few KiB.
-pub const ISSUER_BYTES_MAX: usize = 256 << 10;
-/// Time to fetch them.
+/// Time to fetch metadata or keys of a token issuer.
 pub const ISSUER_FETCH_MS: u64 = 10_000;
 /// Time for which an issuer's keys are used without asking again.
 pub const ISSUER_KEYS_FRESH_MS: u64 = 600_000;

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, StatusCode, header};
-use http_body_util::combinators::BoxBody;
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use limbeck_domain::limits::{HTTP_BODY_BYTES_MAX, HTTP_LARGE_BODIES_MAX, HTTP_SMALL_BODY_BYTES};
 use tokio::sync::Semaphore;
 
 /// An answer's body.
-pub(crate) type AnswerBody = BoxBody<Bytes, Infallible>;
+pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, Infallible>;
 /// An answer.
 pub(crate) type Answer = Response<AnswerBody>;
 
@@ -123,7 +123,7 @@ pub(crate) fn typed(
     media_type: &'static str,
     body: impl Into<Bytes>,
 ) -> Answer {
-    let mut answer = Response::new(Full::new(body.into()).boxed());
+    let mut answer = Response::new(Full::new(body.into()).boxed_unsync());
     *answer.status_mut() = status;
     let value = header::HeaderValue::from_static(media_type);
     answer.headers_mut().insert(header::CONTENT_TYPE, value);

@@ -13,6 +13,8 @@ pub struct HttpBounds {
     pub body: Duration,
     /// Time a client may not read what it asked for.
     pub write_stall: Duration,
+    /// Time between two signs of life for a client that waits.
+    pub sign_of_life: Duration,
     /// Time for executions to end.
     pub drain: Duration,
     /// Time after which a session without a message is ended.
@@ -35,6 +37,7 @@ impl Default for HttpBounds {
             head: Duration::from_millis(limits::HTTP_HEAD_MS),
             body: Duration::from_millis(limits::HTTP_BODY_MS),
             write_stall: Duration::from_millis(limits::HTTP_WRITE_STALL_MS),
+            sign_of_life: Duration::from_millis(limits::HTTP_KEEP_ALIVE_MS),
             drain: Duration::from_millis(limits::HTTP_DRAIN_MS),
             session_idle: Duration::from_millis(limits::HTTP_SESSION_IDLE_MS),
             connections: limits::HTTP_CONNECTIONS_MAX,

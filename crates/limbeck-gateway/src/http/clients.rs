@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use limbeck_domain::limits::{HTTP_BODY_BYTES_MAX, HTTP_KEEP_ALIVE_MS};
+use limbeck_domain::limits::HTTP_BODY_BYTES_MAX;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
@@ -115,7 +114,7 @@ impl Clients {
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_json_response(true)
-            .with_sse_keep_alive(Some(Duration::from_millis(HTTP_KEEP_ALIVE_MS)))
+            .with_sse_keep_alive(Some(self.bounds.sign_of_life))
             .with_max_request_body_bytes(HTTP_BODY_BYTES_MAX)
             .with_cancellation_token(self.ended.clone());
         Client {
@@ -141,10 +140,9 @@ impl std::fmt::Debug for Client {
     }
 }
 
-impl std::ops::Deref for UnderWay {
-    type Target = Client;
-
-    fn deref(&self) -> &Client {
+impl UnderWay {
+    /// Whose it is.
+    pub(crate) fn client(&self) -> &Arc<Client> {
         &self.0
     }
 }

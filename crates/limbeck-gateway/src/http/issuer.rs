@@ -1,23 +1,29 @@
 //! Tokens of an identity provider: JSON web tokens, checked here against the keys it publishes.
 //!
-//! The issuer is one that the operator named. What it serves is fetched over HTTPS (plain HTTP from a
-//! loopback address only), without redirects, bounded in bytes and time, and never more often than
-//! every [`ISSUER_RETRY_MS`], however many unknown keys are presented to us. A token is good when its
+//! The issuer is one that the operator named. What it serves is fetched by the guarded client of
+//! `upstream`, over HTTPS (plain HTTP on this machine only), bounded in bytes and time, and never more
+//! often than every [`ISSUER_RETRY_MS`], however many unknown keys are presented to us. A token is good when its
 //! algorithm is an asymmetric one, its signature is of a published key, its audience is ours, its issuer
 //! is the one that was named, and its times include now. A token ends here: it is not sent on.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use http::header::ACCEPT;
+use http::{Request, StatusCode};
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use limbeck_domain::limits::{
-    ISSUER_BYTES_MAX, ISSUER_FETCH_MS, ISSUER_KEYS_FRESH_MS, ISSUER_KEYS_STALE_MS, ISSUER_RETRY_MS,
+    ISSUER_FETCH_MS, ISSUER_KEYS_FRESH_MS, ISSUER_KEYS_STALE_MS, ISSUER_RETRY_MS,
     PRINCIPAL_BYTES_MAX, TOKEN_BYTES_MAX,
 };
+use limbeck_domain::text;
+use limbeck_upstream::http::NetworkRules;
+use limbeck_upstream::http::guard::{Client, GuardError, Redirects};
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use url::Url;
 
 /// Algorithms that are taken: asymmetric, so that keys that verify cannot sign.
 const ALGORITHMS: [Algorithm; 9] = [
@@ -41,7 +47,7 @@ const KEYS_MAX: usize = 64;
 pub struct Issuer {
     url: String,
     audience: String,
-    client: reqwest::Client,
+    client: Client,
     keys: RwLock<Option<Arc<Keys>>>,
     /// When keys were last asked for. Held while they are fetched, so one request fetches for all.
     asked: Mutex<Option<Instant>>,
@@ -56,30 +62,26 @@ struct Keys {
 /// An issuer that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum IssuerError {
-    /// Its address is none, or would be fetched in clear text over a network.
-    #[error("`{0}` is no issuer; accepted: an https URL, or http to a loopback address")]
+    /// Its address is none.
+    #[error("`{0}` is no issuer; accepted: an https URL without query and fragment")]
     Url(String),
     /// There is nothing tokens could be issued for.
     #[error("the audience is empty")]
     Audience,
-    /// No client for its address could be made.
-    #[error("no HTTP client could be made")]
-    Client(#[source] reqwest::Error),
+    /// Its address is one that is not asked.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
 }
 
 /// Why an issuer's keys are not there. For the log; the client hears nothing of it.
 #[derive(Debug, thiserror::Error)]
 enum FetchError {
-    #[error("{url} could not be fetched")]
-    Request {
-        url: String,
-        #[source]
-        error: reqwest::Error,
-    },
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    #[error("`{0}` is no URL")]
+    Url(String),
     #[error("{url} answered {status}")]
     Status { url: String, status: u16 },
-    #[error("{url} has more than {ISSUER_BYTES_MAX} bytes")]
-    TooLarge { url: String },
     #[error("{url} is not what it should be")]
     Json {
         url: String,
@@ -113,18 +115,14 @@ impl Issuer {
     ///
     /// [`IssuerError`]
     pub fn new(url: &str, audience: &str) -> Result<Self, IssuerError> {
-        if !may_fetch(url) {
+        let parsed = Url::parse(url).map_err(|_| IssuerError::Url(url.to_owned()))?;
+        if parsed.query().is_some() || parsed.fragment().is_some() {
             return Err(IssuerError::Url(url.to_owned()));
         }
         if audience.is_empty() {
             return Err(IssuerError::Audience);
         }
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(Duration::from_millis(ISSUER_FETCH_MS))
-            .no_proxy()
-            .build()
-            .map_err(IssuerError::Client)?;
+        let client = Client::new(&parsed, NetworkRules::default())?;
         Ok(Self {
             url: url.to_owned(),
             audience: audience.to_owned(),
@@ -223,7 +221,7 @@ impl Issuer {
         }
         let keys_url = metadata.jwks_uri;
         // A key may lie in clear text only where the issuer itself does.
-        if !may_fetch(&keys_url) || (is_https(&self.url) && !is_https(&keys_url)) {
+        if is_https(&self.url) && !is_https(&keys_url) {
             return Err(FetchError::KeysUrl);
         }
         let set: LenientSet = self.get(&keys_url).await?;
@@ -234,28 +232,23 @@ impl Issuer {
     }
 
     async fn get<T: for<'de> Deserialize<'de>>(&self, url: &str) -> Result<T, FetchError> {
-        let failed = |error: reqwest::Error| FetchError::Request {
-            url: url.to_owned(),
-            error: error.without_url(),
-        };
-        let mut response = self.client.get(url).send().await.map_err(failed)?;
+        let request = Request::get(url)
+            .header(ACCEPT, "application/json")
+            .body(Vec::new())
+            .map_err(|_| FetchError::Url(text::clean_line(url, 200)))?;
+        let limit = Duration::from_millis(ISSUER_FETCH_MS);
+        let response = self
+            .client
+            .fetch(request, Redirects::SameOrigin, limit)
+            .await?;
         let status = response.status();
-        if status != reqwest::StatusCode::OK {
+        if status != StatusCode::OK {
             return Err(FetchError::Status {
                 url: url.to_owned(),
                 status: status.as_u16(),
             });
         }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > ISSUER_BYTES_MAX {
-                return Err(FetchError::TooLarge {
-                    url: url.to_owned(),
-                });
-            }
-            body.extend_from_slice(&chunk);
-        }
-        serde_json::from_slice(&body).map_err(|error| FetchError::Json {
+        serde_json::from_slice(response.body()).map_err(|error| FetchError::Json {
             url: url.to_owned(),
             error,
         })
@@ -333,48 +326,34 @@ fn is_https(url: &str) -> bool {
     url.starts_with("https://")
 }
 
-/// HTTPS, or a loopback address, with nothing in it that a URL of keys has no use for.
-fn may_fetch(url: &str) -> bool {
-    let Ok(uri) = url.parse::<http::Uri>() else {
-        return false;
-    };
-    let Some(authority) = uri.authority() else {
-        return false;
-    };
-    let loopback = matches!(authority.host(), "localhost" | "127.0.0.1" | "[::1]");
-    let scheme_fits = match uri.scheme_str() {
-        Some("https") => true,
-        Some("http") => loopback,
-        _ => false,
-    };
-    scheme_fits && !authority.as_str().contains('@') && !url.contains('#')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn issuers_are_fetched_over_https_or_from_this_machine() {
+    fn issuers_are_asked_over_https_or_on_this_machine() {
         for url in [
             "https://id.example",
             "https://id.example/tenant/v2",
             "http://127.0.0.1:9000",
             "http://localhost:1/x",
         ] {
-            assert!(may_fetch(url), "{url}");
+            assert!(Issuer::new(url, "us").is_ok(), "{url}");
         }
         for url in [
             "http://id.example",
             "ftp://id.example",
             "id.example",
             "https://u:p@id.example",
-            "file:///etc/passwd",
+            "https://id.example?x",
+            "https://id.example#x",
             "http://127.0.0.1.attacker.example/",
+            "file:///etc/passwd",
             "",
         ] {
-            assert!(!may_fetch(url), "{url}");
+            assert!(Issuer::new(url, "us").is_err(), "{url}");
         }
+        assert!(Issuer::new("https://id.example", "").is_err());
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod clients;
 mod connection;
 mod issuer;
 mod metrics;
+mod patience;
 mod service;
 mod sessions;
 mod tls;
@@ -163,6 +164,7 @@ impl HttpFace {
             clients: Clients::new(gateway.clone(), options.bounds, ended.clone()),
             traffic: metrics::Traffic::default(),
             bodies: body::Bodies::new(options.bounds.body),
+            sign_of_life: options.bounds.sign_of_life,
             scheme,
             draining: CancellationToken::new(),
             gateway,

@@ -13,8 +13,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt as _;
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header};
@@ -29,6 +31,7 @@ use super::authority::Names;
 use super::body::{Answer, Bodies, Holding, text, typed};
 use super::clients::{Client, Clients, TooMany};
 use super::metrics::{Refusal, Traffic};
+use super::patience;
 use crate::Gateway;
 
 const MCP: &str = "/mcp";
@@ -49,6 +52,8 @@ pub(crate) struct Service {
     pub(crate) clients: Clients,
     pub(crate) traffic: Traffic,
     pub(crate) bodies: Bodies,
+    /// Time between two signs of life for a client that waits.
+    pub(crate) sign_of_life: Duration,
     /// What clients see, TLS of ours or a proxy's.
     pub(crate) scheme: &'static str,
     /// Cancelled when the gateway is about to end.
@@ -165,20 +170,20 @@ impl Service {
             }
         };
         let (parts, body) = request.into_parts();
-        let answer = match self.protocol(&client, parts, body).await {
+        let answer = match self.protocol(client.client(), parts, body).await {
             Ok(answer) => answer,
             Err(status) => {
                 self.traffic.refused(Refusal::Form);
                 reason(status)
             }
         };
-        Ok(answer.map(|body| Holding::new(body, client).boxed()))
+        Ok(answer.map(|body| Holding::new(body, client).boxed_unsync()))
     }
 
     /// Hands a request to the SDK, and its answer back.
     async fn protocol(
         &self,
-        client: &Client,
+        client: &Arc<Client>,
         parts: Parts,
         body: Incoming,
     ) -> Result<Answer, StatusCode> {
@@ -191,11 +196,7 @@ impl Service {
         }
         if parts.method != Method::POST {
             let request = Request::from_parts(parts, Full::new(Bytes::new()));
-            return Ok(told(
-                client.service.handle(request).await,
-                client,
-                session.as_deref(),
-            ));
+            return Ok(hand_over(Arc::clone(client), request, session).await);
         }
         if !is_plain_json(&parts.headers) {
             return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
@@ -204,13 +205,12 @@ impl Service {
             return Ok(later(StatusCode::SERVICE_UNAVAILABLE));
         }
         let body = self.bodies.read(&parts.headers, body).await?;
-        let request = Request::from_parts(parts, Full::new(body.clone()));
-        let answer = client.service.handle(request).await;
-        // The SDK says so of a body it cannot read; that the type is right was seen above.
-        if answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            return Ok(unreadable(&body));
+        if serde_json::from_slice::<IgnoredAny>(&body).is_err() {
+            return Ok(no_message(-32700, "Parse error"));
         }
-        Ok(told(answer, client, session.as_deref()))
+        let request = Request::from_parts(parts, Full::new(body));
+        let answer = hand_over(Arc::clone(client), request, session);
+        Ok(patience::answer(answer.boxed(), self.sign_of_life).await)
     }
 
     async fn principal(
@@ -299,27 +299,30 @@ fn may_begin_session(headers: &HeaderMap) -> bool {
     !version.is_some_and(|version| version.as_bytes() >= STATELESS_SINCE.as_bytes())
 }
 
-/// An answer of the SDK, without the texts of its own errors.
-fn told(answer: Answer, client: &Client, session: Option<&str>) -> Answer {
-    if !answer.status().is_server_error() {
-        return answer;
-    }
+/// The SDK's answer, without the texts of its own errors.
+async fn hand_over(
+    client: Arc<Client>,
+    request: Request<Full<Bytes>>,
+    session: Option<String>,
+) -> Answer {
+    let answer = client.service.handle(request).await;
+    let status = answer.status();
     match session {
+        // The SDK says so of JSON that is no message; that the type is right was seen before.
+        _ if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            no_message(-32600, "Invalid Request: one JSON-RPC message is needed")
+        }
         // It ended between two looks.
-        Some(session) if !client.sessions.has(session) => reason(StatusCode::NOT_FOUND),
-        _ => reason(answer.status()),
+        Some(session) if status.is_server_error() && !client.sessions.has(&session) => {
+            reason(StatusCode::NOT_FOUND)
+        }
+        _ if status.is_server_error() => reason(status),
+        _ => answer.map(BodyExt::boxed_unsync),
     }
 }
 
-/// A body that is no JSON, or no JSON-RPC message.
-fn unreadable(body: &[u8]) -> Answer {
-    let (code, message) = match serde_json::from_slice::<IgnoredAny>(body) {
-        Err(_) => (-32700, "Parse error"),
-        Ok(_) => (
-            -32600,
-            "Invalid Request: one JSON-RPC 2.0 message is needed",
-        ),
-    };
+/// To a body that is no JSON, or no JSON-RPC message.
+fn no_message(code: i32, message: &str) -> Answer {
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     typed(StatusCode::BAD_REQUEST, JSON, error.to_string())
 }

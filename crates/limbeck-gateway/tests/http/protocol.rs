@@ -1,5 +1,7 @@
 //! Methods, types, headers and bodies that disagree, and both eras on one endpoint: H04, H08, H11.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::support::{ALICE, Ask, BOB, LEGACY, MODERN, Server};
@@ -242,4 +244,25 @@ async fn answers_are_not_kept_or_guessed_at_by_anybody_on_the_way() {
         assert_eq!(reply.header("server"), None);
         assert_eq!(reply.header("set-cookie"), None);
     }
+}
+
+#[tokio::test]
+async fn a_client_whose_answer_takes_long_hears_that_it_is_on_its_way() {
+    let server = Server::over(["silent"], |options| {
+        options.bounds.sign_of_life = Duration::from_millis(50);
+    })
+    .await;
+    // Asks a server that never answers, until nobody waits for it any more.
+    let arguments = json!({"name": "search", "arguments": {"queries": ["anything"]}});
+    let reply = server
+        .send(&Ask::modern(ALICE, "tools/call", arguments))
+        .await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.header("content-type"), Some("text/event-stream"));
+    assert!(reply.body.matches(": waiting\n\n").count() > 2, "{reply:?}");
+    assert_eq!(reply.json()["id"], 1, "{reply:?}");
+    assert!(reply.json()["result"]["content"].is_array(), "{reply:?}");
+    // What is there at once is not a stream.
+    let list = server.send(&list()).await;
+    assert_eq!(list.header("content-type"), Some("application/json"));
 }

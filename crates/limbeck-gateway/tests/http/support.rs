@@ -34,12 +34,22 @@ impl Server {
 
     /// With options changed by `change`.
     pub(crate) async fn with(change: impl FnOnce(&mut HttpOptions)) -> Self {
+        Self::over([], change).await
+    }
+
+    /// Before servers that never answer.
+    pub(crate) async fn over<const N: usize>(
+        silent: [&str; N],
+        change: impl FnOnce(&mut HttpOptions),
+    ) -> Self {
         let mut options = options(Security::Loopback);
         change(&mut options);
         // Nothing here runs a program; `limbeck`'s own tests do.
-        let gateway = World::new(PathBuf::from("/nonexistent/worker"))
-            .start()
-            .await;
+        let mut world = World::new(PathBuf::from("/nonexistent/worker"));
+        for name in silent {
+            world = world.silent(name);
+        }
+        let gateway = world.start().await;
         let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
         let face = HttpFace::bind(gateway, any_port, options).await.unwrap();
         let url = face.url().unwrap();

@@ -11,6 +11,7 @@
 
 import json
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -55,6 +56,25 @@ def server(script: str, *args: str, timeout_ms: int = CALL_MS, **env: str) -> di
     [path] = SERVERS.glob(f"{script}*.py")
     started = entry([sys.executable, "-B", str(path)], *args, **env)
     return {**started, "timeout_ms": timeout_ms}
+
+
+@contextmanager
+def web_server(script: str, *args: str, **env: str) -> Iterator[str]:
+    """Runs one of the scripts that listen; gives its origin."""
+    [path] = SERVERS.glob(f"{script}*.py")
+    with subprocess.Popen(
+        [sys.executable, "-B", str(path), *args], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        port = process.stdout.readline().strip()
+        assert port.isdecimal(), f"`{script}` did not come up"
+        yield f"http://127.0.0.1:{port}"
+        process.kill()
+
+
+def remote(url: str, *, timeout_ms: int = CALL_MS, **headers: str) -> dict[str, Any]:
+    """An entry that connects to a URL; `_` in a header's name stands for `-`."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return {"type": "http", "url": url, "headers": named, "timeout_ms": timeout_ms}
 
 
 @dataclass(frozen=True)
@@ -175,12 +195,16 @@ def words(world: World, hostile: dict[str, Any]) -> Words:
 
 
 @contextmanager
-def besieged(world: World, hostile: dict[str, Any], *, era: str = "legacy") -> Iterator[Siege]:
+def besieged(
+    world: World, hostile: dict[str, Any], *, era: str = "legacy", **environment: str
+) -> Iterator[Siege]:
     """A gateway in front of `hostile` and a healthy server; see the module for what is asserted at the end."""
-    hostile["env"] |= {"HOSTILE_TOKEN": HOSTILE_TOKEN, MARK: world.mark}
+    if "command" in hostile:
+        hostile["env"] |= {"HOSTILE_TOKEN": HOSTILE_TOKEN, MARK: world.mark}
     healthy = server("healthy", timeout_ms=30_000, HEALTHY_TOKEN=HEALTHY_TOKEN, **{MARK: world.mark})
     config = world.config({"hostile": hostile, "healthy": healthy})
-    with Peer(world, era, "--config", str(config), "--no-discover", GATEWAY_TOKEN=GATEWAY_TOKEN) as peer:
+    environment["GATEWAY_TOKEN"] = GATEWAY_TOKEN
+    with Peer(world, era, "--config", str(config), "--no-discover", **environment) as peer:
         peer.handshake()
         siege = Siege(world, peer)
         siege.call("echo", server="healthy", number=0)

@@ -27,6 +27,13 @@ def test_d01_a_list_just_within_the_line_is_read_and_its_texts_are_cut(world: Wo
         assert len(siege.search("big0", limit=1)) < 64 << 10
 
 
+def test_d01_what_a_person_reads_of_a_list_that_was_refused(world: World) -> None:
+    said = words(world, server("h01"))
+    assert said.names == []
+    assert f"more than {LINE_BYTES_MAX} bytes" in said.printed
+    assert "hint:" in said.printed
+
+
 def test_d02_a_hundred_thousand_tools_are_cut_to_two_thousand(world: World) -> None:
     with besieged(world, server("h02")) as siege:
         assert siege.call("tool_000001", a=1).value == {"a": 1}
@@ -94,8 +101,9 @@ def test_d05_what_was_left_out_is_said_in_escapes(world: World) -> None:
     assert "good_tool" in said.names and "no_schema" in said.names
     assert r"a\u{1b}[31mb" in said.printed
     assert r"a\u{202e}b" in said.printed
-    assert "its name has 1000000 characters, more than 128" in said.printed
-    assert "its name is not a string" in said.printed
+    everything = "\n".join(said.report["dropped"])
+    assert "its name has 1000000 characters, more than 128" in everything
+    assert "its name is not a string" in everything
 
 
 def test_d05_the_types_written_for_odd_names_are_python_and_no_more(world: World) -> None:

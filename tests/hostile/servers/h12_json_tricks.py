@@ -1,53 +1,70 @@
-"""Answers with JSON that parsers disagree on or die of, another case with each call: depth, repeated keys, numbers
-beyond every type, comments, several values on a line, one value on several, lines that are no messages."""
+"""Answers with JSON that parsers disagree on or die of: depth, repeated keys, numbers beyond every type, comments,
+several values on a line, one value on several, lines that are no messages. The tool's name says which."""
 
 import json
+from typing import Any
 
-from base import Message, Server, scaled, write
+from base import Message, Server, scaled, tool, write
 
 DEPTH = scaled(1_000_000)
-VALUES = [
-    "[" * DEPTH + "]" * DEPTH,
-    '{"a":' * DEPTH + "1" + "}" * DEPTH,
-    "[" * DEPTH,
-    *("NaN", "[Infinity,-Infinity]", "1e999999", "9" * scaled(1_000_000), "123456789012345678901234567890"),
-    *('{/*c*/"a":1,}', "{'a':1}", "01", '"\t"', '{"\\u005f\\u005fproto__":{"polluted":true}}'),
-]
-NO_MESSAGES = ["{}", "null", "5", '"x"', "[]", "true"]
+# What stands where a value should.
+VALUES = {
+    "fine": '{"fine":true}',
+    "deep_list": "[" * DEPTH + "]" * DEPTH,
+    "deep_object": '{"a":' * DEPTH + "1" + "}" * DEPTH,
+    "unfinished": "[" * DEPTH,
+    "nan": "NaN",
+    "infinity": "[Infinity,-Infinity]",
+    "huge_exponent": "1e999999",
+    "long_number": "9" * scaled(1_000_000),
+    "big_number": "123456789012345678901234567890",
+    "comment": '{/*c*/"a":1,}',
+    "single_quotes": "{'a':1}",
+    "leading_zero": "01",
+    "raw_tab": '"\t"',
+    "escaped_proto": '{"\\u005f\\u005fproto__":{"polluted":true}}',
+}
+# What stands where a message should.
+LINES = {"empty": "{}", "null": "null", "number": "5", "text": '"x"', "list": "[]", "true": "true"}
+FORMS = ("same_key_twice", "two_values", "batch", "several_lines", "separator_first", "garbage_first")
 
 
 class JsonTricks(Server):
-    """The next of the cases with each call."""
+    """One tool for each trick."""
 
-    calls = 0
+    def tools(self) -> list[Any]:
+        return [tool(name) for name in (*VALUES, *LINES, *FORMS)]
 
     def call(self, request: Message) -> None:
-        lines = cases(json.dumps(request["id"]))
-        write(lines[self.calls % len(lines)].encode() + b"\n")
-        self.calls += 1
+        write(line(request["params"]["name"], json.dumps(request["id"])).encode() + b"\n")
 
 
-def cases(id: str) -> list[str]:
-    """Every answer to the request `id`."""
+def line(name: str, id: str) -> str:
+    """The answer of a tool to the request `id`."""
+    if value := VALUES.get(name):
+        return answer(id, value)
+    match name:
+        case "same_key_twice":
+            second = '"result":{"content":[{"type":"text","text":"SECOND"}]}'
+            return f'{{"jsonrpc":"2.0","id":{id},"id":999999,"result":{{"content":[]}},{second}}}'
+        case "two_values":
+            return answer(id, "1") + answer(id, "2")
+        case "batch":
+            return f"[{answer(id, '1')},{answer(id, '2')}]"
+        case "several_lines":
+            return answer(id, "{}").replace(",", ",\n")
+        case "separator_first":
+            return "\u2028" + answer(id, "{}")
+        case "garbage_first":
+            return "garbage " + answer(id, "{}")
+        case _:
+            return LINES[name]
 
-    def answer(value: str) -> str:
-        return (
-            f'{{"jsonrpc":"2.0","id":{id},"result":'
-            f'{{"resultType":"complete","content":[],"structuredContent":{value}}}}}'
-        )
 
-    second = '"result":{"content":[{"type":"text","text":"SECOND"}]}'
-    twice = f'{{"jsonrpc":"2.0","id":{id},"id":999999,"result":{{"content":[]}},{second}}}'
-    return [
-        *(answer(value) for value in VALUES),
-        twice,
-        answer("1") + answer("2"),
-        f"[{answer('1')},{answer('2')}]",
-        answer("{}").replace(",", ",\n"),
-        "\u2028" + answer("{}"),
-        "garbage " + answer("{}"),
-        *NO_MESSAGES,
-    ]
+def answer(id: str, value: str) -> str:
+    """A result with a value as it stands."""
+    result = f'{{"resultType":"complete","content":[],"structuredContent":{value}}}'
+    return f'{{"jsonrpc":"2.0","id":{id},"result":{result}}}'
 
 
 JsonTricks().run()

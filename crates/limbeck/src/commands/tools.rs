@@ -17,8 +17,8 @@ use crate::wiring::{Lifetime, Session, call_failure};
 
 /// As long as a server may take to start and list, so that every one has its answer.
 pub(super) const PATIENCE: Duration = Duration::from_millis(UPSTREAM_START_MS + UPSTREAM_LIST_MS);
-/// Lines shown of what a failed server wrote to standard error.
-const STDERR_LINES: usize = 8;
+/// Lines shown of what a failed server wrote to standard error, and of tools that were left out.
+const DETAILS_MAX: usize = 8;
 /// Bytes shown of one such line, and of a tool's description.
 const LINE_BYTES_MAX: usize = 400;
 
@@ -106,11 +106,8 @@ fn print_tools(printer: &Printer, tools: &[ToolReport]) {
 pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
     let name = &report.name;
     if !report.dropped.is_empty() {
-        printer.warning(&format!(
-            "server `{name}`: {} tools left out: {}",
-            report.dropped.len(),
-            report.dropped.join("; ")
-        ));
+        printer.warning(&format!("server `{name}`: not every tool is usable"));
+        print_some(printer, "", &report.dropped);
     }
     let changed: Vec<&str> = report
         .tools
@@ -139,12 +136,14 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
         return;
     }
     printer.error(&format!("server `{name}`: {error}"));
-    let lines: Vec<&str> = report.stderr.lines().collect();
-    // One line is part of the reason already.
-    let lines = if lines.len() > 1 { &lines[..] } else { &[] };
-    for line in &lines[lines.len().saturating_sub(STDERR_LINES)..] {
-        printer.note(&format!("  it wrote: {}", clean_line(line, LINE_BYTES_MAX)));
-    }
+    // The last lines are part of the reason already.
+    let lines = report
+        .stderr
+        .lines()
+        .filter(|line| !error.contains(line.trim()));
+    let lines: Vec<&str> = lines.collect();
+    let last = lines.len().saturating_sub(DETAILS_MAX);
+    print_some(printer, "it wrote: ", &lines[last..]);
     printer.note(&format!("  its entry: {}", report.source));
     if let Some(next_step) = &report.next_step {
         printer.hint(next_step);
@@ -153,6 +152,17 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
         printer.hint(&format!(
             "correct its entry, then `limbeck tools {quoted} --log debug`"
         ));
+    }
+}
+
+/// The first of some details, a line each, and how many more there are.
+fn print_some(printer: &Printer, label: &str, details: &[impl AsRef<str>]) {
+    for detail in details.iter().take(DETAILS_MAX) {
+        let detail = clean_line(detail.as_ref(), LINE_BYTES_MAX);
+        printer.note(&format!("  {label}{detail}"));
+    }
+    if let Some(more @ 1..) = details.len().checked_sub(DETAILS_MAX) {
+        printer.note(&format!("  … and {more} more: `--json` has all"));
     }
 }
 

@@ -20,7 +20,7 @@ use futures::FutureExt as _;
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use serde::de::IgnoredAny;
 use serde_json::json;

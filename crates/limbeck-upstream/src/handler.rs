@@ -17,7 +17,7 @@ use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, Se
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::listener::{Listener, Origin};
+use crate::listener::Listener;
 use crate::{Answers, Era};
 
 /// `params` of a server's request as it sent them; travels in the request's extensions.
@@ -37,14 +37,10 @@ impl Service<RoleClient> for Handler {
         context: RequestContext<RoleClient>,
     ) -> Result<ClientResult, ErrorData> {
         let origin = match context.extensions.get::<InboundStreamOrigin>() {
-            None => Origin::Unknown,
-            Some(InboundStreamOrigin::Unassociated) => Origin::Nothing,
-            Some(InboundStreamOrigin::OutboundRequest(NumberOrString::Number(id))) => {
-                Origin::Request(*id)
-            }
-            Some(InboundStreamOrigin::OutboundRequest(NumberOrString::String(_))) => {
-                Origin::Nothing
-            }
+            Some(InboundStreamOrigin::OutboundRequest(NumberOrString::Number(id))) => Some(*id),
+            Some(InboundStreamOrigin::OutboundRequest(NumberOrString::String(_)))
+            | Some(InboundStreamOrigin::Unassociated)
+            | None => None,
         };
         let raw = context.extensions.get::<RawParams>().cloned();
         let (method, params) = request_parts(&request, raw);

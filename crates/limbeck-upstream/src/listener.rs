@@ -2,7 +2,7 @@
 //!
 //! Notifications and requests of a server arrive beside the answers. Progress names its call by a token
 //! that was registered before the call left. A question names none on pipes, so it is put to the caller of
-//! the only call under way; over HTTP it arrives on the stream of its call. A question that could be
+//! the only call under way; over HTTP it mostly arrives on the stream of its call. A question that could be
 //! anybody's is declined: one person's answer must not reach another's call.
 //!
 //! All of it works the same over every transport: a transport registers what it sends with
@@ -55,17 +55,6 @@ pub(crate) struct Listener {
 struct UnderWay {
     token: Option<i64>,
     hearing: Hearing,
-}
-
-/// Which request of ours a question of the server arrived with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// The transport cannot tell: all messages share a pipe.
-    Unknown,
-    /// On the stream of this request.
-    Request(i64),
-    /// On a stream that belongs to no request.
-    Nothing,
 }
 
 impl Listener {
@@ -187,7 +176,7 @@ impl Listener {
         &self,
         method: &str,
         params: Option<Arc<RawValue>>,
-        origin: Origin,
+        origin: Option<i64>,
     ) -> Result<Value, ErrorData> {
         if method == "ping" {
             return Ok(json!({}));
@@ -217,13 +206,14 @@ impl Listener {
         }
     }
 
-    /// The call a question is about.
-    fn call_of(&self, origin: Origin) -> Result<Hearing, Declined> {
+    /// The call a question is about: that of `origin`, the request on whose stream it came, or the only one.
+    /// A server that has streams may ask beside them all the same, so the rule for pipes holds there too.
+    fn call_of(&self, origin: Option<i64>) -> Result<Hearing, Declined> {
         let calls = lock(&self.calls);
         let found = match origin {
-            Origin::Request(id) => calls.get(&id),
-            Origin::Unknown if calls.len() == 1 => calls.values().next(),
-            Origin::Unknown | Origin::Nothing => None,
+            Some(id) => calls.get(&id),
+            None if calls.len() == 1 => calls.values().next(),
+            None => None,
         };
         match found {
             Some(call) => Ok(call.hearing.clone()),

@@ -14,6 +14,12 @@ MACHINE = {"x86_64": "x64", "aarch64": "arm64"}[platform.machine()]
 NODE = PACKAGES / f"node-linux-{MACHINE}/bin/node"
 SCRIPTS = Path(__file__).parent
 
+CLAUDE = str(PACKAGES / f"@anthropic-ai/claude-code-linux-{MACHINE}/claude")
+CODEX = "@openai/codex/bin/codex.js"
+INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+MCP_REMOTE = "mcp-remote/dist/proxy.js"
+SUPERGATEWAY = "supergateway/dist/index.js"
+
 # Three servers of three kinds: few tools in Node, structured results in Node, the modern era in Python.
 SERVERS = ("filesystem", "memory", "time")
 
@@ -60,6 +66,12 @@ def run_json(world: World, command: list[str], **environment: str) -> Any:
     ran = run(world, command, **environment)
     assert ran.returncode == 0, f"exit {ran.returncode}: {ran.stdout}{ran.stderr}"
     return json.loads(ran.stdout)
+
+
+def claude(world: World, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs Claude Code, which otherwise looks for news of itself."""
+    quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+    return run(world, [CLAUDE, *args], **quiet, **environment)
 
 
 def tokens(world: World, *texts: str) -> list[int]:

@@ -7,13 +7,10 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from clients import PACKAGES, SCRIPTS, limbeck_serve, node, package, run_json
+from clients import MCP_REMOTE, PACKAGES, SCRIPTS, SUPERGATEWAY, limbeck_serve, node, package, run_json
 from gateway import serve_config
 from processes import running, wait_until
 from world import MARK, World, entry, npm_server
-
-SUPERGATEWAY = "supergateway/dist/index.js"
-MCP_REMOTE = "mcp-remote/dist/proxy.js"
 
 
 def free_port() -> int:

@@ -1,17 +1,13 @@
 """Claude Code with the gateway as its server: it connects, and one whole turn costs the tokens we promise."""
 
 import json
-import subprocess
 from typing import Any
 
-from clients import MACHINE, PACKAGES, limbeck_entry, limbeck_serve, run, tokens
+from clients import claude, limbeck_entry, limbeck_serve, tokens
 from figures import Measured
 from model import LAST_WORD, Model, serving
 from peer import Peer
 from world import World
-
-CLAUDE = str(PACKAGES / f"@anthropic-ai/claude-code-linux-{MACHINE}/claude")
-QUIET = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
 
 # Promises of docs/performance.md, in tokens of o200k.
 TOOLS_TOKENS_MAX = 650
@@ -25,10 +21,6 @@ const { content } = await tools.filesystem.read_text_file({ path: input });
 const lines = content.trimEnd().split("\\n");
 return { lines: lines.length, sum: lines.reduce((sum, line) => sum + Number(line.split(",")[1]), 0) };
 """
-
-
-def claude(world: World, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return run(world, [CLAUDE, *args], **QUIET, **environment)
 
 
 def turn(world: World, tool: str, arguments: dict[str, Any]) -> Model:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from clients import limbeck_entry, package
+from clients import CODEX, limbeck_entry, package
 from world import World
 
 
@@ -48,7 +48,7 @@ def app_server(world: World) -> Iterator[AppServer]:
     lines = ["[mcp_servers.limbeck]", *(f"{key} = {json.dumps(value)}" for key, value in entry.items())]
     (directory / "config.toml").write_text("\n".join(lines))
     process = subprocess.Popen(
-        package("@openai/codex/bin/codex.js", "app-server"),
+        package(CODEX, "app-server"),
         env=world.environment(),
         cwd=world.project,
         stdin=subprocess.PIPE,

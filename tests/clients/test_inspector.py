@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from clients import limbeck_entry, package, run_json
+from clients import INSPECTOR, limbeck_entry, package, run_json
 from world import World
-
-INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 
 
 def inspect(world: World, era: str, *args: str) -> dict[str, Any]:

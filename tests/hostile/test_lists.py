@@ -91,7 +91,7 @@ def test_d05_names_nobody_can_read_or_write_are_left_out_and_the_good_tool_stays
         assert siege.call("good_tool", a=1).value == {"a": 1}
         for name in ("__proto__", "prototype", "class", "x'); process.exit(1); ('", "$(id)"):
             assert siege.call(name, a=1).value == {"a": 1}
-        for name in ("a\x1b[31mb", "a\u202eb", "b" * 1_000_000):
+        for name in ("a\x1b[31mb", "a\u202eb", "b" * 129):
             assert siege.call(name).error["code"] == "unknown_tool"
         assert "tools.hostile.good_tool" in siege.search("good tool")
 

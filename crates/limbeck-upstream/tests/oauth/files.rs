@@ -19,10 +19,10 @@ async fn files_are_their_owners_alone() {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
     // Opened by somebody since, and closed at the next look.
-    std::fs::set_permissions(world.file(), PermissionsExt::from_mode(0o644)).unwrap();
-    std::fs::set_permissions(world.directory(), PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(world.file(), std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::set_permissions(world.directory(), std::fs::Permissions::from_mode(0o755)).unwrap();
     world.age(4000);
-    std::fs::set_permissions(world.file(), PermissionsExt::from_mode(0o644)).unwrap();
+    std::fs::set_permissions(world.file(), std::fs::Permissions::from_mode(0o644)).unwrap();
     assert!(token(&world.auth()).await.is_some());
     assert_eq!(mode(&world.file()), 0o600);
     assert_eq!(mode(&world.directory()), 0o700);

@@ -93,9 +93,7 @@ fn request_parts(
         (Some(RawParams(params)), _) => params,
         (None, ServerRequest::CreateMessageRequest(request)) => raw_of(&request.params),
         (None, ServerRequest::ElicitRequest(request)) => raw_of(&request.params),
-        (None, ServerRequest::CustomRequest(request)) => {
-            request.params.as_ref().and_then(|params| raw_of(params))
-        }
+        (None, ServerRequest::CustomRequest(request)) => request.params.as_ref().and_then(raw_of),
         (None, _) => None,
     };
     (method.to_owned(), params)

@@ -108,10 +108,10 @@ impl Listener {
     /// A notification of the server.
     pub(crate) fn notified(&self, method: &str, params: Option<&RawValue>) {
         match method {
-            "notifications/progress" => {
-                if params.and_then(|params| self.progress(params)) != Some(Heard::Passed) {
-                    self.progress_dropped.fetch_add(1, Ordering::Relaxed);
-                }
+            "notifications/progress"
+                if params.and_then(|params| self.progress(params)) != Some(Heard::Passed) =>
+            {
+                self.progress_dropped.fetch_add(1, Ordering::Relaxed);
             }
             "notifications/tools/list_changed" => self.ears.changes.note(Change::Tools),
             "notifications/resources/list_changed" => self.ears.changes.note(Change::Resources),

@@ -16,7 +16,8 @@
 //! server that ignores that survives; setting `PR_SET_PDEATHSIG` would need `unsafe` and, being tied to
 //! the thread that spawned, would kill servers whenever a runtime thread retires.
 //!
-//! Start reading at [`Pool`], then `server` for the life of one server and `stdio` for its pipes.
+//! Start reading at [`Pool`], then `server` for the life of one server, `stdio` for its pipes and [`http`] for
+//! servers that are asked over a network.
 
 #![forbid(unsafe_code)]
 

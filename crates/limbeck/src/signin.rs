@@ -31,7 +31,12 @@ pub(crate) fn server_auth(
     invocation: &Invocation,
     entry: &ServerEntry,
 ) -> Result<Option<Arc<ServerAuth>>, Failure> {
-    let Ok(Transport::Http { url, .. }) = &entry.definition else {
+    let Ok(Transport::Http {
+        url,
+        allow_networks,
+        ..
+    }) = &entry.definition
+    else {
         return Ok(None);
     };
     if entry.oauth.disabled {
@@ -48,7 +53,7 @@ pub(crate) fn server_auth(
     let rules = NetworkRules {
         // The entry may have such a url only where it says so.
         clear: url.scheme() == "http",
-        ..NetworkRules::default()
+        allow: allow_networks.clone(),
     };
     let client = Client::new(&url, rules).map_err(|error| unusable(error.to_string()))?;
     let settings = settings(&entry.oauth).map_err(unusable)?;

@@ -19,6 +19,16 @@ pub enum HttpKind {
     Sse,
 }
 
+impl HttpKind {
+    /// The transport in a word: `http`, which stands for whichever a server answers to too, or `sse`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto | Self::Streamable => "http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
 /// A server reached over HTTP.
 #[derive(Clone)]
 pub struct HttpSpec {

@@ -59,10 +59,11 @@ pub enum TransportSpec {
 }
 
 impl TransportSpec {
-    /// How the server is reached, in a word: `stdio`, or `none`.
+    /// How the server is reached, in a word: `stdio`, `http`, `sse`, or `none`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Stdio(_) => "stdio",
+            Self::Http(http) => http.kind.as_str(),
             Self::Unsupported { .. } => "none",
         }
     }

@@ -9,7 +9,6 @@ mod guard;
 mod headers;
 mod hostile;
 mod peer;
-mod real;
 mod sessions;
 mod streams;
 mod support;

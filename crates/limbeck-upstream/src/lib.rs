@@ -17,7 +17,8 @@
 //! server that ignores that survives; setting `PR_SET_PDEATHSIG` would need `unsafe` and, being tied to
 //! the thread that spawned, would kill servers whenever a runtime thread retires.
 //!
-//! Start reading at [`Pool`], then `server` for the life of one server, `listener` for what it says by itself and `stdio` for its pipes.
+//! Start reading at [`Pool`], then `server` for the life of one server, `listener` for what it says by
+//! itself, `stdio` for its pipes and [`http`] for servers that are asked over a network.
 
 #![forbid(unsafe_code)]
 

@@ -123,7 +123,7 @@ async fn h05_framing_that_can_be_read_in_two_ways_is_read_in_one_and_ends_the_co
     }
     // Both at once are allowed to be read as chunked when the connection ends after it (RFC 9112 §6.1).
     for framing in [
-        "content-length: 5\r\ntransfer-encoding: chunked".to_string(),
+        "content-length: 5\r\ntransfer-encoding: chunked".to_owned(),
         format!("transfer-encoding: chunked\r\ncontent-length: {length}"),
     ] {
         let mut stream = server.connect().await;

@@ -24,6 +24,9 @@ pub enum HostOp {
     /// Judge the calls a program has written down, before it runs. Body: what a program calls, as
     /// `limbeck_catalog::check` reads it.
     Check = 7,
+    /// Read what a server offers besides tools. Body: `{"server": string, "method": string, "params"?: object}`,
+    /// the method a [`crate::ReadMethod`].
+    Read = 8,
 }
 
 impl HostOp {
@@ -37,6 +40,7 @@ impl HostOp {
             5 => Self::StoreGet,
             6 => Self::StoreSet,
             7 => Self::Check,
+            8 => Self::Read,
             _ => return None,
         })
     }
@@ -51,6 +55,7 @@ impl HostOp {
             Self::StoreGet => "store.get",
             Self::StoreSet => "store.set",
             Self::Check => "check",
+            Self::Read => "read",
         }
     }
 }
@@ -115,6 +120,8 @@ pub enum CallCode {
     UpstreamError,
     /// The tool ran and said `isError`.
     ToolFailed,
+    /// The server wanted to know something first, and nobody who could be asked was there.
+    InputRequired,
     /// Answer, arguments or number of calls above a limit.
     LimitExceeded,
     /// The execution was cancelled.
@@ -136,6 +143,7 @@ impl CallCode {
             Self::ConnectionLost => "connection_lost",
             Self::UpstreamError => "upstream_error",
             Self::ToolFailed => "tool_failed",
+            Self::InputRequired => "input_required",
             Self::LimitExceeded => "limit_exceeded",
             Self::Cancelled => "cancelled",
             Self::GatewayFault => "gateway_fault",

@@ -12,6 +12,7 @@ pub mod execution;
 pub mod ids;
 pub mod journal;
 pub mod limits;
+pub mod read;
 pub mod sandbox;
 pub mod site;
 pub mod text;
@@ -24,6 +25,7 @@ pub use execution::{
 pub use ids::{CallId, ExecutionId, ServerName, ToolId};
 pub use journal::{Delivered, JournalEntry};
 pub use limits::ExecutionLimits;
+pub use read::ReadMethod;
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
 pub use site::{Site, SiteArgument, Sites, SitesError};
 pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};

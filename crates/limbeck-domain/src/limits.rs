@@ -100,6 +100,9 @@ pub const STDERR_RING_BYTES: usize = 64 << 10;
 pub const UPSTREAM_START_MS: u64 = 60_000;
 /// Time for all pages of `tools/list`.
 pub const UPSTREAM_LIST_MS: u64 = 20_000;
+/// Time after which a server that is not used is stopped, unless the entry says otherwise. A start takes
+/// seconds, and a process of a package runner holds some 100 MB.
+pub const UPSTREAM_IDLE_MS: u64 = 600_000;
 /// Time for one tool call, unless the entry says otherwise.
 pub const UPSTREAM_CALL_MS: u64 = 60_000;
 

@@ -5,11 +5,10 @@ use std::time::Duration;
 use limbeck_catalog::{Catalog, Detail, Tool};
 use limbeck_domain::{CallError, CallForm, EffectClass, Language, ServerName, ToolTarget};
 use limbeck_policy::Scope;
-use limbeck_upstream::ServerState;
+use limbeck_upstream::{CallContext, ServerState};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
 
 use crate::broker::{Broker, CallReport, Journal};
 use crate::{Gateway, Shared};
@@ -96,8 +95,9 @@ impl Gateway {
         server: &str,
         tool: &str,
         arguments: &str,
-        cancel: CancellationToken,
+        context: impl Into<CallContext>,
     ) -> Result<CallReport, CallError> {
+        let CallContext { cancel, caller } = context.into();
         let broker = Broker {
             shared: Arc::clone(&self.shared),
             scope: Arc::new(Scope::everything()),
@@ -108,6 +108,7 @@ impl Gateway {
             ),
             reads: cancel.child_token(),
             cancel,
+            caller,
             language: Language::Typescript,
         };
         let target = ToolTarget {

@@ -1,4 +1,4 @@
-//! Decides whether one tool call may leave the gateway.
+//! Decides whether one tool call, or one read of a resource or prompt, may leave the gateway.
 //!
 //! A [`ToolCall`] names a tool that the catalogue resolved, but a guest asked for it, so nothing in
 //! it is trusted. The answer is a [`Permit`], and a permit is the only thing the upstream pool
@@ -12,10 +12,12 @@
 
 #![forbid(unsafe_code)]
 
+mod read;
 mod scope;
 
 use limbeck_domain::{EffectClass, ToolId};
 
+pub use read::{ReadPermit, ReadRequest, decide_read};
 pub use scope::{PatternError, Scope};
 
 /// One call of one tool, arguments already validated and in the bytes that will be sent.

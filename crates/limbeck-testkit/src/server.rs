@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use limbeck_gateway::domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};
 use limbeck_gateway::policy::Permit;
-use limbeck_gateway::upstream::{RawToolResult, ToolList, Upstream, UpstreamError};
+use limbeck_gateway::upstream::{CallContext, RawToolResult, ToolList, Upstream, UpstreamError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 type Answer = BoxFuture<'static, Value>;
 type Handler = Box<dyn Fn(Value) -> Reply + Send + Sync>;
@@ -142,7 +141,7 @@ impl Upstream for SilentServer {
     fn call(
         &self,
         _permit: Permit,
-        _cancel: CancellationToken,
+        _context: CallContext,
     ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>> {
         Box::pin(std::future::pending())
     }
@@ -164,7 +163,7 @@ impl Upstream for FakeServer {
     fn call(
         &self,
         permit: Permit,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>> {
         let call = permit.spend();
         self.calls
@@ -182,7 +181,7 @@ impl Upstream for FakeServer {
             let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
             let answer = tokio::select! {
                 answer = handler(arguments) => answer,
-                () = cancel.cancelled() => return Err(UpstreamError::Cancelled),
+                () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled),
             };
             let raw = RawValue::from_string(answer).map_err(|error| UpstreamError::Protocol {
                 code: -32603,

@@ -1,14 +1,11 @@
 //! One connected process: requests go out, raw results come back.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetExtensions, ListToolsRequest,
-    PaginatedRequestParams,
-};
+use rmcp::model::{ClientRequest, GetExtensions, ListToolsRequest, PaginatedRequestParams};
 use rmcp::service::{PeerRequestOptions, RequestHandle};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
@@ -16,10 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use limbeck_domain::limits;
 
+use crate::hearing::Hearing;
+use crate::listener::Listener;
 use crate::stdio::handshake::Greeting;
-use crate::stdio::tap::{Answer, AnswerFault, RawArguments, ReplySlot};
+use crate::stdio::tap::{Answer, AnswerFault, ReplySlot};
 use crate::wire::{Service, Wire};
-use crate::{Era, UpstreamError};
+use crate::{CallContext, Era, UpstreamError};
 
 /// Time to wait for the exit status of a server whose output ended.
 const STATUS_WAIT: Duration = Duration::from_secs(1);
@@ -77,30 +76,6 @@ impl Connection {
         *self.noticed_end.get_or_init(Instant::now)
     }
 
-    /// Calls a tool. `arguments` is a JSON object on one line.
-    pub(crate) async fn call(
-        &self,
-        tool: &str,
-        arguments: Arc<RawValue>,
-        limit: Duration,
-        cancel: &CancellationToken,
-    ) -> Result<Box<RawValue>, UpstreamError> {
-        let params = CallToolRequestParams::new(tool.to_owned());
-        let mut request = CallToolRequest::new(params);
-        request.extensions.insert(RawArguments(arguments));
-        let timed_out = UpstreamError::CallTimeout { ms: in_ms(limit) };
-        let result = self
-            .request(
-                ClientRequest::CallToolRequest(request),
-                limit,
-                cancel,
-                timed_out,
-            )
-            .await?;
-        self.has_answered.store(true, Ordering::Relaxed);
-        Ok(result)
-    }
-
     /// Asks for one page of tools; `timed_out` is the error when it takes longer than `limit`.
     pub(crate) async fn list_page(
         &self,
@@ -115,15 +90,47 @@ impl Connection {
         };
         let request = ClientRequest::ListToolsRequest(request);
         let never = CancellationToken::new();
-        self.request(request, limit, &never, timed_out).await
+        tokio::select! {
+            biased;
+            answer = self.request(request, &never) => answer,
+            () = sleep(limit) => Err(timed_out),
+        }
     }
 
-    async fn request(
+    /// Sends a request that somebody made and waits for the answer, `limit` at most, not counting the time
+    /// in which the server waits for an answer of ours.
+    ///
+    /// Gives how long the server worked, beside the answer.
+    pub(crate) async fn ask(
         &self,
         mut request: ClientRequest,
         limit: Duration,
+        context: &CallContext,
+    ) -> Result<(Box<RawValue>, Duration), UpstreamError> {
+        let hearing = Hearing::new(context.caller.clone());
+        let _heard = Heard {
+            listener: self.wire.tap.listener(),
+            hearing: &hearing,
+        };
+        request.extensions_mut().insert(hearing.clone());
+        let started = Instant::now();
+        let answer = tokio::select! {
+            biased;
+            answer = self.request(request, &context.cancel) => answer?,
+            () = hearing.out_of_time(started, limit) => {
+                return Err(UpstreamError::CallTimeout { ms: in_ms(limit) });
+            }
+        };
+        self.has_answered.store(true, Ordering::Relaxed);
+        Ok((answer, hearing.worked_since(started)))
+    }
+
+    /// Sends a request and waits for its answer until `cancel`, however long it takes. Dropping the future
+    /// cancels the request at the server.
+    pub(crate) async fn request(
+        &self,
+        mut request: ClientRequest,
         cancel: &CancellationToken,
-        timed_out: UpstreamError,
     ) -> Result<Box<RawValue>, UpstreamError> {
         let (slot, answer) = ReplySlot::new();
         request.extensions_mut().insert(slot);
@@ -149,8 +156,22 @@ impl Connection {
                 }
             }
             () = cancel.cancelled() => Err(UpstreamError::Cancelled),
-            () = sleep(limit) => Err(timed_out),
         }
+    }
+
+    /// Who hears what the server says on its own account.
+    pub(crate) fn listener(&self) -> &Listener {
+        self.wire.tap.listener()
+    }
+
+    /// Ends the connection; its process is gone soon after.
+    pub(crate) fn close(&self) {
+        self.wire.process.stop.cancel();
+    }
+
+    /// Completes when the connection has ended.
+    pub(crate) async fn closed(&self) {
+        self.wire.process.stop.cancelled().await;
     }
 
     /// The error of a request under which the connection ended.
@@ -182,6 +203,18 @@ fn usable(answer: Answer) -> Result<Box<RawValue>, UpstreamError> {
             limit: limits::UPSTREAM_LINE_BYTES_MAX as u64,
         },
     })
+}
+
+/// Lets go of a call's caller however the wait for its answer ends.
+struct Heard<'a> {
+    listener: &'a Listener,
+    hearing: &'a Hearing,
+}
+
+impl Drop for Heard<'_> {
+    fn drop(&mut self) {
+        self.listener.over(self.hearing);
+    }
 }
 
 /// Whole milliseconds.

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connection::{Connection, in_ms};
+use crate::listener::{Ears, Listener};
 use crate::stdio::program;
 use crate::stdio::stderr::StderrRing;
 use crate::stdio::tap::Tap;
@@ -61,6 +62,8 @@ pub(crate) struct Launch {
     pub(crate) spec: StdioSpec,
     pub(crate) start_timeout: Duration,
     pub(crate) memory: Arc<EraMemory>,
+    /// What is heard from the server goes there.
+    pub(crate) ears: Arc<Ears>,
     /// Cancelled when the server is shut down.
     pub(crate) closing: CancellationToken,
     /// Tracks the supervisors of the processes.
@@ -127,7 +130,8 @@ impl Launch {
 
     fn spawn(&self, program: &Path) -> Result<Wire, UpstreamError> {
         let stop = self.closing.child_token();
-        let wire = Wire::spawn(&self.spec, program, stop, &self.tracker)?;
+        let listener = Arc::new(Listener::new(self.ears.clone()));
+        let wire = Wire::spawn(&self.spec, program, listener, stop, &self.tracker)?;
         *lock(&self.trace) = Some(Trace {
             stderr: wire.process.stderr.clone(),
             tap: wire.tap.clone(),

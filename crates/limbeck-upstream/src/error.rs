@@ -76,6 +76,22 @@ pub enum UpstreamError {
         /// Why it failed.
         error: Arc<UpstreamError>,
     },
+    /// Too many calls in a row brought nothing.
+    #[error("{failures} calls in a row failed, the last with: {error}")]
+    Unwell {
+        /// Calls that failed.
+        failures: u32,
+        /// How the last one failed.
+        error: Arc<UpstreamError>,
+    },
+    /// The server wants to know something before it goes on, and nobody can tell it.
+    #[error("the server needs an answer to `{method}` before it can finish the call: {reason}")]
+    InputNeeded {
+        /// What it asks for.
+        method: &'static str,
+        /// Why there is no answer.
+        reason: String,
+    },
     /// The server did not answer the call in time. The call may still have an effect.
     #[error("no answer within {ms} ms")]
     CallTimeout {
@@ -156,6 +172,11 @@ impl UpstreamError {
         }
     }
 
+    /// One thing a person can do about it, when there is one.
+    pub(crate) fn next_step(&self, server: &ServerName) -> Option<String> {
+        self.hint(&ToolId::new(server.clone(), ""))
+    }
+
     /// The message with its cause.
     pub(crate) fn full_text(&self) -> String {
         match self {
@@ -176,7 +197,9 @@ impl UpstreamError {
             | Self::StartTimeout { .. }
             | Self::Exited { .. }
             | Self::Handshake { .. }
+            | Self::Unwell { .. }
             | Self::BackingOff { .. } => CallCode::ServerUnavailable,
+            Self::InputNeeded { .. } => CallCode::InputRequired,
             Self::CallTimeout { .. } | Self::ListTimeout { .. } => CallCode::Timeout,
             Self::ConnectionLost { .. } => CallCode::ConnectionLost,
             Self::Protocol { .. } | Self::InvalidAnswer { .. } => CallCode::UpstreamError,
@@ -196,6 +219,8 @@ impl UpstreamError {
             | Self::ProgramNotFound { .. }
             | Self::Spawn { .. }
             | Self::Handshake { .. }
+            | Self::Unwell { .. }
+            | Self::InputNeeded { .. }
             | Self::CallTimeout { .. }
             | Self::ListTimeout { .. }
             | Self::ConnectionLost { .. }
@@ -227,6 +252,15 @@ impl UpstreamError {
                 Some(hint) => hint,
                 None => format!("call again in {retry_in_ms} ms"),
             }),
+            Self::Unwell { .. } => Some(format!(
+                "`limbeck tools {server}` shows what the server last said; \
+                 it is tried again by itself"
+            )),
+            Self::InputNeeded { .. } => Some(
+                "the call may have begun: make it from a client that can ask its user, \
+                 or give the tool what it asks for as an argument"
+                    .into(),
+            ),
             Self::CallTimeout { .. } => Some(
                 "the call may still have happened: check before repeating it; \
                  a longer `timeout` can be set in the server's entry"

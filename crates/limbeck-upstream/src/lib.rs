@@ -20,21 +20,37 @@
 
 #![forbid(unsafe_code)]
 
+mod breaker;
+mod caller;
+mod changes;
 mod connection;
 mod decode;
 mod era;
 mod error;
+mod handler;
+mod hearing;
 mod list;
+mod listener;
+mod load;
+mod mrtr;
 mod pool;
+mod question;
 mod server;
 mod spec;
 mod stdio;
+mod subscription;
 mod sync;
+mod tasks;
 mod upstream;
 mod wire;
 
+pub use caller::{
+    Answers, Ask, AskKind, CallContext, Caller, Declined, PROGRESS_PER_SECOND, Progress,
+};
+pub use changes::PoolEvent;
 pub use error::UpstreamError;
-pub use pool::Pool;
+pub use pool::{Pool, PoolOptions};
+pub use question::RawResult;
 pub use spec::{ServerSpec, StdioSpec, TransportSpec};
 pub use upstream::{
     Era, RawToolResult, ServerInfo, ServerReport, ServerState, ToolList, Traffic, Upstream,

@@ -103,26 +103,6 @@ fn read_page(raw: &RawValue, decoder: &mut Decoder<'_>) -> Result<Option<String>
         .filter(|cursor: &String| !cursor.is_empty()))
 }
 
-/// Refuses a result that asks for input instead of giving any: we declared no way to provide it.
-pub(crate) fn refuse_input_request(result: &RawValue) -> Result<(), UpstreamError> {
-    #[derive(Deserialize)]
-    struct Kind<'a> {
-        #[serde(rename = "resultType", borrow, default)]
-        result_type: Option<&'a RawValue>,
-    }
-    // The words appear in hardly any result, so that large ones are not parsed again.
-    if !result.get().contains("\"input_required\"") {
-        return Ok(());
-    }
-    let kind: Result<Kind<'_>, _> = serde_json::from_str(result.get());
-    match kind.ok().and_then(|kind| kind.result_type) {
-        Some(kind) if kind.get() == "\"input_required\"" => Err(UpstreamError::InvalidAnswer {
-            reason: "it asks for input, which was not offered to it".to_owned(),
-        }),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use limbeck_domain::ServerName;
@@ -147,12 +127,5 @@ mod tests {
             Some("x")
         );
         assert_eq!(decoder.finish().tools.len(), 1);
-    }
-
-    #[test]
-    fn a_request_for_input_is_no_result_and_the_words_alone_are() {
-        assert!(refuse_input_request(&raw(r#"{"resultType":"input_required"}"#)).is_err());
-        let text = r#"{"resultType":"complete","content":["\"input_required\"","input_required"]}"#;
-        assert!(refuse_input_request(&raw(text)).is_ok());
     }
 }

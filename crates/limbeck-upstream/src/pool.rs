@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use limbeck_domain::ServerName;
-use limbeck_policy::Permit;
-use tokio_util::sync::CancellationToken;
+use limbeck_policy::{Permit, ReadPermit};
+use tokio::sync::broadcast;
 
+use crate::changes::{Changes, EVENTS_BEHIND_MAX};
 use crate::era::EraMemory;
+use crate::listener::Ears;
 use crate::server::Server;
 use crate::{
-    Era, RawToolResult, ServerReport, ServerSpec, ServerState, ToolList, Traffic, TransportSpec,
-    Upstream, UpstreamError,
+    Answers, CallContext, Era, PoolEvent, RawResult, RawToolResult, ServerReport, ServerSpec,
+    ServerState, ToolList, Traffic, TransportSpec, Upstream, UpstreamError,
 };
 
 /// The servers behind one gateway, started when they are first needed.
@@ -21,6 +23,15 @@ use crate::{
 /// tasks at once.
 pub struct Pool {
     servers: BTreeMap<ServerName, Entry>,
+    events: broadcast::Sender<PoolEvent>,
+}
+
+/// What holds for every server of a pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PoolOptions {
+    /// What servers are told that they may ask for. Fixed, because servers offer other tools to clients that
+    /// can be asked. Whether a question is really answered depends on the caller of each call.
+    pub declares: Answers,
 }
 
 impl std::fmt::Debug for Pool {
@@ -37,14 +48,33 @@ enum Entry {
 }
 
 impl Pool {
-    /// A pool of `servers`. Starts nothing. Of two with the same name the later one stays.
+    /// A pool of `servers` that is asked nothing. Starts nothing. Of two with the same name the later one stays.
     pub fn new(servers: Vec<ServerSpec>) -> Self {
+        Self::with_options(servers, &PoolOptions::default())
+    }
+
+    /// The same with other options.
+    pub fn with_options(servers: Vec<ServerSpec>, options: &PoolOptions) -> Self {
         let memory = Arc::<EraMemory>::default();
+        let (events, _) = broadcast::channel(EVENTS_BEHIND_MAX);
         let servers = servers
             .into_iter()
-            .map(|spec| (spec.name.clone(), entry(spec, &memory)))
+            .map(|spec| {
+                let ears = Arc::new(Ears {
+                    server: spec.name.clone(),
+                    declares: options.declares,
+                    changes: Changes::new(spec.name.clone(), events.clone()),
+                });
+                (spec.name.clone(), entry(spec, &memory, ears))
+            })
             .collect();
-        Self { servers }
+        Self { servers, events }
+    }
+
+    /// What the servers announce from now on. A receiver that falls behind misses events and hears that it
+    /// did; whoever misses some takes everything as changed.
+    pub fn subscribe(&self) -> broadcast::Receiver<PoolEvent> {
+        self.events.subscribe()
     }
 
     /// Adds a server that lives in this process, replacing one of the same name.
@@ -81,10 +111,24 @@ impl Pool {
     pub async fn call(
         &self,
         permit: Permit,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> Result<RawToolResult, UpstreamError> {
         let upstream = self.upstream(&permit.call().tool.server)?;
-        upstream.call(permit, cancel).await
+        upstream.call(permit, context).await
+    }
+
+    /// Sends a permitted read once, starting its server when needed, and waits for the result.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpstreamError`].
+    pub async fn request(
+        &self,
+        permit: ReadPermit,
+        context: CallContext,
+    ) -> Result<RawResult, UpstreamError> {
+        let upstream = self.upstream(&permit.request().server)?;
+        upstream.request(permit, context).await
     }
 
     /// Where a server stands.
@@ -108,8 +152,14 @@ impl Pool {
             },
         };
         ServerReport {
+            next_step: match &state {
+                ServerState::Disabled => UpstreamError::Disabled.next_step(server),
+                _ => None,
+            },
             state,
             last_error: None,
+            under_way: 0,
+            queued: 0,
             stderr_tail: String::new(),
             traffic: Traffic::default(),
         }
@@ -140,12 +190,12 @@ impl Pool {
     }
 }
 
-fn entry(spec: ServerSpec, memory: &Arc<EraMemory>) -> Entry {
+fn entry(spec: ServerSpec, memory: &Arc<EraMemory>, ears: Arc<Ears>) -> Entry {
     if spec.disabled {
         return Entry::Disabled;
     }
     match spec.transport.clone() {
-        TransportSpec::Stdio(stdio) => Entry::Stdio(Server::new(spec, stdio, memory.clone())),
+        TransportSpec::Stdio(stdio) => Entry::Stdio(Server::new(spec, stdio, memory.clone(), ears)),
         TransportSpec::Unsupported { reason } => Entry::Unsupported { reason },
     }
 }

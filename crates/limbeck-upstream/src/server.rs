@@ -7,32 +7,38 @@
 //!
 //! A start that fails and a crash of a server that had not proved itself are strikes, and each strike
 //! doubles the time the server is left alone. A server that worked and then crashed is started again by
-//! the very next call.
+//! the very next call. One that nobody has used for a while is stopped; the next call starts it again.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use limbeck_policy::{Permit, ToolCall};
+use limbeck_policy::{Permit, ReadPermit, ReadRequest, ToolCall};
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::breaker::{Breaker, Leave};
 use crate::connection::{Connection, in_ms};
 use crate::era::{EraMemory, Launch, Trace};
+use crate::listener::Ears;
+use crate::load::Load;
+use crate::question::Question;
 use crate::sync::lock;
 use crate::{
-    RawToolResult, ServerReport, ServerSpec, ServerState, StdioSpec, ToolList, Traffic, Upstream,
-    UpstreamError, list,
+    CallContext, RawResult, RawToolResult, ServerReport, ServerSpec, ServerState, StdioSpec,
+    ToolList, Traffic, Upstream, UpstreamError, list, mrtr, subscription,
 };
 
 /// Time a server is left alone after its first failure.
 const BACK_OFF_FIRST: Duration = Duration::from_secs(1);
 /// Longest time a server is left alone.
 const BACK_OFF_MAX: Duration = Duration::from_secs(60);
+/// Shortest time between two looks at whether a server is used.
+const IDLE_LOOK: Duration = Duration::from_millis(20);
 /// Lines and bytes of standard error in a report.
 const REPORT_STDERR: (usize, usize) = (40, 8 << 10);
 
@@ -43,6 +49,8 @@ struct Inner {
     spec: ServerSpec,
     launch: Launch,
     slots: Semaphore,
+    load: Load,
+    breaker: Mutex<Breaker>,
     life: Mutex<Life>,
 }
 
@@ -50,7 +58,7 @@ struct Life {
     phase: Phase,
     /// Failures since the server last proved itself.
     strikes: u32,
-    last_error: Option<String>,
+    last_error: Option<Arc<UpstreamError>>,
 }
 
 enum Phase {
@@ -68,11 +76,17 @@ enum Phase {
 type Start = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>>;
 
 impl Server {
-    pub(crate) fn new(spec: ServerSpec, stdio: StdioSpec, memory: Arc<EraMemory>) -> Self {
+    pub(crate) fn new(
+        spec: ServerSpec,
+        stdio: StdioSpec,
+        memory: Arc<EraMemory>,
+        ears: Arc<Ears>,
+    ) -> Self {
         let launch = Launch {
             spec: stdio,
             start_timeout: spec.start_timeout,
             memory,
+            ears,
             closing: CancellationToken::new(),
             tracker: TaskTracker::new(),
             trace: Arc::default(),
@@ -82,6 +96,8 @@ impl Server {
             spec,
             launch,
             slots: Semaphore::new(slots),
+            load: Load::new(),
+            breaker: Mutex::default(),
             life: Mutex::new(Life {
                 phase: Phase::Idle,
                 strikes: 0,
@@ -97,11 +113,29 @@ impl Server {
             life.notice_crash();
             (life.state(), life.last_error.clone())
         };
+        let name = &self.0.spec.name;
+        let open = lock(&self.0.breaker).is_open(Instant::now());
+        let (state, next_step) = match (state, open) {
+            (ServerState::Ready { .. }, Some((retry_in, error))) => {
+                let next_step = error.next_step(name);
+                let error = error.full_text();
+                (ServerState::BackingOff { retry_in, error }, next_step)
+            }
+            (state @ (ServerState::BackingOff { .. } | ServerState::Failed { .. }), _) => {
+                let step = last_error.as_ref().and_then(|error| error.next_step(name));
+                (state, step)
+            }
+            (state, _) => (state, None),
+        };
+        let (under_way, queued) = self.0.load.now();
         let trace = lock(&self.0.launch.trace).clone();
         let (lines, bytes) = REPORT_STDERR;
         ServerReport {
             state,
-            last_error,
+            last_error: last_error.map(|error| error.full_text()),
+            next_step,
+            under_way,
+            queued,
             stderr_tail: trace
                 .as_ref()
                 .map_or_else(String::new, |trace| trace.stderr.tail(lines, bytes)),
@@ -113,6 +147,8 @@ impl Server {
 impl Upstream for Server {
     fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
         async {
+            let mut counted = self.0.load.queue();
+            counted.begin();
             let connection = self.0.connection().await?;
             list::tools(&connection, &self.0.spec).await
         }
@@ -122,9 +158,32 @@ impl Upstream for Server {
     fn call(
         &self,
         permit: Permit,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>> {
-        self.0.clone().call(permit.spend(), cancel).boxed()
+        let ToolCall {
+            tool, arguments, ..
+        } = permit.spend();
+        async move {
+            let question = Question::Tool {
+                name: tool.tool.to_string(),
+                arguments: one_line_object(arguments)?,
+            };
+            self.0.ask(&question, &context).await.map(RawToolResult)
+        }
+        .boxed()
+    }
+
+    fn request(
+        &self,
+        permit: ReadPermit,
+        context: CallContext,
+    ) -> BoxFuture<'_, Result<RawResult, UpstreamError>> {
+        let ReadRequest { method, params, .. } = permit.spend();
+        async move {
+            let question = Question::Read { method, params };
+            self.0.ask(&question, &context).await.map(RawResult)
+        }
+        .boxed()
     }
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
@@ -146,28 +205,28 @@ impl Drop for Server {
 }
 
 impl Inner {
-    async fn call(
-        self: Arc<Self>,
-        call: ToolCall,
-        cancel: CancellationToken,
-    ) -> Result<RawToolResult, UpstreamError> {
-        let arguments = one_line_object(call.arguments)?;
+    /// Asks the server when it is its turn, whatever it takes to get an answer.
+    async fn ask(
+        self: &Arc<Self>,
+        question: &Question,
+        context: &CallContext,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        let mut counted = self.load.queue();
         let ready = async {
             let slot = self.slots.acquire().await;
-            Ok((slot, self.connection().await?))
+            let attempt = Attempt::admit(self)?;
+            counted.begin();
+            Ok::<_, UpstreamError>((slot, attempt, self.connection().await?))
         };
         // Neither waiting counts against the time of the call.
-        let (_slot, connection) = tokio::select! {
+        let (_slot, attempt, connection) = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(UpstreamError::Cancelled),
+            () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled),
             ready = ready => ready?,
         };
-        let limit = self.spec.call_timeout;
-        let result = connection
-            .call(&call.tool.tool, arguments, limit, &cancel)
-            .await?;
-        list::refuse_input_request(&result)?;
-        Ok(RawToolResult(result))
+        let answer = mrtr::ask(&connection, question, self.spec.call_timeout, context).await;
+        attempt.ended(answer.as_ref().map(drop));
+        answer
     }
 
     /// The live connection; starts the server or joins a start under way when there is none.
@@ -205,10 +264,88 @@ impl Inner {
                 () = self.launch.closing.cancelled() => Err(UpstreamError::Stopped),
             };
             lock(&self.life).started(&connected);
+            if let Ok(connection) = &connected {
+                self.attend(connection);
+            }
             let _ = tx.send(connected);
         });
         let outcome = async { rx.await.unwrap_or(Err(UpstreamError::Stopped)) };
         outcome.boxed().shared()
+    }
+}
+
+impl Inner {
+    /// Starts what goes on beside the calls for as long as the connection stands.
+    fn attend(self: &Arc<Self>, connection: &Arc<Connection>) {
+        let tracker = &self.launch.tracker;
+        tracker.spawn(subscription::keep(connection.clone()));
+        if let Some(idle) = self.spec.idle_timeout {
+            tracker.spawn(self.clone().stop_when_idle(connection.clone(), idle));
+        }
+    }
+
+    async fn stop_when_idle(self: Arc<Self>, connection: Arc<Connection>, idle: Duration) {
+        loop {
+            let since = self.load.idle_since().unwrap_or_else(Instant::now);
+            let left = idle.saturating_sub(since.elapsed());
+            if left.is_zero() && self.retire(&connection) {
+                return;
+            }
+            tokio::select! {
+                // One that is just being used is looked at again soon.
+                () = sleep(left.max(IDLE_LOOK)) => {}
+                () = connection.closed() => return,
+            }
+        }
+    }
+
+    /// Stops the connection unless somebody uses it.
+    fn retire(&self, connection: &Arc<Connection>) -> bool {
+        let mut life = lock(&self.life);
+        // Whoever comes now is counted already and waits for the lock, then finds no connection.
+        if self.load.idle_since().is_none() {
+            return false;
+        }
+        if matches!(&life.phase, Phase::Ready(ready) if Arc::ptr_eq(ready, connection)) {
+            life.phase = Phase::Idle;
+        }
+        drop(life);
+        connection.close();
+        true
+    }
+}
+
+/// One call that the breaker let through. Dropping it says that the call was given up.
+struct Attempt<'a> {
+    inner: &'a Inner,
+    leave: Option<Leave>,
+}
+
+impl<'a> Attempt<'a> {
+    fn admit(inner: &'a Inner) -> Result<Self, UpstreamError> {
+        let leave = Some(lock(&inner.breaker).admit(Instant::now())?);
+        Ok(Self { inner, leave })
+    }
+
+    fn ended(mut self, outcome: Result<(), &UpstreamError>) {
+        let Some(leave) = self.leave.take() else {
+            return;
+        };
+        lock(&self.inner.breaker).ended(leave, Some(outcome), Instant::now());
+        if let Err(
+            error @ (UpstreamError::CallTimeout { .. } | UpstreamError::InvalidAnswer { .. }),
+        ) = outcome
+        {
+            lock(&self.inner.life).last_error = Some(Arc::new(error.clone()));
+        }
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if let Some(leave) = self.leave.take() {
+            lock(&self.inner.breaker).ended(leave, None, Instant::now());
+        }
     }
 }
 
@@ -245,10 +382,11 @@ impl Life {
     }
 
     fn fail(&mut self, error: UpstreamError, since: Instant, alone: Duration) {
-        self.last_error = Some(error.full_text());
+        let error = Arc::new(error);
+        self.last_error = Some(error.clone());
         self.phase = Phase::Failed {
             until: since + alone,
-            error: Arc::new(error),
+            error,
         };
     }
 

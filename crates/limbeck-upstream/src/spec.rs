@@ -20,6 +20,8 @@ pub struct ServerSpec {
     pub list_timeout: Duration,
     /// Time for a started process to answer its first request.
     pub start_timeout: Duration,
+    /// Time after its last call when it is stopped, to be started again by the next one; `None` keeps it.
+    pub idle_timeout: Option<Duration>,
     /// Listed, never started.
     pub disabled: bool,
 }
@@ -34,6 +36,7 @@ impl ServerSpec {
             call_timeout: Duration::from_millis(limits::UPSTREAM_CALL_MS),
             list_timeout: Duration::from_millis(limits::UPSTREAM_LIST_MS),
             start_timeout: Duration::from_millis(limits::UPSTREAM_START_MS),
+            idle_timeout: Some(Duration::from_millis(limits::UPSTREAM_IDLE_MS)),
             disabled: false,
         }
     }

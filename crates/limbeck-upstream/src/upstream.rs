@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use limbeck_domain::ToolDefinition;
-use limbeck_policy::Permit;
+use limbeck_policy::{Permit, ReadPermit};
 use serde_json::value::RawValue;
-use tokio_util::sync::CancellationToken;
 
-use crate::UpstreamError;
+use crate::{CallContext, RawResult, UpstreamError};
+
+/// JSON-RPC's code for a request the server does not know.
+const METHOD_NOT_FOUND: i64 = -32601;
 
 /// One connected or connectable server. In-process implementations serve tests and benchmarks.
 pub trait Upstream: Send + Sync + 'static {
@@ -17,12 +19,31 @@ pub trait Upstream: Send + Sync + 'static {
 
     /// Sends the permitted call once and waits for its result.
     ///
-    /// Cancelling `cancel` ends the wait with [`UpstreamError::Cancelled`] and tells the server.
+    /// Cancelling `context.cancel` ends the wait with [`UpstreamError::Cancelled`] and tells the server;
+    /// `context.caller` hears its progress and is asked what the server wants to know.
     fn call(
         &self,
         permit: Permit,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>>;
+
+    /// Sends a request that only reads and waits for its result.
+    ///
+    /// Servers that have nothing but tools need not implement it.
+    fn request(
+        &self,
+        permit: ReadPermit,
+        context: CallContext,
+    ) -> BoxFuture<'_, Result<RawResult, UpstreamError>> {
+        let _ = context;
+        let method = permit.spend().method;
+        Box::pin(async move {
+            Err(UpstreamError::Protocol {
+                code: METHOD_NOT_FOUND,
+                message: format!("the server has no `{}`", method.as_str()),
+            })
+        })
+    }
 
     /// Disconnects for good. When it returns nothing of the server is left running.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
@@ -130,21 +151,31 @@ pub struct ServerReport {
     pub state: ServerState,
     /// The last failure, also after it recovered.
     pub last_error: Option<String>,
+    /// What a person can do about it, when the server is not well.
+    pub next_step: Option<String>,
+    /// Requests that wait for its answer.
+    pub under_way: usize,
+    /// Requests that wait for one of them to end.
+    pub queued: usize,
     /// The end of what its latest process wrote to standard error, cleaned.
     pub stderr_tail: String,
     /// What its latest process sent that was not an answer to us.
     pub traffic: Traffic,
 }
 
-/// Counts of messages that were dropped, per process.
+/// Counts of messages that were no answers, per process; all but `notifications` were dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Lines that were no message: not JSON, not UTF-8, too deep, too long.
     pub junk_lines: u64,
     /// Answers nobody waits for: foreign, repeated or late ids.
     pub stray_answers: u64,
-    /// Notifications, which are not used.
+    /// Notifications of every kind.
     pub notifications: u64,
+    /// Progress that no call waits for, that goes backwards, or that came too often.
+    pub progress_dropped: u64,
+    /// Questions to the user or the client's model that nobody was asked, or that were turned down.
+    pub questions_declined: u64,
     /// Requests from the server dropped because too many were unanswered.
     pub requests_dropped: u64,
 }

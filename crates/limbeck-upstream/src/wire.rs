@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientConfig, ErrorCode, Implementation, ProtocolVersion};
+use rmcp::model::{ErrorCode, ProtocolVersion};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle,
 };
@@ -14,6 +14,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::handler::Handler;
+use crate::listener::Listener;
 use crate::stdio::process::{DRAIN_GRACE, Pipes, Process};
 use crate::stdio::reader;
 use crate::stdio::tap::Tap;
@@ -27,7 +29,7 @@ const PROBE_ANSWER: Duration = Duration::from_secs(5);
 const PROBE_LOOK: Duration = Duration::from_millis(50);
 
 /// What `rmcp` runs for one connection.
-pub(crate) type Service = RunningService<RoleClient, ClientConfig>;
+pub(crate) type Service = RunningService<RoleClient, Handler>;
 
 /// One child and its pipes.
 pub(crate) struct Wire {
@@ -61,13 +63,14 @@ impl Wire {
     pub(crate) fn spawn(
         spec: &StdioSpec,
         program: &Path,
+        listener: Arc<Listener>,
         stop: CancellationToken,
         tracker: &TaskTracker,
     ) -> Result<Self, UpstreamError> {
         let (process, Pipes { stdin, stdout }) =
             Process::spawn(spec, program, stop.clone(), tracker)?;
         let gauge = InputGauge::of(&stdin);
-        let tap = Arc::<Tap>::default();
+        let tap = Arc::new(Tap::new(listener));
         let (inbox, received) = mpsc::channel(reader::INBOX_MESSAGES_MAX);
         let link = Arc::new(Link {
             lines: spawn_writer(stdin, tap.clone(), stop.clone()),
@@ -105,7 +108,10 @@ impl Wire {
         // Dropped before the process can be waited for: it would keep the input open.
         let gauge = self.gauge.take();
         let serve = serve_client_with_lifecycle(
-            client_config(),
+            Handler {
+                listener: self.tap.listener().clone(),
+                era,
+            },
             StdioTransport(self.link.clone()),
             lifecycle(era),
         );
@@ -149,15 +155,6 @@ fn lifecycle(era: Era) -> ClientLifecycleMode {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         },
     }
-}
-
-/// What we declare: no capabilities, so a server has nothing to ask of us.
-fn client_config() -> ClientConfig {
-    ClientConfig::new(
-        Default::default(),
-        Implementation::new("limbeck", env!("CARGO_PKG_VERSION")),
-    )
-    .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
 fn fault(error: ClientInitializeError) -> HandshakeFault {

@@ -19,7 +19,7 @@ use limbeck_domain::{
     ToolTarget,
 };
 use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
-use limbeck_upstream::RawToolResult;
+use limbeck_upstream::{CallContext, Caller, RawToolResult};
 use tokio_util::sync::CancellationToken;
 
 use crate::Shared;
@@ -27,7 +27,7 @@ pub(crate) use journal::Journal;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
 
 /// What one execution may do and where its calls are written.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Broker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) scope: Arc<Scope>,
@@ -36,6 +36,8 @@ pub(crate) struct Broker {
     pub(crate) cancel: CancellationToken,
     /// Ends calls of read tools: when the program has ended nobody hears them. A child of `cancel`.
     pub(crate) reads: CancellationToken,
+    /// Who hears of the progress of calls and answers what servers ask while they work.
+    pub(crate) caller: Option<Arc<dyn Caller>>,
     /// Language of who asks: signatures and hints are written in it.
     pub(crate) language: Language,
 }
@@ -246,7 +248,11 @@ impl Broker {
                 self.cancel.child_token()
             }
         };
-        let sent = self.shared.upstreams.call(permit, cancel).await;
+        let sent = self
+            .shared
+            .upstreams
+            .call(permit, self.context(cancel))
+            .await;
         let RawToolResult(raw) = sent.map_err(|error| error.to_call_error(tool.id()))?;
         let text = match form {
             CallForm::Raw => raw.get().to_owned(),
@@ -256,6 +262,10 @@ impl Broker {
             return Err(too_large("result", text.len(), CALL_RESULT_BYTES_MAX, tool));
         }
         Ok(text)
+    }
+
+    fn context(&self, cancel: CancellationToken) -> CallContext {
+        CallContext::new(cancel).with_caller(self.caller.clone())
     }
 
     async fn refuse(
@@ -375,7 +385,7 @@ impl Broker {
         let result = self
             .shared
             .upstreams
-            .call(permit, self.cancel.child_token())
+            .call(permit, self.context(self.cancel.child_token()))
             .await
             .map_err(|error| error.to_call_error(tool.id()))?;
         let value = unwrap::value_of(&result.0, tool.definition());

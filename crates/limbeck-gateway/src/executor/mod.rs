@@ -18,7 +18,7 @@ use limbeck_domain::{
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Scope;
 use limbeck_store::{ExecutionSummary, NewExecution};
-use tokio_util::sync::CancellationToken;
+use limbeck_upstream::CallContext;
 
 pub use calls::{InnerCall, inner_calls};
 pub use replay::{ReplayError, ReplayReport};
@@ -51,19 +51,24 @@ impl Gateway {
     /// Runs a program to its end and gives what comes back, at most
     /// [`limbeck_domain::limits::VALUE_SHOWN_BYTES_MAX`] of its value.
     ///
-    /// Everything that goes wrong is in the envelope. `cancel` ends the run and the calls it has
-    /// under way.
-    pub async fn execute(&self, request: ExecuteRequest, cancel: CancellationToken) -> Envelope {
+    /// Everything that goes wrong is in the envelope. `context.cancel` ends the run and the calls it has
+    /// under way; `caller` hears of the calls' progress and is asked what their servers want to know.
+    pub async fn execute(
+        &self,
+        request: ExecuteRequest,
+        context: impl Into<CallContext>,
+    ) -> Envelope {
+        let context = context.into();
         let id = mint_id();
         if let Err(error) = check(&request) {
             return refused(id, error);
         }
         let admitted = tokio::select! {
             place = self.shared.admission.enter(&request.principal) => place,
-            () = cancel.cancelled() => return refused(id, words::cancelled()),
+            () = context.cancel.cancelled() => return refused(id, words::cancelled()),
         };
         match admitted {
-            Ok(_place) => self.run(id, request, cancel).await,
+            Ok(_place) => self.run(id, request, context).await,
             Err(busy) => refused(
                 id,
                 ProgramError::new(ErrorKind::Busy, busy.to_string())
@@ -76,8 +81,9 @@ impl Gateway {
         &self,
         id: ExecutionId,
         request: ExecuteRequest,
-        cancel: CancellationToken,
+        context: CallContext,
     ) -> Envelope {
+        let CallContext { cancel, caller } = context;
         let language = request.language;
         let worker = match self.shared.workers.take(language).await {
             Ok(worker) => worker,
@@ -113,6 +119,7 @@ impl Gateway {
                 journal: Journal::new(self.shared.store.clone(), id.clone()),
                 reads: cancel.child_token(),
                 cancel,
+                caller: caller.clone(),
                 language,
             }
         };

@@ -35,9 +35,16 @@ pub(crate) enum Message<'a> {
         id: &'a RawValue,
         /// What it asks.
         method: String,
+        /// `params`, as they stand.
+        params: Option<&'a RawValue>,
     },
     /// A notification.
-    Notification,
+    Notification {
+        /// What it tells.
+        method: String,
+        /// `params`, as they stand.
+        params: Option<&'a RawValue>,
+    },
 }
 
 /// What an answer carries.
@@ -65,6 +72,8 @@ struct Envelope<'a> {
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -102,10 +111,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Message<'_>>, String> {
 fn message(text: &str) -> Result<Message<'_>, String> {
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if let Some(method) = envelope.method {
+        let params = envelope.params;
         let method = serde_json::from_str(method.get()).map_err(|error| error.to_string())?;
         return Ok(match envelope.id {
-            Some(id) => Message::Request { id, method },
-            None => Message::Notification,
+            Some(id) => Message::Request { id, method, params },
+            None => Message::Notification { method, params },
         });
     }
     let outcome = match (envelope.error, envelope.result) {

@@ -33,6 +33,15 @@ pub(crate) struct Greeting {
     pub(crate) protocol: String,
     pub(crate) server: Option<ServerInfo>,
     pub(crate) instructions: Option<String>,
+    pub(crate) announces: Announces,
+}
+
+/// Lists whose changes a server announces: `listChanged` of its capabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Announces {
+    pub(crate) tools: bool,
+    pub(crate) resources: bool,
+    pub(crate) prompts: bool,
 }
 
 /// Reads a handshake result: the greeting for us, a valid result for `rmcp`.
@@ -132,6 +141,19 @@ fn greeting(value: &Value, version: &ProtocolVersion) -> Greeting {
             .and_then(Value::as_str)
             .map(|words| text::clean(words, limits::DESCRIPTION_BYTES_MAX))
             .filter(|words| !words.trim().is_empty()),
+        announces: announces(value),
+    }
+}
+
+fn announces(value: &Value) -> Announces {
+    let announced = |list: &str| {
+        let path = format!("/capabilities/{list}/listChanged");
+        value.pointer(&path) == Some(&Value::Bool(true))
+    };
+    Announces {
+        tools: announced("tools"),
+        resources: announced("resources"),
+        prompts: announced("prompts"),
     }
 }
 

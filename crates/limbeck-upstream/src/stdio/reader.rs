@@ -5,13 +5,16 @@ use std::sync::Arc;
 use limbeck_domain::{limits, text};
 use rmcp::RoleClient;
 use rmcp::model::{
-    ErrorCode, ErrorData, NumberOrString, ServerJsonRpcMessage, ServerRequest, ServerResult,
+    CustomRequest, ErrorCode, ErrorData, NumberOrString, ServerJsonRpcMessage, ServerRequest,
+    ServerResult,
 };
 use rmcp::service::RxJsonRpcMessage;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::AsyncRead;
 use tokio::sync::mpsc;
+
+use crate::handler::RawParams;
 
 use super::envelope::{self, Message, Outcome, RpcError};
 use super::framing::{Line, LineReader};
@@ -118,11 +121,12 @@ impl Reader {
     /// Delivers what is for a caller; gives back what is for `rmcp`.
     fn sort(&self, message: Message<'_>) -> Option<RxJsonRpcMessage<RoleClient>> {
         match message {
-            Message::Notification => {
+            Message::Notification { method, params } => {
                 self.tap.count_notification();
+                self.tap.listener().notified(&method, params);
                 None
             }
-            Message::Request { id, method } => self.peer_request(id, method),
+            Message::Request { id, method, params } => self.peer_request(id, &method, params),
             Message::Answer { id, outcome } => {
                 let Some((id, waiter)) = id.and_then(|id| Some((id, self.tap.take(id)?))) else {
                     self.tap.count_stray();
@@ -160,23 +164,24 @@ impl Reader {
         }
     }
 
-    /// Passes a request of the server on without its parameters: we declare no capability, so no answer
-    /// depends on them.
-    fn peer_request(&self, id: &RawValue, method: String) -> Option<RxJsonRpcMessage<RoleClient>> {
+    /// Passes a request of the server on, its parameters as they stand.
+    fn peer_request(
+        &self,
+        id: &RawValue,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Option<RxJsonRpcMessage<RoleClient>> {
         let id: NumberOrString = serde_json::from_str(id.get()).ok()?;
         if !self.tap.admit_peer_request() {
             return None;
         }
-        let method = text::cut(&method, METHOD_BYTES_MAX);
-        let request: Option<ServerRequest> =
-            serde_json::from_value(serde_json::json!({ "method": method })).ok();
-        match request {
-            Some(request) => Some(ServerJsonRpcMessage::request(request, id)),
-            None => {
-                self.tap.peer_request_answered();
-                None
-            }
-        }
+        let params = params.map(|params| Arc::from(params.to_owned()));
+        let mut request = CustomRequest::new(text::cut(method, METHOD_BYTES_MAX), None);
+        request.extensions.insert(RawParams(params));
+        Some(ServerJsonRpcMessage::request(
+            ServerRequest::CustomRequest(request),
+            id,
+        ))
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use crate::Traffic;
+use crate::listener::Listener;
 use crate::sync::lock;
 
 use super::handshake::{Greeting, HandshakeKind};
@@ -61,8 +62,8 @@ pub(crate) enum Waiter {
 }
 
 /// The requests of one connection under way.
-#[derive(Default)]
 pub(crate) struct Tap {
+    listener: Arc<Listener>,
     waiting: Mutex<Waiting>,
     counts: Counts,
     greeting: OnceLock<Greeting>,
@@ -87,6 +88,23 @@ struct Counts {
 }
 
 impl Tap {
+    pub(crate) fn new(listener: Arc<Listener>) -> Self {
+        Self {
+            listener,
+            waiting: Mutex::default(),
+            counts: Counts::default(),
+            greeting: OnceLock::new(),
+            end_reason: OnceLock::new(),
+            has_heard: AtomicBool::new(false),
+            has_written: AtomicBool::new(false),
+        }
+    }
+
+    /// Who hears what the server says on its own account.
+    pub(crate) fn listener(&self) -> &Arc<Listener> {
+        &self.listener
+    }
+
     /// Expects the handshake answer `id`.
     pub(crate) fn expect_handshake(&self, id: i64, kind: HandshakeKind) {
         self.expect(id, Waiter::Handshake(kind));
@@ -212,6 +230,8 @@ impl Tap {
             stray_answers: self.counts.stray_answers.load(Ordering::Relaxed),
             notifications: self.counts.notifications.load(Ordering::Relaxed),
             requests_dropped: self.counts.requests_dropped.load(Ordering::Relaxed),
+            progress_dropped: self.listener.progress_dropped(),
+            questions_declined: self.listener.questions_declined(),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientNotification, ClientRequest, GetExtensions, JsonRpcMessage, NumberOrString,
+    ClientNotification, ClientRequest, Extensions, GetExtensions, JsonRpcMessage, NumberOrString,
+    ProgressToken, RequestMetaObject,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -16,6 +17,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+
+use crate::hearing::Hearing;
 
 use super::handshake::HandshakeKind;
 use super::tap::{RawArguments, ReplySlot, Tap};
@@ -72,7 +75,7 @@ impl Transport<RoleClient> for StdioTransport {
 }
 
 /// Registers who waits for the answer before the request is on its way.
-fn note(tap: &Tap, item: &TxJsonRpcMessage<RoleClient>) {
+pub(crate) fn note(tap: &Tap, item: &TxJsonRpcMessage<RoleClient>) {
     match item {
         JsonRpcMessage::Request(request) => {
             let NumberOrString::Number(id) = request.id else {
@@ -86,7 +89,11 @@ fn note(tap: &Tap, item: &TxJsonRpcMessage<RoleClient>) {
                     tap.expect_handshake(id, HandshakeKind::Discover);
                 }
                 other => {
-                    if let Some(slot) = other.extensions().get::<ReplySlot>() {
+                    let extensions = other.extensions();
+                    if let Some(hearing) = extensions.get::<Hearing>() {
+                        tap.listener().sent(id, progress_token(extensions), hearing);
+                    }
+                    if let Some(slot) = extensions.get::<ReplySlot>() {
                         tap.expect_raw(id, slot);
                     }
                 }
@@ -100,6 +107,15 @@ fn note(tap: &Tap, item: &TxJsonRpcMessage<RoleClient>) {
             }
         }
         JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => tap.peer_request_answered(),
+    }
+}
+
+/// The token `rmcp` gave the request; it counts them.
+fn progress_token(extensions: &Extensions) -> Option<i64> {
+    let meta = extensions.get::<RequestMetaObject>()?;
+    match meta.get_progress_token()? {
+        ProgressToken(NumberOrString::Number(token)) => Some(token),
+        ProgressToken(NumberOrString::String(_)) => None,
     }
 }
 
@@ -134,6 +150,10 @@ struct CallParams<'a> {
     meta: Option<&'a Value>,
     name: &'a Value,
     arguments: &'a RawValue,
+    #[serde(rename = "inputResponses", skip_serializing_if = "Option::is_none")]
+    input_responses: Option<&'a Value>,
+    #[serde(rename = "requestState", skip_serializing_if = "Option::is_none")]
+    request_state: Option<&'a Value>,
 }
 
 fn encode_call(item: &TxJsonRpcMessage<RoleClient>, arguments: &RawValue) -> io::Result<Vec<u8>> {
@@ -146,6 +166,8 @@ fn encode_call(item: &TxJsonRpcMessage<RoleClient>, arguments: &RawValue) -> io:
             meta: message["params"].get("_meta"),
             name: &message["params"]["name"],
             arguments,
+            input_responses: message["params"].get("inputResponses"),
+            request_state: message["params"].get("requestState"),
         },
     };
     Ok(serde_json::to_vec(&line)?)

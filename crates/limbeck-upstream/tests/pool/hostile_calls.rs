@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{CallCode, ToolId};
-use limbeck_upstream::{Pool, UpstreamError};
+use limbeck_upstream::{CallContext, Pool, UpstreamError};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::*;
@@ -231,7 +231,10 @@ async fn h23_late_answers_are_dropped_and_counted() {
     let pool = hostile("h23_progress_and_cancel_abuse.py", &[], "1", 20_000);
     list(&pool, "hostile").await.unwrap();
     let cancel = CancellationToken::new();
-    let given_up = pool.call(permit("hostile", "echo", "{}"), cancel.clone());
+    let given_up = pool.call(
+        permit("hostile", "echo", "{}"),
+        CallContext::new(cancel.clone()),
+    );
     let (given_up, ()) = tokio::join!(given_up, async {
         tokio::task::yield_now().await;
         cancel.cancel();

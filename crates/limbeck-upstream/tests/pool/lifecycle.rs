@@ -8,8 +8,8 @@ use futures::future::{BoxFuture, join_all};
 use limbeck_domain::{CallCode, ServerName, ToolId};
 use limbeck_policy::Permit;
 use limbeck_upstream::{
-    Era, Pool, RawToolResult, ServerSpec, ServerState, StdioSpec, ToolList, TransportSpec,
-    Upstream, UpstreamError,
+    CallContext, Era, Pool, RawToolResult, ServerSpec, ServerState, StdioSpec, ToolList,
+    TransportSpec, Upstream, UpstreamError,
 };
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,10 @@ async fn a_caller_who_leaves_does_not_take_the_start_along() {
         "0.4",
     ])]);
     let gone = CancellationToken::new();
-    let leaving = pool.call(permit("healthy", "echo", "{}"), gone.clone());
+    let leaving = pool.call(
+        permit("healthy", "echo", "{}"),
+        CallContext::new(gone.clone()),
+    );
     let (left, ()) = tokio::join!(leaving, async {
         eventually("the process starts", || !log.starts().is_empty()).await;
         gone.cancel();
@@ -113,7 +116,10 @@ async fn a_cancelled_call_ends_at_once_and_the_server_is_told_its_id() {
     let pool = Pool::new(vec![healthy(&["--log", &log.path()])]);
     healthy_answers(&pool).await;
     let cancel = CancellationToken::new();
-    let slow = pool.call(permit("healthy", "echo", r#"{"ms":30000}"#), cancel.clone());
+    let slow = pool.call(
+        permit("healthy", "echo", r#"{"ms":30000}"#),
+        CallContext::new(cancel.clone()),
+    );
     let (slow, cancelled_at) = tokio::join!(slow, async {
         eventually("the call arrives", || log.text().contains("30000")).await;
         cancel.cancel();
@@ -281,7 +287,7 @@ impl Upstream for Adder {
     fn call(
         &self,
         permit: Permit,
-        _: CancellationToken,
+        _: CallContext,
     ) -> BoxFuture<'_, Result<RawToolResult, UpstreamError>> {
         let arguments = permit.spend().arguments;
         async move { Ok(RawToolResult(RawValue::from_string(arguments).unwrap())) }.boxed()

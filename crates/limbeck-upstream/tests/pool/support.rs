@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use limbeck_domain::{EffectClass, ServerName, ToolId};
 use limbeck_policy::{Permit, Scope, ToolCall, decide};
 use limbeck_upstream::{
-    Pool, RawToolResult, ServerSpec, StdioSpec, ToolList, TransportSpec, UpstreamError,
+    CallContext, Pool, RawToolResult, ServerSpec, StdioSpec, ToolList, TransportSpec, UpstreamError,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -58,8 +58,11 @@ pub(crate) async fn call(
     tool: &str,
     arguments: &str,
 ) -> Result<RawToolResult, UpstreamError> {
-    pool.call(permit(server, tool, arguments), CancellationToken::new())
-        .await
+    pool.call(
+        permit(server, tool, arguments),
+        CallContext::new(CancellationToken::new()),
+    )
+    .await
 }
 
 /// Calls the healthy server of the pool and checks its answer: the control beside every denial.

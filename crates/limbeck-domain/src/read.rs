@@ -1,0 +1,46 @@
+//! What a server offers besides tools: resources and prompts, which are only read.
+
+use serde::{Deserialize, Serialize};
+
+/// A request that reads something of a server without calling a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ReadMethod {
+    /// Params: `{"cursor"?: string}`.
+    #[serde(rename = "resources/list")]
+    ListResources,
+    /// Params: `{"cursor"?: string}`.
+    #[serde(rename = "resources/templates/list")]
+    ListResourceTemplates,
+    /// Params: `{"uri": string}`.
+    #[serde(rename = "resources/read")]
+    ReadResource,
+    /// Params: `{"cursor"?: string}`.
+    #[serde(rename = "prompts/list")]
+    ListPrompts,
+    /// Params: `{"name": string, "arguments"?: {[name: string]: string}}`.
+    #[serde(rename = "prompts/get")]
+    GetPrompt,
+    /// Params: `{"ref": object, "argument": object, "context"?: object}`.
+    #[serde(rename = "completion/complete")]
+    Complete,
+}
+
+impl ReadMethod {
+    /// The method in the protocol; also its name in scopes and journals.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ListResources => "resources/list",
+            Self::ListResourceTemplates => "resources/templates/list",
+            Self::ReadResource => "resources/read",
+            Self::ListPrompts => "prompts/list",
+            Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
+        }
+    }
+}
+
+impl std::fmt::Display for ReadMethod {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}

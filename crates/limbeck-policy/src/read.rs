@@ -1,0 +1,85 @@
+//! Decides whether a read of resources or prompts may leave.
+
+use limbeck_domain::{ReadMethod, ServerName, ToolId};
+
+use crate::{Denied, Scope};
+
+/// One read of what a server offers besides tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadRequest {
+    /// The server.
+    pub server: ServerName,
+    /// What is asked of it.
+    pub method: ReadMethod,
+    /// JSON text of the params, an object.
+    pub params: String,
+}
+
+/// Proof that one read was allowed. Only [`decide_read`] makes one.
+#[derive(Debug)]
+#[must_use = "a permit is spent by sending the request it was issued for"]
+pub struct ReadPermit {
+    request: ReadRequest,
+}
+
+impl ReadPermit {
+    /// The request that was allowed.
+    pub fn request(&self) -> &ReadRequest {
+        &self.request
+    }
+
+    /// Spends the permit: the request, to be sent once.
+    pub fn spend(self) -> ReadRequest {
+        self.request
+    }
+}
+
+/// Allows `request` when `scope` covers its method as if it were a tool of the server: `files` and
+/// `files.*` do, `files.resources/*` does for resources alone, and `files.read_file` does not.
+///
+/// # Errors
+///
+/// [`Denied::OutOfScope`] when no pattern of the scope matches.
+pub fn decide_read(request: ReadRequest, scope: &Scope) -> Result<ReadPermit, Denied> {
+    let tool = ToolId::new(request.server.clone(), request.method.as_str());
+    if scope.covers(&tool) {
+        Ok(ReadPermit { request })
+    } else {
+        Err(Denied::OutOfScope { tool })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_of_single_tools_covers_no_resource_and_one_of_the_server_does() {
+        let read = |pattern: &str, method| {
+            let request = ReadRequest {
+                server: "files".into(),
+                method,
+                params: "{}".to_owned(),
+            };
+            decide_read(request, &Scope::parse([pattern]).unwrap()).is_ok()
+        };
+        for pattern in [
+            "*",
+            "files",
+            "files.*",
+            "files.resources/*",
+            "mcp__files__*",
+        ] {
+            assert!(read(pattern, ReadMethod::ReadResource), "{pattern}");
+        }
+        for pattern in [
+            "files.read_file",
+            "files.r*_file",
+            "other",
+            "files.prompts/*",
+        ] {
+            assert!(!read(pattern, ReadMethod::ReadResource), "{pattern}");
+        }
+        assert!(!read("files.resources/*", ReadMethod::GetPrompt));
+    }
+}

@@ -48,6 +48,7 @@ pub use caller::{
     Answers, Ask, AskKind, CallContext, Caller, Declined, PROGRESS_PER_SECOND, Progress,
 };
 pub use changes::PoolEvent;
+pub use decode::TOOL_EXTRA_BYTES_MAX;
 pub use error::UpstreamError;
 pub use pool::{Pool, PoolOptions};
 pub use question::RawResult;

@@ -128,7 +128,13 @@ impl Listener {
                     self.ears.changes.note(Change::Resource(uri));
                 }
             }
-            // Log messages have their place on standard error; the rest is of no use to a gateway.
+            "notifications/message" => {
+                // It names no call, so it is about the only one or about nobody's.
+                if let (Some(params), Ok(hearing)) = (params, self.call_of(Origin::Unknown)) {
+                    hearing.log(params);
+                }
+            }
+            // The rest is of no use to a gateway.
             _ => {}
         }
     }

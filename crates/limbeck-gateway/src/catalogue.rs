@@ -12,7 +12,7 @@ use limbeck_catalog::{Catalog, ServerTools};
 use limbeck_domain::ServerName;
 use limbeck_store::{CachedTools, Store};
 use limbeck_upstream::{Pool as UpstreamPool, ToolList, UpstreamError};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::ServerSource;
@@ -22,6 +22,9 @@ use crate::clock::now_us;
 const STARTS_MAX: usize = 4;
 /// How long a server waits for such a place. Those that hold one may hang, which must cost nobody else.
 const START_QUEUE: Duration = Duration::from_secs(2);
+
+/// By tool, what its definition says beside the parts we use.
+pub(crate) type ToolExtras = BTreeMap<String, serde_json::Map<String, serde_json::Value>>;
 
 #[derive(Debug)]
 pub(crate) struct Catalogue {
@@ -35,6 +38,8 @@ struct Inner {
     servers: BTreeMap<ServerName, Listed>,
     snapshot: RwLock<Snapshot>,
     starts: Semaphore,
+    /// Lists taken over so far.
+    listings: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
@@ -57,6 +62,7 @@ enum Freshness {
 struct Snapshot {
     lists: BTreeMap<ServerName, ServerTools>,
     dropped: BTreeMap<ServerName, Vec<String>>,
+    extras: BTreeMap<ServerName, Arc<ToolExtras>>,
     catalog: Arc<Catalog>,
 }
 
@@ -102,6 +108,7 @@ impl Catalogue {
                 servers,
                 snapshot: RwLock::new(snapshot),
                 starts: Semaphore::new(STARTS_MAX),
+                listings: watch::Sender::new(0),
             }),
         }
     }
@@ -119,6 +126,17 @@ impl Catalogue {
             .get(server)
             .cloned()
             .unwrap_or_default()
+    }
+
+    /// What the definitions of `server`'s tools say beside the parts we use; empty until it was asked in this
+    /// process.
+    pub(crate) fn extras(&self, server: &ServerName) -> Arc<ToolExtras> {
+        self.inner.read().extras.get(server).cloned().unwrap_or_default()
+    }
+
+    /// Completes each time some server's tools were listed.
+    pub(crate) fn listings(&self) -> watch::Receiver<u64> {
+        self.inner.listings.subscribe()
     }
 
     /// Where the entry of `server` stands.
@@ -144,15 +162,27 @@ impl Catalogue {
     pub(crate) fn refresh_later(&self, server: &ServerName) {
         let listed = self.inner.servers.get(server);
         let freshness = listed.and_then(|listed| listed.asked.try_lock().ok().map(|f| *f));
-        if freshness != Some(Freshness::Cached) {
-            return;
+        if freshness == Some(Freshness::Cached) {
+            self.refresh_in_background(server);
         }
+    }
+
+    fn refresh_in_background(&self, server: &ServerName) {
         let (inner, server) = (Arc::clone(&self.inner), server.clone());
         tokio::spawn(async move {
             if let Err(error) = inner.refresh(&server).await {
                 tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be listed");
             }
         });
+    }
+
+    /// [`Catalogue::refresh`] without waiting, unless the server was asked or is being asked.
+    pub(crate) fn ask_later(&self, server: &ServerName) {
+        let listed = self.inner.servers.get(server);
+        let freshness = listed.and_then(|listed| listed.asked.try_lock().ok().map(|f| *f));
+        if let Some(Freshness::Unknown | Freshness::Cached) = freshness {
+            self.refresh_in_background(server);
+        }
     }
 
     /// Asks every one of `servers` that was not asked in this process, waiting at most `patience`.
@@ -228,6 +258,7 @@ impl Inner {
             tools,
             dropped,
             instructions,
+            extras,
             ..
         } = self.upstreams.list_tools(server).await?;
         let cached = CachedTools {
@@ -242,21 +273,30 @@ impl Inner {
         {
             tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be cached");
         }
-        self.replace(server, cached, dropped);
+        self.replace(server, cached, dropped, extras);
         *freshness = Freshness::Fresh;
         Ok(())
     }
 }
 
 impl Inner {
-    fn replace(&self, server: &ServerName, list: CachedTools, dropped: Vec<String>) {
+    fn replace(
+        &self,
+        server: &ServerName,
+        list: CachedTools,
+        dropped: Vec<String>,
+        extras: ToolExtras,
+    ) {
         let mut snapshot = self
             .snapshot
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         snapshot.put(server, list.tools, list.instructions);
         snapshot.dropped.insert(server.clone(), dropped);
+        snapshot.extras.insert(server.clone(), Arc::new(extras));
         snapshot.rebuild();
+        drop(snapshot);
+        self.listings.send_modify(|listings| *listings += 1);
     }
 }
 

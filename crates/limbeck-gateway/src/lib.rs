@@ -24,7 +24,9 @@ mod admission;
 mod broker;
 mod catalogue;
 mod clock;
+mod direct;
 mod executor;
+mod exposure;
 mod listing;
 pub mod sandbox;
 pub mod search;
@@ -46,10 +48,12 @@ pub use listing::{ServerReport, ToolReport};
 
 use admission::Admission;
 use catalogue::Catalogue;
+use exposure::Exposure;
 use limbeck_domain::limits;
 use limbeck_launcher::Pools;
 use limbeck_store::Store;
 use limbeck_upstream::Pool as UpstreamPool;
+use surface::exchange::Exchanges;
 
 /// What a gateway is made of.
 #[derive(Debug)]
@@ -75,6 +79,8 @@ pub struct ServerSource {
     pub source: String,
     /// Hash of the full definition: the key of its cached tools.
     pub definition_hash: String,
+    /// Who sees its tools.
+    pub expose: limbeck_domain::Expose,
 }
 
 /// How much a gateway takes on; every number at most what [`limits`] says, but in tests.
@@ -110,6 +116,8 @@ struct Shared {
     admission: Admission,
     wall_ms: u64,
     cpu_ms: u64,
+    exposure: Exposure,
+    exchanges: Exchanges,
 }
 
 impl Gateway {
@@ -138,6 +146,8 @@ impl Gateway {
                 admission: Admission::new(bounds.admission),
                 wall_ms,
                 cpu_ms: bounds.cpu_ms,
+                exposure: Exposure::default(),
+                exchanges: Exchanges::default(),
             }),
         }
     }

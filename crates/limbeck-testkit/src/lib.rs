@@ -10,7 +10,7 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use limbeck_gateway::domain::{Envelope, Language, ServerName, Tier, limits};
+use limbeck_gateway::domain::{Envelope, Expose, Language, ServerName, Tier, limits};
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
@@ -129,6 +129,7 @@ fn source(name: &ServerName) -> ServerSource {
         name: name.clone(),
         source: "test".to_owned(),
         definition_hash: format!("test {name}"),
+        expose: Expose::Code,
     }
 }
 

@@ -7,6 +7,7 @@
 mod check;
 mod journal;
 mod queries;
+mod through;
 mod unwrap;
 
 use std::sync::Arc;

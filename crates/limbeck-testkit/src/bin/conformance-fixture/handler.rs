@@ -89,6 +89,13 @@ impl Fixture {
     }
 }
 
+/// A complete result of the SDK made of its JSON.
+pub(crate) fn result<T: DeserializeOwned>(mut json: Value) -> Result<T, ErrorData> {
+    // The SDK leaves it out for clients of older revisions.
+    json["resultType"] = "complete".into();
+    typed(json)
+}
+
 /// A value of the SDK made of its JSON.
 pub(crate) fn typed<T: DeserializeOwned>(json: Value) -> Result<T, ErrorData> {
     serde_json::from_value(json)

@@ -55,12 +55,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn serve_http(address: &str) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address).await?;
-    writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
+    let origin = format!("http://{}", listener.local_addr()?);
+    writeln!(std::io::stdout(), "{origin}/mcp")?;
+
     let fixture = Fixture::default();
     let service = Arc::new(StreamableHttpService::new(
         move || Ok(fixture.clone()),
         Arc::new(LocalSessionManager::default()),
-        StreamableHttpServerConfig::default().enforce_origin_validation(),
+        StreamableHttpServerConfig::default().with_allowed_origins([origin]),
     ));
     loop {
         let (stream, _) = listener.accept().await?;

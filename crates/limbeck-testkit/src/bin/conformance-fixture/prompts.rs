@@ -9,7 +9,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
 use crate::content;
-use crate::handler::typed;
+use crate::handler::result;
 use crate::question::{self, Asked, Question};
 
 const CITIES: [&str; 3] = ["paris", "park", "party"];
@@ -33,7 +33,7 @@ pub(crate) fn list(has_extra: bool) -> Result<ListPromptsResult, ErrorData> {
     if has_extra {
         prompts.push(prompt("test_extra_prompt", json!([])));
     }
-    typed(json!({"prompts": prompts}))
+    result(json!({"prompts": prompts}))
 }
 
 fn prompt(name: &str, arguments: Value) -> Value {
@@ -94,7 +94,7 @@ pub(crate) async fn get(
         .into_iter()
         .map(|content| json!({"role": "user", "content": content}))
         .collect();
-    let result: GetPromptResult = typed(json!({"messages": messages}))?;
+    let result: GetPromptResult = result(json!({"messages": messages}))?;
     Ok(result.into())
 }
 
@@ -104,5 +104,5 @@ pub(crate) fn complete(request: &CompleteRequestParams) -> Result<CompleteResult
         .into_iter()
         .filter(|city| known && city.starts_with(&request.argument.value))
         .collect();
-    typed(json!({"completion": {"values": values, "total": values.len(), "hasMore": false}}))
+    result(json!({"completion": {"values": values, "total": values.len(), "hasMore": false}}))
 }

@@ -5,12 +5,12 @@ use rmcp::model::{ListResourceTemplatesResult, ListResourcesResult, ReadResource
 use serde_json::{Value, json};
 
 use crate::content;
-use crate::handler::typed;
+use crate::handler::result;
 
 const TEMPLATE: (&str, &str) = ("test://template/", "/data");
 
 pub(crate) fn list() -> Result<ListResourcesResult, ErrorData> {
-    typed(json!({"resources": [
+    result(json!({"resources": [
         entry("test://static-text", "Static text", "text/plain"),
         entry("test://static-binary", "Static binary", "image/png"),
         entry("test://watched-resource", "Watched resource", "text/plain"),
@@ -18,7 +18,7 @@ pub(crate) fn list() -> Result<ListResourcesResult, ErrorData> {
 }
 
 pub(crate) fn templates() -> Result<ListResourceTemplatesResult, ErrorData> {
-    typed(json!({"resourceTemplates": [{
+    result(json!({"resourceTemplates": [{
         "uriTemplate": "test://template/{id}/data",
         "name": "Template",
         "description": "Data of an id",
@@ -42,7 +42,7 @@ pub(crate) fn read(uri: &str) -> Result<ReadResourceResult, ErrorData> {
             ErrorData::resource_not_found("Resource not found", Some(json!({"uri": uri})))
         })?,
     };
-    typed(json!({"contents": [contents]}))
+    result(json!({"contents": [contents]}))
 }
 
 fn from_template(uri: &str) -> Option<Value> {

@@ -13,7 +13,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
 use crate::content;
-use crate::handler::{Change, Fixture, typed};
+use crate::handler::{Change, Fixture, result};
 use crate::question::{self, Asked, Question};
 
 /// Between two notifications of one call.
@@ -46,7 +46,7 @@ pub(crate) fn list(has_extra: bool) -> Result<ListToolsResult, ErrorData> {
     if has_extra {
         tools.push(simple("test_extra_tool"));
     }
-    typed(json!({"tools": tools}))
+    result(json!({"tools": tools}))
 }
 
 /// The definition of one tool, for the check of mirrored headers.
@@ -88,7 +88,7 @@ pub(crate) async fn call(
         "test_error_handling" => {
             let text = "This tool intentionally returns an error for testing";
             let result: CallToolResult =
-                typed(json!({"isError": true, "content": [content::text(text)]}))?;
+                result(json!({"isError": true, "content": [content::text(text)]}))?;
             return Ok(result.into());
         }
         "test_tool_with_logging" | "test_logging_tool" => {
@@ -151,7 +151,7 @@ pub(crate) async fn call(
 }
 
 pub(crate) fn complete(blocks: Vec<Value>) -> Result<CallToolResponse, ErrorData> {
-    let result: CallToolResult = typed(json!({"content": blocks}))?;
+    let result: CallToolResult = result(json!({"content": blocks}))?;
     Ok(result.into())
 }
 

@@ -28,6 +28,7 @@ mod direct;
 mod executor;
 mod exposure;
 mod listing;
+mod pins;
 pub mod sandbox;
 pub mod search;
 pub mod surface;

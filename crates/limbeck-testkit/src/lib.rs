@@ -14,7 +14,7 @@ use limbeck_gateway::domain::{Envelope, Expose, Language, ServerName, Tier, limi
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
-use limbeck_gateway::upstream::Pool as UpstreamPool;
+use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec};
 use limbeck_gateway::{Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,7 @@ pub struct World {
     worker: PathBuf,
     servers: Vec<Arc<FakeServer>>,
     silent: Vec<String>,
+    processes: Vec<ServerSpec>,
     store: Option<Store>,
     pool: PoolSize,
     launcher: Option<Launcher>,
@@ -39,6 +40,7 @@ impl World {
             worker: worker.as_ref().to_owned(),
             servers: Vec::new(),
             silent: Vec::new(),
+            processes: Vec::new(),
             store: None,
             pool: PoolSize::default(),
             launcher: None,
@@ -57,6 +59,13 @@ impl World {
     #[must_use]
     pub fn silent(mut self, name: &str) -> Self {
         self.silent.push(name.to_owned());
+        self
+    }
+
+    /// Adds a server that is a process.
+    #[must_use]
+    pub fn process(mut self, spec: ServerSpec) -> Self {
+        self.processes.push(spec);
         self
     }
 
@@ -98,8 +107,12 @@ impl World {
             let program = WorkerProgram::new(self.worker);
             Launcher::new(program, Tier::MINIMUM_DEFAULT)
         });
-        let mut upstreams = UpstreamPool::new(Vec::new());
-        let mut sources = Vec::new();
+        let mut sources: Vec<ServerSource> = self
+            .processes
+            .iter()
+            .map(|spec| source(&spec.name))
+            .collect();
+        let mut upstreams = UpstreamPool::new(self.processes);
         for server in self.servers {
             let name = server.name().clone();
             sources.push(source(&name));

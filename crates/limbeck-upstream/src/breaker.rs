@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::UpstreamError;
 
 /// Calls in a row that must time out before a server is left alone.
-const FAILURES_MAX: u32 = 5;
+const FAILURES_MAX: u32 = 6;
 /// Time it is left alone at first; doubles with every try that fails.
 const OPEN_FIRST: Duration = Duration::from_secs(10);
 /// Longest time it is left alone.
@@ -174,7 +174,7 @@ mod tests {
         assert!(breaker.admit(now).is_ok());
         let error = tripped(now).admit(now).unwrap_err();
         assert!(
-            error.to_string().starts_with("5 calls in a row failed"),
+            error.to_string().starts_with("6 calls in a row failed"),
             "{error}"
         );
     }

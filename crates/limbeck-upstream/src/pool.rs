@@ -152,6 +152,10 @@ impl Pool {
             },
         };
         ServerReport {
+            transport: match self.servers.get(server) {
+                Some(Entry::InProcess(_)) => "in-process",
+                _ => "none",
+            },
             next_step: match &state {
                 ServerState::Disabled => UpstreamError::Disabled.next_step(server),
                 _ => None,

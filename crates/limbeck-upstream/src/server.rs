@@ -131,6 +131,7 @@ impl Server {
         let trace = lock(&self.0.launch.trace).clone();
         let (lines, bytes) = REPORT_STDERR;
         ServerReport {
+            transport: self.0.spec.transport.as_str(),
             state,
             last_error: last_error.map(|error| error.full_text()),
             next_step,

@@ -54,6 +54,16 @@ pub enum TransportSpec {
     },
 }
 
+impl TransportSpec {
+    /// How the server is reached, in a word: `stdio`, or `none`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "stdio",
+            Self::Unsupported { .. } => "none",
+        }
+    }
+}
+
 /// A child process.
 #[derive(Clone, Debug)]
 pub struct StdioSpec {

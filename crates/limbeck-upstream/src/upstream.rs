@@ -151,6 +151,8 @@ pub enum ServerState {
 /// State of a server and what helps to find out why.
 #[derive(Clone, Debug)]
 pub struct ServerReport {
+    /// How it is reached, in a word: `stdio`, `in-process`, `none`.
+    pub transport: &'static str,
     /// Where it stands.
     pub state: ServerState,
     /// The last failure, also after it recovered.

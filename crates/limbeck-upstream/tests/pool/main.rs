@@ -5,11 +5,14 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod caller;
+mod conversation;
 mod eras;
 mod hostile_calls;
 mod hostile_lists;
 mod hostile_starts;
 mod lifecycle;
+mod offers;
 mod results;
 mod shutdown;
 mod support;

@@ -8,6 +8,7 @@ use limbeck_gateway::{ServerReport, ToolReport};
 use serde_json::json;
 
 use super::Invocation;
+use super::executions::when;
 use crate::cli::ToolsArgs;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
@@ -47,10 +48,26 @@ pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: boo
     if reports.is_empty() {
         return;
     }
-    let mut table = Table::with_header(["server", "state", "tools", "source"]).right([2]);
+    let mut table = Table::with_header([
+        "server",
+        "state",
+        "transport",
+        "protocol",
+        "tools",
+        "source",
+    ])
+    .right([4]);
     for report in reports {
         let tools = report.tools.len().to_string();
-        table.row([&*report.name, report.state, &*tools, &*report.source]);
+        let protocol = protocol(report);
+        table.row([
+            &*report.name,
+            report.state,
+            report.transport,
+            &*protocol,
+            &*tools,
+            &*report.source,
+        ]);
     }
     printer.data(&table.text());
     if with_tools {
@@ -63,12 +80,25 @@ pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: boo
     }
 }
 
+/// Era and revision of a connected server: `legacy 2025-11-25`.
+fn protocol(report: &ServerReport) -> String {
+    match (report.era, &report.protocol) {
+        (Some(era), Some(protocol)) => format!("{era} {protocol}"),
+        (Some(era), None) => era.to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
 fn print_tools(printer: &Printer, tools: &[ToolReport]) {
     for tool in tools {
         let description = clean_line(&tool.description, LINE_BYTES_MAX);
         let effect = tool.effect.as_str();
         printer.data_line(&format!("\n{}  {effect}  {description}", tool.name));
         printer.data_line(&format!("    {}", tool.signature));
+        if let Some(changed_us) = tool.changed_us {
+            let when = when(changed_us);
+            printer.data_line(&format!("    its definition changed on {when}"));
+        }
     }
 }
 
@@ -82,6 +112,25 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
             report.dropped.join("; ")
         ));
     }
+    let changed: Vec<&str> = report
+        .tools
+        .iter()
+        .filter(|tool| tool.changed_us.is_some())
+        .map(|tool| &*tool.name)
+        .collect();
+    if !changed.is_empty() {
+        printer.warning(&format!(
+            "server `{name}`: {} tools are not what they were when first seen: {}",
+            changed.len(),
+            changed.join(", ")
+        ));
+    }
+    if report.queued > 0 {
+        printer.note(&format!(
+            "server `{name}`: {} calls under way, {} waiting",
+            report.under_way, report.queued
+        ));
+    }
     let Some(error) = &report.error else {
         return;
     };
@@ -93,7 +142,9 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
         printer.note(&format!("  it wrote: {}", clean_line(line, LINE_BYTES_MAX)));
     }
     printer.note(&format!("  its entry: {}", report.source));
-    if report.state != "unsupported" {
+    if let Some(next_step) = &report.next_step {
+        printer.hint(next_step);
+    } else if report.state != "unsupported" {
         let quoted = quoted(name);
         printer.hint(&format!(
             "correct its entry, then `limbeck tools {quoted} --log debug`"

@@ -4,6 +4,7 @@
 //! where a client stands and speaks MCP with the gateway, so that what it counts is what passed.
 
 mod ledger;
+mod offers;
 mod records;
 pub(crate) mod upstream;
 

@@ -141,7 +141,12 @@ impl Catalogue {
     /// What the definitions of `server`'s tools say beside the parts we use; empty until it was asked in this
     /// process.
     pub(crate) fn extras(&self, server: &ServerName) -> Arc<ToolExtras> {
-        self.inner.read().extras.get(server).cloned().unwrap_or_default()
+        self.inner
+            .read()
+            .extras
+            .get(server)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Completes each time some server's tools were listed.

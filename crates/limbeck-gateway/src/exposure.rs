@@ -105,7 +105,10 @@ fn expose(catalogue: &Catalogue, catalog: &Arc<Catalog>) -> Exposed {
     }
     Exposed {
         tools: listed(&shown),
-        servers: shown.iter().map(|(server, _)| server.name().clone()).collect(),
+        servers: shown
+            .iter()
+            .map(|(server, _)| server.name().clone())
+            .collect(),
         searched: searched(catalog, &quiet),
     }
 }
@@ -114,7 +117,9 @@ fn searched(catalog: &Arc<Catalog>, quiet: &BTreeSet<ServerName>) -> Arc<Catalog
     if quiet.is_empty() {
         return Arc::clone(catalog);
     }
-    let servers = catalog.servers().filter(|server| !quiet.contains(server.name()));
+    let servers = catalog
+        .servers()
+        .filter(|server| !quiet.contains(server.name()));
     Arc::new(Catalog::new(servers.cloned().collect()))
 }
 
@@ -131,7 +136,10 @@ fn is_small(server: &ServerTools) -> bool {
     let json = Value::Array(definitions).to_string();
     // A token has one byte at least, so most small servers need no tokenizer.
     json.len() < AUTO_TOKENS_MAX
-        || tiktoken_rs::o200k_base_singleton().encode_ordinary(&json).len() < AUTO_TOKENS_MAX
+        || tiktoken_rs::o200k_base_singleton()
+            .encode_ordinary(&json)
+            .len()
+            < AUTO_TOKENS_MAX
 }
 
 fn listed(servers: &[(&ServerTools, Arc<ToolExtras>)]) -> Vec<Listed> {
@@ -195,11 +203,7 @@ fn plain(name: &str) -> String {
 }
 
 /// The definition as the SDK lists it; parts that it cannot take are left out.
-fn definition(
-    definition: &ToolDefinition,
-    name: &str,
-    extra: Option<&Map<String, Value>>,
-) -> Tool {
+fn definition(definition: &ToolDefinition, name: &str, extra: Option<&Map<String, Value>>) -> Tool {
     let plain = definition_json(definition, name);
     let whole = extra.and_then(|extra| {
         let mut whole = plain.clone();
@@ -286,7 +290,10 @@ mod tests {
             ("b", "odd name!"),
         ]);
         let names = names(&ids, &["search", "execute"]);
-        assert_eq!(names, ["a__read_2", "a__search", "b__read", "a__read", "odd_name_"]);
+        assert_eq!(
+            names,
+            ["a__read_2", "a__search", "b__read", "a__read", "odd_name_"]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use limbeck_domain::ServerName;
+use limbeck_domain::{Expose, ServerName};
 
 use crate::error::Fault;
 
@@ -24,6 +24,8 @@ pub struct ServerEntry {
     pub timeout_ms: Option<u64>,
     /// Calls served at the same time.
     pub concurrency: Option<usize>,
+    /// Who sees its tools: programs, clients, or both.
+    pub expose: Expose,
 }
 
 /// How a server is reached, every reference filled in.

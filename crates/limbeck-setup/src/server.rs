@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use limbeck_domain::{ServerName, text};
+use limbeck_domain::{Expose, ServerName, text};
 
 use crate::document::Place;
 use crate::entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
@@ -40,6 +40,7 @@ const OURS: &[&str] = &[
     "description",
     "disabled",
     "env",
+    "expose",
     "headers",
     "timeout_ms",
     "type",
@@ -65,6 +66,7 @@ const LET_PASS: &[&str] = &[
     "env",
     "env_http_headers",
     "env_vars",
+    "expose",
     "gallery",
     "headers",
     "httpUrl",
@@ -150,6 +152,7 @@ impl Reader<'_> {
             description: None,
             timeout_ms: None,
             concurrency: None,
+            expose: Expose::default(),
         };
         entry.definition = self
             .settings(place, &mut entry)
@@ -175,6 +178,11 @@ impl Reader<'_> {
             Some(found) => usize::try_from(found.number(1, CONCURRENCY_MAX)?).ok(),
             None => None,
         };
+        if let Some(found) = place.get("expose")? {
+            let word = Expose::parse(found.text()?);
+            entry.expose =
+                word.ok_or_else(|| found.fault("expected `code`, `direct`, `both` or `auto`"))?;
+        }
         Ok(())
     }
 

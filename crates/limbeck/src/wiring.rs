@@ -9,7 +9,9 @@ use limbeck_gateway::domain::limits::WALL_MS_DEFAULT;
 use limbeck_gateway::domain::{CallError, ExecutionStatus, Tier};
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::store::{Store, StoreError};
-use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec};
+use limbeck_gateway::upstream::{
+    Answers, Pool as UpstreamPool, PoolOptions, ServerSpec, StdioSpec, TransportSpec,
+};
 use limbeck_gateway::{Gateway, Parts, ServerSource};
 use limbeck_setup::{
     ConfigError, Configuration, Discovery, Level, ServerEntry, Setting, Settings, Transport,
@@ -25,6 +27,11 @@ use crate::printer::Printer;
 
 /// Who asks on the command line: the local user, as over stdio.
 pub(crate) const PRINCIPAL: &str = "local";
+/// What servers are told that they may ask for: everything a client could answer. Whether the client of a
+/// call does is found out call by call.
+const DECLARED: PoolOptions = PoolOptions {
+    declares: Answers::ALL,
+};
 /// File of the state directory that holds journal, cache and key-value state.
 const STATE_FILE: &str = "state.db";
 /// Time for workers and servers to end; beyond it they are left to their own pipes.
@@ -123,7 +130,7 @@ impl Session {
         let sources = sources.map(|entry| server_source(entry, &own)).collect();
         let gateway = Gateway::start(Parts {
             workers: workers(lifetime, minimum)?,
-            upstreams: UpstreamPool::new(specs),
+            upstreams: UpstreamPool::with_options(specs, &DECLARED),
             store,
             wall_ms: wall_ms(&configuration.settings).value,
             sources,
@@ -309,6 +316,7 @@ fn server_source(entry: &ServerEntry, own: &dyn Fn(&str) -> Option<String>) -> S
         name: entry.name.clone(),
         source: entry.origin.to_string(),
         definition_hash: definition_hash(entry, own),
+        expose: entry.expose,
     }
 }
 

@@ -24,7 +24,8 @@ impl Broker {
             Ok(ready) => ready,
             Err(refused) => {
                 let error = refused.error.clone();
-                self.refuse(call, refused.tool, refused.error, started).await;
+                self.refuse(call, refused.tool, refused.error, started)
+                    .await;
                 return (Err(error.into()), Effects::default());
             }
         };
@@ -33,7 +34,11 @@ impl Broker {
             return (Err(error.into()), Effects::default());
         }
         let cancel = self.cancel.child_token();
-        let sent = self.shared.upstreams.call(permit, self.context(cancel)).await;
+        let sent = self
+            .shared
+            .upstreams
+            .call(permit, self.context(cancel))
+            .await;
         let noted: Result<String, CallError> = match &sent {
             Ok(RawToolResult(raw)) => Ok(raw.get().to_owned()),
             Err(error) => Err(error.to_call_error(tool.id())),
@@ -46,10 +51,14 @@ impl Broker {
             (Ok(_), Err(error)) => Err(error.into()),
         };
         let effects = match effect {
-            EffectClass::Read => Effects { reads: 1, writes: 0 },
-            EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => {
-                Effects { reads: 0, writes: 1 }
-            }
+            EffectClass::Read => Effects {
+                reads: 1,
+                writes: 0,
+            },
+            EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => Effects {
+                reads: 0,
+                writes: 1,
+            },
         };
         (result, effects)
     }

@@ -127,8 +127,12 @@ mod tests {
             "_meta": {"a/b": 1}
         });
         assert_eq!(passed(&whole.to_string()), whole);
-        let odd = passed(r#"{"content":[{"type":"video","src":"x"},{"type":"text"}],"isError":"no"}"#);
-        assert_eq!(odd["content"][0], json!({"type": "text", "text": r#"{"type":"video","src":"x"}"#}));
+        let odd =
+            passed(r#"{"content":[{"type":"video","src":"x"},{"type":"text"}],"isError":"no"}"#);
+        assert_eq!(
+            odd["content"][0],
+            json!({"type": "text", "text": r#"{"type":"video","src":"x"}"#})
+        );
         assert_eq!(odd["content"][1]["text"], r#"{"type":"text"}"#);
         assert_ne!(odd["isError"], true);
     }

@@ -239,7 +239,11 @@ impl Exchange {
             return;
         }
         // A client may send answers with its first request, when it knows what will be asked.
-        let early = question.ask.key.as_ref().and_then(|key| responses.remove(key));
+        let early = question
+            .ask
+            .key
+            .as_ref()
+            .and_then(|key| responses.remove(key));
         match early {
             Some(answer) => question.answer(&answer),
             None if question.input_request().is_none() => {
@@ -327,15 +331,12 @@ pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// What the client of a request declared to answer.
-#[expect(
-    deprecated,
-    reason = "sampling and roots are deprecated and clients still have them"
-)]
 pub(crate) fn answers(capabilities: &ClientCapabilities) -> Answers {
     let elicitation = capabilities.elicitation.as_ref();
     Answers {
         // A client of revision 2025-06-18 declares no kind and means forms.
-        elicitation_form: elicitation.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none()),
+        elicitation_form: elicitation
+            .is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none()),
         elicitation_url: elicitation.is_some_and(|kinds| kinds.url.is_some()),
         sampling: capabilities.sampling.is_some(),
         roots: capabilities.roots.is_some(),
@@ -356,11 +357,7 @@ struct Teller<'a> {
 }
 
 impl<'a> Teller<'a> {
-    fn new(
-        kind: Kind,
-        context: &'a RequestContext<RoleServer>,
-        level: Option<Level>,
-    ) -> Self {
+    fn new(kind: Kind, context: &'a RequestContext<RoleServer>, level: Option<Level>) -> Self {
         let started = Instant::now();
         let wanted = kind == Kind::Program && context.meta.get_progress_token().is_some();
         Self {
@@ -392,7 +389,8 @@ impl<'a> Teller<'a> {
                 }
                 self.told_at = Some(now);
                 let message = progress.message.unwrap_or_default();
-                self.count(text::clean_line(&message, MESSAGE_BYTES_MAX)).await;
+                self.count(text::clean_line(&message, MESSAGE_BYTES_MAX))
+                    .await;
             }
         }
     }
@@ -415,8 +413,12 @@ impl<'a> Teller<'a> {
     /// Calls of a program have no common measure, so what grows is the number of messages.
     async fn count(&mut self, message: String) {
         self.told += 1;
-        self.tell(f64::from(self.told), None, Some(message).filter(|text| !text.is_empty()))
-            .await;
+        self.tell(
+            f64::from(self.told),
+            None,
+            Some(message).filter(|text| !text.is_empty()),
+        )
+        .await;
     }
 
     async fn tell(&self, progress: f64, total: Option<f64>, message: Option<String>) {
@@ -430,13 +432,15 @@ impl<'a> Teller<'a> {
         let _ = self.context.peer.notify_progress(report).await;
     }
 
-    #[expect(deprecated, reason = "log messages are deprecated and servers still send them")]
     async fn log(&self, params: &RawValue) {
         let Ok(message) = serde_json::from_str::<LoggingMessageNotificationParam>(params.get())
         else {
             return;
         };
-        if self.level.is_some_and(|level| Level::from(message.level) >= level) {
+        if self
+            .level
+            .is_some_and(|level| Level::from(message.level) >= level)
+        {
             let _ = self.context.peer.notify_logging_message(message).await;
         }
     }
@@ -508,7 +512,9 @@ impl Exchanges {
             return Err(refused("the servers ask more often than one request may"));
         }
         let Some(codec) = &self.0.codec else {
-            return Err(refused("the system gave no random key, so nobody can be asked"));
+            return Err(refused(
+                "the system gave no random key, so nobody can be asked",
+            ));
         };
         let requests = exchange.requests();
         let id = uuid::Uuid::now_v7().simple().to_string();
@@ -519,10 +525,18 @@ impl Exchanges {
                 .filter(|waiting| waiting.principal == *subject.principal)
                 .count();
             if aside.len() >= ASIDE_MAX || of_principal >= ASIDE_PER_PRINCIPAL_MAX {
-                return Err(refused("too many requests wait for answers; answer those first"));
+                return Err(refused(
+                    "too many requests wait for answers; answer those first",
+                ));
             }
             let principal = Arc::clone(subject.principal);
-            aside.insert(id.clone(), Aside { exchange, principal });
+            aside.insert(
+                id.clone(),
+                Aside {
+                    exchange,
+                    principal,
+                },
+            );
         }
         tokio::spawn(forget(Arc::downgrade(&self.0), id.clone()));
         let bound = subject.bytes();
@@ -541,7 +555,11 @@ impl Exchanges {
             let message = format!("requestState {reason}; send the request again without it");
             ErrorData::invalid_params(message, None)
         };
-        let codec = self.0.codec.as_ref().ok_or_else(|| refused("is not ours"))?;
+        let codec = self
+            .0
+            .codec
+            .as_ref()
+            .ok_or_else(|| refused("is not ours"))?;
         let id = codec
             .open_with(state, &subject.bytes())
             .map_err(|error| refused(&format!("is refused: {error}")))?;

@@ -7,8 +7,8 @@ use limbeck_domain::{Expose, ReadMethod, ServerName};
 use limbeck_upstream::CallContext;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptResponse, InputRequiredResult,
-    InputResponses, JsonObject, ReadResourceResponse, Reference, Tool,
+    CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptResponse,
+    InputRequiredResult, InputResponses, JsonObject, ReadResourceResponse, Reference, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ impl Surface {
 
     /// Has exposed servers asked for their tools that nobody asked so far. Only those are waited for whose tools
     /// are exposed in any case and not in the cache either.
-    async fn know_exposed(&self) {
+    pub(super) async fn know_exposed(&self) {
         let catalogue = &self.gateway.shared.catalogue;
         let known = catalogue.snapshot();
         let mut unknown = Vec::new();
@@ -99,12 +99,18 @@ impl Surface {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let about = json!({ "uri": uri });
         let Some(server) = lists::server_of(&self.gateway, uri).await else {
-            return Err(ErrorData::resource_not_found("no server has this resource", Some(about)));
+            return Err(ErrorData::resource_not_found(
+                "no server has this resource",
+                Some(about),
+            ));
         };
         let subject = self.subject("resources/read", uri);
         let params = about.to_string();
         let read = ReadMethod::ReadResource;
-        match self.ask(server, read, params, &subject, retry, context).await? {
+        match self
+            .ask(server, read, params, &subject, retry, context)
+            .await?
+        {
             Forwarded::InputRequired(result) => Ok(result.into()),
             Forwarded::Done(outcome) => {
                 let raw = raw(outcome)?;
@@ -128,7 +134,10 @@ impl Surface {
         }
         let subject = self.subject("prompts/get", name);
         let (get, params) = (ReadMethod::GetPrompt, params.to_string());
-        match self.ask(server, get, params, &subject, retry, context).await? {
+        match self
+            .ask(server, get, params, &subject, retry, context)
+            .await?
+        {
             Forwarded::InputRequired(result) => Ok(result.into()),
             Forwarded::Done(outcome) => {
                 let raw = raw(outcome)?.map_err(|failure| convert::read_failed(failure, None))?;
@@ -153,6 +162,12 @@ impl Surface {
                 let reference = json!({"type": "ref/resource", "uri": resource.uri});
                 (server.ok_or_else(unknown)?, reference)
             }
+            _ => {
+                return Err(ErrorData::invalid_params(
+                    "a reference of this kind is unknown",
+                    None,
+                ));
+            }
         };
         let mut params = json!({"ref": reference, "argument": request.argument});
         if let Some(context) = &request.context {
@@ -169,7 +184,9 @@ impl Surface {
 
     async fn prompt_of(&self, name: &str) -> Result<(ServerName, String), ErrorData> {
         let prompts = lists::prompts(&self.gateway).await;
-        let found = prompts.into_iter().find(|listed| listed.prompt.name == name);
+        let found = prompts
+            .into_iter()
+            .find(|listed| listed.prompt.name == name);
         found
             .map(|listed| (listed.server, listed.name))
             .ok_or_else(|| {
@@ -190,7 +207,11 @@ impl Surface {
         let gateway = self.gateway.clone();
         self.exchange(Kind::Server, subject, retry, context, |calling| {
             Box::pin(async move {
-                Outcome::Raw(gateway.read_directly(&server, method, params, calling).await)
+                Outcome::Raw(
+                    gateway
+                        .read_directly(&server, method, params, calling)
+                        .await,
+                )
             })
         })
         .await
@@ -244,9 +265,7 @@ impl Surface {
     }
 }
 
-fn raw(
-    outcome: Outcome,
-) -> Result<Result<Box<serde_json::value::RawValue>, Failure>, ErrorData> {
+fn raw(outcome: Outcome) -> Result<Result<Box<serde_json::value::RawValue>, Failure>, ErrorData> {
     match outcome {
         Outcome::Raw(result) => Ok(result),
         Outcome::Program(_) => Err(ErrorData::internal_error("a program answered a call", None)),

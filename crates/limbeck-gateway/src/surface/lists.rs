@@ -76,11 +76,15 @@ pub(super) async fn server_of(gateway: &Gateway, uri: &str) -> Option<ServerName
     if let Some((server, _)) = listed.into_iter().find(|(_, resource)| resource.uri == uri) {
         return Some(server);
     }
-    let fitting = templates(gateway).await.into_iter().filter_map(|(server, template)| {
-        let prefix = template.uri_template.split('{').next().unwrap_or_default();
-        let fits = !prefix.is_empty() && uri.starts_with(prefix) || template.uri_template == uri;
-        fits.then(|| (prefix.len(), server))
-    });
+    let fitting = templates(gateway)
+        .await
+        .into_iter()
+        .filter_map(|(server, template)| {
+            let prefix = template.uri_template.split('{').next().unwrap_or_default();
+            let fits =
+                !prefix.is_empty() && uri.starts_with(prefix) || template.uri_template == uri;
+            fits.then(|| (prefix.len(), server))
+        });
     // Of equals the first one listed.
     let best = fitting.reduce(|best, next| if next.0 > best.0 { next } else { best });
     best.map(|(_, server)| server)
@@ -96,7 +100,9 @@ async fn gather<T: DeserializeOwned>(
     let lists = servers.map(|server| async move {
         let items = pages(gateway, server, method, key).await;
         // One bad item never spoils the rest.
-        let items = items.into_iter().filter_map(|item| serde_json::from_value(item).ok());
+        let items = items
+            .into_iter()
+            .filter_map(|item| serde_json::from_value(item).ok());
         items.map(|item| (server.clone(), item)).collect::<Vec<_>>()
     });
     join_all(lists).await.into_iter().flatten().collect()

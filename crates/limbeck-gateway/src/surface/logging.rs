@@ -1,10 +1,5 @@
 //! Log levels: which messages of servers a client wants.
 
-#![expect(
-    deprecated,
-    reason = "log messages are deprecated and servers still send them"
-)]
-
 use rmcp::model::LoggingLevel;
 
 /// A level of RFC 5424; a greater one is more severe.

@@ -4,6 +4,11 @@
 //! Both eras of the protocol are served by one process; the SDK picks by the client's first message.
 //! Listing and the handshake answer at once and start no upstream.
 
+#![expect(
+    deprecated,
+    reason = "sampling, roots, logging and resources/subscribe are what legacy peers have"
+)]
+
 mod arguments;
 mod convert;
 mod events;
@@ -75,7 +80,9 @@ impl Session {
     }
 
     fn subscriptions(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
-        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.subscribed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn level(&self) -> Level {
@@ -202,10 +209,6 @@ fn with_hint(message: &str, hint: Option<&str>) -> String {
     }
 }
 
-#[expect(
-    deprecated,
-    reason = "logging/setLevel and resources/subscribe are what legacy clients send"
-)]
 impl ServerHandler for Surface {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(self.capabilities())
@@ -246,7 +249,12 @@ impl ServerHandler for Surface {
             tools::SEARCH => Ok(self.search(arguments).await.into()),
             tools::EXECUTE => self.execute(arguments, retry, &context).await,
             other => {
-                let exposed = self.gateway.exposed();
+                let mut exposed = self.gateway.exposed();
+                if exposed.tool(other).is_none() {
+                    // It may be a tool of a server that nobody has listed so far.
+                    self.know_exposed().await;
+                    exposed = self.gateway.exposed();
+                }
                 match exposed.tool(other) {
                     Some(listed) => self.call_listed(listed, arguments, retry, &context).await,
                     None => Err(unknown_tool(other)),
@@ -348,7 +356,11 @@ impl ServerHandler for Surface {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<SetLevelRequestMethod>()?;
-        let mut level = self.session.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut level = self
+            .session
+            .level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         *level = Some(request.level.into());
         Ok(())
     }

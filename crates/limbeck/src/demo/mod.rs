@@ -63,6 +63,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, Failure> {
         name: ServerName::from(SERVER),
         source: "built in".to_owned(),
         definition_hash: SERVER.to_owned(),
+        expose: Expose::Code,
     };
     Ok(Gateway::start(Parts {
         workers: workers(Lifetime::Command, minimum)?,

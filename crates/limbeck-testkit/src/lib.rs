@@ -7,6 +7,7 @@
 
 mod server;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use limbeck_gateway::domain::{Envelope, Expose, Language, ServerName, Tier, limi
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
-use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec};
+use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions, ServerSpec};
 use limbeck_gateway::{Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +32,7 @@ pub struct World {
     pool: PoolSize,
     launcher: Option<Launcher>,
     bounds: Bounds,
+    expose: BTreeMap<ServerName, Expose>,
 }
 
 impl World {
@@ -44,6 +46,7 @@ impl World {
             store: None,
             pool: PoolSize::default(),
             launcher: None,
+            expose: BTreeMap::new(),
             bounds: Bounds::default(),
         }
     }
@@ -66,6 +69,13 @@ impl World {
     #[must_use]
     pub fn process(mut self, spec: ServerSpec) -> Self {
         self.processes.push(spec);
+        self
+    }
+
+    /// Shows the tools of a server to clients as `expose` says; otherwise programs alone see them.
+    #[must_use]
+    pub fn expose(mut self, server: &str, expose: Expose) -> Self {
+        self.expose.insert(ServerName::from(server), expose);
         self
     }
 
@@ -112,7 +122,10 @@ impl World {
             .iter()
             .map(|spec| source(&spec.name))
             .collect();
-        let mut upstreams = UpstreamPool::new(self.processes);
+        let options = PoolOptions {
+            declares: Answers::ALL,
+        };
+        let mut upstreams = UpstreamPool::with_options(self.processes, &options);
         for server in self.servers {
             let name = server.name().clone();
             sources.push(source(&name));
@@ -122,6 +135,9 @@ impl World {
             let name = ServerName::from(name.as_str());
             sources.push(source(&name));
             upstreams = upstreams.with_upstream(name, Arc::new(SilentServer));
+        }
+        for source in &mut sources {
+            source.expose = self.expose.get(&source.name).copied().unwrap_or_default();
         }
         let store = self
             .store

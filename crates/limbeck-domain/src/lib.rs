@@ -9,6 +9,7 @@
 
 pub mod call;
 pub mod execution;
+pub mod expose;
 pub mod ids;
 pub mod journal;
 pub mod limits;
@@ -22,6 +23,7 @@ pub use call::{CallCode, CallError, CallForm, HostCall, HostOp, ToolTarget};
 pub use execution::{
     Effects, Envelope, ErrorKind, ExecutionStatus, Language, ProgramError, ProgramStart,
 };
+pub use expose::Expose;
 pub use ids::{CallId, ExecutionId, ServerName, ToolId};
 pub use journal::{Delivered, JournalEntry};
 pub use limits::ExecutionLimits;

@@ -15,7 +15,7 @@ use limbeck_domain::ServerName;
 use limbeck_store::{CachedTools, Store};
 use limbeck_upstream::{Pool as UpstreamPool, PoolEvent, ToolList, UpstreamError};
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::ServerSource;
@@ -26,6 +26,9 @@ use crate::pins::{self, Pins};
 const STARTS_MAX: usize = 4;
 /// How long a server waits for such a place. Those that hold one may hang, which must cost nobody else.
 const START_QUEUE: Duration = Duration::from_secs(2);
+
+/// By tool, what its definition says beside the parts we use.
+pub(crate) type ToolExtras = BTreeMap<String, serde_json::Map<String, serde_json::Value>>;
 
 #[derive(Debug)]
 pub(crate) struct Catalogue {
@@ -39,6 +42,8 @@ struct Inner {
     servers: BTreeMap<ServerName, Listed>,
     snapshot: RwLock<Snapshot>,
     starts: Semaphore,
+    /// Lists taken over so far.
+    listings: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
@@ -63,6 +68,7 @@ enum Freshness {
 struct Snapshot {
     lists: BTreeMap<ServerName, ServerTools>,
     dropped: BTreeMap<ServerName, Vec<String>>,
+    extras: BTreeMap<ServerName, Arc<ToolExtras>>,
     pins: BTreeMap<ServerName, Pins>,
     catalog: Arc<Catalog>,
 }
@@ -111,6 +117,7 @@ impl Catalogue {
             servers,
             snapshot: RwLock::new(snapshot),
             starts: Semaphore::new(STARTS_MAX),
+            listings: watch::Sender::new(0),
         });
         tokio::spawn(follow(Arc::downgrade(&inner), events));
         Self { inner }
@@ -129,6 +136,22 @@ impl Catalogue {
             .get(server)
             .cloned()
             .unwrap_or_default()
+    }
+
+    /// What the definitions of `server`'s tools say beside the parts we use; empty until it was asked in this
+    /// process.
+    pub(crate) fn extras(&self, server: &ServerName) -> Arc<ToolExtras> {
+        self.inner
+            .read()
+            .extras
+            .get(server)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Completes each time some server's tools were listed.
+    pub(crate) fn listings(&self) -> watch::Receiver<u64> {
+        self.inner.listings.subscribe()
     }
 
     /// When the definition of each changed tool of `server` was seen to differ, in microseconds since 1970.
@@ -162,15 +185,27 @@ impl Catalogue {
     pub(crate) fn refresh_later(&self, server: &ServerName) {
         let listed = self.inner.servers.get(server);
         let freshness = listed.and_then(|listed| listed.asked.try_lock().ok().map(|f| *f));
-        if freshness != Some(Freshness::Cached) {
-            return;
+        if freshness == Some(Freshness::Cached) {
+            self.refresh_in_background(server);
         }
+    }
+
+    fn refresh_in_background(&self, server: &ServerName) {
         let (inner, server) = (Arc::clone(&self.inner), server.clone());
         tokio::spawn(async move {
             if let Err(error) = inner.refresh(&server).await {
                 tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be listed");
             }
         });
+    }
+
+    /// [`Catalogue::refresh`] without waiting, unless the server was asked or is being asked.
+    pub(crate) fn ask_later(&self, server: &ServerName) {
+        let listed = self.inner.servers.get(server);
+        let freshness = listed.and_then(|listed| listed.asked.try_lock().ok().map(|f| *f));
+        if let Some(Freshness::Unknown | Freshness::Cached) = freshness {
+            self.refresh_in_background(server);
+        }
     }
 
     /// Asks every one of `servers` that was not asked in this process, waiting at most `patience`.
@@ -246,6 +281,7 @@ impl Inner {
             tools,
             dropped,
             instructions,
+            extras,
             ..
         } = self.upstreams.list_tools(server).await?;
         let listed_us = now_us();
@@ -267,7 +303,7 @@ impl Inner {
         {
             tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be cached");
         }
-        self.replace(server, cached, dropped);
+        self.replace(server, cached, dropped, extras);
         *freshness = Freshness::Fresh;
         Ok(())
     }
@@ -327,7 +363,13 @@ impl Inner {
         });
     }
 
-    fn replace(&self, server: &ServerName, list: CachedTools, dropped: Vec<String>) {
+    fn replace(
+        &self,
+        server: &ServerName,
+        list: CachedTools,
+        dropped: Vec<String>,
+        extras: ToolExtras,
+    ) {
         let mut snapshot = self
             .snapshot
             .write()
@@ -335,7 +377,10 @@ impl Inner {
         snapshot.pins.insert(server.clone(), list.pins);
         snapshot.put(server, list.tools, list.instructions);
         snapshot.dropped.insert(server.clone(), dropped);
+        snapshot.extras.insert(server.clone(), Arc::new(extras));
         snapshot.rebuild();
+        drop(snapshot);
+        self.listings.send_modify(|listings| *listings += 1);
     }
 }
 

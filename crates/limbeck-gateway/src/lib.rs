@@ -25,7 +25,9 @@ mod broker;
 mod catalogue;
 mod clock;
 mod counters;
+mod direct;
 mod executor;
+mod exposure;
 pub mod http;
 mod listing;
 mod pins;
@@ -50,10 +52,12 @@ pub use listing::{ServerReport, ToolReport};
 use admission::Admission;
 use catalogue::Catalogue;
 use counters::Counters;
+use exposure::Exposure;
 use limbeck_domain::limits;
 use limbeck_launcher::Pools;
 use limbeck_store::Store;
 use limbeck_upstream::Pool as UpstreamPool;
+use surface::exchange::Exchanges;
 
 /// What a gateway is made of.
 #[derive(Debug)]
@@ -79,6 +83,8 @@ pub struct ServerSource {
     pub source: String,
     /// Hash of the full definition: the key of its cached tools.
     pub definition_hash: String,
+    /// Who sees its tools.
+    pub expose: limbeck_domain::Expose,
 }
 
 /// How much a gateway takes on; every number at most what [`limits`] says, but in tests.
@@ -115,6 +121,8 @@ struct Shared {
     counters: Counters,
     wall_ms: u64,
     cpu_ms: u64,
+    exposure: Exposure,
+    exchanges: Exchanges,
 }
 
 impl Gateway {
@@ -144,6 +152,8 @@ impl Gateway {
                 counters: Counters::default(),
                 wall_ms,
                 cpu_ms: bounds.cpu_ms,
+                exposure: Exposure::default(),
+                exchanges: Exchanges::default(),
             }),
         }
     }

@@ -1,6 +1,7 @@
 //! Searching the catalogue, for the model, for programs and for people.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use limbeck_catalog::{Catalog, Hit, SearchQuery};
 use limbeck_domain::text::{clean_line, cut};
@@ -95,7 +96,7 @@ impl Gateway {
     /// [`CallError`] when `server` names none.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
         let starting = self.shared.catalogue.discover(FIRST_LIST_PATIENCE).await;
-        let catalog = self.shared.catalogue.snapshot();
+        let catalog = Arc::clone(&self.exposed().searched);
         if let Some(server) = &request.server {
             catalog.resolve_server(server)?;
         }

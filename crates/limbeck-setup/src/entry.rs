@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use ipnet::IpNet;
-use limbeck_domain::ServerName;
+use limbeck_domain::{Expose, ServerName};
 
 use crate::error::Fault;
 use crate::oauth::OAuthEntry;
@@ -30,6 +30,8 @@ pub struct ServerEntry {
     pub concurrency: Option<usize>,
     /// How to sign in, where the server is reached over HTTP.
     pub oauth: OAuthEntry,
+    /// Who sees its tools: programs, clients, or both.
+    pub expose: Expose,
 }
 
 /// How a server is reached, every reference filled in.

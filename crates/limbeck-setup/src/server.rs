@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
-use limbeck_domain::{ServerName, text};
+use limbeck_domain::{Expose, ServerName, text};
 
 use crate::document::Place;
 use crate::entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
@@ -46,6 +46,7 @@ const OURS: &[&str] = &[
     "description",
     "disabled",
     "env",
+    "expose",
     "headers",
     "idle_timeout_ms",
     "oauth",
@@ -74,6 +75,7 @@ const LET_PASS: &[&str] = &[
     "env",
     "env_http_headers",
     "env_vars",
+    "expose",
     "gallery",
     "headers",
     "httpUrl",
@@ -162,6 +164,7 @@ impl Reader<'_> {
             idle_timeout_ms: None,
             concurrency: None,
             oauth: OAuthEntry::default(),
+            expose: Expose::default(),
         };
         entry.definition = self
             .settings(place, &mut entry)
@@ -192,6 +195,11 @@ impl Reader<'_> {
             None => None,
         };
         entry.oauth = self.oauth(place)?;
+        if let Some(found) = place.get("expose")? {
+            let word = Expose::parse(found.text()?);
+            entry.expose =
+                word.ok_or_else(|| found.fault("expected `code`, `direct`, `both` or `auto`"))?;
+        }
         Ok(())
     }
 

@@ -8,10 +8,11 @@
 pub mod load;
 mod server;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use limbeck_gateway::domain::{Envelope, Language, ServerName, Tier, limits};
+use limbeck_gateway::domain::{Envelope, Expose, Language, ServerName, Tier, limits};
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
@@ -32,6 +33,7 @@ pub struct World {
     pool: PoolSize,
     launcher: Option<Launcher>,
     bounds: Bounds,
+    expose: BTreeMap<ServerName, Expose>,
 }
 
 impl World {
@@ -45,6 +47,7 @@ impl World {
             store: None,
             pool: PoolSize::default(),
             launcher: None,
+            expose: BTreeMap::new(),
             bounds: Bounds::default(),
         }
     }
@@ -67,6 +70,13 @@ impl World {
     #[must_use]
     pub fn process(mut self, spec: ServerSpec) -> Self {
         self.processes.push(spec);
+        self
+    }
+
+    /// Shows the tools of a server to clients as `expose` says; otherwise programs alone see them.
+    #[must_use]
+    pub fn expose(mut self, server: &str, expose: Expose) -> Self {
+        self.expose.insert(ServerName::from(server), expose);
         self
     }
 
@@ -113,12 +123,10 @@ impl World {
             .iter()
             .map(|spec| source(&spec.name))
             .collect();
-        let mut upstreams = UpstreamPool::with_options(
-            self.processes,
-            &PoolOptions {
-                declares: Answers::ALL,
-            },
-        );
+        let options = PoolOptions {
+            declares: Answers::ALL,
+        };
+        let mut upstreams = UpstreamPool::with_options(self.processes, &options);
         for server in self.servers {
             let name = server.name().clone();
             sources.push(source(&name));
@@ -128,6 +136,9 @@ impl World {
             let name = ServerName::from(name.as_str());
             sources.push(source(&name));
             upstreams = upstreams.with_upstream(name, Arc::new(SilentServer));
+        }
+        for source in &mut sources {
+            source.expose = self.expose.get(&source.name).copied().unwrap_or_default();
         }
         let store = self
             .store
@@ -148,6 +159,7 @@ fn source(name: &ServerName) -> ServerSource {
         name: name.clone(),
         source: "test".to_owned(),
         definition_hash: format!("test {name}"),
+        expose: Expose::Code,
     }
 }
 

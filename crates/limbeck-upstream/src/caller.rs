@@ -73,6 +73,18 @@ pub trait Caller: Send + Sync + 'static {
     ///
     /// [`Declined`] with a reason the server may read.
     fn ask(&self, ask: Ask) -> BoxFuture<'_, Result<Box<RawValue>, Declined>>;
+
+    /// Least severe log messages that the caller wants of a server that sends them only when asked for
+    /// (revision 2026-07-28): a level of RFC 5424. Nothing by default.
+    fn log_level(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// `params` of one `notifications/message` that can only be about this call. They count against the
+    /// rate of [`Caller::progress`].
+    fn log(&self, params: &RawValue) {
+        let _ = params;
+    }
 }
 
 /// Progress notifications of one call that reach its [`Caller`] in a second; more are dropped.
@@ -119,6 +131,17 @@ impl Answers {
         roots: true,
     };
 
+    /// What both can answer.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            elicitation_form: self.elicitation_form && other.elicitation_form,
+            elicitation_url: self.elicitation_url && other.elicitation_url,
+            sampling: self.sampling && other.sampling,
+            roots: self.roots && other.roots,
+        }
+    }
+
     /// Whether a question of this kind can be answered.
     pub fn can(self, kind: AskKind) -> bool {
         match kind {
@@ -161,6 +184,10 @@ pub struct Ask {
     pub server: ServerName,
     /// What it asks for.
     pub kind: AskKind,
+    /// Its name among the questions of one answer, when the server gave it one (SEP-2322).
+    pub key: Option<String>,
+    /// Questions that were asked together with this one, itself included.
+    pub together: usize,
     /// `params` of the request, a JSON object, as the server sent it: at most
     /// [`limbeck_domain::limits::UPSTREAM_LINE_BYTES_MAX`] bytes.
     pub params: Box<RawValue>,

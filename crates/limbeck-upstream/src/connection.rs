@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientRequest, GetExtensions, ListToolsRequest, PaginatedRequestParams};
+use rmcp::model::{
+    ClientRequest, GetExtensions, ListToolsRequest, PaginatedRequestParams, RequestMetaObject,
+};
 use rmcp::service::{PeerRequestOptions, RequestHandle};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
@@ -13,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use limbeck_domain::limits;
 
+use crate::handler::client_capabilities;
 use crate::hearing::Hearing;
 use crate::http::wire::HttpWire;
 use crate::listener::Listener;
@@ -25,6 +28,8 @@ use crate::{CallContext, Era, UpstreamError};
 const STATUS_WAIT: Duration = Duration::from_secs(1);
 /// Time for a cancellation to be written; a server that does not read its input is restarted.
 const CANCEL_WRITE: Duration = Duration::from_secs(2);
+/// Key of the request's metadata that asks for log messages.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// A connection this old has proved that the server works.
 const PROVED_AFTER: Duration = Duration::from_secs(10);
 
@@ -172,7 +177,7 @@ impl Connection {
         let started = Instant::now();
         let answer = tokio::select! {
             biased;
-            answer = self.request(request, &context.cancel) => answer?,
+            answer = self.request_with(request, &context.cancel, self.options(context)) => answer?,
             () = hearing.out_of_time(started, limit) => {
                 return Err(UpstreamError::CallTimeout { ms: in_ms(limit) });
             }
@@ -185,14 +190,42 @@ impl Connection {
     /// cancels the request at the server.
     pub(crate) async fn request(
         &self,
+        request: ClientRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        self.request_with(request, cancel, PeerRequestOptions::no_options())
+            .await
+    }
+
+    /// What a modern server is told with one request: who made it can answer less than we declare in general.
+    fn options(&self, context: &CallContext) -> PeerRequestOptions {
+        let options = PeerRequestOptions::no_options();
+        let Some(caller) = context.caller.as_deref() else {
+            return options;
+        };
+        if self.era != Era::Modern {
+            return options;
+        }
+        let declared = self.listener().declares().and(caller.answers());
+        let mut meta = RequestMetaObject::default();
+        meta.set_client_capabilities(client_capabilities(declared, self.era));
+        if let Some(level) = caller.log_level() {
+            meta.insert(LOG_LEVEL.to_owned(), level.into());
+        }
+        options.with_meta(meta)
+    }
+
+    async fn request_with(
+        &self,
         mut request: ClientRequest,
         cancel: &CancellationToken,
+        options: PeerRequestOptions,
     ) -> Result<Box<RawValue>, UpstreamError> {
         let (slot, answer) = ReplySlot::new();
         request.extensions_mut().insert(slot);
         let sent = self
             .service
-            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .send_cancellable_request(request, options)
             .await;
         let Ok(handle) = sent else {
             return Err(self.lost().await);

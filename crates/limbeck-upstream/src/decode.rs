@@ -1,11 +1,11 @@
 //! Decodes tools one by one, so that a bad one never hides the rest.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId, limits, text};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::ToolList;
 use crate::http::params;
@@ -16,6 +16,17 @@ const MESSAGES_MAX: usize = 64;
 const NAME_SHOWN_BYTES_MAX: usize = 60;
 /// Title of a tool.
 const TITLE_BYTES_MAX: usize = 256;
+
+/// Annotations, icons and the like of one tool; for comparison, real ones have below 2 KiB.
+pub const TOOL_EXTRA_BYTES_MAX: usize = 16 << 10;
+/// The parts of a definition that [`ToolDefinition`] has.
+const USED: [&str; 5] = [
+    "name",
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+];
 
 #[derive(Deserialize)]
 struct RawTool<'a> {
@@ -40,6 +51,7 @@ pub(crate) struct Decoder<'a> {
     names: HashSet<String>,
     count: usize,
     tools: Vec<ToolDefinition>,
+    extras: BTreeMap<String, Map<String, Value>>,
     dropped: Messages,
     notes: Messages,
     is_full: bool,
@@ -54,6 +66,7 @@ impl<'a> Decoder<'a> {
             names: HashSet::new(),
             count: 0,
             tools: Vec::new(),
+            extras: BTreeMap::new(),
             dropped: Messages::default(),
             notes: Messages::default(),
             is_full: false,
@@ -76,7 +89,12 @@ impl<'a> Decoder<'a> {
         self.count += 1;
         let position = self.count;
         match self.tool(raw) {
-            Ok(tool) => self.tools.push(tool),
+            Ok(tool) => {
+                if let Some(extra) = extra(raw) {
+                    self.extras.insert(tool.id.tool.to_string(), extra);
+                }
+                self.tools.push(tool);
+            }
             Err(reason) => self.dropped.push(format!("tool {position}: {reason}")),
         }
     }
@@ -94,6 +112,7 @@ impl<'a> Decoder<'a> {
     pub(crate) fn finish(self) -> ToolList {
         ToolList {
             tools: self.tools,
+            extras: self.extras,
             dropped: self.dropped.finish(),
             notes: self.notes.finish(),
             ..ToolList::default()
@@ -148,6 +167,23 @@ impl<'a> Decoder<'a> {
         ));
         None
     }
+}
+
+/// What a definition has beside the parts that are used.
+fn extra(raw: &RawValue) -> Option<Map<String, Value>> {
+    let parts: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).ok()?;
+    let rest = parts
+        .into_iter()
+        .filter(|(key, _)| !USED.contains(&key.as_str()));
+    let (mut extra, mut bytes) = (Map::new(), 0);
+    for (key, part) in rest {
+        bytes += key.len() + part.get().len();
+        if bytes > TOOL_EXTRA_BYTES_MAX {
+            return None;
+        }
+        extra.insert(key, serde_json::from_str(part.get()).ok()?);
+    }
+    Some(extra).filter(|extra| !extra.is_empty())
 }
 
 /// The schema of a tool that declares none: any object.

@@ -222,7 +222,7 @@ impl UpstreamError {
     }
 
     /// The message with its cause.
-    pub(crate) fn full_text(&self) -> String {
+    pub fn full_text(&self) -> String {
         match self {
             Self::Spawn { source, .. } => format!("{self}: {source}"),
             // Everything else has its cause in its text.

@@ -131,6 +131,15 @@ fn raw_of(params: &impl Serialize) -> Option<Arc<RawValue>> {
 
 /// What we say of ourselves in the handshake, or in each request.
 fn client_config(declares: Answers, era: Era) -> ClientConfig {
+    ClientConfig::new(
+        client_capabilities(declares, era),
+        Implementation::new("limbeck", env!("CARGO_PKG_VERSION")),
+    )
+    .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+}
+
+/// The capabilities of a client that answers what `declares` says.
+pub(crate) fn client_capabilities(declares: Answers, era: Era) -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
     if declares.elicitation_form || declares.elicitation_url {
         let mut elicitation = ElicitationCapability::new();
@@ -149,9 +158,5 @@ fn client_config(declares: Answers, era: Era) -> ClientConfig {
         let tasks = (TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
         capabilities.extensions = Some([tasks].into());
     }
-    ClientConfig::new(
-        capabilities,
-        Implementation::new("limbeck", env!("CARGO_PKG_VERSION")),
-    )
-    .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    capabilities
 }

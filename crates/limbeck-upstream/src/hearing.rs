@@ -94,6 +94,16 @@ impl Hearing {
         Heard::Passed
     }
 
+    /// Passes a log message on, when the caller was not told too often.
+    pub(crate) fn log(&self, params: &RawValue) {
+        let Some(caller) = &self.0.caller else {
+            return;
+        };
+        if !self.is_over() && lock(&self.0.state).may_pass(Instant::now()) {
+            caller.log(params);
+        }
+    }
+
     /// Puts a question of `server` to the caller.
     ///
     /// # Errors
@@ -104,6 +114,22 @@ impl Hearing {
         server: &ServerName,
         kind: AskKind,
         params: Option<&RawValue>,
+    ) -> Result<Box<RawValue>, Declined> {
+        self.ask_one_of(server, kind, params, None, 1).await
+    }
+
+    /// [`Hearing::ask`] for one of several questions that the server has asked `together`, under its `key`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Hearing::ask`].
+    pub(crate) async fn ask_one_of(
+        &self,
+        server: &ServerName,
+        kind: AskKind,
+        params: Option<&RawValue>,
+        key: Option<String>,
+        together: usize,
     ) -> Result<Box<RawValue>, Declined> {
         let caller = self.answerer(kind)?;
         let params = match params {
@@ -121,6 +147,8 @@ impl Hearing {
         let ask = Ask {
             server: server.clone(),
             kind,
+            key,
+            together,
             params,
         };
         let within = ANSWER_WITHIN.saturating_sub(self.thought());
@@ -185,6 +213,15 @@ impl State {
         if !progress.is_finite() || self.reached.is_some_and(|reached| progress <= reached) {
             return false;
         }
+        if !self.may_pass(now) {
+            return false;
+        }
+        self.reached = Some(progress);
+        true
+    }
+
+    /// Whether one more notification is within the rate; counts it.
+    fn may_pass(&mut self, now: Instant) -> bool {
         let second = Duration::from_secs(1);
         if self
             .second
@@ -197,7 +234,6 @@ impl State {
             return false;
         }
         self.passed_in_second += 1;
-        self.reached = Some(progress);
         true
     }
 

@@ -52,6 +52,7 @@ pub use caller::{
     Answers, Ask, AskKind, CallContext, Caller, Declined, PROGRESS_PER_SECOND, Progress,
 };
 pub use changes::PoolEvent;
+pub use decode::TOOL_EXTRA_BYTES_MAX;
 pub use error::UpstreamError;
 pub use http::{Credentials, HttpKind, HttpSpec};
 pub use pool::{Pool, PoolOptions};

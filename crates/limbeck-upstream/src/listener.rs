@@ -128,7 +128,13 @@ impl Listener {
                     taken_back.cancel();
                 }
             }
-            // Log messages have their place on standard error; the rest is of no use to a gateway.
+            "notifications/message" => {
+                // It names no call, so it is about the only one or about nobody's.
+                if let (Some(params), Ok(hearing)) = (params, self.call_of(None)) {
+                    hearing.log(params);
+                }
+            }
+            // The rest is of no use to a gateway.
             _ => {}
         }
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::try_join_all;
 use limbeck_domain::text;
 use rmcp::model::InputResponses;
 use serde::Deserialize;
@@ -138,7 +139,8 @@ impl Kind {
     }
 }
 
-/// Puts the server's questions to the caller, one after the other; a person reads one at a time.
+/// Puts the server's questions to the caller, all at once: whether a person reads them one at a time is the
+/// caller's affair.
 ///
 /// # Errors
 ///
@@ -159,18 +161,22 @@ pub(crate) async fn respond(
         can_be_asked(connection, kind, context)?;
         questions.push((key, kind, params));
     }
-    let mut responses = InputResponses::new();
-    for (key, kind, params) in questions {
-        let server = connection.listener().server();
-        let response = tokio::select! {
-            biased;
-            () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled),
-            () = connection.closed() => return Err(connection.lost_now()),
-            answer = hearing.ask(server, kind, params.as_deref()) => response(kind, answer)?,
-        };
-        responses.insert(key, response);
+    let server = connection.listener().server();
+    let together = questions.len();
+    let answers = questions.into_iter().map(|(key, kind, params)| {
+        let hearing = hearing.clone();
+        async move {
+            let asked =
+                hearing.ask_one_of(server, kind, params.as_deref(), Some(key.clone()), together);
+            Ok((key, response(kind, asked.await)?))
+        }
+    });
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => Err(UpstreamError::Cancelled),
+        () = connection.closed() => Err(connection.lost_now()),
+        answers = try_join_all(answers) => Ok(Some(answers?.into_iter().collect())),
     }
-    Ok(Some(responses))
 }
 
 fn response(

@@ -1,5 +1,6 @@
 //! The seam between the pool and a server, and the values that cross it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -65,6 +66,9 @@ impl RawToolResult {
 pub struct ToolList {
     /// Tools in the server's order, at most [`limbeck_domain::limits::TOOLS_PER_SERVER_MAX`].
     pub tools: Vec<ToolDefinition>,
+    /// What the definitions of its tools say besides the parts in `tools`, by name: annotations, icons, `_meta`
+    /// and whatever else, as sent. At most [`crate::TOOL_EXTRA_BYTES_MAX`] of each tool, or nothing of it.
+    pub extras: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
     /// Tools left out, each with its reason: `tool 3: name is not a string`. Bounded and cleaned.
     pub dropped: Vec<String>,
     /// Parts of kept tools that were replaced or cut: `tool "x": input schema above 262144 bytes …`.

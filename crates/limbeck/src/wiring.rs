@@ -12,7 +12,8 @@ use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::store::{Store, StoreError};
 use limbeck_gateway::upstream::http::{self, HeaderValueSpec, LocalSecrets, NetworkRules};
 use limbeck_gateway::upstream::{
-    Credentials, HttpSpec, Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec,
+    Answers, Credentials, HttpSpec, Pool as UpstreamPool, PoolOptions, ServerSpec, StdioSpec,
+    TransportSpec,
 };
 use limbeck_gateway::{Gateway, Parts, ServerSource};
 use limbeck_setup::{
@@ -31,6 +32,11 @@ use crate::signin::server_auth;
 
 /// Who asks on the command line: the local user, as over stdio.
 pub(crate) const PRINCIPAL: &str = "local";
+/// What servers are told that they may ask for: everything a client could answer. Whether the client of a
+/// call does is found out call by call.
+const DECLARED: PoolOptions = PoolOptions {
+    declares: Answers::ALL,
+};
 /// File of the state directory that holds journal, cache and key-value state.
 const STATE_FILE: &str = "state.db";
 /// Time for workers and servers to end; beyond it they are left to their own pipes.
@@ -136,7 +142,7 @@ impl Session {
         let sources = sources.map(|entry| server_source(entry, &own)).collect();
         let gateway = Gateway::start(Parts {
             workers: workers(lifetime, minimum)?,
-            upstreams: UpstreamPool::new(specs),
+            upstreams: UpstreamPool::with_options(specs, &DECLARED),
             store,
             wall_ms: wall_ms(&configuration.settings).value,
             sources,
@@ -383,6 +389,7 @@ fn server_source(entry: &ServerEntry, own: &dyn Fn(&str) -> Option<String>) -> S
             None => entry.origin.to_string(),
         },
         definition_hash: definition_hash(entry, own),
+        expose: entry.expose,
     }
 }
 

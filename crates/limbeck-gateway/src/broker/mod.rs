@@ -8,6 +8,7 @@ mod check;
 mod journal;
 mod queries;
 mod read;
+mod through;
 mod unwrap;
 
 use std::sync::Arc;

@@ -1,27 +1,55 @@
-//! What an MCP client sees: two tools, `search` and `execute`, and a digest of what stands behind.
+//! What an MCP client sees: two tools, `search` and `execute`, and a digest of what stands behind; and, of
+//! servers whose entries say so, their tools, resources and prompts as they are.
 //!
 //! Both eras of the protocol are served by one process; the SDK picks by the client's first message.
 //! Listing and the handshake answer at once and start no upstream.
 
+#![expect(
+    deprecated,
+    reason = "sampling, roots, logging and resources/subscribe are what legacy peers have"
+)]
+
 mod arguments;
+mod convert;
+mod events;
+pub(crate) mod exchange;
+mod forward;
+mod lists;
+mod logging;
 mod tools;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use limbeck_domain::Envelope;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
-    Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, GetPromptRequestMethod,
+    GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
+    SetLevelRequestParams, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
 use crate::{ExecuteRequest, Gateway};
 use arguments::{ExecuteArguments, SearchArguments};
+use exchange::{Kind, Outcome};
+use forward::{Forwarded, Retry};
+use logging::Level;
 
+/// Names that no other tool is listed by.
+pub(crate) const BUILT_IN: [&str; 2] = [tools::SEARCH, tools::EXECUTE];
+/// Resources one client may subscribe to.
+const SUBSCRIPTIONS_MAX: usize = 1_000;
+/// How long a client may keep a list; it hears of changes before.
+const LISTS_TTL_MS: u64 = 60_000;
 /// Bytes of the catalogue digest in `instructions`: about 500 tokens.
 const DIGEST_BYTES_MAX: usize = 1_600;
 /// Who asks over stdio: the local user.
@@ -36,6 +64,31 @@ Use `search` to find tools with their exact signatures, then `execute` one progr
 pub struct Surface {
     gateway: Gateway,
     principal: Arc<str>,
+    session: Arc<Session>,
+}
+
+/// What a legacy client has said once and for all.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    subscribed: Mutex<BTreeSet<String>>,
+    level: Mutex<Option<Level>>,
+}
+
+impl Session {
+    fn is_subscribed(&self, uri: &str) -> bool {
+        self.subscriptions().contains(uri)
+    }
+
+    fn subscriptions(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.subscribed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn level(&self) -> Level {
+        let level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        level.unwrap_or(Level::DEFAULT)
+    }
 }
 
 impl Surface {
@@ -45,6 +98,7 @@ impl Surface {
         Self {
             gateway,
             principal: principal.into(),
+            session: Arc::default(),
         }
     }
 
@@ -62,11 +116,12 @@ impl Surface {
     async fn execute(
         &self,
         arguments: JsonObject,
+        retry: Retry,
         context: &RequestContext<RoleServer>,
-    ) -> CallToolResult {
+    ) -> Result<CallToolResponse, ErrorData> {
         let arguments = match ExecuteArguments::read(arguments) {
             Ok(arguments) => arguments,
-            Err(message) => return failed(message),
+            Err(message) => return Ok(failed(message).into()),
         };
         let request = ExecuteRequest {
             language: arguments.language,
@@ -77,12 +132,27 @@ impl Surface {
             principal: self.principal.to_string(),
             origin: "mcp".to_owned(),
         };
-        let envelope = self.gateway.execute(request, context.ct.clone()).await;
-        envelope_result(&envelope)
+        let subject = self.subject("tools/call", tools::EXECUTE);
+        let gateway = self.gateway.clone();
+        let forwarded = self
+            .exchange(Kind::Program, &subject, retry, context, |calling| {
+                Box::pin(async move {
+                    Outcome::Program(Box::new(gateway.execute(request, calling).await))
+                })
+            })
+            .await?;
+        Ok(match forwarded {
+            Forwarded::InputRequired(result) => result.into(),
+            Forwarded::Done(Outcome::Program(envelope)) => envelope_result(&envelope).into(),
+            Forwarded::Done(Outcome::Raw(_)) => {
+                let message = "a server answered for a program";
+                return Err(ErrorData::internal_error(message, None));
+            }
+        })
     }
 
     fn instructions(&self) -> String {
-        let catalog = self.gateway.shared.catalogue.snapshot();
+        let catalog = Arc::clone(&self.gateway.exposed().searched);
         let total = catalog.servers().len();
         let mut text = INTRODUCTION.to_owned();
         if total == 0 {
@@ -141,21 +211,28 @@ fn with_hint(message: &str, hint: Option<&str>) -> String {
 
 impl ServerHandler for Surface {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(self.capabilities())
             .with_server_info(Implementation::new("limbeck", env!("CARGO_PKG_VERSION")))
             .with_instructions(self.instructions())
     }
 
     async fn list_tools(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        // The list is the same for every client and changes only with the executable, but what a
-        // gateway offers is its user's own affair.
-        Ok(ListToolsResult::with_all_items(tools::all())
-            .with_ttl_ms(60_000)
-            .with_cache_scope(CacheScope::Private))
+        let (tools, next) = lists::page(self.all_tools().await, cursor(request.as_ref()))?;
+        // What a gateway offers is its user's own affair.
+        let mut result = ListToolsResult::with_all_items(tools)
+            .with_ttl_ms(LISTS_TTL_MS)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let exposed = self.gateway.exposed();
+        exposed.tool(name).map(|listed| listed.tool.clone())
     }
 
     async fn call_tool(
@@ -164,53 +241,220 @@ impl ServerHandler for Surface {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let result = match &*request.name {
-            tools::SEARCH => self.search(arguments).await,
-            tools::EXECUTE => self.execute(arguments, &context).await,
-            other => {
-                let name = limbeck_domain::text::clean_line(other, 128);
-                return Err(ErrorData::invalid_params(
-                    format!(
-                        "unknown tool `{name}`; there are `search` and `execute`, and other servers' tools are called inside a program"
-                    ),
-                    None,
-                ));
-            }
+        let retry = Retry {
+            responses: request.input_responses,
+            state: request.request_state,
         };
-        Ok(result.into())
+        match &*request.name {
+            tools::SEARCH => Ok(self.search(arguments).await.into()),
+            tools::EXECUTE => self.execute(arguments, retry, &context).await,
+            other => {
+                let mut exposed = self.gateway.exposed();
+                if exposed.tool(other).is_none() {
+                    // It may be a tool of a server that nobody has listed so far.
+                    self.know_exposed().await;
+                    exposed = self.gateway.exposed();
+                }
+                match exposed.tool(other) {
+                    Some(listed) => self.call_listed(listed, arguments, retry, &context).await,
+                    None => Err(unknown_tool(other)),
+                }
+            }
+        }
     }
 
-    // Not offered, so not answered: an empty list would claim a capability that was not declared.
+    // Resources and prompts are those of exposed servers. Where none can be exposed they are not declared,
+    // and not answered either: an empty list would claim a capability.
 
     async fn list_prompts(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            rmcp::model::ListPromptsRequestMethod,
-        >())
+        self.offered::<ListPromptsRequestMethod>()?;
+        let listed = lists::prompts(&self.gateway).await;
+        let prompts = listed.into_iter().map(|listed| listed.prompt).collect();
+        let (prompts, next) = lists::page(prompts, cursor(request.as_ref()))?;
+        let mut result = ListPromptsResult::with_all_items(prompts)
+            .with_ttl_ms(LISTS_TTL_MS)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.offered::<GetPromptRequestMethod>()?;
+        let retry = Retry {
+            responses: request.input_responses,
+            state: request.request_state,
+        };
+        self.prompt(&request.name, request.arguments, retry, &context)
+            .await
     }
 
     async fn list_resources(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            rmcp::model::ListResourcesRequestMethod,
-        >())
+        self.offered::<ListResourcesRequestMethod>()?;
+        let listed = lists::resources(&self.gateway).await;
+        let resources = listed.into_iter().map(|(_, resource)| resource).collect();
+        let (resources, next) = lists::page(resources, cursor(request.as_ref()))?;
+        let mut result = ListResourcesResult::with_all_items(resources)
+            .with_ttl_ms(LISTS_TTL_MS)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn list_resource_templates(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            rmcp::model::ListResourceTemplatesRequestMethod,
-        >())
+        self.offered::<ListResourceTemplatesRequestMethod>()?;
+        let listed = lists::templates(&self.gateway).await;
+        let templates = listed.into_iter().map(|(_, template)| template).collect();
+        let (templates, next) = lists::page(templates, cursor(request.as_ref()))?;
+        let mut result = ListResourceTemplatesResult::with_all_items(templates)
+            .with_ttl_ms(LISTS_TTL_MS)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
     }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.offered::<ReadResourceRequestMethod>()?;
+        let retry = Retry {
+            responses: request.input_responses,
+            state: request.request_state,
+        };
+        self.read(&request.uri, retry, &context).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.offered::<CompleteRequestMethod>()?;
+        self.completion(&request, &context).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered::<SetLevelRequestMethod>()?;
+        let mut level = self
+            .session
+            .level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *level = Some(request.level.into());
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered::<SubscribeRequestMethod>()?;
+        let mut subscriptions = self.session.subscriptions();
+        if subscriptions.len() >= SUBSCRIPTIONS_MAX {
+            let message = format!("at most {SUBSCRIPTIONS_MAX} resources can be subscribed to");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        subscriptions.insert(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered::<UnsubscribeRequestMethod>()?;
+        self.session.subscriptions().remove(&request.uri);
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.may_expose() {
+            let (gateway, session) = (self.gateway.clone(), Arc::clone(&self.session));
+            tokio::spawn(events::tell(gateway, session, context.peer));
+        }
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        self.may_expose().then(|| requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        events::stream(&self.gateway, &context).await;
+        Ok(())
+    }
+}
+
+impl Surface {
+    /// Whether any server's entry allows that its tools are listed as they are.
+    fn may_expose(&self) -> bool {
+        !self.gateway.exposable().is_empty()
+    }
+
+    fn offered<M: ConstString>(&self) -> Result<(), ErrorData> {
+        if self.may_expose() {
+            Ok(())
+        } else {
+            Err(ErrorData::method_not_found::<M>())
+        }
+    }
+
+    fn capabilities(&self) -> ServerCapabilities {
+        if !self.may_expose() {
+            // Two tools that never change.
+            return ServerCapabilities::builder().enable_tools().build();
+        }
+        ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_logging()
+            .enable_completions()
+            .build()
+    }
+}
+
+fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {
+    request?.cursor.as_deref()
+}
+
+fn unknown_tool(name: &str) -> ErrorData {
+    let name = limbeck_domain::text::clean_line(name, 128);
+    ErrorData::invalid_params(
+        format!(
+            "unknown tool `{name}`; there are `search` and `execute`, and other servers' tools are called inside a program"
+        ),
+        None,
+    )
 }
 
 /// Why serving ended badly.

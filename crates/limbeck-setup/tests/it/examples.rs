@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use limbeck_domain::Expose;
 use limbeck_setup::{Configuration, Transport};
 
 use crate::given;
@@ -79,6 +80,9 @@ fn shown(found: &Configuration) -> String {
             server.description
         )
         .unwrap();
+        if server.expose != Expose::Code {
+            writeln!(out, "  exposed as {:?}", server.expose).unwrap();
+        }
     }
     if let Some(wall_ms) = &found.settings.wall_ms {
         writeln!(

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use limbeck_gateway::domain::limits::WALL_MS_DEFAULT;
-use limbeck_gateway::domain::{Envelope, ServerName, Tier};
+use limbeck_gateway::domain::{Envelope, Expose, ServerName, Tier};
 use limbeck_gateway::store::Store;
 use limbeck_gateway::surface::Surface;
 use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec};
@@ -63,6 +63,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, Failure> {
         name: ServerName::from(SERVER),
         source: "built in".to_owned(),
         definition_hash: SERVER.to_owned(),
+        expose: Expose::Code,
     };
     Ok(Gateway::start(Parts {
         workers: workers(Lifetime::Command, minimum)?,

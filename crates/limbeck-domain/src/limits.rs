@@ -117,6 +117,69 @@ pub const STORE_KEYS_MAX: usize = 10_000;
 /// A search query.
 pub const QUERY_BYTES_MAX: usize = 1 << 10;
 
+/// Body of one HTTP request: the largest `input` and a program twice its size, as JSON escapes it.
+pub const HTTP_BODY_BYTES_MAX: usize = INPUT_BYTES_MAX + 2 * PROGRAM_BYTES_MAX;
+/// Bodies above this are read [`HTTP_LARGE_BODIES_MAX`] at a time; most are a hundredth of it.
+pub const HTTP_SMALL_BODY_BYTES: usize = 64 << 10;
+/// Large bodies being read at the same time: 136 MiB of memory at most. More wait their turn.
+pub const HTTP_LARGE_BODIES_MAX: usize = 16;
+/// Line and headers of one HTTP request. A JSON web token with many groups takes 8 KiB.
+pub const HTTP_HEAD_BYTES_MAX: usize = 32 << 10;
+/// Headers of one HTTP request; browsers and proxies together send about 30.
+pub const HTTP_HEADERS_MAX: usize = 64;
+/// Time for the head of an HTTP request to arrive. It also ends connections that are kept alive and
+/// silent; clients let go of those after 4 (undici) to 90 s and try again when we were first.
+pub const HTTP_HEAD_MS: u64 = 20_000;
+/// Time for the body of an HTTP request to arrive: the largest, over 1.2 Mbit/s.
+pub const HTTP_BODY_MS: u64 = 60_000;
+/// Time an HTTP client may leave us with bytes it does not read.
+pub const HTTP_WRITE_STALL_MS: u64 = 60_000;
+/// Time for a TLS handshake.
+pub const HTTP_TLS_MS: u64 = 10_000;
+/// HTTP connections at the same time; more wait to be accepted. Half of the 1,024 descriptors that a
+/// process has by default.
+pub const HTTP_CONNECTIONS_MAX: usize = 512;
+/// Requests at the same time on one HTTP/2 connection.
+pub const HTTP_STREAMS_MAX: u32 = 64;
+/// Requests a client may reset on an HTTP/2 connection before they were served; hyper's own number,
+/// from after CVE-2023-44487.
+pub const HTTP_RESETS_MAX: usize = 20;
+/// HTTP requests of one principal at the same time, open event streams among them: as many executions
+/// as it may have, and a stream for each session besides.
+pub const HTTP_REQUESTS_PER_PRINCIPAL_MAX: usize = 256;
+/// Principals with something open at the same time.
+pub const HTTP_PRINCIPALS_MAX: usize = 4_096;
+/// Sessions of the older protocol revisions, of all principals: about 50 KiB each.
+pub const HTTP_SESSIONS_MAX: usize = 1_024;
+/// Of one principal; with more, the one that was quiet for longest is ended.
+pub const HTTP_SESSIONS_PER_PRINCIPAL_MAX: usize = 64;
+/// Time without a message after which a session is ended. A client that was left open in the morning
+/// still works in the afternoon: some clients do not take a 404 as the sign to begin again. What
+/// forgotten sessions may cost is bounded by their number.
+pub const HTTP_SESSION_IDLE_MS: u64 = 8 * 3_600_000;
+/// Time between two signs of life on an event stream; proxies cut connections after 30 s or more.
+pub const HTTP_KEEP_ALIVE_MS: u64 = 15_000;
+/// Time for executions to end when the gateway is asked to; orchestrators kill after 30 s.
+pub const HTTP_DRAIN_MS: u64 = 25_000;
+/// A bearer token, at least: 128 bits in hexadecimal digits.
+pub const TOKEN_CHARS_MIN: usize = 32;
+/// A bearer token, at most; those of identity providers that list groups take 8 KiB.
+pub const TOKEN_BYTES_MAX: usize = 16 << 10;
+/// Tokens in a token file.
+pub const TOKENS_MAX: usize = 1_024;
+/// A token file.
+pub const TOKEN_FILE_BYTES_MAX: usize = 256 << 10;
+/// Name of a token, or subject of a JSON web token: part of a principal, which every record has.
+pub const PRINCIPAL_BYTES_MAX: usize = 256;
+/// Time to fetch metadata or keys of a token issuer.
+pub const ISSUER_FETCH_MS: u64 = 10_000;
+/// Time for which an issuer's keys are used without asking again.
+pub const ISSUER_KEYS_FRESH_MS: u64 = 600_000;
+/// Time for which they are used when it cannot be asked.
+pub const ISSUER_KEYS_STALE_MS: u64 = 3_600_000;
+/// Time between two attempts to fetch them, however many unknown keys are presented.
+pub const ISSUER_RETRY_MS: u64 = 30_000;
+
 /// The bounds of one execution; a request may lower them, never raise them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionLimits {

@@ -142,6 +142,12 @@ impl Admission {
         }))
     }
 
+    /// Executions running and requests waiting, now.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.running, state.queued)
+    }
+
     fn place(&self, principal: Arc<str>) -> Place {
         Place {
             admission: self.clone(),

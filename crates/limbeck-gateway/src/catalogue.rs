@@ -2,21 +2,25 @@
 //!
 //! A server with a cached list is not started for it; the list is asked for anew when the server is
 //! first called, or when the cached one turns out not to hold a tool. A server never seen before is
-//! started when somebody searches or calls.
+//! started when somebody searches or calls. A server that announces a change is asked again in the
+//! background, once for all announcements that came meanwhile.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use limbeck_catalog::{Catalog, ServerTools};
 use limbeck_domain::ServerName;
 use limbeck_store::{CachedTools, Store};
-use limbeck_upstream::{Pool as UpstreamPool, ToolList, UpstreamError};
+use limbeck_upstream::{Pool as UpstreamPool, PoolEvent, ToolList, UpstreamError};
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::ServerSource;
 use crate::clock::now_us;
+use crate::pins::{self, Pins};
 
 /// Servers started side by side for their lists: package runners are heavy, machines are small.
 const STARTS_MAX: usize = 4;
@@ -44,6 +48,8 @@ struct Listed {
     asked: Mutex<Freshness>,
     /// When somebody first waited for a list of it: patience with a server that hangs runs out once.
     awaited_since: OnceLock<Instant>,
+    /// Somebody waits for `asked` to ask again because of a change.
+    renewing: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +63,7 @@ enum Freshness {
 struct Snapshot {
     lists: BTreeMap<ServerName, ServerTools>,
     dropped: BTreeMap<ServerName, Vec<String>>,
+    pins: BTreeMap<ServerName, Pins>,
     catalog: Arc<Catalog>,
 }
 
@@ -78,6 +85,7 @@ impl Catalogue {
             });
             let freshness = match cached {
                 Some(cached) => {
+                    snapshot.pins.insert(name.clone(), cached.pins);
                     snapshot.put(&name, cached.tools, cached.instructions);
                     Freshness::Cached
                 }
@@ -91,19 +99,21 @@ impl Catalogue {
                 source,
                 asked,
                 awaited_since: OnceLock::new(),
+                renewing: AtomicBool::new(false),
             };
             servers.insert(name, listed);
         }
         snapshot.rebuild();
-        Self {
-            inner: Arc::new(Inner {
-                upstreams,
-                store,
-                servers,
-                snapshot: RwLock::new(snapshot),
-                starts: Semaphore::new(STARTS_MAX),
-            }),
-        }
+        let events = upstreams.subscribe();
+        let inner = Arc::new(Inner {
+            upstreams,
+            store,
+            servers,
+            snapshot: RwLock::new(snapshot),
+            starts: Semaphore::new(STARTS_MAX),
+        });
+        tokio::spawn(follow(Arc::downgrade(&inner), events));
+        Self { inner }
     }
 
     /// The tools known now.
@@ -119,6 +129,14 @@ impl Catalogue {
             .get(server)
             .cloned()
             .unwrap_or_default()
+    }
+
+    /// When the definition of each changed tool of `server` was seen to differ, in microseconds since 1970.
+    pub(crate) fn changed(&self, server: &ServerName) -> BTreeMap<String, u64> {
+        let snapshot = self.inner.read();
+        let pins = snapshot.pins.get(server).into_iter().flatten();
+        pins.filter_map(|(tool, pin)| Some((tool.clone(), pin.changed_us?)))
+            .collect()
     }
 
     /// Where the entry of `server` stands.
@@ -230,10 +248,17 @@ impl Inner {
             instructions,
             ..
         } = self.upstreams.list_tools(server).await?;
+        let listed_us = now_us();
+        let known = self.read().pins.get(server).cloned().unwrap_or_default();
+        let (pins, changed) = pins::renew(known, &tools, listed_us);
+        for tool in changed {
+            tracing::warn!(%server, tool, "a tool is not what it was when it was last listed");
+        }
         let cached = CachedTools {
             tools,
             instructions,
-            listed_us: now_us(),
+            listed_us,
+            pins,
         };
         if let Err(error) = self
             .store
@@ -248,12 +273,66 @@ impl Inner {
     }
 }
 
+/// Asks servers again that announce other tools, for as long as there is a catalogue.
+async fn follow(inner: Weak<Inner>, mut events: broadcast::Receiver<PoolEvent>) {
+    loop {
+        let event = events.recv().await;
+        let Some(inner) = inner.upgrade() else {
+            return;
+        };
+        match event {
+            Ok(PoolEvent::ToolsChanged { server }) => inner.renew_later(&server),
+            Ok(
+                PoolEvent::ResourcesChanged { .. }
+                | PoolEvent::PromptsChanged { .. }
+                | PoolEvent::ResourceUpdated { .. },
+            ) => {}
+            // Any of them may have been among the events that were missed.
+            Err(RecvError::Lagged(_)) => {
+                for server in inner.servers.keys() {
+                    inner.renew_later(server);
+                }
+            }
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
 impl Inner {
+    /// Asks `server` again, unless nobody asked it so far or somebody waits to do so already.
+    fn renew_later(self: &Arc<Self>, server: &ServerName) {
+        let Some(listed) = self.servers.get(server) else {
+            return;
+        };
+        if listed.renewing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (inner, server) = (Arc::clone(self), server.clone());
+        tokio::spawn(async move {
+            let Some(listed) = inner.servers.get(&server) else {
+                return;
+            };
+            {
+                let mut freshness = listed.asked.lock().await;
+                // What is announced from here on may come too late for the list asked for now.
+                listed.renewing.store(false, Ordering::Release);
+                if *freshness != Freshness::Fresh {
+                    return;
+                }
+                *freshness = Freshness::Cached;
+            }
+            if let Err(error) = inner.refresh(&server).await {
+                tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be listed again");
+            }
+        });
+    }
+
     fn replace(&self, server: &ServerName, list: CachedTools, dropped: Vec<String>) {
         let mut snapshot = self
             .snapshot
             .write()
             .unwrap_or_else(PoisonError::into_inner);
+        snapshot.pins.insert(server.clone(), list.pins);
         snapshot.put(server, list.tools, list.instructions);
         snapshot.dropped.insert(server.clone(), dropped);
         snapshot.rebuild();

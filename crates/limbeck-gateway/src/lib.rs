@@ -7,7 +7,7 @@
 //!          journal ◀──────── broker ──▶ policy ──▶ permit ──▶ upstream
 //! ```
 //!
-//! - [`surface`] is what an MCP client sees.
+//! - [`surface`] is what an MCP client sees, [`http`] how it is reached over a network.
 //! - `executor` runs one program: one task, one state machine, one worker.
 //! - `broker` turns a host call into an effect: resolve, validate, permit, intent, send, outcome.
 //! - [`sandbox`] says what a worker's confinement lacks.
@@ -24,8 +24,11 @@ mod admission;
 mod broker;
 mod catalogue;
 mod clock;
+mod counters;
 mod executor;
+pub mod http;
 mod listing;
+mod pins;
 pub mod sandbox;
 pub mod search;
 pub mod surface;
@@ -46,6 +49,7 @@ pub use listing::{ServerReport, ToolReport};
 
 use admission::Admission;
 use catalogue::Catalogue;
+use counters::Counters;
 use limbeck_domain::limits;
 use limbeck_launcher::Pools;
 use limbeck_store::Store;
@@ -108,6 +112,7 @@ struct Shared {
     store: Store,
     catalogue: Catalogue,
     admission: Admission,
+    counters: Counters,
     wall_ms: u64,
     cpu_ms: u64,
 }
@@ -136,6 +141,7 @@ impl Gateway {
                 store,
                 catalogue,
                 admission: Admission::new(bounds.admission),
+                counters: Counters::default(),
                 wall_ms,
                 cpu_ms: bounds.cpu_ms,
             }),

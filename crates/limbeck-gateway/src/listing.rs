@@ -25,12 +25,24 @@ pub struct ServerReport {
     pub source: String,
     /// `ready`, `not_started`, `starting`, `backing_off`, `failed`, `disabled`, `unsupported`, `stopped`.
     pub state: &'static str,
+    /// How it is reached: `stdio`, `in-process`, `none` when it cannot be.
+    pub transport: &'static str,
     /// How it speaks, once connected: `legacy` or `modern`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub era: Option<&'static str>,
-    /// Why it is not ready.
+    /// Protocol revision agreed on, once connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// Requests that wait for its answer.
+    pub under_way: usize,
+    /// Requests that wait for their turn.
+    pub queued: usize,
+    /// Why it is not ready, or the last thing that went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What a person can do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
     /// The end of what it wrote to standard error, when it failed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
@@ -54,6 +66,9 @@ pub struct ToolReport {
     pub description: String,
     /// What a call may do.
     pub effect: EffectClass,
+    /// When its definition was last seen to differ from what it was, in microseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_us: Option<u64>,
 }
 
 impl Gateway {
@@ -125,6 +140,11 @@ fn server_report(shared: &Shared, name: &ServerName) -> ServerReport {
     let report = shared.upstreams.report(name);
     let (state, era, error) = state_words(&report.state);
     let error = error.or(report.last_error);
+    let protocol = match report.state {
+        ServerState::Ready { protocol, .. } => Some(protocol).filter(|text| !text.is_empty()),
+        _ => None,
+    };
+    let changed = shared.catalogue.changed(name);
     let source = shared.catalogue.source(name);
     ServerReport {
         name: name.to_string(),
@@ -132,7 +152,12 @@ fn server_report(shared: &Shared, name: &ServerName) -> ServerReport {
             .map(|source| source.source.clone())
             .unwrap_or_default(),
         state,
+        transport: report.transport,
         era,
+        protocol,
+        under_way: report.under_way,
+        queued: report.queued,
+        next_step: report.next_step,
         stderr: error
             .as_ref()
             .map(|_| report.stderr_tail)
@@ -141,19 +166,20 @@ fn server_report(shared: &Shared, name: &ServerName) -> ServerReport {
         tools: catalog
             .tools_of(name)
             .iter()
-            .map(|tool| tool_report(tool))
+            .map(|tool| tool_report(tool, changed.get(&*tool.id().tool).copied()))
             .collect(),
         dropped: shared.catalogue.dropped(name),
     }
 }
 
-fn tool_report(tool: &Tool) -> ToolReport {
+fn tool_report(tool: &Tool, changed_us: Option<u64>) -> ToolReport {
     ToolReport {
         name: tool.id().tool.to_string(),
         call: tool.call_expression(),
         signature: tool.signature(Language::Typescript).to_owned(),
         description: tool.summary(),
         effect: tool.effect(),
+        changed_us,
     }
 }
 

@@ -44,9 +44,10 @@ const makeTool = (server, tool, label) => {
 
 /**
  * An object whose members are made by `member(name)` on first use and listed by `names()`. What the
- * language asks of every object is not taken for a name: awaiting, printing and JSON stay quiet.
+ * language asks of every object is not taken for a name: awaiting, printing and JSON stay quiet. With
+ * `called` it is a function as well.
  */
-const directory = (label, member, names) => {
+const directory = (label, member, names, called) => {
   const made = new SafeMap();
   const readOnly = () => {
     throw typeError(`${label} cannot be changed`);
@@ -62,14 +63,17 @@ const directory = (label, member, names) => {
     }
     return value;
   };
-  return new Proxy(create(null), freeze({
+  // A proxy can be called when what it stands before can; an arrow function has nothing that cannot be hidden.
+  const target = called === undefined ? create(null) : () => undefined;
+  return new Proxy(target, freeze({
     __proto__: null,
     get,
+    apply: () => called(),
     has: (_, name) => typeof name === 'string' && arrayIncludes(names(), name),
     ownKeys: () => arraySlice(names()),
-    getOwnPropertyDescriptor: (target, name) =>
+    getOwnPropertyDescriptor: (_, name) =>
       typeof name === 'string' && arrayIncludes(names(), name)
-        ? { __proto__: null, value: get(target, name), enumerable: true, configurable: true, writable: false }
+        ? { __proto__: null, value: get(_, name), enumerable: true, configurable: true, writable: false }
         : undefined,
     getPrototypeOf: () => null,
     set: readOnly,
@@ -98,8 +102,8 @@ const setServers = (servers) => {
 
 /** Proxies and functions of `tools`, for the printer, which must not take them apart. */
 const directoryLabels = new SafeMap();
-const makeDirectory = (label, member, names) => {
-  const made = directory(label, member, names);
+const makeDirectory = (label, member, names, called) => {
+  const made = directory(label, member, names, called);
   directoryLabels.set(made, { label, names });
   return made;
 };
@@ -151,8 +155,6 @@ const describe = (target, tool) => askWith(OP.describe, 'describe', () => {
   return tool === undefined ? splitName(target) : { server: target, tool: requireText(tool, 'describe') };
 });
 
-const servers = () => ask(OP.servers, {}, 'servers');
-
 /** Sends a call whose body may turn out to be wrong before it leaves. */
 const askWith = (op, label, body) => {
   try {
@@ -179,4 +181,4 @@ const budget = freeze({
   get callsRemaining() { return remaining(limits.calls, callsMade); },
 });
 
-addFixedGlobals({ tools, ToolError, search, describe, servers, store, budget });
+addFixedGlobals({ tools, ToolError, search, describe, store, budget });

@@ -32,6 +32,7 @@ const PRELUDE: &str = concat!(
     include_str!("../prelude/json.js"),
     include_str!("../prelude/calls.js"),
     include_str!("../prelude/tools.js"),
+    include_str!("../prelude/servers.js"),
     include_str!("../prelude/compat.js"),
     include_str!("../prelude/console.js"),
     include_str!("../prelude/timers.js"),

@@ -49,11 +49,6 @@ def describe(target: Any, tool: str | None = None) -> Any:
     return _ask(host.DESCRIBE, body, "describe")
 
 
-def servers() -> Any:
-    """Every server with its state: `[{"name", "tools", "state", "description"}]`."""
-    return _ask(host.SERVERS, {}, "servers")
-
-
 class Store:
     """Values kept between programs: `store.get(key)` and `store.set(key, value)`."""
 

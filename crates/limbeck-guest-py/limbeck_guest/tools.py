@@ -102,7 +102,7 @@ class Tool:
         return f"[{self._label}]"
 
 
-class _Directory:
+class Directory:
     """Names with something behind each; any name may be tried, the gateway knows better."""
 
     __slots__ = ("_label", "_made", "_names", "_make")
@@ -162,7 +162,7 @@ class _Directory:
 _put = object.__setattr__
 
 
-class Server(_Directory):
+class Server(Directory):
     """One server: its tools by their names."""
 
     __slots__ = ("_server",)
@@ -175,7 +175,7 @@ class Server(_Directory):
         raise TypeError(f"{self._label} is a server; call one of its tools: {self._label}.tool(...)")
 
 
-class Tools(_Directory):
+class Tools(Directory):
     """Every server by its name."""
 
     __slots__ = ()

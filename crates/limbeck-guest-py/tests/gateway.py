@@ -173,6 +173,10 @@ class Gateway:
         if op == 6:
             self.store[body["key"]] = body["value"]
             return None
+        if op == 8:
+            if body["server"] not in self.servers:
+                raise Refused("unknown_server", f"no server `{body['server']}`")
+            return [body["server"], body["method"], body["params"]]
         assert op == 7, f"op {op}"
         self.sites = body["sites"]
         return {"errors": [e for site in self.sites if (e := self._judge(site))] if self.judges else [], "warnings": []}

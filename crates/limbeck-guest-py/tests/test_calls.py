@@ -217,6 +217,40 @@ return [[f.tool for f in found], described.name, same, len(listed), names, kept.
     assert run(awaited.replace("in await servers()", "in (await servers())")).value == expected
 
 
+def test_servers_can_be_called_and_each_offers_resources_and_prompts(run):
+    program = """
+weird = servers["Get-Weird.1"]
+return [
+    {a}servers.shop.resources.list(), {a}weird.resources.templates(), {a}servers.shop.resources.read("x:1"),
+    {a}servers.shop.prompts.list(), {a}weird.prompts.get("p", {{"a": 1}}, b=2), {a}weird.prompts.get("q"),
+    list(servers), repr(servers.shop), repr(weird.prompts), len({a}servers()),
+]
+"""
+    expected = [
+        ["shop", "resources/list", {}],
+        ["Get-Weird.1", "resources/templates/list", {}],
+        ["shop", "resources/read", {"uri": "x:1"}],
+        ["shop", "prompts/list", {}],
+        ["Get-Weird.1", "prompts/get", {"name": "p", "arguments": {"a": 1, "b": 2}}],
+        ["Get-Weird.1", "prompts/get", {"name": "q"}],
+        ["shop", "Get-Weird.1"], "[servers.shop]", '[servers["Get-Weird.1"].prompts]', 2,
+    ]  # fmt: skip
+    assert run(program.format(a="")).value == expected
+    assert run(program.format(a="await ")).value == expected
+
+
+def test_what_is_no_offer_of_a_server_says_what_there_is(run):
+    wrong = {
+        "servers.shop.list_orders()": "its tools are `tools.shop`",
+        "servers.shop.resources()": "servers.shop.resources.list()",
+        "servers.shop.resources.read(5)": "takes a string; got a int",
+        "servers.shop.prompts.get('p', [1])": "takes a dict of arguments or keywords; got a list",
+        "servers.nobody.prompts.list()": "no server `nobody`",
+    }
+    for expression, message in wrong.items():
+        assert message in str(run(f"return {expression}").error), expression
+
+
 def test_the_budget_counts_calls_and_time(run):
     program = """
 import time

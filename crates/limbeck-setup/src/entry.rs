@@ -24,6 +24,8 @@ pub struct ServerEntry {
     pub description: Option<String>,
     /// Time for one call, in milliseconds.
     pub timeout_ms: Option<u64>,
+    /// Time without a call after which the server is stopped, in milliseconds; 0 keeps it.
+    pub idle_timeout_ms: Option<u64>,
     /// Calls served at the same time.
     pub concurrency: Option<usize>,
     /// How to sign in, where the server is reached over HTTP.

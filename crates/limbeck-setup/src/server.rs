@@ -19,6 +19,8 @@ const NAME_CHARS_MAX: usize = 64;
 const DESCRIPTION_BYTES_MAX: usize = 512;
 /// Longest time for one call that an entry may ask for: an hour.
 const TIMEOUT_MS_MAX: u64 = 3_600_000;
+/// Longest time a server may stay idle before it is stopped: a day.
+const IDLE_TIMEOUT_MS_MAX: u64 = 86_400_000;
 /// Most calls at once that an entry may ask for.
 const CONCURRENCY_MAX: u64 = 256;
 
@@ -45,6 +47,7 @@ const OURS: &[&str] = &[
     "disabled",
     "env",
     "headers",
+    "idle_timeout_ms",
     "oauth",
     "timeout_ms",
     "type",
@@ -76,6 +79,7 @@ const LET_PASS: &[&str] = &[
     "httpUrl",
     "http_headers",
     "icon",
+    "idle_timeout_ms",
     "name",
     "oauth",
     "oauth_resource",
@@ -155,6 +159,7 @@ impl Reader<'_> {
             disabled: false,
             description: None,
             timeout_ms: None,
+            idle_timeout_ms: None,
             concurrency: None,
             oauth: OAuthEntry::default(),
         };
@@ -177,6 +182,10 @@ impl Reader<'_> {
             .map(|words| text::clean_line(words, DESCRIPTION_BYTES_MAX))
             .filter(|words| !words.is_empty());
         entry.timeout_ms = self.timeout(place)?;
+        entry.idle_timeout_ms = match place.get("idle_timeout_ms")? {
+            Some(found) => Some(found.number(0, IDLE_TIMEOUT_MS_MAX)?),
+            None => None,
+        };
         entry.concurrency = match place.get("concurrency")? {
             // At most 256, so it fits everywhere.
             Some(found) => usize::try_from(found.number(1, CONCURRENCY_MAX)?).ok(),

@@ -44,7 +44,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 pub use error::StoreError;
 pub use record::{
-    CachedTools, ExecutionRecord, ExecutionRow, ExecutionSummary, NewExecution, StoreStats,
+    CachedTools, ExecutionRecord, ExecutionRow, ExecutionSummary, NewExecution, Pin, StoreStats,
 };
 
 use owner::Owners;

@@ -1,5 +1,7 @@
 //! What goes into the store and what comes out of it: plain data.
 
+use std::collections::BTreeMap;
+
 use limbeck_domain::{
     Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, ProgramStart, Sandbox,
     ToolDefinition, text,
@@ -82,6 +84,18 @@ pub struct ExecutionRecord {
     pub envelope: Option<Envelope>,
 }
 
+/// What a tool was when it was first seen, and whether it still is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    /// SHA-256 of its latest definition, in hexadecimal.
+    pub sha256: String,
+    /// When it was first seen, in microseconds since 1970.
+    pub first_us: u64,
+    /// When its definition was last seen to differ from the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_us: Option<u64>,
+}
+
 /// What one server listed the last time, kept under the hash of its configuration entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CachedTools {
@@ -92,6 +106,9 @@ pub struct CachedTools {
     pub instructions: Option<String>,
     /// When it listed them, in microseconds since 1970.
     pub listed_us: u64,
+    /// What its tools were before, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pins: BTreeMap<String, Pin>,
 }
 
 /// What the writer has done since the store was opened; for benchmarks.

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod load;
 mod server;
 
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use limbeck_gateway::domain::{Envelope, Language, ServerName, Tier, limits};
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
-use limbeck_gateway::upstream::Pool as UpstreamPool;
+use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions, ServerSpec};
 use limbeck_gateway::{Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,7 @@ pub struct World {
     worker: PathBuf,
     servers: Vec<Arc<FakeServer>>,
     silent: Vec<String>,
+    processes: Vec<ServerSpec>,
     store: Option<Store>,
     pool: PoolSize,
     launcher: Option<Launcher>,
@@ -39,6 +41,7 @@ impl World {
             worker: worker.as_ref().to_owned(),
             servers: Vec::new(),
             silent: Vec::new(),
+            processes: Vec::new(),
             store: None,
             pool: PoolSize::default(),
             launcher: None,
@@ -57,6 +60,13 @@ impl World {
     #[must_use]
     pub fn silent(mut self, name: &str) -> Self {
         self.silent.push(name.to_owned());
+        self
+    }
+
+    /// Adds a server that is a process. It is told that it may ask for everything.
+    #[must_use]
+    pub fn process(mut self, spec: ServerSpec) -> Self {
+        self.processes.push(spec);
         self
     }
 
@@ -98,8 +108,17 @@ impl World {
             let program = WorkerProgram::new(self.worker);
             Launcher::new(program, Tier::MINIMUM_DEFAULT)
         });
-        let mut upstreams = UpstreamPool::new(Vec::new());
-        let mut sources = Vec::new();
+        let mut sources: Vec<ServerSource> = self
+            .processes
+            .iter()
+            .map(|spec| source(&spec.name))
+            .collect();
+        let mut upstreams = UpstreamPool::with_options(
+            self.processes,
+            &PoolOptions {
+                declares: Answers::ALL,
+            },
+        );
         for server in self.servers {
             let name = server.name().clone();
             sources.push(source(&name));

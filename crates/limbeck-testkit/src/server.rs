@@ -5,9 +5,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
-use limbeck_gateway::domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};
-use limbeck_gateway::policy::Permit;
-use limbeck_gateway::upstream::{CallContext, RawToolResult, ToolList, Upstream, UpstreamError};
+use limbeck_gateway::domain::{ReadMethod, ServerName, ToolAnnotations, ToolDefinition, ToolId};
+use limbeck_gateway::policy::{Permit, ReadPermit, ReadRequest};
+use limbeck_gateway::upstream::{
+    CallContext, RawResult, RawToolResult, ToolList, Upstream, UpstreamError,
+};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -21,6 +23,7 @@ pub struct FakeServer {
     name: ServerName,
     tools: Vec<ToolDefinition>,
     handlers: BTreeMap<String, Handler>,
+    resources: Vec<(String, String)>,
     calls: Mutex<Vec<String>>,
 }
 
@@ -39,6 +42,7 @@ impl FakeServer {
             name: ServerName::from(name),
             tools: Vec::new(),
             handlers: BTreeMap::new(),
+            resources: Vec::new(),
             calls: Mutex::default(),
         }
     }
@@ -89,6 +93,48 @@ impl FakeServer {
         })
     }
 
+    /// Adds a resource that is a text, listed on a page of its own.
+    #[must_use]
+    pub fn resource(mut self, uri: &str, text: &str) -> Self {
+        self.resources.push((uri.to_owned(), text.to_owned()));
+        self
+    }
+
+    fn answer(&self, request: &ReadRequest) -> Result<Value, UpstreamError> {
+        let refused = |code, message: &str| UpstreamError::Protocol {
+            code,
+            message: message.to_owned(),
+        };
+        let params: Value = serde_json::from_str(&request.params).unwrap_or(Value::Null);
+        match request.method {
+            ReadMethod::ListResources if !self.resources.is_empty() => {
+                let page: usize = params["cursor"]
+                    .as_str()
+                    .and_then(|cursor| cursor.parse().ok())
+                    .unwrap_or_default();
+                let (uri, _) = &self.resources[page];
+                let mut answer = json!({"resources": [{"uri": uri, "name": uri}]});
+                if page + 1 < self.resources.len() {
+                    answer["nextCursor"] = (page + 1).to_string().into();
+                }
+                Ok(answer)
+            }
+            ReadMethod::ReadResource => {
+                let found = self
+                    .resources
+                    .iter()
+                    .find(|(uri, _)| params["uri"] == **uri);
+                let (uri, text) = found.ok_or_else(|| refused(-32602, "no such resource"))?;
+                Ok(json!({"contents": [{"uri": uri, "text": text}]}))
+            }
+            ReadMethod::GetPrompt => Ok(json!({"messages": [params]})),
+            ReadMethod::ListResources
+            | ReadMethod::ListResourceTemplates
+            | ReadMethod::ListPrompts
+            | ReadMethod::Complete => Err(refused(-32601, "not here")),
+        }
+    }
+
     fn add(
         mut self,
         tool: &str,
@@ -115,7 +161,7 @@ impl FakeServer {
         &self.name
     }
 
-    /// Tools that were called so far, in order.
+    /// Tools that were called and methods that were asked for so far, in order.
     pub fn calls(&self) -> Vec<String> {
         self.calls
             .lock()
@@ -152,6 +198,23 @@ impl Upstream for SilentServer {
 }
 
 impl Upstream for FakeServer {
+    fn request(
+        &self,
+        permit: ReadPermit,
+        _context: CallContext,
+    ) -> BoxFuture<'_, Result<RawResult, UpstreamError>> {
+        let request = permit.spend();
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(request.method.to_string());
+        let answer = self.answer(&request).map(|answer| {
+            let raw = RawValue::from_string(answer.to_string());
+            RawResult(raw.expect("a value is JSON"))
+        });
+        Box::pin(async move { answer })
+    }
+
     fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
         let list = ToolList {
             tools: self.tools.clone(),

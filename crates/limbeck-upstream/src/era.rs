@@ -219,3 +219,32 @@ impl Start<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_lives_an_hour_from_when_it_was_found_and_is_replaced_by_another() {
+        let memory = EraMemory::default();
+        let target = |url: &str| Target::Http(Box::new(HttpSpec::new(url).unwrap())).whose();
+        let whose = target("https://example.com/mcp?token=a");
+        let found = Instant::now();
+        memory.remember(whose.clone(), Speech::Legacy, found);
+        let later = found + VERDICT_LIFE - Duration::from_secs(1);
+        assert_eq!(memory.recall(&whose, later), Some(Speech::Legacy));
+        // The same origin and path is the same server, whatever the query says.
+        let other_query = target("https://example.com/mcp?token=b");
+        assert_eq!(memory.recall(&other_query, later), Some(Speech::Legacy));
+        assert_eq!(memory.recall(&target("https://example.com/"), later), None);
+
+        // That it held once more makes it no younger.
+        memory.remember(whose.clone(), Speech::Legacy, later);
+        assert_eq!(memory.recall(&whose, found + VERDICT_LIFE), None);
+        memory.remember(whose.clone(), Speech::Modern, later);
+        assert_eq!(
+            memory.recall(&whose, found + VERDICT_LIFE),
+            Some(Speech::Modern)
+        );
+    }
+}

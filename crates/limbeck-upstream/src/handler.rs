@@ -17,7 +17,7 @@ use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, Se
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::listener::{Listener, Origin};
+use crate::listener::Listener;
 use crate::{Answers, Era};
 
 /// `params` of a server's request as it sent them; travels in the request's extensions.
@@ -37,23 +37,22 @@ impl Service<RoleClient> for Handler {
         context: RequestContext<RoleClient>,
     ) -> Result<ClientResult, ErrorData> {
         let origin = match context.extensions.get::<InboundStreamOrigin>() {
-            None => Origin::Unknown,
-            Some(InboundStreamOrigin::Unassociated) => Origin::Nothing,
-            Some(InboundStreamOrigin::OutboundRequest(NumberOrString::Number(id))) => {
-                Origin::Request(*id)
-            }
-            Some(InboundStreamOrigin::OutboundRequest(NumberOrString::String(_))) => {
-                Origin::Nothing
-            }
+            Some(InboundStreamOrigin::OutboundRequest(NumberOrString::Number(id))) => Some(*id),
+            Some(InboundStreamOrigin::OutboundRequest(NumberOrString::String(_)))
+            | Some(InboundStreamOrigin::Unassociated)
+            | None => None,
         };
         let raw = context.extensions.get::<RawParams>().cloned();
         let (method, params) = request_parts(&request, raw);
+        let taken_back = self.listener.question(context.id.clone());
         let answer = self.listener.asked(&method, params, origin);
-        tokio::select! {
+        let answer = tokio::select! {
             answer = answer => answer.map(|value| ClientResult::CustomResult(CustomResult(value))),
-            // The server took its question back, and `rmcp` drops the answer.
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
-        }
+            () = taken_back.cancelled() => Err(withdrawn()),
+            () = context.ct.cancelled() => Err(withdrawn()),
+        };
+        self.listener.answered(&context.id);
+        answer
     }
 
     async fn handle_notification(
@@ -70,6 +69,11 @@ impl Service<RoleClient> for Handler {
     fn get_info(&self) -> ClientConfig {
         client_config(self.listener.declares(), self.era)
     }
+}
+
+/// What a server may ignore that asked and then did not want to know.
+fn withdrawn() -> ErrorData {
+    ErrorData::internal_error("the request was cancelled", None)
 }
 
 fn request_parts(
@@ -89,9 +93,7 @@ fn request_parts(
         (Some(RawParams(params)), _) => params,
         (None, ServerRequest::CreateMessageRequest(request)) => raw_of(&request.params),
         (None, ServerRequest::ElicitRequest(request)) => raw_of(&request.params),
-        (None, ServerRequest::CustomRequest(request)) => {
-            request.params.as_ref().and_then(|params| raw_of(params))
-        }
+        (None, ServerRequest::CustomRequest(request)) => request.params.as_ref().and_then(raw_of),
         (None, _) => None,
     };
     (method.to_owned(), params)

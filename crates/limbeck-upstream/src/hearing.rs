@@ -123,11 +123,12 @@ impl Hearing {
             kind,
             params,
         };
+        let within = ANSWER_WITHIN.saturating_sub(self.thought());
         let _thinking = self.think();
         tokio::select! {
             biased;
             () = self.0.over.cancelled() => Err(Declined::new("the call is over")),
-            answer = timeout(ANSWER_WITHIN, caller.ask(ask)) => answer.unwrap_or_else(|_| {
+            answer = timeout(within, caller.ask(ask)) => answer.unwrap_or_else(|_| {
                 Err(Declined::new(format!("no answer within {} s", ANSWER_WITHIN.as_secs())))
             }),
         }

@@ -5,10 +5,11 @@
 //! restarted, the other servers of the pool do not notice. Values pass as the raw JSON text the server
 //! sent, so unknown fields, key order and large integers survive.
 //!
-//! Three things hold here and are tested in `tests/`:
+//! Four things hold here and are tested in `tests/`:
 //! - A tool call leaves only with a [`limbeck_policy::Permit`], once; it is never repeated by itself.
 //! - A child process gets exactly the environment of its entry and is gone when
 //!   [`Pool::shutdown`] returns.
+//! - What a server asks during a call is put to the caller of that call, or to nobody.
 //! - An answer reaches the call whose id it carries, on the connection that call was sent on, or nobody.
 //!
 //! When the gateway itself is killed with `SIGKILL` nothing of it runs any more: its ends of the
@@ -16,7 +17,8 @@
 //! server that ignores that survives; setting `PR_SET_PDEATHSIG` would need `unsafe` and, being tied to
 //! the thread that spawned, would kill servers whenever a runtime thread retires.
 //!
-//! Start reading at [`Pool`], then `server` for the life of one server and `stdio` for its pipes.
+//! Start reading at [`Pool`], then `server` for the life of one server, `listener` for what it says by
+//! itself, `stdio` for its pipes and [`http`] for servers that are asked over a network.
 
 #![forbid(unsafe_code)]
 

@@ -2,23 +2,24 @@
 //!
 //! Notifications and requests of a server arrive beside the answers. Progress names its call by a token
 //! that was registered before the call left. A question names none on pipes, so it is put to the caller of
-//! the only call under way; over HTTP it arrives on the stream of its call. A question that could be
+//! the only call under way; over HTTP it mostly arrives on the stream of its call. A question that could be
 //! anybody's is declined: one person's answer must not reach another's call.
 //!
 //! All of it works the same over every transport: a transport registers what it sends with
 //! [`Listener::sent`] and hands over what it hears with [`Listener::notified`] and [`Listener::asked`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use limbeck_domain::{ServerName, text};
-use rmcp::model::{ErrorCode, ErrorData};
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::changes::{Change, Changes};
 use crate::hearing::{Heard, Hearing};
@@ -45,6 +46,8 @@ pub(crate) struct Listener {
     ears: Arc<Ears>,
     /// Calls under way, by the id of their request.
     calls: Mutex<BTreeMap<i64, UnderWay>>,
+    /// Questions of the server that are not answered yet, by its ids.
+    questions: Mutex<HashMap<RequestId, CancellationToken>>,
     progress_dropped: AtomicU64,
     questions_declined: AtomicU64,
 }
@@ -54,22 +57,12 @@ struct UnderWay {
     hearing: Hearing,
 }
 
-/// Which request of ours a question of the server arrived with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// The transport cannot tell: all messages share a pipe.
-    Unknown,
-    /// On the stream of this request.
-    Request(i64),
-    /// On a stream that belongs to no request.
-    Nothing,
-}
-
 impl Listener {
     pub(crate) fn new(ears: Arc<Ears>) -> Self {
         Self {
             ears,
             calls: Mutex::default(),
+            questions: Mutex::default(),
             progress_dropped: AtomicU64::new(0),
             questions_declined: AtomicU64::new(0),
         }
@@ -115,10 +108,10 @@ impl Listener {
     /// A notification of the server.
     pub(crate) fn notified(&self, method: &str, params: Option<&RawValue>) {
         match method {
-            "notifications/progress" => {
-                if params.and_then(|params| self.progress(params)) != Some(Heard::Passed) {
-                    self.progress_dropped.fetch_add(1, Ordering::Relaxed);
-                }
+            "notifications/progress"
+                if params.and_then(|params| self.progress(params)) != Some(Heard::Passed) =>
+            {
+                self.progress_dropped.fetch_add(1, Ordering::Relaxed);
             }
             "notifications/tools/list_changed" => self.ears.changes.note(Change::Tools),
             "notifications/resources/list_changed" => self.ears.changes.note(Change::Resources),
@@ -126,6 +119,13 @@ impl Listener {
             "notifications/resources/updated" => {
                 if let Some(uri) = params.and_then(updated_uri) {
                     self.ears.changes.note(Change::Resource(uri));
+                }
+            }
+            "notifications/cancelled" => {
+                if let Some(id) = params.and_then(cancelled_id)
+                    && let Some(taken_back) = lock(&self.questions).remove(&id)
+                {
+                    taken_back.cancel();
                 }
             }
             // Log messages have their place on standard error; the rest is of no use to a gateway.
@@ -155,6 +155,18 @@ impl Listener {
         Some(hearing.progress(params.progress, params.total, message))
     }
 
+    /// Registers a question; the token is cancelled when the server takes it back.
+    pub(crate) fn question(&self, id: RequestId) -> CancellationToken {
+        let taken_back = CancellationToken::new();
+        lock(&self.questions).insert(id, taken_back.clone());
+        taken_back
+    }
+
+    /// Forgets a question that was answered.
+    pub(crate) fn answered(&self, id: &RequestId) {
+        lock(&self.questions).remove(id);
+    }
+
     /// Answers a question of the server with a result or a JSON-RPC error.
     ///
     /// # Errors
@@ -164,7 +176,7 @@ impl Listener {
         &self,
         method: &str,
         params: Option<Arc<RawValue>>,
-        origin: Origin,
+        origin: Option<i64>,
     ) -> Result<Value, ErrorData> {
         if method == "ping" {
             return Ok(json!({}));
@@ -194,13 +206,14 @@ impl Listener {
         }
     }
 
-    /// The call a question is about.
-    fn call_of(&self, origin: Origin) -> Result<Hearing, Declined> {
+    /// The call a question is about: that of `origin`, the request on whose stream it came, or the only one.
+    /// A server that has streams may ask beside them all the same, so the rule for pipes holds there too.
+    fn call_of(&self, origin: Option<i64>) -> Result<Hearing, Declined> {
         let calls = lock(&self.calls);
         let found = match origin {
-            Origin::Request(id) => calls.get(&id),
-            Origin::Unknown if calls.len() == 1 => calls.values().next(),
-            Origin::Unknown | Origin::Nothing => None,
+            Some(id) => calls.get(&id),
+            None if calls.len() == 1 => calls.values().next(),
+            None => None,
         };
         match found {
             Some(call) => Ok(call.hearing.clone()),
@@ -253,6 +266,16 @@ fn decline(kind: AskKind, declined: Declined) -> Result<Value, ErrorData> {
     }
 }
 
+fn cancelled_id(params: &RawValue) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "requestId")]
+        id: RequestId,
+    }
+    let params: Params = serde_json::from_str(params.get()).ok()?;
+    Some(params.id)
+}
+
 fn updated_uri(params: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Params {
@@ -263,5 +286,5 @@ fn updated_uri(params: &RawValue) -> Option<String> {
     usable.then_some(uri)
 }
 
-/// Time in which a question must be answered; a person may have gone for a walk.
+/// Time in which all questions of one call must be answered; a person may have gone for a walk.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(300);

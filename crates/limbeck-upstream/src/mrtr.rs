@@ -44,6 +44,7 @@ pub(crate) async fn ask(
         UpstreamError::CallTimeout { .. } => UpstreamError::CallTimeout { ms: in_ms(limit) },
         error => error,
     };
+    let hearing = Hearing::new(context.caller.clone());
     let mut left = limit;
     let mut retry = Retry::default();
     for _ in 0..=ROUNDS_MAX {
@@ -56,11 +57,11 @@ pub(crate) async fn ask(
         retry = match Kind::of(&answer)? {
             Kind::Complete => return Ok(answer),
             Kind::Task => {
-                let done = tasks::follow(connection, &answer, left, context).await;
+                let done = tasks::follow(connection, &answer, left, context, &hearing).await;
                 return done.map_err(timed_out);
             }
             Kind::InputRequired(wanted) => Retry {
-                responses: respond(connection, wanted.requests, context).await?,
+                responses: respond(connection, wanted.requests, context, &hearing).await?,
                 state: wanted.state,
             },
         };
@@ -147,6 +148,7 @@ pub(crate) async fn respond(
     connection: &Connection,
     requests: BTreeMap<String, Box<RawValue>>,
     context: &CallContext,
+    hearing: &Hearing,
 ) -> Result<Option<InputResponses>, UpstreamError> {
     if requests.is_empty() {
         return Ok(None);
@@ -157,7 +159,6 @@ pub(crate) async fn respond(
         can_be_asked(connection, kind, context)?;
         questions.push((key, kind, params));
     }
-    let hearing = Hearing::new(context.caller.clone());
     let mut responses = InputResponses::new();
     for (key, kind, params) in questions {
         let server = connection.listener().server();

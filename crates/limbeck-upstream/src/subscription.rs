@@ -32,15 +32,13 @@ pub(crate) async fn keep(connection: Arc<Connection>) {
         let params = SubscriptionsListenRequestParams::new(filter.clone());
         let request = SubscriptionsListenRequest::new(params);
         let request = ClientRequest::SubscriptionsListenRequest(request);
-        match connection.request(request, &CancellationToken::new()).await {
+        let ended = connection.request(request, &CancellationToken::new()).await;
+        if let Err(UpstreamError::Protocol { code, message }) = ended {
             // It does not know the request, whatever it declared.
-            Err(UpstreamError::Protocol { code, message }) => {
-                tracing::debug!(code, message, "a server does not announce changes");
-                return;
-            }
-            // Over HTTP the end of one stream is not the end of the connection, which the loop looks at.
-            Ok(_) | Err(_) => {}
+            tracing::debug!(code, message, "a server does not announce changes");
+            return;
         }
+        // Over HTTP the end of one stream is not the end of the connection, which the loop looks at.
         pause = if opened.elapsed() > AGAIN_AFTER_MAX {
             AGAIN_AFTER
         } else {

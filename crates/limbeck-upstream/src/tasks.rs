@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::{Connection, in_ms};
+use crate::hearing::Hearing;
 use crate::{CallContext, UpstreamError, mrtr};
 
 /// Pause between two looks at a task, when the server names none.
@@ -86,6 +87,7 @@ pub(crate) async fn follow(
     answer: &RawValue,
     limit: Duration,
     context: &CallContext,
+    hearing: &Hearing,
 ) -> Result<Box<RawValue>, UpstreamError> {
     let handle: Handle = serde_json::from_str(answer.get())
         .map_err(|error| invalid(format!("its task is none: {error}")))?;
@@ -102,7 +104,7 @@ pub(crate) async fn follow(
         answered: BTreeSet::new(),
         is_over: false,
     };
-    task.wait(limit, context).await
+    task.wait(limit, context, hearing).await
 }
 
 fn pause(asked_ms: Option<u64>) -> Duration {
@@ -125,6 +127,7 @@ impl Task {
         &mut self,
         limit: Duration,
         context: &CallContext,
+        hearing: &Hearing,
     ) -> Result<Box<RawValue>, UpstreamError> {
         let mut left = limit;
         loop {
@@ -143,7 +146,7 @@ impl Task {
             let request = ClientRequest::GetTaskRequest(request);
             let (answer, worked) = self.connection.ask(request, left, context).await?;
             left = left.saturating_sub(worked);
-            if let Some(result) = self.look(&answer, left, context).await? {
+            if let Some(result) = self.look(&answer, left, context, hearing).await? {
                 return Ok(result);
             }
         }
@@ -155,6 +158,7 @@ impl Task {
         answer: &RawValue,
         left: Duration,
         context: &CallContext,
+        hearing: &Hearing,
     ) -> Result<Option<Box<RawValue>>, UpstreamError> {
         let state: State<'_> = serde_json::from_str(answer.get())
             .map_err(|error| invalid(format!("the state of its task is none: {error}")))?;
@@ -164,8 +168,13 @@ impl Task {
         match state.status {
             Status::Working => Ok(None),
             Status::InputRequired => {
-                self.answer(state.input_requests.unwrap_or_default(), left, context)
-                    .await?;
+                self.answer(
+                    state.input_requests.unwrap_or_default(),
+                    left,
+                    context,
+                    hearing,
+                )
+                .await?;
                 Ok(None)
             }
             Status::Completed => {
@@ -191,6 +200,7 @@ impl Task {
         mut wanted: BTreeMap<String, Box<RawValue>>,
         left: Duration,
         context: &CallContext,
+        hearing: &Hearing,
     ) -> Result<(), UpstreamError> {
         wanted.retain(|key, _| !self.answered.contains(key));
         if self.answered.len() + wanted.len() > QUESTIONS_MAX {
@@ -199,7 +209,8 @@ impl Task {
             )));
         }
         let keys: Vec<String> = wanted.keys().cloned().collect();
-        let Some(responses) = mrtr::respond(&self.connection, wanted, context).await? else {
+        let Some(responses) = mrtr::respond(&self.connection, wanted, context, hearing).await?
+        else {
             return Ok(());
         };
         let params = UpdateTaskParams::new(self.id.clone(), responses);

@@ -1,6 +1,7 @@
 //! What can be typed. `docs/command-line.md` documents it; help and completions come from here.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -95,8 +96,8 @@ pub(crate) enum LogLevel {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve one MCP client on standard input and output
-    Serve,
+    /// Serve one MCP client on standard input and output, or many over HTTP
+    Serve(ServeArgs),
     /// Run a program and print what it returns
     Run(RunArgs),
     /// Find tools
@@ -128,6 +129,56 @@ pub(crate) enum Command {
     /// Serve the sample MCP server of `demo`
     #[command(hide = true)]
     DemoUpstream,
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct ServeArgs {
+    /// Listen for HTTP on ADDR: `8080` and `:8080` on this machine alone, or `ADDRESS:PORT`
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
+    pub(crate) http: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) over_http: HttpArgs,
+}
+
+/// Options of `serve --http`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct HttpArgs {
+    /// Take the bearer tokens in FILE: one token, or lines of `name token`
+    /// [default: one made on the first start, in the state directory]
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Take JSON web tokens of the issuer at URL, for the audience given by --jwt-audience
+    #[arg(long, value_name = "URL", requires_all = ["http", "jwt_audience"])]
+    pub(crate) jwt_issuer: Option<String>,
+    /// Take only JSON web tokens for the audience AUD, usually the URL of this server
+    #[arg(long, value_name = "AUD", requires = "jwt_issuer")]
+    pub(crate) jwt_audience: Option<String>,
+    /// Answer requests for HOST, `name` or `name:port`, too; repeat for more
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) allow_host: Vec<String>,
+    /// Answer requests from web pages of ORIGIN; repeat for more
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Offer TLS with the certificate chain in FILE
+    #[arg(long, value_name = "FILE", requires_all = ["http", "tls_key"], conflicts_with = "behind_tls_proxy")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Private key of the certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Listen in clear text on any address, behind a proxy that has TLS
+    #[arg(long, requires = "http")]
+    pub(crate) behind_tls_proxy: bool,
+}
+
+/// An address to listen on; without a host it is reached from this machine alone.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if let Ok(port) = port.parse() {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    let text = text.replacen("localhost:", "127.0.0.1:", 1);
+    text.parse()
+        .map_err(|_| "accepted: `8080`, `:8080`, `127.0.0.1:8080`, `[::1]:8080`".to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -306,5 +357,17 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_address_without_a_host_is_on_this_machine_alone() {
+        for text in ["8080", ":8080", "127.0.0.1:8080", "localhost:8080"] {
+            let address = listen_address(text).unwrap();
+            assert_eq!(address, SocketAddr::from(([127, 0, 0, 1], 8080)), "{text}");
+        }
+        assert!(!listen_address("0.0.0.0:8080").unwrap().ip().is_loopback());
+        for text in ["", ":", "host:1", "127.0.0.1", "99999", "8080/mcp", "::1"] {
+            assert!(listen_address(text).is_err(), "{text}");
+        }
     }
 }

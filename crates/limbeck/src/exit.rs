@@ -66,6 +66,7 @@ impl Exit {
             | CallCode::ConnectionLost
             | CallCode::UpstreamError
             | CallCode::ToolFailed
+            | CallCode::InputRequired
             | CallCode::LimitExceeded
             | CallCode::Cancelled => Self::Failed,
             CallCode::Timeout => Self::TimedOut,

@@ -30,7 +30,12 @@ pub(crate) fn server_auth(
     invocation: &Invocation,
     entry: &ServerEntry,
 ) -> Result<Option<Arc<ServerAuth>>, Failure> {
-    let Ok(Transport::Http { url, .. }) = &entry.definition else {
+    let Ok(Transport::Http {
+        url,
+        allow_networks,
+        ..
+    }) = &entry.definition
+    else {
         return Ok(None);
     };
     if entry.oauth.disabled {
@@ -47,7 +52,7 @@ pub(crate) fn server_auth(
     let rules = NetworkRules {
         // The entry may have such a url only where it says so.
         clear: url.scheme() == "http",
-        ..NetworkRules::default()
+        allow: allow_networks.clone(),
     };
     let client = Client::new(&url, rules).map_err(|error| unusable(error.to_string()))?;
     let variables = invocation.environment.variables.clone();

@@ -12,7 +12,7 @@ use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::store::{Store, StoreError};
 use limbeck_gateway::upstream::http::{self, HeaderValueSpec, LocalSecrets, NetworkRules};
 use limbeck_gateway::upstream::{
-    HttpSpec, Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec,
+    Credentials, HttpSpec, Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec,
 };
 use limbeck_gateway::{Gateway, Parts, ServerSource};
 use limbeck_setup::{
@@ -27,6 +27,7 @@ use crate::commands::Invocation;
 use crate::env::own_executable;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
+use crate::signin::server_auth;
 
 /// Who asks on the command line: the local user, as over stdio.
 pub(crate) const PRINCIPAL: &str = "local";
@@ -125,7 +126,11 @@ impl Session {
         let variables = invocation.environment.variables.clone();
         let secrets = Arc::new(LocalSecrets::new(variables.into_iter().collect()));
         let specs = configuration.servers.iter();
-        let specs = specs.map(|entry| server_spec(entry, &secrets)).collect();
+        let specs = specs.map(|entry| {
+            let credentials = credentials(invocation, entry);
+            server_spec(entry, &secrets, credentials)
+        });
+        let specs = specs.collect();
         let own = |name: &str| invocation.environment.variable(name).map(str::to_owned);
         let sources = configuration.servers.iter();
         let sources = sources.map(|entry| server_source(entry, &own)).collect();
@@ -281,7 +286,11 @@ fn looked_in(invocation: &Invocation) -> String {
 }
 
 /// One server as the pool takes it. What cannot be used is listed with its reason.
-fn server_spec(entry: &ServerEntry, secrets: &Arc<LocalSecrets>) -> ServerSpec {
+fn server_spec(
+    entry: &ServerEntry,
+    secrets: &Arc<LocalSecrets>,
+    credentials: Option<Arc<dyn Credentials>>,
+) -> ServerSpec {
     let transport = match &entry.definition {
         Ok(Transport::Stdio {
             command,
@@ -306,7 +315,10 @@ fn server_spec(entry: &ServerEntry, secrets: &Arc<LocalSecrets>) -> ServerSpec {
                 clear: *allow_http,
             };
             match http_spec(url, headers, *kind, network, secrets) {
-                Ok(spec) => TransportSpec::Http(Box::new(spec)),
+                Ok(spec) => TransportSpec::Http(Box::new(HttpSpec {
+                    credentials,
+                    ..spec
+                })),
                 Err(reason) => TransportSpec::Unsupported { reason },
             }
         }
@@ -316,6 +328,9 @@ fn server_spec(entry: &ServerEntry, secrets: &Arc<LocalSecrets>) -> ServerSpec {
     };
     let mut spec = ServerSpec::new(entry.name.clone(), transport);
     spec.disabled = entry.disabled;
+    if let Some(idle_ms) = entry.idle_timeout_ms {
+        spec.idle_timeout = Some(Duration::from_millis(idle_ms)).filter(|idle| !idle.is_zero());
+    }
     if let Some(timeout_ms) = entry.timeout_ms {
         spec.call_timeout = Duration::from_millis(timeout_ms);
     }
@@ -323,6 +338,17 @@ fn server_spec(entry: &ServerEntry, secrets: &Arc<LocalSecrets>) -> ServerSpec {
         spec.concurrency = concurrency;
     }
     spec
+}
+
+/// The tokens of a server over HTTP. A sign-in that cannot be used costs the server nothing but the sign-in.
+fn credentials(invocation: &Invocation, entry: &ServerEntry) -> Option<Arc<dyn Credentials>> {
+    match server_auth(invocation, entry) {
+        Ok(auth) => auth.map(|auth| auth as Arc<dyn Credentials>),
+        Err(failure) => {
+            tracing::warn!(server = %entry.name, "no sign-in: {:#}", failure.error);
+            None
+        }
+    }
 }
 
 /// A server over HTTP; an error says what is wrong with its entry and holds no secret.

@@ -6,8 +6,8 @@ def search(
 def describe(target: Any, tool: str | None = ...) -> Any:
     """A server with its tools, or one tool."""
 
-def servers() -> Any:
-    """Every server with its state."""
+servers: Servers
+"""`servers()` lists every server with its state; `servers.name` is what one offers besides tools."""
 
 def call_tool(name: str, /, args: Any = ..., *more: Any, **named: Any) -> Any:
     """A call by full name, `mcp__server__tool` or `server.tool`, or by the names of server and tool."""

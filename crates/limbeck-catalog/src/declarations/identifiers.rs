@@ -7,21 +7,25 @@ use crate::names;
 /// Bytes of a made name, its number not counted; a path of a file holds it.
 const NAME_BYTES_MAX: usize = 60;
 
-/// Names a stub needs for itself: what it imports, and the types it names.
-pub(super) const TAKEN: [&str; 23] = [
+/// Names a stub needs for itself: what it imports, the types it names, and the words of Python that are
+/// written like types.
+pub(super) const TAKEN: [&str; 26] = [
     "Annotated",
     "Any",
     "Call",
     "CallToolResult",
+    "False",
     "Literal",
     "Mapping",
     "Never",
+    "None",
     "NotRequired",
     "Record",
     "Result",
     "Server",
     "Store",
     "Tool",
+    "True",
     "TypedDict",
     "Unpack",
     "bool",
@@ -164,5 +168,13 @@ mod tests {
             .map(|name| names.take(name))
             .collect();
         assert_eq!(taken, ["Tool_2", "A", "A_2"]);
+    }
+
+    #[test]
+    fn a_word_of_python_is_no_name_of_a_type() {
+        let mut names = Names::without(&TAKEN);
+        for (name, made) in [("None", "None_2"), ("true", "True_2"), ("class", "Class")] {
+            assert_eq!(names.take(&type_name(name)), made);
+        }
     }
 }

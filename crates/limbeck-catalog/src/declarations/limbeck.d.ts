@@ -21,6 +21,19 @@ declare namespace Limbeck {
     [key: string]: any;
   }
 
+  /** What a server offers besides tools. */
+  interface Offers {
+    readonly resources: {
+      list(): Promise<{ uri: string; name: string; [key: string]: any }[]>;
+      templates(): Promise<{ uriTemplate: string; name: string; [key: string]: any }[]>;
+      read(uri: string): Promise<{ uri: string; text?: string; blob?: string; [key: string]: any }[]>;
+    };
+    readonly prompts: {
+      list(): Promise<{ name: string; [key: string]: any }[]>;
+      get(name: string, args?: object): Promise<{ messages: any[]; [key: string]: any }>;
+    };
+  }
+
   /** Options of `search`. */
   interface SearchOptions {
     limit?: number;
@@ -43,8 +56,11 @@ declare const input: any;
 declare function search(query: string, options?: Limbeck.SearchOptions): Promise<any[]>;
 /** A server with its tools, or one tool. */
 declare function describe(target: unknown, tool?: string): Promise<any>;
-/** Every server with its state. */
-declare function servers(): Promise<any[]>;
+/** Every server with its state; `servers.name` is what one offers besides tools. */
+declare const servers: {
+  (): Promise<any[]>;
+  readonly [server: string]: Limbeck.Offers;
+};
 /** Values kept between executions. */
 declare const store: {
   get(key: string): Promise<any>;

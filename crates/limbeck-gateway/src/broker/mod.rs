@@ -7,6 +7,7 @@
 mod check;
 mod journal;
 mod queries;
+mod read;
 mod unwrap;
 
 use std::sync::Arc;
@@ -84,6 +85,7 @@ impl Broker {
         let started = Instant::now();
         match call.op {
             HostOp::Tool => self.answer_tool(call, started).await,
+            HostOp::Read => self.answer_read(call, started).await,
             HostOp::Search
             | HostOp::Describe
             | HostOp::Servers

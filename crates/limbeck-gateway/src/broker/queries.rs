@@ -53,9 +53,9 @@ impl Broker {
             HostOp::StoreGet => self.store_get(parse(&call.body)?).await,
             HostOp::StoreSet => self.store_set(parse(&call.body)?).await,
             HostOp::Check => self.check(&call.body).await,
-            HostOp::Tool => Err(CallError::new(
+            HostOp::Tool | HostOp::Read => Err(CallError::new(
                 CallCode::GatewayFault,
-                "a tool call is no query",
+                "what reaches a server is no query",
             )),
         }
     }
@@ -144,7 +144,7 @@ impl Broker {
     }
 }
 
-fn parse<T: DeserializeOwned>(body: &str) -> Result<T, CallError> {
+pub(super) fn parse<T: DeserializeOwned>(body: &str) -> Result<T, CallError> {
     serde_json::from_str(body)
         .map_err(|error| CallError::new(CallCode::InvalidArguments, error.to_string()))
 }

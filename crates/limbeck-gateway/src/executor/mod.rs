@@ -58,7 +58,12 @@ impl Gateway {
         request: ExecuteRequest,
         context: impl Into<CallContext>,
     ) -> Envelope {
-        let context = context.into();
+        let envelope = self.admit(request, context.into()).await;
+        self.shared.counters.execution(&envelope);
+        envelope
+    }
+
+    async fn admit(&self, request: ExecuteRequest, context: CallContext) -> Envelope {
         let id = mint_id();
         if let Err(error) = check(&request) {
             return refused(id, error);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
@@ -233,14 +234,17 @@ impl UnderWay {
 /// Answers one call. A panic on the way is a fault of ours that costs the call and nothing else.
 fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
     let id = call.id;
+    let shared = Arc::clone(&broker.shared);
     let answered = async move { broker.answer(call).await };
     AssertUnwindSafe(answered)
         .catch_unwind()
         .map(move |answered| {
-            answered.unwrap_or_else(|_| {
+            let answer = answered.unwrap_or_else(|_| {
                 tracing::error!(%id, "answering a call panicked");
                 Answer::faulted(id)
-            })
+            });
+            shared.counters.call(&answer.result);
+            answer
         })
         .boxed()
 }

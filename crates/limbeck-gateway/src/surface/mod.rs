@@ -25,7 +25,7 @@ use arguments::{ExecuteArguments, SearchArguments};
 /// Bytes of the catalogue digest in `instructions`: about 500 tokens.
 const DIGEST_BYTES_MAX: usize = 1_600;
 /// Who asks over stdio: the local user.
-const PRINCIPAL: &str = "local";
+const LOCAL: &str = "local";
 
 const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that call the tools of all connected MCP servers. \
 Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
@@ -35,12 +35,17 @@ Use `search` to find tools with their exact signatures, then `execute` one progr
 #[derive(Clone, Debug)]
 pub struct Surface {
     gateway: Gateway,
+    principal: Arc<str>,
 }
 
 impl Surface {
-    /// A surface over a running gateway.
-    pub fn new(gateway: Gateway) -> Self {
-        Self { gateway }
+    /// A surface over a running gateway for the clients of `principal`: who an execution belongs to,
+    /// whose limits it counts against and whose `store` it sees.
+    pub fn new(gateway: Gateway, principal: impl Into<Arc<str>>) -> Self {
+        Self {
+            gateway,
+            principal: principal.into(),
+        }
     }
 
     async fn search(&self, arguments: JsonObject) -> CallToolResult {
@@ -69,7 +74,7 @@ impl Surface {
             input: arguments.input,
             timeout_ms: arguments.timeout_ms,
             scope: arguments.scope,
-            principal: PRINCIPAL.to_owned(),
+            principal: self.principal.to_string(),
             origin: "mcp".to_owned(),
         };
         let envelope = self.gateway.execute(request, context.ct.clone()).await;
@@ -225,7 +230,7 @@ pub enum ServeError {
 ///
 /// [`ServeError`]; a client that goes away before or after its handshake is no error.
 pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
-    let surface = Arc::new(Surface::new(gateway));
+    let surface = Arc::new(Surface::new(gateway, LOCAL));
     let running = match rmcp::serve_server(surface, rmcp::transport::stdio_pipes()).await {
         Ok(running) => running,
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -11,7 +11,7 @@ enough to write the program for `execute`.";
 
 const EXECUTE_DESCRIPTION: &str = "Run a TypeScript or Python program that calls tools of the connected MCP servers; only what it returns and prints comes back.
 `await tools.server.tool({...})` calls a tool and gives its value; failures throw ToolError {code, message, hint}. Use Promise.all for parallel calls, loops for pages. \
-Also there: search(query), describe(server, tool), servers(), input, console, store.get/set, timers, URL, crypto. No network, files or modules.
+Also there: search(query), describe(server, tool), servers(), servers.x.resources.read(uri), servers.x.prompts.get(name, args), input, console, store.get/set, timers, URL, crypto. No network, files or modules.
 Top-level await and return. Python: `await tools.server.tool(a=1)`, asyncio.gather, whole standard library. Example:
 const issues = await tools.github.list_issues({ owner: \"o\", repo: \"r\" });
 return issues.filter(i => i.comments > 5).map(i => i.title);";

@@ -69,6 +69,9 @@ fn shown(found: &Configuration) -> String {
                 }
             }
         }
+        if let Some(idle) = server.idle_timeout_ms {
+            writeln!(out, "  idle {idle}").unwrap();
+        }
         let (timeout, concurrency) = (server.timeout_ms, server.concurrency);
         writeln!(
             out,

@@ -83,6 +83,7 @@ fn tools(name: &str, listed_us: u64) -> CachedTools {
         }],
         instructions: Some("be careful".to_owned()),
         listed_us,
+        pins: Default::default(),
     }
 }
 

@@ -29,8 +29,8 @@ use super::{HttpKind, HttpSpec};
 /// # Errors
 ///
 /// [`UpstreamError::Unreachable`], [`UpstreamError::NotAllowed`], [`UpstreamError::Secret`],
-/// [`UpstreamError::SignInNeeded`], [`UpstreamError::Http`], [`UpstreamError::Handshake`] and
-/// [`UpstreamError::StartTimeout`].
+/// [`UpstreamError::SignInNeeded`], [`UpstreamError::Http`], [`UpstreamError::InvalidAnswer`] and
+/// [`UpstreamError::Handshake`].
 pub(crate) async fn connect(
     launch: &Launch,
     spec: &HttpSpec,
@@ -78,9 +78,8 @@ impl Dial<'_> {
     async fn remembered(&self, speech: Speech) -> Dialled {
         match self.shake(speech).await {
             Ok(connection) => Ok((connection, speech)),
-            Err(Refusal::Handshake(HandshakeFault::TimedOut)) => {
-                Err(self.error(Refusal::Handshake(HandshakeFault::TimedOut)))
-            }
+            // Also a modern server's refusal: it was asked as a legacy one.
+            Err(Refusal::Handshake(HandshakeFault::Refused { .. })) => self.probe().await,
             Err(refusal) if is_verdict(&refusal) => self.probe().await,
             Err(refusal) => Err(self.error(refusal)),
         }
@@ -138,6 +137,10 @@ impl Dial<'_> {
 
     fn error(&self, refusal: Refusal) -> UpstreamError {
         match refusal {
+            // Nothing was called yet that could have been lost.
+            Refusal::Http(UpstreamError::ConnectionLost { status, .. }) => {
+                UpstreamError::Unreachable { reason: status }
+            }
             Refusal::Http(error) => error,
             Refusal::Handshake(HandshakeFault::Refused { code, message }) => {
                 UpstreamError::Handshake {
@@ -153,9 +156,9 @@ impl Dial<'_> {
                 reason: "the connection ended during the handshake".to_owned(),
             },
             Refusal::Handshake(HandshakeFault::TimedOut | HandshakeFault::Silent) => {
-                UpstreamError::StartTimeout {
-                    ms: in_ms(self.launch.start_timeout),
-                    stderr_tail: String::new(),
+                let ms = in_ms(self.launch.start_timeout);
+                UpstreamError::Unreachable {
+                    reason: format!("no answer to the first request within {ms} ms"),
                 }
             }
         }

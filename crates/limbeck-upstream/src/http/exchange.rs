@@ -120,9 +120,9 @@ impl Session {
                 return self.answered(request, response).await;
             }
             let (status, rpc) = self.refusal(response).await?;
-            return Err(self.refused(request, status, rpc));
+            return Err(self.refused(status, rpc));
         }
-        Err(self.refused(request, status, rpc))
+        Err(self.refused(status, rpc))
     }
 
     async fn post(&self, request: &Request) -> Result<Response, AnswerFault> {
@@ -201,7 +201,7 @@ impl Session {
         self.tap.note_heard();
         let reader = self.reader(request);
         let _ = match std::str::from_utf8(message) {
-            Ok(text) => reader.line(self.redactor().redact(text).as_bytes()).await,
+            Ok(text) => reader.line(self.redact(text).as_bytes()).await,
             Err(_) => reader.line(message).await,
         };
     }
@@ -226,7 +226,7 @@ impl Session {
             Ok(Err(_)) | Err(_) => Vec::new(),
         };
         let body = String::from_utf8_lossy(&body);
-        let body = self.redactor().redact(&body);
+        let body = self.redact(&body);
         let rpc = if kind == "application/json" {
             rpc_error(&body)
         } else {
@@ -253,12 +253,7 @@ impl Session {
         Ok((error, rpc))
     }
 
-    fn refused(
-        &self,
-        request: &Request,
-        error: UpstreamError,
-        rpc: Option<(i64, String)>,
-    ) -> AnswerFault {
+    fn refused(&self, error: UpstreamError, rpc: Option<(i64, String)>) -> AnswerFault {
         let status = match error {
             UpstreamError::Http { status, .. } => status,
             _ => 0,
@@ -275,10 +270,7 @@ impl Session {
             return AnswerFault::Failed(error);
         }
         match rpc {
-            Some((code, message)) if request.method != "initialize" => {
-                AnswerFault::Rpc { code, message }
-            }
-            Some((code, message)) => AnswerFault::Failed(UpstreamError::Protocol { code, message }),
+            Some((code, message)) => AnswerFault::Rpc { code, message },
             None => AnswerFault::Failed(error),
         }
     }

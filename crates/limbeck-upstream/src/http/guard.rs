@@ -155,8 +155,6 @@ impl Client {
         rules: NetworkRules,
         lookup: Lookup,
     ) -> Result<Self, GuardError> {
-        // Whoever comes first decides for the process, and everybody here decides the same.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let no_host = || GuardError::Url {
             reason: "it has no host".to_owned(),
         };

@@ -155,6 +155,13 @@ fn is_secret(name: &HeaderName) -> bool {
 pub(crate) struct Redactor(Vec<SecretString>);
 
 impl Redactor {
+    /// Knows one header's value.
+    pub(crate) fn of(value: &str) -> Self {
+        let mut redactor = Self::default();
+        redactor.add(value);
+        redactor
+    }
+
     /// Adds a header's value, and what stands behind its scheme.
     pub(crate) fn add(&mut self, value: &str) {
         let bare = value.split_once(' ').map_or(value, |(_, rest)| rest);

@@ -107,11 +107,10 @@ impl ParamHeaders {
 
 /// `words` as a header can carry them.
 pub(crate) fn encode(words: &str) -> Option<HeaderValue> {
-    let plain = words.bytes().all(|byte| matches!(byte, b' '..=b'~'))
-        && !words.starts_with(' ')
-        && !words.ends_with(' ')
-        && !(words.starts_with("=?base64?") && words.ends_with("?="));
-    if plain {
+    let printable = words.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let padded = words.starts_with(' ') || words.ends_with(' ');
+    let like_encoded = words.starts_with("=?base64?") && words.ends_with("?=");
+    if printable && !padded && !like_encoded {
         HeaderValue::from_str(words).ok()
     } else {
         HeaderValue::from_str(&format!("=?base64?{}?=", BASE64_STANDARD.encode(words))).ok()

@@ -1,5 +1,6 @@
 //! What all exchanges of one connection share.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -78,6 +79,8 @@ pub(crate) struct Session {
     /// Exchanges under way; cancelling one closes its response.
     pub(super) exchanges: Mutex<HashMap<i64, CancellationToken>>,
     pub(super) params: ParamHeaders,
+    /// Knows the token that was sent last.
+    token: Mutex<Redactor>,
     is_over: AtomicBool,
     pub(super) stop: CancellationToken,
     pub(super) tracker: TaskTracker,
@@ -108,6 +111,7 @@ impl Session {
             handshake_fault: Mutex::default(),
             exchanges: Mutex::default(),
             params: ParamHeaders::default(),
+            token: Mutex::default(),
             is_over: AtomicBool::new(false),
             stop,
             tracker,
@@ -300,6 +304,7 @@ impl Session {
         if let Some(credentials) = self.tokens()
             && let Some(value) = credentials.authorization().await?
         {
+            *lock(&self.token) = Redactor::of(value.expose_secret());
             let header = || UpstreamError::Secret {
                 header: "Authorization".to_owned(),
                 reason: "the token has a character that no header can have".to_owned(),
@@ -348,8 +353,13 @@ impl Session {
         }
     }
 
-    pub(super) fn redactor(&self) -> &Redactor {
-        self.access.headers.redactor()
+    /// The text without the secrets of the entry and the token that was sent last.
+    pub(super) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let token = lock(&self.token);
+        match self.access.headers.redactor().redact(text) {
+            Cow::Borrowed(text) => token.redact(text),
+            Cow::Owned(text) => Cow::Owned(token.redact(&text).into_owned()),
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Finds the program of an entry, without a shell.
 
+use std::fs::Metadata;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::{StdioSpec, UpstreamError};
 
@@ -11,7 +14,8 @@ use crate::{StdioSpec, UpstreamError};
 ///
 /// # Errors
 ///
-/// [`UpstreamError::ProgramNotFound`] when there is no such executable file.
+/// [`UpstreamError::ProgramNotFound`] when nothing is there, [`UpstreamError::Spawn`] when what is there is no
+/// executable file.
 pub(crate) fn resolve(spec: &StdioSpec) -> Result<PathBuf, UpstreamError> {
     let command = spec.command.as_path();
     let not_found = |searched: String| UpstreamError::ProgramNotFound {
@@ -27,10 +31,24 @@ pub(crate) fn resolve(spec: &StdioSpec) -> Result<PathBuf, UpstreamError> {
     };
     let full = std::path::absolute(&full).unwrap_or(full);
     let program = with_extensions(&full).find(|candidate| is_executable(candidate));
-    program.ok_or_else(|| {
-        let directory = full.parent().unwrap_or(Path::new("/"));
-        not_found(format!("`{}`", directory.display()))
+    program.ok_or_else(|| match full.metadata() {
+        Ok(found) => UpstreamError::Spawn {
+            program: command.display().to_string(),
+            source: Arc::new(io::Error::other(why_not(&found))),
+        },
+        Err(_) => {
+            let directory = full.parent().unwrap_or(Path::new("/"));
+            not_found(format!("`{}`", directory.display()))
+        }
     })
+}
+
+fn why_not(found: &Metadata) -> &'static str {
+    if found.is_dir() {
+        "it is a directory"
+    } else {
+        "it is not executable"
+    }
 }
 
 fn is_bare_name(command: &Path) -> bool {
@@ -107,9 +125,21 @@ mod tests {
             ..spec("./sh", "")
         };
         assert!(resolve(&relative).is_ok());
-        assert_eq!(
-            resolve(&spec("/etc/passwd", "")).unwrap_err().to_string(),
-            "program `/etc/passwd` was not found in `/etc`"
-        );
+        for (program, why) in [
+            (
+                "/etc/passwd",
+                "program `/etc/passwd` could not be started: it is not executable",
+            ),
+            (
+                "/etc",
+                "program `/etc` could not be started: it is a directory",
+            ),
+            (
+                "/etc/nowhere",
+                "program `/etc/nowhere` was not found in `/etc`",
+            ),
+        ] {
+            assert_eq!(resolve(&spec(program, "")).unwrap_err().full_text(), why);
+        }
     }
 }

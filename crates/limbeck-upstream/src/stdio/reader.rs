@@ -238,9 +238,19 @@ fn fail(id: i64, waiter: Waiter, fault: AnswerFault) -> RxJsonRpcMessage<RoleCli
         }
         Waiter::Handshake(_) => {
             let reason = match fault {
+                AnswerFault::Rpc { code, message } => {
+                    let data = None;
+                    return typed_error(
+                        id,
+                        RpcError {
+                            code,
+                            message,
+                            data,
+                        },
+                    );
+                }
                 AnswerFault::Invalid { reason } => reason,
                 AnswerFault::TooLarge { bytes } => format!("its answer has {bytes} bytes"),
-                AnswerFault::Rpc { message, .. } => message,
                 AnswerFault::Failed(error) => error.to_string(),
             };
             typed_error(id, RpcError::unusable(reason))

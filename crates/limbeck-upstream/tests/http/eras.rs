@@ -169,7 +169,10 @@ impl Credentials for Tokens {
 }
 
 fn guarded(seen: &Seen) -> Reply {
-    if seen.header("authorization") == Some("Bearer fresh-token") {
+    let is_signed_in = seen.header("authorization") == Some("Bearer fresh-token");
+    if is_signed_in && seen.body["params"]["arguments"]["fail"] == true {
+        Reply::typed(500, "text/plain", "you are fresh-token")
+    } else if is_signed_in {
         modern(seen)
     } else {
         Reply::typed(401, "application/json", "{}").with("WWW-Authenticate", "Bearer scope=\"x\"")
@@ -188,6 +191,11 @@ async fn a_refusal_for_want_of_a_token_says_nothing_about_the_era() {
     assert_eq!(
         peer.methods(),
         ["server/discover", "server/discover", "tools/call"]
+    );
+    let error = call(&pool, r#"{"fail":true}"#).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server answered with HTTP 500: you are [redacted]"
     );
     assert_eq!(
         *tokens.challenges.lock().unwrap(),
@@ -262,6 +270,32 @@ async fn a_server_that_answers_the_probe_with_silence_is_legacy() {
     echoes(&pool, 1).await;
     assert_eq!(era(&pool), Era::Legacy);
     assert_eq!(peer.left(), ["server/discover"]);
+}
+
+#[tokio::test]
+async fn a_modern_server_that_missed_the_probe_says_so_to_the_handshake_and_stays_modern() {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let peer = Peer::start(move |seen| match seen.rpc() {
+        "server/discover" if asked.fetch_add(1, Ordering::Relaxed) == 0 => Reply::status(500),
+        "initialize" => {
+            let refused = error(&seen.id(), -32022, "already serving 2026-07-28");
+            Reply::typed(400, "application/json", &refused.to_string())
+        }
+        _ => modern(seen),
+    })
+    .await;
+    let pool = pool(&peer.url());
+    echoes(&pool, 1).await;
+    assert_eq!(era(&pool), Era::Modern);
+    assert_eq!(
+        peer.methods(),
+        [
+            "server/discover",
+            "initialize",
+            "server/discover",
+            "tools/call"
+        ]
+    );
 }
 
 #[tokio::test]

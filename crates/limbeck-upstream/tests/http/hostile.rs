@@ -110,7 +110,7 @@ async fn w03_loops_and_other_schemes_are_not_followed() {
 async fn w04_streams_and_events_without_end_end_by_time_or_size() {
     let error = refusal("sse", "-").await;
     assert!(
-        matches!(error, UpstreamError::StartTimeout { .. }),
+        matches!(error, UpstreamError::Unreachable { .. }),
         "{error}"
     );
     refusal("ssebig", "-").await;
@@ -120,7 +120,7 @@ async fn w04_streams_and_events_without_end_end_by_time_or_size() {
 async fn w05_one_header_byte_a_second_ends_by_time() {
     let error = refusal("slow", "-").await;
     assert!(
-        matches!(error, UpstreamError::StartTimeout { .. }),
+        matches!(error, UpstreamError::Unreachable { .. }),
         "{error}"
     );
 }
@@ -130,7 +130,7 @@ async fn w06_huge_headers_lying_lengths_and_bad_chunks_are_refused() {
     for mode in ["hugeheader", "lyinglength", "badchunk"] {
         let error = refusal(mode, "-").await;
         assert!(
-            matches!(error, UpstreamError::ConnectionLost { .. }),
+            matches!(error, UpstreamError::Unreachable { .. }),
             "{mode}: {error}"
         );
     }

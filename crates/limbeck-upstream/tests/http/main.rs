@@ -9,6 +9,7 @@ mod guard;
 mod headers;
 mod hostile;
 mod peer;
+mod questions;
 mod sessions;
 mod streams;
 mod support;

@@ -8,7 +8,7 @@ use crate::world::{World, ask, auth_at, sign_in, token};
 #[cfg(unix)]
 #[tokio::test]
 async fn files_are_their_owners_alone() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
     let world = World::new().await;
     let auth = world.auth();
     sign_in(&auth).await.unwrap();

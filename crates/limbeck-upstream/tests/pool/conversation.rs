@@ -203,6 +203,26 @@ async fn time_to_think_does_not_count_against_the_call_and_cancelling_ends_it_at
 }
 
 #[tokio::test]
+async fn a_question_that_the_server_takes_back_is_not_waited_for() {
+    let pool = pool(asking(&["--era", "legacy"]));
+    let caller = Listening::thinking();
+    let asked = tempfile::tempdir().unwrap();
+    let until = asked.path().join("asked");
+    let arguments = json!({
+        "method": FORM,
+        "params": {"message": "Who?"},
+        "until": until.to_str().unwrap(),
+    });
+    let (result, ()) = tokio::join!(call_as(&pool, &caller, "regret", &arguments), async {
+        eventually("the question arrives", || !caller.asked().is_empty()).await;
+        std::fs::write(&until, "").unwrap();
+    });
+    let value = content(&result.unwrap());
+    assert_eq!(value["error"]["message"], "the request was cancelled");
+    pool.shutdown().await;
+}
+
+#[tokio::test]
 async fn rounds_of_input_are_answered_and_the_servers_state_comes_back_as_it_was() {
     let pool = pool(asking(&[]));
     let caller = Listening::saying(r#"{"action":"accept","content":{"n":1}}"#);

@@ -15,7 +15,7 @@ options.add_argument("--era", default="both")
 options.add_argument("--log", default=os.devnull)
 options = options.parse_args()
 lock, answers, tasks = threading.Lock(), {}, {}
-state = {"tools": ["progress", "ask", "rounds", "task", "announce", "wait"], "question": 0, "listening": None}
+state = {"tools": ["progress", "ask", "regret", "rounds", "task", "announce", "wait"], "question": 0, "listening": None}
 
 
 def note(line):
@@ -60,6 +60,17 @@ def call(req, name, args):
             while open(options.log).read().count("arrived\n") < 2:
                 time.sleep(0.01)
         answer = question(args["method"], args.get("params", {}))
+        return reply(req, structured({k: v for k, v in answer.items() if k in ("result", "error")}))
+    if name == "regret":
+        with lock:
+            state["question"] += 1
+            number = 5000 + state["question"]
+        answers[number] = queue.Queue()
+        send({"id": number, "method": args["method"], "params": args["params"]})
+        while not os.path.exists(args["until"]):
+            time.sleep(0.01)
+        send({"method": "notifications/cancelled", "params": {"requestId": number}})
+        answer = answers[number].get(timeout=20)
         return reply(req, structured({k: v for k, v in answer.items() if k in ("result", "error")}))
     if name == "rounds":
         sent = req["params"].get("requestState")

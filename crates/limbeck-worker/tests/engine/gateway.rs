@@ -245,6 +245,7 @@ fn answer(call: &HostCall, big: &str) -> CallResult {
             }
         }
         HostOp::Check => Ok(r#"{"errors":[],"warnings":[]}"#.to_owned()),
+        HostOp::Read => Ok(call.body.clone()),
         HostOp::Search | HostOp::Servers => Ok("[]".to_owned()),
         HostOp::Describe | HostOp::StoreGet | HostOp::StoreSet => Ok("null".to_owned()),
     };

@@ -100,7 +100,7 @@ fn status_text(row: &ExecutionRow) -> String {
 }
 
 /// `2026-05-09 07:29:33`; the time of another epoch when the clock was that wrong.
-fn when(us: u64) -> String {
+pub(super) fn when(us: u64) -> String {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(us) * 1_000)
         .ok()

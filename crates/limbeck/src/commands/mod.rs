@@ -23,7 +23,7 @@ use clap_complete::Shell;
 use limbeck_gateway::domain::Tier;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::cli::{Cli, Command, Global, LogLevel};
+use crate::cli::{Cli, Command, Global, LogLevel, ServeArgs};
 use crate::demo;
 use crate::env::Environment;
 use crate::exit::{Exit, Failure};
@@ -89,7 +89,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             invocation.printer.help(&help.ansi());
             return Ok(Exit::Completed);
         }
-        None => Command::Serve,
+        None => Command::Serve(ServeArgs::default()),
     };
     if let Command::Completions { shell } = command {
         completions(&invocation.printer, shell);
@@ -99,7 +99,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
         match command {
-            Command::Serve => serve::serve(invocation).await,
+            Command::Serve(arguments) => serve::serve(invocation, &arguments).await,
             Command::Run(arguments) => run::run(invocation, &arguments).await,
             Command::Search(arguments) => search::search(invocation, arguments).await,
             Command::Tools(arguments) => tools::tools(invocation, &arguments).await,

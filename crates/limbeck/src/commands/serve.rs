@@ -1,4 +1,6 @@
-//! `limbeck serve`: one MCP client on standard input and output.
+//! `limbeck serve`: one MCP client on standard input and output, or many over HTTP.
+
+mod http;
 
 use std::convert::Infallible;
 
@@ -6,11 +8,20 @@ use limbeck_gateway::launcher::{WorkerError, process};
 use limbeck_gateway::{Gateway, sandbox, surface};
 
 use super::{Invocation, signals::EndSignals};
+use crate::cli::ServeArgs;
 use crate::exit::{Exit, Failure};
 use crate::wiring::{Lifetime, Session};
 
+/// Serves as the arguments say.
+pub(super) async fn serve(invocation: &Invocation, arguments: &ServeArgs) -> Result<Exit, Failure> {
+    match arguments.http {
+        Some(address) => http::serve(invocation, address, &arguments.over_http).await,
+        None => stdio(invocation).await,
+    }
+}
+
 /// Serves until the client closes standard input or somebody asks us to end.
-pub(super) async fn serve(invocation: &Invocation) -> Result<Exit, Failure> {
+async fn stdio(invocation: &Invocation) -> Result<Exit, Failure> {
     let mut signals = EndSignals::listen()?;
     let session = Session::open(invocation, Lifetime::Client).await?;
     process::refuse_dumps();

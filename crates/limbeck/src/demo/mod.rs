@@ -4,6 +4,7 @@
 //! where a client stands and speaks MCP with the gateway, so that what it counts is what passed.
 
 mod ledger;
+mod offers;
 mod records;
 pub(crate) mod upstream;
 
@@ -132,7 +133,7 @@ async fn start_server(gateway: &Gateway) -> Result<(), Failure> {
 /// What a client does: connect, list, search, execute.
 async fn converse(gateway: &Gateway) -> anyhow::Result<Conversation> {
     let (ours, theirs) = tokio::io::duplex(DUPLEX_BYTES);
-    let surface = Surface::new(gateway.clone());
+    let surface = Surface::new(gateway.clone(), "local");
     let serving = async {
         rmcp::serve_server(surface, theirs)
             .await

@@ -1,4 +1,5 @@
-//! The sample MCP server: a shop with customers and orders, behind pages of at most 50.
+//! The sample MCP server: a shop with customers and orders, behind pages of at most 50, some notes and a
+//! prompt.
 //!
 //! An ordinary server over stdio that knows nothing of Limbeck, so the demo shows what happens with
 //! any other.
@@ -9,13 +10,16 @@ use limbeck_gateway::domain::text::clean_line;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
     ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use serde_json::{Value, json};
 
+use super::offers;
 use super::records::{CUSTOMERS, ORDER_STATUSES, ORDERS, customer, order};
 use crate::exit::{Exit, Failure};
 
@@ -39,7 +43,7 @@ struct Shop;
 
 impl ServerHandler for Shop {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(capabilities())
             .with_server_info(Implementation::new("shop", env!("CARGO_PKG_VERSION")))
             .with_instructions("Customers and orders of a shop for coffee gear.")
     }
@@ -50,6 +54,48 @@ impl ServerHandler for Shop {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(tools()))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(offers::resources()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = offers::templates();
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let contents = offers::read(&request.uri)?;
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(offers::prompts()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Ok(offers::prompt(&request)?.into())
     }
 
     async fn call_tool(
@@ -76,6 +122,14 @@ impl ServerHandler for Shop {
         };
         Ok(result.into())
     }
+}
+
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities::builder()
+        .enable_tools()
+        .enable_resources()
+        .enable_prompts()
+        .build()
 }
 
 fn list_customers(arguments: &JsonObject) -> Result<Value, String> {

@@ -11,6 +11,7 @@ mod flood;
 mod journal;
 mod leftovers;
 mod limits;
+mod offers;
 mod pool;
 mod processes;
 mod programs;

@@ -7,6 +7,7 @@
 mod demo;
 mod doctor;
 mod evidence;
+mod http;
 mod past;
 mod run;
 mod secrets;

@@ -1,0 +1,231 @@
+//! Reads of resources and prompts: judged and journalled as calls of read tools are.
+//!
+//! A program gets the part it asked for: of a list all its pages as one array, of a resource its
+//! contents, of a prompt the whole answer.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_RESULT_BYTES_MAX, LIST_PAGES_MAX};
+use limbeck_domain::{CallCode, CallError, EffectClass, HostCall, ReadMethod, ServerName, ToolId};
+use limbeck_policy::{ReadRequest, Scope, decide_read};
+use limbeck_upstream::{RawResult, UpstreamError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::queries::parse;
+use super::{Answer, Broker, denial};
+
+/// JSON-RPC's code for a request the server does not know.
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// Body of [`limbeck_domain::HostOp::Read`].
+#[derive(Deserialize)]
+struct ReadBody {
+    server: String,
+    method: ReadMethod,
+    #[serde(default)]
+    params: Option<Box<RawValue>>,
+}
+
+/// A read that nothing stands in the way of.
+struct Reading {
+    server: ServerName,
+    method: ReadMethod,
+    params: String,
+}
+
+impl Reading {
+    /// How it is named in errors and in the journal.
+    fn target(&self) -> ToolId {
+        ToolId::new(self.server.clone(), self.method.as_str())
+    }
+}
+
+impl Broker {
+    /// Answers one read and writes both ends of it into the journal.
+    pub(super) async fn answer_read(&self, call: HostCall, started: Instant) -> Answer {
+        let id = call.id;
+        let reading = self.reading(&call.body).and_then(|reading| {
+            // What is refused must not be written down as sent; each request has a permit of its own.
+            let permit = allowed(&self.scope, &reading, &reading.params);
+            permit.map(|_permit| reading)
+        });
+        let target = reading.as_ref().ok().map(Reading::target);
+        let leaves = reading.is_ok();
+        self.journal
+            .call(call, target, EffectClass::Read, leaves)
+            .await;
+        let result = match reading {
+            Ok(reading) => self.read(&reading).await,
+            Err(error) => Err(error),
+        };
+        self.journal.outcome(id, &result, started).await;
+        Answer {
+            id,
+            result,
+            reached: leaves.then_some(EffectClass::Read),
+            note: None,
+        }
+    }
+
+    fn reading(&self, body: &str) -> Result<Reading, CallError> {
+        if body.len() > CALL_ARGS_BYTES_MAX {
+            return Err(CallError::new(
+                CallCode::LimitExceeded,
+                format!(
+                    "request of {} bytes, at most {CALL_ARGS_BYTES_MAX} are allowed",
+                    body.len()
+                ),
+            ));
+        }
+        let body: ReadBody = parse(body)?;
+        let catalog = self.shared.catalogue.snapshot();
+        let server = catalog
+            .resolve_server(&body.server)
+            .map_err(CallError::from)?;
+        Ok(Reading {
+            server,
+            method: body.method,
+            params: body
+                .params
+                .map_or_else(|| "{}".to_owned(), |params| params.get().to_owned()),
+        })
+    }
+
+    async fn read(&self, reading: &Reading) -> Result<String, CallError> {
+        match reading.method {
+            ReadMethod::ListResources => self.pages(reading, "resources").await,
+            ReadMethod::ListResourceTemplates => self.pages(reading, "resourceTemplates").await,
+            ReadMethod::ListPrompts => self.pages(reading, "prompts").await,
+            ReadMethod::ReadResource => {
+                let result = self.send_read(reading, reading.params.clone()).await?;
+                match member(&result, "contents", reading)? {
+                    Some(contents) => Ok(contents.get().to_owned()),
+                    None => Err(unusable(reading, "it has no `contents`")),
+                }
+            }
+            ReadMethod::GetPrompt | ReadMethod::Complete => {
+                let result = self.send_read(reading, reading.params.clone()).await?;
+                Ok(result.get().to_owned())
+            }
+        }
+    }
+
+    /// All pages of a list as one JSON array. A server that does not know the request has an empty one.
+    async fn pages(&self, reading: &Reading, key: &str) -> Result<String, CallError> {
+        let mut params: Map<String, Value> = parse(&reading.params)?;
+        let mut list = String::from("[");
+        let mut seen = HashSet::new();
+        for _ in 0..LIST_PAGES_MAX {
+            let asked = Value::Object(params.clone()).to_string();
+            let page = match self.send_read_raw(reading, asked).await? {
+                Ok(page) => page,
+                Err(UpstreamError::Protocol { code, .. }) if code == METHOD_NOT_FOUND => {
+                    return Ok("[]".to_owned());
+                }
+                Err(error) => return Err(error.to_call_error(&reading.target())),
+            };
+            let items = member(&page, key, reading)?
+                .map(RawValue::get)
+                .and_then(|items| items.strip_prefix('['))
+                .and_then(|items| items.strip_suffix(']'))
+                .ok_or_else(|| unusable(reading, &format!("it has no list of `{key}`")))?;
+            if list.len() + items.len() > CALL_RESULT_BYTES_MAX {
+                return Err(too_long(reading));
+            }
+            if list.len() > 1 && !items.trim().is_empty() {
+                list.push(',');
+            }
+            list.push_str(items.trim());
+            let next = member(&page, "nextCursor", reading)?
+                .and_then(|cursor| serde_json::from_str::<String>(cursor.get()).ok());
+            match next.filter(|cursor| !cursor.is_empty() && seen.insert(cursor.clone())) {
+                Some(cursor) => params.insert("cursor".to_owned(), cursor.into()),
+                None => break,
+            };
+        }
+        list.push(']');
+        Ok(list)
+    }
+
+    async fn send_read(&self, reading: &Reading, params: String) -> Result<RawResult, CallError> {
+        let sent = self.send_read_raw(reading, params).await?;
+        let result = sent.map_err(|error| error.to_call_error(&reading.target()))?;
+        if result.get().len() > CALL_RESULT_BYTES_MAX {
+            return Err(too_long(reading));
+        }
+        Ok(result)
+    }
+
+    /// Sends one request with a permit of its own.
+    async fn send_read_raw(
+        &self,
+        reading: &Reading,
+        params: String,
+    ) -> Result<Result<RawResult, UpstreamError>, CallError> {
+        let permit = allowed(&self.scope, reading, &params)?;
+        let context = self.context(self.reads.child_token());
+        Ok(self.shared.upstreams.request(permit, context).await)
+    }
+}
+
+fn allowed(
+    scope: &Scope,
+    reading: &Reading,
+    params: &str,
+) -> Result<limbeck_policy::ReadPermit, CallError> {
+    let request = ReadRequest {
+        server: reading.server.clone(),
+        method: reading.method,
+        params: params.to_owned(),
+    };
+    decide_read(request, scope).map_err(|denied| denial(&denied))
+}
+
+/// One member of a result, as it stands.
+fn member<'a>(
+    result: &'a RawResult,
+    key: &str,
+    reading: &Reading,
+) -> Result<Option<&'a RawValue>, CallError> {
+    let members: std::collections::HashMap<String, &RawValue> = serde_json::from_str(result.get())
+        .map_err(|error| unusable(reading, &error.to_string()))?;
+    Ok(members.get(key).copied())
+}
+
+fn unusable(reading: &Reading, reason: &str) -> CallError {
+    UpstreamError::InvalidAnswer {
+        reason: format!("`{}`: {reason}", reading.method),
+    }
+    .to_call_error(&reading.target())
+}
+
+fn too_long(reading: &Reading) -> CallError {
+    let target = reading.target();
+    CallError::new(
+        CallCode::LimitExceeded,
+        format!("answer of more than {CALL_RESULT_BYTES_MAX} bytes"),
+    )
+    .with_target(target.server.as_str(), &*target.tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_without_a_known_method_is_refused() {
+        for body in [
+            r#"{"server":"s","method":"tools/call"}"#,
+            r#"{"server":"s"}"#,
+            "[]",
+        ] {
+            assert!(parse::<ReadBody>(body).is_err(), "{body}");
+        }
+        let body = r#"{"server":"s","method":"resources/read","params":{"uri":"x:1"}}"#;
+        let body = parse::<ReadBody>(body).unwrap();
+        assert_eq!(body.method, ReadMethod::ReadResource);
+    }
+}

@@ -1,0 +1,43 @@
+// `servers`: what servers are there, and what each offers besides tools.
+
+/** Reads something of a server; `params` is ours but for the texts in it. */
+const readFrom = (server, label, method, params) => askWith(OP.read, label, () => (
+  { server, method, params: setPrototypeOf(params(), null) }
+));
+
+const requirePromptArguments = (value, label) => {
+  if (value === undefined || (isObject(value) && !isArray(value) && typeof value !== 'function')) return value;
+  throw typeError(`${label} takes an object of arguments, such as { name: 'value' }; got ${describeType(value)}`);
+};
+
+/** Resources and prompts of one server. Every function gives a promise. */
+const makeOffers = (server, label) => {
+  const resources = {
+    __proto__: null,
+    list: () => readFrom(server, `${label}.resources.list`, 'resources/list', () => ({})),
+    templates: () => readFrom(server, `${label}.resources.templates`, 'resources/templates/list', () => ({})),
+    read: (uri) => readFrom(server, `${label}.resources.read`, 'resources/read', () => (
+      { uri: requireText(uri, `${label}.resources.read`) }
+    )),
+  };
+  const prompts = {
+    __proto__: null,
+    list: () => readFrom(server, `${label}.prompts.list`, 'prompts/list', () => ({})),
+    get: (name, values) => readFrom(server, `${label}.prompts.get`, 'prompts/get', () => {
+      const params = { name: requireText(name, `${label}.prompts.get`) };
+      const given = requirePromptArguments(values, `${label}.prompts.get`);
+      return given === undefined ? params : { ...params, arguments: given };
+    }),
+  };
+  return freeze({ __proto__: null, resources: freeze(resources), prompts: freeze(prompts) });
+};
+
+/** `servers()` lists them; `servers.name` is one. */
+const servers = makeDirectory(
+  'servers',
+  (server) => makeOffers(server, memberLabel('servers', server)),
+  serverNames,
+  () => ask(OP.servers, {}, 'servers'),
+);
+
+addFixedGlobals({ servers });

@@ -1,0 +1,188 @@
+//! Many clients of one HTTP gateway at once, each on a connection of its own, and every answer looked at.
+//!
+//! Start reading at [`run`].
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// Time for one answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+const REVISION: &str = "2026-07-28";
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Where the gateway listens, in clear text.
+    pub address: SocketAddr,
+    /// Tokens of the principals clients are divided among.
+    pub tokens: Vec<String>,
+    /// Clients at the same time.
+    pub clients: usize,
+    /// Programs in all.
+    pub requests: usize,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Programs that gave the value that was theirs alone.
+    pub right: usize,
+    /// What came instead, of the others; a few of them.
+    pub wrong: Vec<String>,
+    /// How long each took, shortest first.
+    pub times: Vec<Duration>,
+    /// How long all took.
+    pub took: Duration,
+}
+
+/// Sends programs from all clients until there are no more. Each returns a number that no other does,
+/// under the same JSON-RPC id as every other.
+pub fn run(load: &Load) -> Outcome {
+    let next = AtomicUsize::new(0);
+    let started = Instant::now();
+    let parts = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..load.clients)
+            .map(|number| {
+                let token = &load.tokens[number % load.tokens.len()];
+                let next = &next;
+                scope.spawn(move || client(load, token, next))
+            })
+            .collect();
+        let parts = clients.into_iter().map(|client| client.join());
+        parts
+            .map(|part| part.unwrap_or_default())
+            .collect::<Vec<Outcome>>()
+    });
+    let mut all = Outcome {
+        took: started.elapsed(),
+        ..Outcome::default()
+    };
+    for part in parts {
+        all.right += part.right;
+        all.wrong.extend(part.wrong);
+        all.times.extend(part.times);
+    }
+    all.wrong.truncate(5);
+    all.times.sort_unstable();
+    all
+}
+
+fn client(load: &Load, token: &str, next: &AtomicUsize) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut connection = Client::connect(load.address, token);
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= load.requests {
+            return outcome;
+        }
+        let started = Instant::now();
+        let answer = match &mut connection {
+            Ok(client) => client.execute(&format!("return {number} * 3")),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        };
+        outcome.times.push(started.elapsed());
+        match answer {
+            Ok(envelope) if envelope["value"] == json!(number * 3) => outcome.right += 1,
+            Ok(envelope) => outcome.wrong.push(format!("{number}: {envelope}")),
+            Err(error) => {
+                outcome.wrong.push(format!("{number}: {error}"));
+                connection = Client::connect(load.address, token);
+            }
+        }
+    }
+}
+
+/// A client of the newest revision that keeps its connection.
+#[derive(Debug)]
+pub struct Client {
+    address: SocketAddr,
+    token: String,
+    stream: BufReader<TcpStream>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn connect(address: SocketAddr, token: &str) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self {
+            address,
+            token: token.to_owned(),
+            stream: BufReader::new(stream),
+        })
+    }
+
+    /// Runs a program and gives its envelope.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, and answers that are none.
+    pub fn execute(&mut self, program: &str) -> io::Result<Value> {
+        self.send_execute(program)?;
+        let (status, body) = self.receive()?;
+        let wrong = || io::Error::other(format!("{status}: {body}"));
+        let answer: Value = serde_json::from_str(&body).map_err(|_| wrong())?;
+        let text = answer["result"]["content"][0]["text"].as_str();
+        let envelope = text.and_then(|text| serde_json::from_str(text).ok());
+        envelope.ok_or_else(wrong)
+    }
+
+    /// Sends a program and does not wait.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn send_execute(&mut self, program: &str) -> io::Result<()> {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "execute", "arguments": {"code": program},
+            "_meta": {"io.modelcontextprotocol/protocolVersion": REVISION, "io.modelcontextprotocol/clientCapabilities": {}},
+        }})
+        .to_string();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\nmcp-protocol-version: {REVISION}\r\n\
+             mcp-method: tools/call\r\nmcp-name: execute\r\ncontent-length: {}\r\n\r\n{message}",
+            self.address,
+            self.token,
+            message.len()
+        );
+        self.stream.get_mut().write_all(request.as_bytes())
+    }
+
+    /// Reads an answer of a known length: its status and body.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, and answers that are none.
+    pub fn receive(&mut self) -> io::Result<(u16, String)> {
+        let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        let status = line.split(' ').nth(1).and_then(|word| word.parse().ok());
+        let status = status.ok_or_else(|| bad("no status"))?;
+        let mut length = None;
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line)?;
+            let Some((name, value)) = line.split_once(':') else {
+                break;
+            };
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().ok();
+            }
+        }
+        let mut body = vec![0; length.ok_or_else(|| bad("no length"))?];
+        self.stream.read_exact(&mut body)?;
+        let body = String::from_utf8(body).map_err(|_| bad("no text"))?;
+        Ok((status, body))
+    }
+}

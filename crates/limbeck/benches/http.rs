@@ -1,0 +1,141 @@
+//! Many clients over HTTP: `cargo xtask bench http [--requests N]`.
+//!
+//! 200 clients of four principals send programs to one `limbeck serve --http`, each on a connection of
+//! its own and all with the same JSON-RPC id. Every value is compared with the one that was asked for,
+//! and memory and descriptors of the gateway after the first tenth with those at the end.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use limbeck_testkit::load::{self, Load, Outcome};
+
+const LIMBECK: &str = env!("CARGO_BIN_EXE_limbeck");
+const CLIENTS: usize = 200;
+const PRINCIPALS: usize = 4;
+const REQUESTS: usize = 50_000;
+
+fn main() -> ExitCode {
+    let state = tempfile::tempdir().expect("a place for the state");
+    let tokens: Vec<String> = (0..PRINCIPALS)
+        .map(|number| format!("{number:064x}"))
+        .collect();
+    let lines: Vec<String> = tokens
+        .iter()
+        .enumerate()
+        .map(|(number, token)| format!("p{number} {token}"))
+        .collect();
+    let file = state.path().join("tokens");
+    std::fs::write(&file, lines.join("\n")).expect("the tokens are written");
+    let mut gateway = Command::new(LIMBECK)
+        .args([
+            "serve",
+            "--http",
+            "127.0.0.1:0",
+            "--no-discover",
+            "--token-file",
+        ])
+        .arg(&file)
+        .arg("--state-dir")
+        .arg(state.path())
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("limbeck starts");
+    let address = address_of(&mut gateway);
+    let asked = asked();
+    let load = |requests| Load {
+        address,
+        tokens: tokens.clone(),
+        clients: CLIENTS,
+        requests,
+    };
+    let first = load::run(&load(asked / 10));
+    let before = Size::of(&gateway);
+    let rest = load::run(&load(asked - asked / 10));
+    let after = Size::of(&gateway);
+    let _ = gateway.kill();
+    let _ = gateway.wait();
+    print(&first, "first tenth");
+    print(&rest, "the rest");
+    say(&format!("gateway: {before}, then {after}"));
+    let right = first.right + rest.right;
+    if right == asked && !after.has_grown(&before) {
+        ExitCode::SUCCESS
+    } else {
+        for wrong in first.wrong.iter().chain(&rest.wrong) {
+            say(&format!("wrong: {wrong}"));
+        }
+        ExitCode::FAILURE
+    }
+}
+
+fn asked() -> usize {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--requests");
+    let number = arguments.nth(1).and_then(|number| number.parse().ok());
+    number.unwrap_or(REQUESTS)
+}
+
+/// Where it says it listens. What else it says is read to its end, so that it never waits for us.
+fn address_of(gateway: &mut Child) -> SocketAddr {
+    let stderr = gateway.stderr.take().expect("it was piped");
+    let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+    let line = lines.find(|line| line.starts_with("serving MCP at "));
+    std::thread::spawn(move || lines.for_each(drop));
+    let line = line.expect("it says where it listens");
+    let address = line.split('/').nth(2).expect("a URL has a host");
+    address.parse().expect("which is an address")
+}
+
+fn print(outcome: &Outcome, what: &str) {
+    let count = outcome.times.len();
+    let at = |share: f64| outcome.times.get((count as f64 * share) as usize);
+    let ms = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);
+    say(&format!(
+        "{what}: {} of {count} right in {:.1} s, {:.0} a second; median {:.1} ms, p99 {:.1} ms",
+        outcome.right,
+        outcome.took.as_secs_f64(),
+        count as f64 / outcome.took.as_secs_f64(),
+        ms(at(0.5)),
+        ms(at(0.99)),
+    ));
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark's only output")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+/// What a process has.
+struct Size {
+    resident_kib: u64,
+    descriptors: usize,
+}
+
+impl Size {
+    fn of(process: &Child) -> Self {
+        let base = format!("/proc/{}", process.id());
+        let status = std::fs::read_to_string(format!("{base}/status")).unwrap_or_default();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let resident = resident.and_then(|line| line.trim().split(' ').next()?.parse().ok());
+        let descriptors = std::fs::read_dir(format!("{base}/fd")).map(Iterator::count);
+        Self {
+            resident_kib: resident.unwrap_or(0),
+            descriptors: descriptors.unwrap_or(0),
+        }
+    }
+
+    /// Beyond what a cache or an allocator takes in passing.
+    fn has_grown(&self, before: &Self) -> bool {
+        self.resident_kib > before.resident_kib + (16 << 10)
+            || self.descriptors > before.descriptors + 16
+    }
+}
+
+impl std::fmt::Display for Size {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = self.resident_kib as f64 / 1024.0;
+        write!(f, "{mib:.1} MiB and {} descriptors", self.descriptors)
+    }
+}

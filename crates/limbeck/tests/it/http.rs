@@ -1,0 +1,330 @@
+//! `limbeck serve --http`: its token, its principals, its end, and many clients at once.
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use limbeck_testkit::load::{self, Client, Load};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// A gateway that listens, and what it says on standard error.
+struct Served {
+    child: Child,
+    lines: Receiver<String>,
+    address: SocketAddr,
+}
+
+impl Served {
+    /// Starts it on a free port.
+    fn start(world: &World, arguments: &[&str]) -> Self {
+        let mut command = world.command(["serve", "--http", "127.0.0.1:0"]);
+        let mut child = command
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        let mut served = Self {
+            child,
+            lines,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+        };
+        let line = served.line("serving MCP at http://");
+        served.address = line.split('/').nth(2).unwrap().parse().unwrap();
+        served
+    }
+
+    /// The next line that begins so.
+    fn line(&self, begins: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(SOON).unwrap();
+            if line.starts_with(begins) {
+                return line;
+            }
+        }
+    }
+
+    fn client(&self, token: &str) -> Client {
+        Client::connect(self.address, token).unwrap()
+    }
+
+    fn signal(&self) {
+        let pid = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+
+    /// How it ends, and what it wrote to standard output, which is nothing.
+    fn ended(mut self) -> Option<i32> {
+        let limit = Instant::now() + SOON;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < limit, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let stdout = self.child.stdout.take().unwrap();
+        assert_eq!(BufReader::new(stdout).lines().count(), 0);
+        status.code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A token file with two principals.
+fn tokens(world: &World) -> (String, [String; 2]) {
+    let tokens = ["a", "b"].map(|letter| letter.repeat(64));
+    let text = format!("alice {}\nbob {}\n", tokens[0], tokens[1]);
+    let path = world.file("tokens", &text);
+    (path.display().to_string(), tokens)
+}
+
+fn executions(world: &World) -> Vec<Value> {
+    let listed = world.limbeck(["executions", "--json"]).ends_with(0).json();
+    listed["executions"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_token_is_shown_on_the_first_start_alone_and_its_configuration_works() {
+    let world = World::empty();
+    let served = Served::start(&world, &[]);
+    served.line("a bearer token was made");
+    let mut config = String::new();
+    while serde_json::from_str::<Value>(&config).is_err() {
+        let line = served.lines.recv_timeout(SOON).unwrap();
+        if !line.starts_with("For a client") {
+            config.push_str(&line);
+        }
+    }
+    let config: Value = serde_json::from_str(&config).unwrap();
+    let entry = &config["mcpServers"]["limbeck"];
+    assert_eq!(entry["url"], format!("http://{}/mcp", served.address));
+    let token = entry["headers"]["Authorization"].as_str().unwrap();
+    let token = token.strip_prefix("Bearer ").unwrap().to_owned();
+    let envelope = served.client(&token).execute("return 6 * 7").unwrap();
+    assert_eq!(envelope["value"], 42);
+    assert!(served.client("no").execute("return 1").is_err());
+    // It is the same user as on the command line.
+    assert_eq!(executions(&world)[0]["principal"], "local");
+
+    let file = world.home().join(".local/state/limbeck/http-token");
+    assert_eq!(std::fs::read_to_string(&file).unwrap().trim(), token);
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let arguments = std::fs::read(format!("/proc/{}/cmdline", served.child.id())).unwrap();
+    assert!(!String::from_utf8_lossy(&arguments).contains(&token));
+    served.signal();
+    served.line("ending");
+    let again = Served::start(&world, &[]);
+    again.line("its bearer token is in");
+    assert_eq!(
+        again.client(&token).execute("return 1").unwrap()["value"],
+        1
+    );
+    again.signal();
+    let rest: Vec<String> = again.lines.iter().collect();
+    assert!(!rest.join("\n").contains(&token), "{rest:?}");
+}
+
+#[test]
+fn what_would_be_unsafe_is_refused_with_the_next_step() {
+    let world = World::empty();
+    let refused = world.limbeck(["serve", "--http", "0.0.0.0:0"]).ends_with(2);
+    assert!(refused.stderr.contains("clear text"), "{refused:?}");
+    assert!(refused.stderr.contains("--behind-tls-proxy"), "{refused:?}");
+    assert!(
+        !world
+            .home()
+            .join(".local/state/limbeck/http-token")
+            .exists()
+    );
+    world.file("weak", "password\n");
+    let weak = world
+        .limbeck(["serve", "--http", "0", "--token-file", "weak"])
+        .ends_with(2);
+    assert!(
+        weak.stderr.contains("at least 32") && weak.stderr.contains("openssl rand"),
+        "{weak:?}"
+    );
+    assert!(!weak.stderr.contains("password"), "{weak:?}");
+    for arguments in [
+        vec!["serve", "--token-file", "weak"],
+        vec!["serve", "--http", "0", "--tls-cert", "x"],
+        vec!["serve", "--http", "0", "--jwt-issuer", "https://id.example"],
+        vec![
+            "serve",
+            "--http",
+            "0",
+            "--jwt-issuer",
+            "http://id.example",
+            "--jwt-audience",
+            "x",
+        ],
+        vec!["serve", "--http", "0", "--allow-host", "https://x"],
+        vec!["serve", "--http", "x"],
+    ] {
+        let output = world.command(&arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+    }
+}
+
+#[test]
+fn what_one_principal_keeps_another_does_not_see() {
+    let world = World::empty();
+    let (file, [alice, bob]) = tokens(&world);
+    let served = Served::start(&world, &["--token-file", &file]);
+    let keep = |who: &str| format!("await store.set('key', '{who}'); return 1");
+    let look = "return await store.get('key') ?? 'nothing'";
+    served.client(&alice).execute(&keep("of alice")).unwrap();
+    assert_eq!(
+        served.client(&bob).execute(look).unwrap()["value"],
+        "nothing"
+    );
+    served.client(&bob).execute(&keep("of bob")).unwrap();
+    assert_eq!(
+        served.client(&alice).execute(look).unwrap()["value"],
+        "of alice"
+    );
+    let mut principals: Vec<_> = executions(&world)
+        .iter()
+        .map(|row| row["principal"].clone())
+        .collect();
+    principals.sort_by_key(Value::to_string);
+    assert_eq!(
+        json!(principals),
+        json!(["token:alice", "token:alice", "token:bob", "token:bob"])
+    );
+}
+
+#[test]
+fn a_client_that_hangs_up_ends_its_program() {
+    let world = World::empty();
+    let (file, [alice, _]) = tokens(&world);
+    let served = Served::start(&world, &["--token-file", &file]);
+    let mut client = served.client(&alice);
+    client
+        .send_execute("await new Promise(done => setTimeout(done, 50_000)); return 1")
+        .unwrap();
+    let status = || executions(&world).first().map(|row| row["status"].clone());
+    let is = |wanted: &str| {
+        let limit = Instant::now() + SOON;
+        while status() != Some(json!(wanted)) {
+            assert!(Instant::now() < limit, "it is {:?}, not {wanted}", status());
+        }
+    };
+    is("running");
+    drop(client);
+    is("cancelled");
+}
+
+#[test]
+fn asked_to_end_it_waits_for_programs_and_asked_twice_it_does_not() {
+    let world = World::empty();
+    let (file, [alice, _]) = tokens(&world);
+    let wait =
+        |ms: u32| format!("await new Promise(done => setTimeout(done, {ms})); return 'done'");
+    let running = || {
+        executions(&world)
+            .iter()
+            .filter(|row| row["status"] == "running")
+            .count()
+    };
+    let until_running = || {
+        let limit = Instant::now() + SOON;
+        while running() == 0 {
+            assert!(Instant::now() < limit, "nothing runs");
+        }
+    };
+    let served = Served::start(&world, &["--token-file", &file]);
+    let mut client = served.client(&alice);
+    client.send_execute(&wait(2_000)).unwrap();
+    until_running();
+    served.signal();
+    served.line("ending");
+    let (status, body) = client.receive().unwrap();
+    assert!(status == 200 && body.contains("done"), "{status} {body}");
+    assert!(TcpStream::connect(served.address).is_err());
+    assert_eq!(served.ended(), Some(0));
+
+    let served = Served::start(&world, &["--token-file", &file]);
+    let mut client = served.client(&alice);
+    client.send_execute(&wait(50_000)).unwrap();
+    until_running();
+    served.signal();
+    served.line("ending");
+    let asked = Instant::now();
+    served.signal();
+    assert_eq!(served.ended(), Some(0));
+    assert!(
+        asked.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        asked.elapsed()
+    );
+    let last = executions(&world).remove(0);
+    assert_ne!(last["status"], "running", "{last}");
+}
+
+#[test]
+fn two_thousand_programs_of_fifty_clients_each_get_their_own_value_and_leave_nothing() {
+    let world = World::empty();
+    let (file, tokens) = tokens(&world);
+    let served = Served::start(&world, &["--token-file", &file]);
+    let load = |requests| Load {
+        address: served.address,
+        tokens: tokens.to_vec(),
+        clients: 50,
+        requests,
+    };
+    let size = || {
+        let base = format!("/proc/{}", served.child.id());
+        let status = std::fs::read_to_string(format!("{base}/status")).unwrap();
+        let resident = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap();
+        let kib: usize = resident.trim().split(' ').next().unwrap().parse().unwrap();
+        (
+            kib,
+            std::fs::read_dir(format!("{base}/fd")).unwrap().count(),
+        )
+    };
+    let warm = load::run(&load(500));
+    assert_eq!((warm.right, &warm.wrong), (500, &Vec::new()));
+    let before = size();
+    let outcome = load::run(&load(2_000));
+    assert_eq!((outcome.right, &outcome.wrong), (2_000, &Vec::new()));
+    let after = size();
+    assert!(
+        after.0 < before.0 + (16 << 10),
+        "{before:?} KiB and descriptors, then {after:?}"
+    );
+    assert!(
+        after.1 < before.1 + 16,
+        "{before:?} KiB and descriptors, then {after:?}"
+    );
+}

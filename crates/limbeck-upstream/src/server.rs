@@ -358,6 +358,10 @@ impl Life {
         }
         match connected {
             Ok(connection) => self.phase = Phase::Ready(connection.clone()),
+            // It is well and wants a person. The call after the sign-in finds out, without a wait.
+            Err(error @ UpstreamError::SignInNeeded { .. }) => {
+                self.fail(error.clone(), Instant::now(), Duration::ZERO);
+            }
             Err(error) => {
                 self.strikes = self.strikes.saturating_add(1);
                 self.fail(error.clone(), Instant::now(), back_off(self.strikes));

@@ -1,7 +1,10 @@
 //! From a refused call to a token, in every way the specification has.
 
-use limbeck_upstream::UpstreamError;
+use std::sync::Arc;
+
+use limbeck_domain::ServerName;
 use limbeck_upstream::oauth::{OAuthError, OAuthSettings, SignInState};
+use limbeck_upstream::{Credentials, HttpSpec, Pool, ServerSpec, TransportSpec, UpstreamError};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -28,6 +31,33 @@ async fn a_refused_call_names_the_command_and_works_after_it() {
     assert_eq!(status.state, SignInState::SignedIn);
     assert_eq!(status.issuer.as_deref(), Some(world.authority.base()));
     assert_eq!(status.storage, Some("file"));
+}
+
+#[tokio::test]
+async fn a_pool_uses_the_token_with_the_call_after_the_sign_in() {
+    let world = World::new().await;
+    let auth = world.auth();
+    let mut http = HttpSpec::new(world.url().as_str()).unwrap();
+    http.credentials = Some(auth.clone() as Arc<dyn Credentials>);
+    let spec = ServerSpec::new("files", TransportSpec::Http(Box::new(http)));
+    let pool = Pool::new(vec![spec]);
+    let list = async || pool.list_tools(&ServerName::new("files")).await;
+    for _ in 0..2 {
+        let error = list().await.unwrap_err();
+        let needed = matches!(error, UpstreamError::SignInNeeded { .. });
+        assert!(needed, "{error}");
+    }
+    sign_in(&auth).await.unwrap();
+    // The server is no whole MCP server; it is reached, and that is all.
+    let error = list().await.err();
+    assert!(
+        !matches!(
+            error,
+            Some(UpstreamError::SignInNeeded { .. } | UpstreamError::BackingOff { .. })
+        ),
+        "{error:?}"
+    );
+    pool.shutdown().await;
 }
 
 #[tokio::test]

@@ -309,7 +309,10 @@ fn token_endpoint(asked: &Asked, ways: &Ways, issued: &mut Issued) -> Said {
     issued.count += 1;
     let access = format!("access-secret-{}", issued.count);
     let refresh = format!("refresh-secret-{}", issued.count);
-    issued.access.insert(access.clone(), scope.clone());
+    // A narrowed grant is narrow at the server too.
+    let granted = ways.token.get("scope").and_then(Value::as_str);
+    let granted = granted.unwrap_or(&scope).to_owned();
+    issued.access.insert(access.clone(), granted);
     issued.refresh.insert(refresh.clone());
     let mut answer = json!({
         "access_token": access,

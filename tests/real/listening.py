@@ -120,7 +120,8 @@ class WebPeer:
         connection.close()
         if response.headers.get_content_type() == "text/event-stream":
             # The answer comes behind whatever was said before it.
-            *_, body = (line.removeprefix("data:") for line in body.splitlines() if "{" in line)
+            # A line ends with a line feed and nothing else: texts may hold other separators.
+            *_, body = (line.removeprefix("data:") for line in body.split("\n") if "{" in line)
         return response.status, json.loads(body) if body else None
 
     def _headers(self, message: dict[str, Any]) -> dict[str, str]:

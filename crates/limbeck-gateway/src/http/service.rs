@@ -296,7 +296,7 @@ fn is_plain_json(headers: &HeaderMap) -> bool {
 /// Whether a request may be an `initialize`.
 fn may_begin_session(headers: &HeaderMap) -> bool {
     let version = headers.get(PROTOCOL_VERSION);
-    !version.is_some_and(|version| version.as_bytes() >= STATELESS_SINCE.as_bytes())
+    version.is_none_or(|version| version.as_bytes() < STATELESS_SINCE.as_bytes())
 }
 
 /// The SDK's answer, without the texts of its own errors.

@@ -69,6 +69,8 @@ struct Snapshot {
     lists: BTreeMap<ServerName, ServerTools>,
     dropped: BTreeMap<ServerName, Vec<String>>,
     extras: BTreeMap<ServerName, Arc<ToolExtras>>,
+    /// Why the last list of a server could not be had.
+    failures: BTreeMap<ServerName, String>,
     pins: BTreeMap<ServerName, Pins>,
     catalog: Arc<Catalog>,
 }
@@ -152,6 +154,11 @@ impl Catalogue {
     /// Completes each time some server's tools were listed.
     pub(crate) fn listings(&self) -> watch::Receiver<u64> {
         self.inner.listings.subscribe()
+    }
+
+    /// Why the last list of `server` could not be had.
+    pub(crate) fn failure(&self, server: &ServerName) -> Option<String> {
+        self.inner.read().failures.get(server).cloned()
     }
 
     /// When the definition of each changed tool of `server` was seen to differ, in microseconds since 1970.
@@ -277,13 +284,15 @@ impl Inner {
             return Ok(());
         }
         let _start = tokio::time::timeout(START_QUEUE, self.starts.acquire()).await;
+        let list = self.upstreams.list_tools(server).await;
+        self.note_failure(server, list.as_ref().err());
         let ToolList {
             tools,
             dropped,
             instructions,
             extras,
             ..
-        } = self.upstreams.list_tools(server).await?;
+        } = list?;
         let listed_us = now_us();
         let known = self.read().pins.get(server).cloned().unwrap_or_default();
         let (pins, changed) = pins::renew(known, &tools, listed_us);
@@ -363,6 +372,20 @@ impl Inner {
         });
     }
 
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Snapshot> {
+        self.snapshot
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_failure(&self, server: &ServerName, error: Option<&UpstreamError>) {
+        let mut snapshot = self.write();
+        match error {
+            Some(error) => snapshot.failures.insert(server.clone(), error.to_string()),
+            None => snapshot.failures.remove(server),
+        };
+    }
+
     fn replace(
         &self,
         server: &ServerName,
@@ -370,10 +393,7 @@ impl Inner {
         dropped: Vec<String>,
         extras: ToolExtras,
     ) {
-        let mut snapshot = self
-            .snapshot
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut snapshot = self.write();
         snapshot.pins.insert(server.clone(), list.pins);
         snapshot.put(server, list.tools, list.instructions);
         snapshot.dropped.insert(server.clone(), dropped);

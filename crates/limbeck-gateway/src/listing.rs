@@ -138,7 +138,7 @@ impl Gateway {
 fn server_report(shared: &Shared, name: &ServerName) -> ServerReport {
     let catalog = shared.catalogue.snapshot();
     let report = shared.upstreams.report(name);
-    let (state, era, error) = state_words(&report.state);
+    let (state, era, error) = standing(shared, &catalog, name, &report.state);
     let error = error.or(report.last_error);
     let protocol = match report.state {
         ServerState::Ready { protocol, .. } => Some(protocol).filter(|text| !text.is_empty()),
@@ -183,7 +183,28 @@ fn tool_report(tool: &Tool, changed_us: Option<u64>) -> ToolReport {
     }
 }
 
-fn state_words(state: &ServerState) -> (&'static str, Option<&'static str>, Option<String>) {
+/// A word for a state, the era, and why it is none to be content with.
+type Standing = (&'static str, Option<&'static str>, Option<String>);
+
+/// Where a server stands. One that answers and of which no tool is known, because its list was refused, has failed.
+fn standing(
+    shared: &Shared,
+    catalog: &Catalog,
+    name: &ServerName,
+    state: &ServerState,
+) -> Standing {
+    match (state_words(state), shared.catalogue.failure(name)) {
+        (("ready", era, None), Some(error)) => {
+            let is_empty = catalog.tools_of(name).is_empty();
+            let state = if is_empty { "failed" } else { "ready" };
+            let error = format!("its tools could not be listed: {error}");
+            (state, era, Some(error))
+        }
+        (words, _) => words,
+    }
+}
+
+fn state_words(state: &ServerState) -> Standing {
     match state {
         ServerState::NotConfigured => ("not_configured", None, None),
         ServerState::NotStarted => ("not_started", None, None),
@@ -204,7 +225,8 @@ pub(crate) fn unavailable(shared: &Shared, but: &[ServerName]) -> Vec<String> {
         .servers()
         .filter(|server| server.tools().is_empty() && !but.contains(server.name()))
         .filter_map(|server| {
-            let (_, _, error) = state_words(&shared.upstreams.state(server.name()));
+            let state = shared.upstreams.state(server.name());
+            let (_, _, error) = standing(shared, &catalog, server.name(), &state);
             let error = limbeck_domain::text::clean_line(&error?, REASON_BYTES_MAX);
             Some(format!("{}: {error}", server.name()))
         })
@@ -226,7 +248,8 @@ pub(crate) fn servers_json(shared: &Shared, scope: &Scope) -> Value {
     catalog
         .servers()
         .map(|server| {
-            let (state, _, error) = state_words(&shared.upstreams.state(server.name()));
+            let state = shared.upstreams.state(server.name());
+            let (state, _, error) = standing(shared, &catalog, server.name(), &state);
             let tools = server.tools();
             let covered = tools.iter().filter(|tool| scope.covers(tool.id())).count();
             // The line of a server that says nothing of itself is made of the names of its tools.

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use limbeck_domain::limits;
+use limbeck_domain::{limits, text};
 
 use crate::handler::client_capabilities;
 use crate::hearing::Hearing;
@@ -183,6 +183,7 @@ impl Connection {
             }
         };
         self.has_answered.store(true, Ordering::Relaxed);
+        refuse_too_deep(&answer)?;
         Ok((answer, hearing.worked_since(started)))
     }
 
@@ -286,6 +287,19 @@ impl Connection {
             stderr_tail: self.peer.last_words(),
         }
     }
+}
+
+/// Refuses a result that no reader behind us takes. Lists are not held to this as a whole: each of their tools is judged
+/// by itself, and one that is too deep costs no other.
+fn refuse_too_deep(result: &RawValue) -> Result<(), UpstreamError> {
+    if text::is_too_deep(result.get()) {
+        let reason = format!(
+            "its result is nested deeper than {}",
+            limits::JSON_DEPTH_MAX
+        );
+        return Err(UpstreamError::InvalidAnswer { reason });
+    }
+    Ok(())
 }
 
 fn usable(answer: Answer) -> Result<Box<RawValue>, UpstreamError> {

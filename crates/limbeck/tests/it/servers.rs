@@ -47,14 +47,14 @@ fn a_server_that_fails_is_listed_with_its_words_and_the_others_work() {
         "shop": {"command": LIMBECK, "args": ["demo-upstream"]},
         "broken": {"command": "sh", "args": ["-c", "echo 'license expired' >&2; exit 3"]},
         "absent": {"command": "no-such-program-anywhere"},
-        "remote": {"type": "http", "url": "https://example.com/mcp"},
+        "remote": {"type": "http", "url": "http://127.0.0.1:1/mcp"},
         "off": {"command": "sh", "disabled": true},
     }});
     world.file(".mcp.json", &servers.to_string());
     let outcome = world.limbeck(["tools"]).ends_with(0);
     for (name, state) in [
         ("shop", "ready"),
-        ("remote", "unsupported"),
+        ("remote", "backing_off"),
         ("off", "disabled"),
     ] {
         let row = outcome

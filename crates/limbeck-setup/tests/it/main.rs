@@ -5,6 +5,7 @@
 mod discovery;
 mod examples;
 mod hostile;
+mod oauth;
 
 use std::path::{Path, PathBuf};
 

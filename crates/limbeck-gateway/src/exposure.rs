@@ -264,13 +264,13 @@ mod tests {
     use super::*;
 
     fn ids(names: &[(&str, &str)]) -> Vec<ToolId> {
-        let id = |&(server, tool): &(&str, &str)| ToolId::new(server.into(), tool);
+        let id = |&(server, tool): &(&str, &str)| ToolId::new(server, tool);
         names.iter().map(id).collect()
     }
 
     fn server(tools: usize, description: &str) -> ServerTools {
         let tool = |n| ToolDefinition {
-            id: ToolId::new("s".into(), format!("t{n}")),
+            id: ToolId::new("s", format!("t{n}")),
             title: None,
             description: Some(description.to_owned()),
             input_schema: json!({"type": "object"}),

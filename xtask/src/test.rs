@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     install_nextest(root)?;
     command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
 
-    let stages: [Stage<'_>; 9] = [
+    let stages: [Stage<'_>; 10] = [
         ("unit and integration tests", &|| {
             command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
         }),
@@ -46,6 +46,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         }),
         ("hostile servers and clients", &|| {
             pytest(root, &python, "tests/hostile")
+        }),
+        ("the official conformance suite", &|| {
+            pytest(root, &python, "tests/conformance")
         }),
         ("real clients", &|| pytest(root, &python, "tests/clients")),
         ("two dozen servers at once", &|| {

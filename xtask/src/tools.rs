@@ -72,11 +72,12 @@ const PREREQUISITES: [Prerequisite; 4] = [
 /// pip fails.
 pub(crate) fn install(root: &Path) -> anyhow::Result<PathBuf> {
     require()?;
-    let [real, clients, fleet] =
-        ["real", "clients", "fleet"].map(|tests| root.join("tests").join(tests));
+    let [real, clients, conformance, fleet] =
+        ["real", "clients", "conformance", "fleet"].map(|tests| root.join("tests").join(tests));
     let tools = root.join(".tools");
     install_node(&real, &tools.join("node"))?;
     install_node(&clients, &tools.join("clients"))?;
+    install_node(&conformance, &tools.join("conformance"))?;
     install_node(&fleet, &tools.join("fleet/node"))?;
     install_venv(&fleet, &tools.join("fleet/venv"))?;
     install_venv(&real, &tools.join("venv"))

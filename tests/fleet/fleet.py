@@ -5,7 +5,6 @@ frameworks above them, five revisions of the protocol, one tool and two hundred.
 of the network do not resolve, so a call ends in the server's own words about that; what counts is that it got there.
 """
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,6 +63,13 @@ MEMBERS = {
         {"query": "parse JSON", "libraryName": "serde"},
     ),
     "fetch": Member("mcp-server-fetch", "fetch", {"url": NOWHERE}),
+    "figma": Member(
+        "figma-developer-mcp/dist/bin.js",
+        "get_figma_data",
+        {"fileKey": "none"},
+        args=("--stdio",),
+        env={"FIGMA_API_KEY": "none"},
+    ),
     "github": Member(
         "@modelcontextprotocol/server-github/dist/index.js", "search_repositories", {"query": "mcp"}
     ),
@@ -80,7 +86,6 @@ MEMBERS = {
     "jira": Member(
         "@aashari/mcp-server-atlassian-jira/dist/index.js", "jira_get", {"path": "/rest/api/3/myself"}
     ),
-    "kubernetes": Member("kubernetes-mcp-server/bin/index.js", "configuration_view"),
     "linear": Member(
         "@tacticlaunch/mcp-linear/dist/index.js", "linear_getViewer", env={"LINEAR_API_TOKEN": "none"}
     ),
@@ -131,7 +136,6 @@ CALLS = REAL_CALLS | {name: (member.call, member.arguments) for name, member in 
 def servers(world: World) -> dict[str, dict[str, Any]]:
     """All of them, as `mcpServers`; each carries a mark of its own in its environment."""
     entries = world.servers() | {name: member.entry(world.mark) for name, member in MEMBERS.items()}
-    entries["kubernetes"]["env"]["KUBECONFIG"] = str(kubeconfig(world))
     for name, started in entries.items():
         started["env"][MARK] = mark_of(world, name)
     return entries
@@ -140,21 +144,3 @@ def servers(world: World) -> dict[str, dict[str, Any]]:
 def mark_of(world: World, name: str) -> str:
     """The mark of the processes of one server."""
     return f"{world.mark}-{name}"
-
-
-def kubeconfig(world: World) -> Path:
-    """A cluster that is not there."""
-    path = world.root / "kubeconfig.json"
-    path.write_text(
-        json.dumps(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [{"name": "none", "cluster": {"server": NOWHERE}}],
-                "users": [{"name": "none", "user": {}}],
-                "contexts": [{"name": "none", "context": {"cluster": "none", "user": "none"}}],
-                "current-context": "none",
-            }
-        )
-    )
-    return path

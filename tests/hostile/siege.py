@@ -68,8 +68,10 @@ def web_server(script: str, *args: str, **env: str) -> Iterator[str]:
     ) as process:
         port = process.stdout.readline().strip()
         assert port.isdecimal(), f"`{script}` did not come up"
-        yield f"http://127.0.0.1:{port}"
-        process.kill()
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()
 
 
 def remote(url: str, *, timeout_ms: int = CALL_MS, **headers: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Servers whose answers to calls are the attack."""
 
+import json
 from typing import Any
 
 import pytest
@@ -132,10 +133,15 @@ def test_d27_a_request_of_a_server_is_never_an_answer_and_never_a_call_of_ours(w
     assert executions and all(execution["status"] == "completed" for execution in executions)
 
 
-def test_d20_a_servers_credential_stays_out_of_the_log_and_out_of_every_worker(world: World) -> None:
+def test_d20_a_servers_credential_stays_out_of_errors_and_of_the_log(world: World) -> None:
     with besieged(world, server("h20")) as siege:
+        # A value is the program's: the server does know its credential, and gives it away here.
+        assert HOSTILE_TOKEN in json.dumps(siege.call("result").value)
         for tool in ("tool_error", "protocol_error", "crash"):
-            assert siege.call(tool).error["server"] == "hostile"
+            error = siege.call(tool).error
+            assert error["server"] == "hostile"
+            assert "[redacted]" in error["message"], error
+            assert HOSTILE_TOKEN not in json.dumps(error)
     assert HOSTILE_TOKEN not in world.log.read_text()
 
 

@@ -86,6 +86,14 @@ impl Peer {
             Self::Http(_) => String::new(),
         }
     }
+
+    /// Words of the server as others may read them. What comes over HTTP has lost its secrets already.
+    fn without_secrets(&self, words: String) -> String {
+        match self {
+            Self::Process(wire) => wire.process.redactor.redact(&words).into_owned(),
+            Self::Http(_) => words,
+        }
+    }
 }
 
 /// A server that answered its handshake.
@@ -184,6 +192,7 @@ impl Connection {
         };
         self.has_answered.store(true, Ordering::Relaxed);
         refuse_too_deep(&answer)?;
+        let answer = self.without_secrets_of_error(answer);
         Ok((answer, hearing.worked_since(started)))
     }
 
@@ -241,7 +250,7 @@ impl Connection {
             answer = answer => {
                 under_way.handle = None;
                 match answer {
-                    Ok(answer) => usable(answer),
+                    Ok(answer) => self.usable(answer),
                     Err(_) => Err(self.lost().await),
                 }
             }
@@ -267,6 +276,32 @@ impl Connection {
     /// Completes when the connection has ended.
     pub(crate) async fn closed(&self) {
         self.peer.stop().cancelled().await;
+    }
+
+    /// A tool's own error is read like any other error. Results that are none are the program's affair.
+    fn without_secrets_of_error(&self, result: Box<RawValue>) -> Box<RawValue> {
+        if !result.get().contains("\"isError\"") {
+            return result;
+        }
+        let words = self.peer.without_secrets(result.get().to_owned());
+        RawValue::from_string(words).unwrap_or(result)
+    }
+
+    fn usable(&self, answer: Answer) -> Result<Box<RawValue>, UpstreamError> {
+        answer.map_err(|fault| match fault {
+            AnswerFault::Rpc { code, message } => UpstreamError::Protocol {
+                code,
+                message: self.peer.without_secrets(message),
+            },
+            AnswerFault::Invalid { reason } => UpstreamError::InvalidAnswer {
+                reason: self.peer.without_secrets(reason),
+            },
+            AnswerFault::Failed(error) => error,
+            AnswerFault::TooLarge { bytes } => UpstreamError::TooLarge {
+                bytes,
+                limit: limits::UPSTREAM_LINE_BYTES_MAX as u64,
+            },
+        })
     }
 
     /// The error of a request under which the connection ended.
@@ -300,18 +335,6 @@ fn refuse_too_deep(result: &RawValue) -> Result<(), UpstreamError> {
         return Err(UpstreamError::InvalidAnswer { reason });
     }
     Ok(())
-}
-
-fn usable(answer: Answer) -> Result<Box<RawValue>, UpstreamError> {
-    answer.map_err(|fault| match fault {
-        AnswerFault::Rpc { code, message } => UpstreamError::Protocol { code, message },
-        AnswerFault::Invalid { reason } => UpstreamError::InvalidAnswer { reason },
-        AnswerFault::Failed(error) => error,
-        AnswerFault::TooLarge { bytes } => UpstreamError::TooLarge {
-            bytes,
-            limit: limits::UPSTREAM_LINE_BYTES_MAX as u64,
-        },
-    })
 }
 
 /// Lets go of a call's caller however the wait for its answer ends.

@@ -211,7 +211,7 @@ impl Start<'_> {
                 stderr_tail,
             },
             HandshakeFault::Refused { code, message } => UpstreamError::Handshake {
-                reason: format!("{message} (code {code})"),
+                reason: format!("{} (code {code})", wire.process.redactor.redact(&message)),
             },
             HandshakeFault::NoCommonVersion { offered } => UpstreamError::Handshake {
                 reason: format!("it speaks only {}", offered.join(", ")),

@@ -310,10 +310,12 @@ impl UpstreamError {
                 "start the command of `{server}` in a terminal to see why it does not come up; \
                  `limbeck tools {server}` shows where it is configured"
             )),
-            Self::BackingOff { retry_in_ms, error } => Some(match error.hint(tool) {
-                Some(hint) => hint,
-                None => format!("call again in {retry_in_ms} ms"),
-            }),
+            // Nothing was sent this time, so nothing has happened that a failed call would warn of.
+            Self::BackingOff { retry_in_ms, error } => Some(match &**error {
+                Self::CallTimeout { .. } | Self::ConnectionLost { .. } => None,
+                error => error.hint(tool),
+            })
+            .map(|hint| hint.unwrap_or_else(|| format!("call again in {retry_in_ms} ms"))),
             Self::Unwell { .. } => Some(format!(
                 "`limbeck tools {server}` shows what the server last said; \
                  it is tried again by itself"
@@ -354,11 +356,16 @@ impl UpstreamError {
                  `limbeck auth login {server}` begins anew"
             )),
             Self::TooLarge { .. } => Some("ask the tool for fewer or smaller results".into()),
+            Self::InvalidAnswer { .. } => Some(format!(
+                "`{server}` breaks the protocol: update it, or report this to its maker; other tools of \
+                 it may work"
+            )),
+            Self::ListTimeout { .. } => Some(format!(
+                "`limbeck tools {server}` asks it again and shows what it says"
+            )),
             Self::Unsupported { .. }
             | Self::Stopped
-            | Self::ListTimeout { .. }
             | Self::Protocol { .. }
-            | Self::InvalidAnswer { .. }
             | Self::InvalidArguments { .. }
             | Self::Cancelled => None,
         }
@@ -391,7 +398,9 @@ mod tests {
             retry_in_ms: 900,
             error: Arc::new(lost),
         };
-        assert!(waiting.to_call_error(&tool()).retryable);
+        let waiting = waiting.to_call_error(&tool());
+        assert!(waiting.retryable);
+        assert_eq!(waiting.hint.as_deref(), Some("call again in 900 ms"));
     }
 
     #[test]

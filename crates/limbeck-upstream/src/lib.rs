@@ -39,6 +39,7 @@ mod mrtr;
 pub mod oauth;
 mod pool;
 mod question;
+mod redactor;
 mod server;
 mod spec;
 mod stdio;

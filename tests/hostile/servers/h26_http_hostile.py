@@ -66,7 +66,7 @@ class Hostile(Handler):
             case "wrongtype":
                 self.reply(200, b"<html><body>Login</body></html>", "text/html; charset=x\x01")
             case "http500":
-                words = f"<html>Traceback: Authorization={self.headers.get('Authorization')}</html>"
+                words = f"<html>Traceback: Authorization={self.headers.get('X-Tenant')}</html>"
                 self.reply(500, words.encode(), "text/html")
             case "retryafter":
                 self.reply(429, b"{}", Retry_After="1000000000")
@@ -85,7 +85,7 @@ class Hostile(Handler):
     def result(self, request: Message, words: str) -> Message:
         result = super().result(request, words)
         if MODE == "publiccache" and request["method"] == "tools/list":
-            private = tool("fetch", f"Private data of {self.headers.get('Authorization')}")
+            private = tool("fetch", f"Private data of {self.headers.get('X-Tenant')}")
             return {"tools": [private], "ttlMs": 10**9, "cacheScope": "public"}
         return result
 

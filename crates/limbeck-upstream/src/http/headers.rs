@@ -1,19 +1,15 @@
 //! Headers that an entry adds to every request, and what must never come back out of them.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::UpstreamError;
+use crate::redactor::{Redactor, names_a_secret};
 
 use super::secret::{SecretReference, SecretResolver};
 
-/// Secrets shorter than this are not looked for in answers: they would be found everywhere.
-const REDACTED_BYTES_MIN: usize = 6;
-/// What stands where a secret was.
-const REDACTED: &str = "[redacted]";
 /// Headers that the transport sets by itself.
 const OURS: &[&str] = &[
     "accept",
@@ -108,7 +104,7 @@ impl StaticHeaders {
             }
             let text = match spec {
                 HeaderValueSpec::Literal(value) => {
-                    if is_secret(&header) {
+                    if names_a_secret(header.as_str()) {
                         redactor.add(value.expose_secret());
                     }
                     value.expose_secret().to_owned()
@@ -138,58 +134,6 @@ impl StaticHeaders {
 
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
-    }
-}
-
-/// Whether the value of such a header is a secret even when it stands in the entry itself.
-fn is_secret(name: &HeaderName) -> bool {
-    [
-        "auth", "cookie", "key", "password", "secret", "session", "token",
-    ]
-    .iter()
-    .any(|word| name.as_str().contains(word))
-}
-
-/// Takes known secrets out of what a server sends.
-#[derive(Clone, Default)]
-pub(crate) struct Redactor(Vec<SecretString>);
-
-impl Redactor {
-    /// Knows one header's value.
-    pub(crate) fn of(value: &str) -> Self {
-        let mut redactor = Self::default();
-        redactor.add(value);
-        redactor
-    }
-
-    /// Adds a header's value, and what stands behind its scheme.
-    pub(crate) fn add(&mut self, value: &str) {
-        let bare = value.split_once(' ').map_or(value, |(_, rest)| rest);
-        for secret in [value, bare] {
-            if secret.len() < REDACTED_BYTES_MIN {
-                continue;
-            }
-            self.0.push(secret.into());
-            // As a JSON string spells it.
-            if let Ok(quoted) = serde_json::to_string(secret)
-                && quoted.len() > secret.len() + 2
-            {
-                self.0.push(quoted[1..quoted.len() - 1].into());
-            }
-        }
-    }
-
-    /// `text` without the secrets. A secret in a JSON string leaves a JSON string.
-    pub(crate) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
-        for secret in &self.0 {
-            let secret = secret.expose_secret();
-            // A number is a number in JSON too, and replacing it would break the text around it.
-            if text.contains(secret) && !secret.bytes().all(|byte| byte.is_ascii_digit()) {
-                text = Cow::Owned(text.replace(secret, REDACTED));
-            }
-        }
-        text
     }
 }
 

@@ -17,13 +17,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
+use crate::redactor::Redactor;
 use crate::stdio::reader::Reader;
 use crate::stdio::tap::Tap;
 use crate::sync::lock;
 use crate::{Credentials, Era, UpstreamError};
 
 use super::guard::{self, Client, GuardError, Response};
-use super::headers::{Redactor, StaticHeaders};
+use super::headers::StaticHeaders;
 use super::params::ParamHeaders;
 
 /// Time for the farewell to a session.

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::redactor::Redactor;
 use crate::{StdioSpec, UpstreamError};
 
 use super::stderr::StderrRing;
@@ -36,6 +37,8 @@ pub(crate) struct Process {
     pub(crate) stop: CancellationToken,
     /// What it wrote to standard error.
     pub(crate) stderr: StderrRing,
+    /// Knows the secrets of its environment.
+    pub(crate) redactor: Redactor,
     exited: watch::Receiver<Option<String>>,
 }
 
@@ -67,13 +70,15 @@ impl Process {
         else {
             return Err(failed(std::io::Error::other("a pipe is missing")));
         };
-        let ring = StderrRing::default();
+        let redactor = Redactor::of_environment(&spec.env);
+        let ring = StderrRing::new(redactor.clone());
         let drain = tracker.spawn(ring.clone().drain(stderr));
         let (exit, exited) = watch::channel(None);
         tracker.spawn(supervise(child, stop.clone(), drain, exit));
         let process = Self {
             stop,
             stderr: ring,
+            redactor,
             exited,
         };
         Ok((process, Pipes { stdin, stdout }))

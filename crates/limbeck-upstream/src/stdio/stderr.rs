@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use limbeck_domain::{limits, text};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::redactor::Redactor;
 use crate::sync::lock;
 
 /// Bytes read at once.
@@ -13,9 +14,20 @@ const CHUNK_BYTES: usize = 16 << 10;
 
 /// The last [`limits::STDERR_RING_BYTES`] of a stream that is always drained.
 #[derive(Clone, Default)]
-pub(crate) struct StderrRing(Arc<Mutex<VecDeque<u8>>>);
+pub(crate) struct StderrRing {
+    bytes: Arc<Mutex<VecDeque<u8>>>,
+    redactor: Redactor,
+}
 
 impl StderrRing {
+    /// A ring that shows nothing `redactor` knows.
+    pub(crate) fn new(redactor: Redactor) -> Self {
+        Self {
+            bytes: Arc::default(),
+            redactor,
+        }
+    }
+
     /// Reads `stream` to its end, however much that is.
     pub(crate) async fn drain(self, mut stream: impl AsyncRead + Unpin) {
         let mut chunk = vec![0; CHUNK_BYTES];
@@ -25,7 +37,7 @@ impl StderrRing {
     }
 
     fn push(&self, part: &[u8]) {
-        let mut ring = lock(&self.0);
+        let mut ring = lock(&self.bytes);
         let surplus = (ring.len() + part.len()).saturating_sub(limits::STDERR_RING_BYTES);
         let from_ring = surplus.min(ring.len());
         ring.drain(..from_ring);
@@ -35,12 +47,14 @@ impl StderrRing {
     /// The last lines, at most `lines_max` of them and `bytes_max` bytes, cleaned; blank ones left out.
     pub(crate) fn tail(&self, lines_max: usize, bytes_max: usize) -> String {
         let bytes: Vec<u8> = {
-            let ring = lock(&self.0);
+            let ring = lock(&self.bytes);
             let from = ring.len().saturating_sub(bytes_max);
             ring.range(from..).copied().collect()
         };
+        let said = String::from_utf8_lossy(&bytes);
+        let said = self.redactor.redact(&said);
         // A character cut in half at the front becomes a replacement character, three times its size.
-        let cleaned = text::clean(&String::from_utf8_lossy(&bytes), bytes_max * 3);
+        let cleaned = text::clean(&said, bytes_max * 3);
         let lines: Vec<&str> = cleaned
             .lines()
             .map(str::trim_end)
@@ -61,7 +75,7 @@ mod tests {
         let mut flood = vec![b'E'; 3 * limits::STDERR_RING_BYTES];
         flood.extend_from_slice(b"\n\x1b[2Jlast\n\n words\xff\n");
         ring.clone().drain(flood.as_slice()).await;
-        assert_eq!(lock(&ring.0).len(), limits::STDERR_RING_BYTES);
+        assert_eq!(lock(&ring.bytes).len(), limits::STDERR_RING_BYTES);
         assert_eq!(ring.tail(2, 100), "[2Jlast\n words\u{fffd}");
         assert_eq!(ring.tail(1, 100), " words\u{fffd}");
     }

@@ -9,6 +9,7 @@ const allowed: Record<string, string> = {
   budget: "calls callsRemaining elapsedMs remainingMs",
   performance: "mark measure now timeOrigin toJSON",
   tools: "shop probe",
+  servers: "shop probe",
 };
 const path = (name: string) => name.split(".").reduce((o: any, key) => o[key], globalThis);
 const found: string[] = [];
@@ -16,7 +17,7 @@ for (const [name, members] of Object.entries(allowed)) {
   const known = new Set(members.split(" "));
   for (const key of Reflect.ownKeys(path(name))) if (!known.has(String(key))) found.push(`${name}.${String(key)}`);
 }
-const functions = [search, describe, servers, callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers,
+const functions = [search, describe, callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers,
   structuredClone, setTimeout, setInterval, setImmediate, clearTimeout, queueMicrotask, atob, btoa, store.get, store.set,
   console.log, tools.shop.list_customers.raw];
 for (const f of functions) {

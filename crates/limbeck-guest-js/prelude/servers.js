@@ -29,7 +29,10 @@ const makeOffers = (server, label) => {
       return given === undefined ? params : { ...params, arguments: given };
     }),
   };
-  return freeze({ __proto__: null, resources: freeze(resources), prompts: freeze(prompts) });
+  const offers = { __proto__: null, resources: freeze(resources), prompts: freeze(prompts) };
+  // The engine asks a function for its name, and `servers.name` may be a server.
+  define(offers, 'toString', () => `[${label}]`);
+  return freeze(offers);
 };
 
 /** `servers()` lists them; `servers.name` is one. */

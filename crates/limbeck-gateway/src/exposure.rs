@@ -14,7 +14,7 @@ use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
 use crate::catalogue::{Catalogue, ToolExtras};
-use crate::{Gateway, surface};
+use crate::{Gateway, surface, tokens};
 
 /// Tools of a server that `auto` exposes.
 const AUTO_TOOLS_MAX: usize = 5;
@@ -134,12 +134,7 @@ fn is_small(server: &ServerTools) -> bool {
         .map(|tool| definition_json(tool.definition(), &tool.id().tool))
         .collect();
     let json = Value::Array(definitions).to_string();
-    // A token has one byte at least, so most small servers need no tokenizer.
-    json.len() < AUTO_TOKENS_MAX
-        || tiktoken_rs::o200k_base_singleton()
-            .encode_ordinary(&json)
-            .len()
-            < AUTO_TOKENS_MAX
+    tokens::at_most(&json, AUTO_TOKENS_MAX - 1).is_some()
 }
 
 fn listed(servers: &[(&ServerTools, Arc<ToolExtras>)]) -> Vec<Listed> {

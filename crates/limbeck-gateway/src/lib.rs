@@ -11,6 +11,7 @@
 //! - `executor` runs one program: one task, one state machine, one worker.
 //! - `broker` turns a host call into an effect: resolve, validate, permit, intent, send, outcome.
 //! - [`sandbox`] says what a worker's confinement lacks.
+//! - [`tokens`] counts what a model reads.
 //! - `catalogue` keeps the tools known, from the store's cache and from the upstreams themselves.
 //!
 //! Two things hold here. No byte of a program is parsed in this process. Nothing reaches an upstream
@@ -34,6 +35,7 @@ mod pins;
 pub mod sandbox;
 pub mod search;
 pub mod surface;
+pub mod tokens;
 
 use std::sync::Arc;
 

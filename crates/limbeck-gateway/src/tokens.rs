@@ -1,0 +1,99 @@
+//! Tokens, as a model would count them (o200k_base).
+//!
+//! Other vendors' models have other vocabularies; their counts lie within some tenths of these.
+
+use limbeck_domain::text::cut;
+
+/// A word longer than this is counted in parts: the encoder takes quadratic time in the length of a word,
+/// and a hostile text is one word. No honest word is near it.
+const WORD_BYTES_MAX: usize = 512;
+
+/// Counts the tokens of a text. Exact, but for words above [`WORD_BYTES_MAX`], where it may be a few above.
+#[must_use]
+pub fn count(text: &str) -> usize {
+    at_most(text, usize::MAX).unwrap_or(usize::MAX)
+}
+
+/// The tokens of a text, or `None` when there are more than `max`, found without reading all of it.
+#[must_use]
+pub fn at_most(text: &str, max: usize) -> Option<usize> {
+    let encoder = tiktoken_rs::o200k_base_singleton();
+    let mut rest = text;
+    let mut tokens = 0_usize;
+    while !rest.is_empty() {
+        let (part, behind) = rest.split_at(part_of(rest));
+        tokens += encoder.count_ordinary(part);
+        if tokens > max {
+            return None;
+        }
+        rest = behind;
+    }
+    Some(tokens)
+}
+
+/// Bytes of the beginning of `text` that are counted at once: up to the last white space in front of which a
+/// token may begin, or to the end of the text or of a word that is too long.
+fn part_of(text: &str) -> usize {
+    /// Enough that parting costs nothing.
+    const PART_BYTES_MAX: usize = 16 << 10;
+    let part = cut(text, PART_BYTES_MAX);
+    let mut begun = 0;
+    let mut last_begun = 0;
+    for (at, found) in part.char_indices() {
+        if found.is_whitespace() {
+            // A token may hold one space in front of its word, and lines' ends in any number: a part ends in front
+            // of a space that has a word on both sides.
+            if found == ' ' && at > begun {
+                last_begun = at;
+            }
+            begun = at + found.len_utf8();
+        } else if at - begun >= WORD_BYTES_MAX {
+            return at;
+        }
+    }
+    if part.len() == text.len() || last_begun == 0 {
+        part.len()
+    } else {
+        last_begun
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(text: &str) -> usize {
+        tiktoken_rs::o200k_base_singleton()
+            .encode_ordinary(text)
+            .len()
+    }
+
+    #[test]
+    fn parting_a_text_does_not_change_its_count() {
+        let line = "  The gateway's 3 tools: {\"a\": [1, 2.5e3], \"ü\": null}\n\n\tand so on, \r\n";
+        let text = line.repeat(2_000);
+        assert_eq!(count(&text), whole(&text));
+        assert_eq!(count(""), 0);
+        assert_eq!(count(line), whole(line));
+    }
+
+    #[test]
+    fn one_word_of_a_megabyte_is_counted_in_bounded_time_and_nearly_right() {
+        let word = "abc".repeat(1_000);
+        let (parted, exact) = (count(&word), whole(&word));
+        assert!(
+            parted >= exact && parted <= exact + exact / 20 + 12,
+            "{parted} {exact}"
+        );
+        let started = std::time::Instant::now();
+        assert!(count(&"a".repeat(1 << 20)) > 1_000);
+        assert!(started.elapsed() < std::time::Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_bound_is_kept_exactly() {
+        let text = "one two three";
+        assert_eq!(at_most(text, 3), Some(3));
+        assert_eq!(at_most(text, 2), None);
+    }
+}

@@ -89,7 +89,7 @@ impl Classes {
             Type::Plain(plain) => python::word(*plain).into(),
             Type::Literal(value) => match python::literal(value) {
                 Some(literal) => format!("Literal[{literal}]"),
-                None => "float".into(),
+                None => python::unliteral(value).into(),
             },
             Type::Commented(inner, comment) => {
                 python::annotated(&self.annotation(inner, path, way), comment)

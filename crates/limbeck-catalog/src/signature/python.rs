@@ -85,15 +85,20 @@ pub(crate) fn comment(doc: &str) -> String {
     }
 }
 
-/// A value as `Literal` takes it; `None` for a fraction, which it does not.
+/// A value as `Literal` takes it; `None` for a fraction or a number of more than 64 bits, which it does not.
 pub(crate) fn literal(value: &Value) -> Option<String> {
     match value {
         Value::Bool(true) => Some("True".into()),
         Value::Bool(false) => Some("False".into()),
         Value::String(text) => Some(names::quoted_in(text, Language::Python)),
-        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
+        Value::Number(number) if number.is_i64() => Some(number.to_string()),
         _ => None,
     }
+}
+
+/// The type of a value that is no [`literal`].
+pub(crate) fn unliteral(value: &Value) -> &'static str {
+    if value.is_u64() { "int" } else { "float" }
 }
 
 /// `kind` with a note that stays with it.
@@ -180,7 +185,7 @@ impl<'n> Writer<'n> {
             Type::Plain(plain) => self.push(word(*plain)),
             Type::Literal(value) => match literal(value) {
                 Some(literal) => self.push(&format!("Literal[{literal}]")),
-                None => self.push("float"),
+                None => self.push(unliteral(value)),
             },
             Type::Commented(inner, comment) => {
                 let inner = self.inner(inner);

@@ -131,7 +131,7 @@ impl<'s> Reader<'s> {
         } else {
             all.push(self.read_types(schema, depth, of_object));
         }
-        let is_object = of_object || says_object(schema);
+        let is_object = of_object || says_object(schema) || schema.contains_key("required");
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::Array(schemas)) = schema.get(keyword) {
                 let any = self.read_each(schemas, depth, is_object);
@@ -227,7 +227,8 @@ impl<'s> Reader<'s> {
             _ if schema.contains_key("items") || schema.contains_key("prefixItems") => {
                 self.read_array(schema, depth)
             }
-            _ if of_object => self.read_required(schema),
+            // Which properties there are is said beside what says what they are.
+            _ if of_object || combines(schema) => self.read_required(schema),
             _ => Type::Unknown(None),
         }
     }
@@ -477,6 +478,13 @@ fn says_object(schema: &Map<String, Value>) -> bool {
                 || matches!(schema.get("additionalProperties"), Some(Value::Object(_)))
         }
     }
+}
+
+/// Whether other schemas say what the values of this one are.
+fn combines(schema: &Map<String, Value>) -> bool {
+    ["$ref", "allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .any(|keyword| schema.contains_key(keyword))
 }
 
 /// Names that `required` lists, each once.

@@ -1,7 +1,7 @@
 //! One request and its answer.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
@@ -9,7 +9,7 @@ use limbeck_domain::{limits, text};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::UpstreamError;
@@ -19,6 +19,7 @@ use crate::sync::lock;
 
 use super::guard::{self, Response};
 use super::params;
+use super::retry;
 use super::session::{Session, Speech, fault};
 
 /// Body of an error response that is read.
@@ -129,8 +130,19 @@ impl Session {
     async fn post(&self, request: &Request) -> Result<Response, AnswerFault> {
         let headers = self.routing(request)?;
         let url = self.messages().map_err(AnswerFault::Failed)?;
-        let sent = self.request(Method::POST, url, headers, request.body.clone());
-        sent.await.map_err(AnswerFault::Failed)
+        let mut again = 0;
+        loop {
+            let sent = self.request(Method::POST, url, headers.clone(), request.body.clone());
+            let response = sent.await.map_err(AnswerFault::Failed)?;
+            let pause = retry::pause(&request.method, response.status(), response.headers());
+            match pause {
+                Some(pause) if again < retry::AGAIN_MAX => {
+                    again += 1;
+                    sleep(pause).await;
+                }
+                _ => return Ok(response),
+            }
+        }
     }
 
     /// `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*`, which only modern servers know.
@@ -247,6 +259,10 @@ impl Session {
                 .map_or_else(String::new, |it| format!(" ({it})")),
             said => format!(": {said}"),
         };
+        let reason = match retry::asked(response.headers(), SystemTime::now()) {
+            Some(wait) => format!("{reason}; it asks to wait for {} s", wait.as_secs()),
+            None => reason,
+        };
         let error = UpstreamError::Http {
             status: status.as_u16(),
             reason,
@@ -271,7 +287,7 @@ impl Session {
             return AnswerFault::Failed(error);
         }
         match rpc {
-            Some((code, message)) => AnswerFault::Rpc { code, message },
+            Some(error) => AnswerFault::Rpc(error),
             None => AnswerFault::Failed(error),
         }
     }

@@ -85,7 +85,7 @@ async def conversation(
             elicitation_callback=person,
             message_handler=hear,
             # A test that looks twice wants to see what is there.
-            cache=False,
+            cache=None,
         )
 
     if transport == "pipes":

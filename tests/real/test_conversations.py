@@ -166,5 +166,5 @@ def test_a_direct_call_is_kept_with_the_other_executions(world: World) -> None:
     anyio.run(play)
     [kept] = world.limbeck_json("executions")["executions"]
     assert (kept["origin"], kept["status"]) == ("mcp direct", "completed"), kept
-    shown = world.limbeck_json("executions", kept["execution_id"])
+    shown = world.limbeck_json("executions", kept["id"])
     assert "talking" in json.dumps(shown) and "touch" in json.dumps(shown), shown

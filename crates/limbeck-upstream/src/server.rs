@@ -292,10 +292,7 @@ impl Inner {
     /// Starts what goes on beside the calls for as long as the connection stands.
     fn attend(self: &Arc<Self>, connection: &Arc<Connection>) {
         let tracker = &self.launch.tracker;
-        tracker.spawn(subscription::keep(
-            connection.clone(),
-            self.watched.clone(),
-        ));
+        tracker.spawn(subscription::keep(connection.clone(), self.watched.clone()));
         if let Some(idle) = self.spec.idle_timeout {
             tracker.spawn(self.clone().stop_when_idle(connection.clone(), idle));
         }

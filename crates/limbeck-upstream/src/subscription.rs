@@ -175,8 +175,7 @@ fn filter(announces: Announces, watched: BTreeSet<String>) -> Option<Subscriptio
     filter.tools_list_changed = announces.tools.then_some(true);
     filter.resources_list_changed = announces.resources.then_some(true);
     filter.prompts_list_changed = announces.prompts.then_some(true);
-    filter.resource_subscriptions =
-        (!watched.is_empty()).then(|| watched.into_iter().collect());
+    filter.resource_subscriptions = (!watched.is_empty()).then(|| watched.into_iter().collect());
     Some(filter)
 }
 

@@ -12,8 +12,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
-use super::session::Session;
 use super::forward;
+use super::session::Session;
 use crate::Gateway;
 
 /// How often is looked whether a client that hears of nothing is still there.

@@ -283,7 +283,8 @@ impl Session {
             });
         }
         // In a handshake the status tells what to try next, so it is kept beside the error.
-        if self.tap.greeting().is_none() && rpc.as_ref().is_none_or(|error| !is_modern(error.code)) {
+        if self.tap.greeting().is_none() && rpc.as_ref().is_none_or(|error| !is_modern(error.code))
+        {
             return AnswerFault::Failed(error);
         }
         match rpc {

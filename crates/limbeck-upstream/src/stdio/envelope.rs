@@ -161,11 +161,7 @@ fn rpc_error(raw: &RawValue) -> RpcError {
         (Some(Value::String(message)), _) | (None, Value::String(message)) => message.as_str(),
         _ => raw.get(),
     };
-    RpcError::new(
-        code.unwrap_or(INTERNAL_ERROR),
-        message,
-        value.get("data"),
-    )
+    RpcError::new(code.unwrap_or(INTERNAL_ERROR), message, value.get("data"))
 }
 
 /// Whose answer a line was that cannot be parsed, read off its beginning or its end.

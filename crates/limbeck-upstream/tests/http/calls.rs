@@ -64,7 +64,12 @@ async fn errors_of_the_protocol_keep_their_code_and_data_whatever_their_status()
     let pool = pool(&peer.url());
     let small = json!({"known": ["echo"], "at": 1.5});
     let large = json!("x".repeat(limits::ERROR_DATA_BYTES_MAX));
-    let cases = [(200, &small), (400, &small), (404, &large), (500, &Value::Null)];
+    let cases = [
+        (200, &small),
+        (400, &small),
+        (404, &large),
+        (500, &Value::Null),
+    ];
     for (status, sent) in cases {
         let arguments = json!({"status": status, "data": sent});
         let error = call(&pool, &arguments.to_string()).await.unwrap_err();
@@ -189,7 +194,10 @@ async fn a_tool_that_fails_over_and_over_is_not_repeated_by_itself() {
 }
 
 /// Answers a call of a tool like `first` once for each of `times`, then as it should.
-fn busy(times: usize, first: impl Fn() -> Reply + Send + Sync + 'static) -> impl Fn(&Seen) -> Reply {
+fn busy(
+    times: usize,
+    first: impl Fn() -> Reply + Send + Sync + 'static,
+) -> impl Fn(&Seen) -> Reply {
     let refused = std::sync::atomic::AtomicUsize::new(0);
     move |seen| match seen.rpc() {
         "tools/call" if refused.fetch_add(1, Ordering::Relaxed) < times => first(),
@@ -226,7 +234,10 @@ async fn a_call_that_may_have_been_made_behind_a_proxy_is_not_made_again() {
     let peer = Peer::start(busy(1, away)).await;
     let pool = pool(&peer.url());
     let error = call(&pool, "{}").await.unwrap_err();
-    assert!(matches!(error, UpstreamError::Http { status: 503, .. }), "{error}");
+    assert!(
+        matches!(error, UpstreamError::Http { status: 503, .. }),
+        "{error}"
+    );
     assert_eq!(peer.count("tools/call"), 1);
     echoes(&pool, 2).await;
 }

@@ -33,7 +33,11 @@ pub(super) struct Teller<'a> {
 }
 
 impl<'a> Teller<'a> {
-    pub(super) fn new(kind: Kind, context: &'a RequestContext<RoleServer>, level: Option<Level>) -> Self {
+    pub(super) fn new(
+        kind: Kind,
+        context: &'a RequestContext<RoleServer>,
+        level: Option<Level>,
+    ) -> Self {
         let started = Instant::now();
         let wanted = kind == Kind::Program && context.meta.get_progress_token().is_some();
         Self {

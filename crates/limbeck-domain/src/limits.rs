@@ -14,6 +14,8 @@ pub const CALL_ARGS_BYTES_MAX: usize = 4 << 20;
 pub const CALL_HEAD_BYTES_MAX: usize = 4 << 10;
 /// Result of one host call, as JSON text; a 10 MB result is a promise of DESIGN §13, so twice over.
 pub const CALL_RESULT_BYTES_MAX: usize = 24 << 20;
+/// What a server's error carries beside its message, as JSON: the protocol has a handful of names there.
+pub const ERROR_DATA_BYTES_MAX: usize = 16 << 10;
 /// Nesting of any JSON from outside; the default of `serde_json`, which enforces it.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// One frame between gateway and worker: the largest payload and room for its header.

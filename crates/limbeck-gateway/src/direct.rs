@@ -13,9 +13,9 @@ use limbeck_domain::{
     ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, ProgramError, ProgramStart,
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
-use limbeck_policy::{ReadRequest, Scope, decide_read};
+use limbeck_policy::{ReadPermit, ReadRequest, Scope, decide_read};
 use limbeck_store::{ExecutionSummary, NewExecution};
-use limbeck_upstream::{CallContext, UpstreamError};
+use limbeck_upstream::{CallContext, UpstreamError, Watch};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -189,9 +189,29 @@ impl Gateway {
             method,
             params,
         };
-        let permit = decide_read(request, &Scope::everything())
-            .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))?;
+        let permit = permitted(request)?;
         let result = self.shared.upstreams.request(permit, context).await?;
         Ok(result.0)
     }
+
+    /// Has a server tell of changes of one of its resources: whoever may read it may hear that it is worth
+    /// reading again.
+    pub(crate) async fn watch_directly(
+        &self,
+        server: &ServerName,
+        uri: &str,
+    ) -> Result<Watch, Failure> {
+        let request = ReadRequest {
+            server: server.clone(),
+            method: ReadMethod::ReadResource,
+            params: json!({ "uri": uri }).to_string(),
+        };
+        let permit = permitted(request)?;
+        Ok(self.shared.upstreams.watch(permit).await?)
+    }
+}
+
+fn permitted(request: ReadRequest) -> Result<ReadPermit, CallError> {
+    decide_read(request, &Scope::everything())
+        .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))
 }

@@ -6,6 +6,7 @@
 
 mod check;
 mod journal;
+mod named;
 mod queries;
 mod read;
 mod through;
@@ -26,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Shared;
 pub(crate) use journal::Journal;
+use named::Named;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
 
 /// What one execution may do and where its calls are written.
@@ -251,11 +253,10 @@ impl Broker {
                 self.cancel.child_token()
             }
         };
-        let sent = self
-            .shared
-            .upstreams
-            .call(permit, self.context(cancel))
-            .await;
+        let caller = self.caller.clone();
+        let caller = caller.map(|caller| Named::begin(caller, tool.id()));
+        let context = CallContext::new(cancel).with_caller(caller);
+        let sent = self.shared.upstreams.call(permit, context).await;
         let RawToolResult(raw) = sent.map_err(|error| error.to_call_error(tool.id()))?;
         let text = match form {
             CallForm::Raw => raw.get().to_owned(),

@@ -58,7 +58,7 @@ pub use error::UpstreamError;
 pub use http::{Credentials, HttpKind, HttpSpec};
 pub use pool::{Pool, PoolOptions};
 pub use question::RawResult;
-pub use spec::{ServerSpec, StdioSpec, TransportSpec};
+pub use spec::{ServerSpec, StdioSpec, TransportSpec, Unusable, UnusableKind};
 pub use upstream::{
     Era, RawToolResult, ServerInfo, ServerReport, ServerState, ToolList, Traffic, Upstream,
 };

@@ -14,7 +14,7 @@ use crate::listener::Ears;
 use crate::server::Server;
 use crate::{
     Answers, CallContext, Era, PoolEvent, RawResult, RawToolResult, ServerReport, ServerSpec,
-    ServerState, ToolList, Traffic, TransportSpec, Upstream, UpstreamError,
+    ServerState, ToolList, Traffic, TransportSpec, Unusable, Upstream, UpstreamError,
 };
 
 /// The servers behind one gateway, started when they are first needed.
@@ -44,7 +44,7 @@ enum Entry {
     Server(Server),
     InProcess(Arc<dyn Upstream>),
     Disabled,
-    Unsupported { reason: String },
+    Unusable(Unusable),
 }
 
 impl Pool {
@@ -88,7 +88,7 @@ impl Pool {
         self
     }
 
-    /// Names of all servers, sorted, disabled and unsupported ones included.
+    /// Names of all servers, sorted, disabled and unusable ones included.
     pub fn names(&self) -> Vec<ServerName> {
         self.servers.keys().cloned().collect()
     }
@@ -147,9 +147,7 @@ impl Pool {
                 server: None,
             },
             Some(Entry::Disabled) => ServerState::Disabled,
-            Some(Entry::Unsupported { reason }) => ServerState::Unsupported {
-                reason: reason.clone(),
-            },
+            Some(Entry::Unusable(unusable)) => ServerState::Unusable(unusable.clone()),
         };
         ServerReport {
             transport: match self.servers.get(server) {
@@ -158,6 +156,7 @@ impl Pool {
             },
             next_step: match &state {
                 ServerState::Disabled => UpstreamError::Disabled.next_step(server),
+                ServerState::Unusable(unusable) => unusable.next_step.clone(),
                 _ => None,
             },
             state,
@@ -174,7 +173,7 @@ impl Pool {
         join_all(self.servers.values().filter_map(|entry| match entry {
             Entry::Server(server) => Some(server.shutdown()),
             Entry::InProcess(upstream) => Some(upstream.shutdown()),
-            Entry::Disabled | Entry::Unsupported { .. } => None,
+            Entry::Disabled | Entry::Unusable(_) => None,
         }))
         .await;
     }
@@ -187,9 +186,7 @@ impl Pool {
             Some(Entry::Server(server)) => Ok(server),
             Some(Entry::InProcess(upstream)) => Ok(upstream.as_ref()),
             Some(Entry::Disabled) => Err(UpstreamError::Disabled),
-            Some(Entry::Unsupported { reason }) => Err(UpstreamError::Unsupported {
-                reason: reason.clone(),
-            }),
+            Some(Entry::Unusable(unusable)) => Err(UpstreamError::Unusable(unusable.clone())),
         }
     }
 }
@@ -207,6 +204,6 @@ fn entry(spec: ServerSpec, memory: &Arc<EraMemory>, ears: Arc<Ears>) -> Entry {
             let target = Target::Http(http);
             Entry::Server(Server::new(spec, target, memory.clone(), ears))
         }
-        TransportSpec::Unsupported { reason } => Entry::Unsupported { reason },
+        TransportSpec::Unusable(unusable) => Entry::Unusable(unusable),
     }
 }

@@ -34,6 +34,10 @@ pub(crate) struct Global {
     /// Read no configuration but what --config names
     #[arg(long, global = true)]
     pub(crate) no_discover: bool,
+    /// Accept every server that files of the working directory add, for this one start
+    /// [default: $LIMBECK_TRUST_PROJECT]
+    #[arg(long, global = true)]
+    pub(crate) trust_project: bool,
     /// Keep journal and cache in DIR [default: $LIMBECK_STATE_DIR, else ~/.local/state/limbeck]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) state_dir: Option<PathBuf>,
@@ -108,6 +112,8 @@ pub(crate) enum Command {
     Types(TypesArgs),
     /// Call one tool
     Call(CallArgs),
+    /// Show servers that a repository adds, and accept them
+    Trust(TrustArgs),
     /// Sign in to servers over HTTP, and out again
     Auth {
         #[command(subcommand)]
@@ -273,6 +279,25 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) arguments: String,
     /// Print the result as the server sent it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Accept SERVER as its file defines it now; without any, show those there are
+    #[arg(value_name = "SERVER", group = "which")]
+    pub(crate) servers: Vec<String>,
+    /// Accept all of them
+    #[arg(long, group = "which")]
+    pub(crate) all: bool,
+    /// Show those there are and accept none
+    #[arg(long, group = "which")]
+    pub(crate) list: bool,
+    /// Take back what was accepted instead
+    #[arg(long, requires = "which", conflicts_with = "list")]
+    pub(crate) revoke: bool,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

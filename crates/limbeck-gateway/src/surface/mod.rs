@@ -16,7 +16,10 @@ pub(crate) mod exchange;
 mod forward;
 mod lists;
 mod logging;
+mod stdio;
 mod tools;
+
+pub use stdio::serve_stdio;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -27,9 +30,9 @@ use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, GetPromptRequestMethod,
-    GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
+    JsonObject, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
     ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
     ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
@@ -52,6 +55,8 @@ const SUBSCRIPTIONS_MAX: usize = 1_000;
 const LISTS_TTL_MS: u64 = 60_000;
 /// Bytes of the catalogue digest in `instructions`: about 500 tokens.
 const DIGEST_BYTES_MAX: usize = 1_600;
+/// Bytes repeated of the name of a method nobody has.
+const METHOD_SHOWN_BYTES: usize = 128;
 /// Who asks over stdio: the local user.
 const LOCAL: &str = "local";
 
@@ -390,6 +395,16 @@ impl ServerHandler for Surface {
         Ok(())
     }
 
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // The SDK repeats the name, which may be as long as a request.
+        let name = limbeck_domain::text::clean_line(&request.method, METHOD_SHOWN_BYTES);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, name, None))
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if self.may_expose() {
             let (gateway, session) = (self.gateway.clone(), Arc::clone(&self.session));
@@ -466,20 +481,4 @@ pub enum ServeError {
     /// The task that serves ended unexpectedly.
     #[error("serving ended unexpectedly")]
     Task(#[source] tokio::task::JoinError),
-}
-
-/// Serves one client on this process's standard input and output until it closes them.
-///
-/// # Errors
-///
-/// [`ServeError`]; a client that goes away before or after its handshake is no error.
-pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
-    let surface = Arc::new(Surface::new(gateway, LOCAL));
-    let running = match rmcp::serve_server(surface, rmcp::transport::stdio_pipes()).await {
-        Ok(running) => running,
-        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(ServeError::Handshake(Box::new(error))),
-    };
-    running.waiting().await.map_err(ServeError::Task)?;
-    Ok(())
 }

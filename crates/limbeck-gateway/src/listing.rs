@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::broker::{Broker, CallReport, Journal};
-use crate::{Gateway, Shared};
+use crate::{Gateway, LOCAL, Shared};
 
 /// Bytes of a reason why a server is not available, where the model reads it.
 const REASON_BYTES_MAX: usize = 300;
@@ -113,11 +113,11 @@ impl Gateway {
         arguments: &str,
         context: impl Into<CallContext>,
     ) -> Result<CallReport, CallError> {
-        let CallContext { cancel, caller } = context.into();
+        let CallContext { cancel, caller, .. } = context.into();
         let broker = Broker {
             shared: Arc::clone(&self.shared),
             scope: Arc::new(Scope::everything()),
-            principal: "local".into(),
+            principal: LOCAL.into(),
             journal: Journal::new(
                 self.shared.store.clone(),
                 limbeck_domain::ExecutionId::new("call"),

@@ -117,6 +117,7 @@ impl Reader<'_> {
             None => None,
         };
         entry.oauth = self.oauth(place)?;
+        entry.oauth.shared = flag(place, "shared_credentials")? == Some(true);
         if let Some(found) = place.get("expose")? {
             let word = Expose::parse(found.text()?);
             entry.expose =

@@ -38,6 +38,7 @@ mod load;
 mod mrtr;
 pub mod oauth;
 mod pool;
+mod principals;
 mod question;
 mod redactor;
 mod server;

@@ -310,6 +310,9 @@ pub(crate) enum AuthCommand {
     Logout {
         /// Server to sign out of
         server: String,
+        /// Sign out PRINCIPAL instead of the user who runs the gateway
+        #[arg(long, value_name = "PRINCIPAL")]
+        principal: Option<String>,
     },
     /// Show where one is signed in, until when and with which scopes
     Status(StatusArgs),
@@ -319,6 +322,9 @@ pub(crate) enum AuthCommand {
 pub(crate) struct LoginArgs {
     /// Server to sign in to
     pub(crate) server: String,
+    /// Sign in for PRINCIPAL of `serve --http`, such as `token:NAME`, instead of the user who runs it
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) principal: Option<String>,
     /// Open no browser; print the address and read the redirect from standard input
     #[arg(long)]
     pub(crate) no_browser: bool,
@@ -334,6 +340,9 @@ pub(crate) struct LoginArgs {
 pub(crate) struct StatusArgs {
     /// Show this server alone
     pub(crate) server: Option<String>,
+    /// Show the sign-ins of PRINCIPAL
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) principal: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

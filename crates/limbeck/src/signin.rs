@@ -126,5 +126,6 @@ fn settings(
         callback_port: entry.callback_port,
         metadata_url,
         grant,
+        shared: entry.shared,
     })
 }

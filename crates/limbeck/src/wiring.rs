@@ -30,8 +30,6 @@ use configuration::{looked_in, read_configuration};
 use servers::{credentials, server_source, server_spec};
 use state::{open_store_or_memory, recover};
 
-/// Who asks on the command line: the local user, as over stdio.
-pub(crate) const PRINCIPAL: &str = "local";
 /// What servers are told that they may ask for: everything a client could answer. Whether the client of a
 /// call does is found out call by call.
 const DECLARED: PoolOptions = PoolOptions {

@@ -57,8 +57,6 @@ const LISTS_TTL_MS: u64 = 60_000;
 const DIGEST_BYTES_MAX: usize = 1_600;
 /// Bytes repeated of the name of a method nobody has.
 const METHOD_SHOWN_BYTES: usize = 128;
-/// Who asks over stdio: the local user.
-const LOCAL: &str = "local";
 
 const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that call the tools of all connected MCP servers. \
 Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
@@ -100,9 +98,10 @@ impl Surface {
     /// A surface over a running gateway for the clients of `principal`: who an execution belongs to,
     /// whose limits it counts against and whose `store` it sees.
     pub fn new(gateway: Gateway, principal: impl Into<Arc<str>>) -> Self {
+        let principal = principal.into();
         Self {
-            gateway,
-            principal: principal.into(),
+            gateway: gateway.used_by(&principal),
+            principal,
             session: Arc::default(),
         }
     }

@@ -25,8 +25,8 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::{LOCAL, ServeError, Surface};
-use crate::Gateway;
+use super::{ServeError, Surface};
+use crate::{Gateway, LOCAL};
 use line::{Heard, Line};
 
 /// Bytes asked of the input at once.

@@ -337,6 +337,16 @@ def test_u11_a_gateway_that_was_stopped_goes_on_when_it_may(world: World) -> Non
         peer.wait(second)
 
 
+@pytest.mark.parametrize("state", ["forged", "e30.e30.e30", "x" * MIB])
+def test_u12_a_state_we_did_not_give_is_refused(world: World, state: str) -> None:
+    with served(world, "modern") as peer:
+        again = {**execute("return await tools.healthy.echo({ n: 2 });"), "requestState": state}
+        answer = peer.wait(peer.send("tools/call", {**again, "inputResponses": {}}))
+        assert answer["error"]["code"] == INVALID_PARAMS, answer
+        assert "requestState" in answer["error"]["message"]
+        assert len(world.limbeck_json("executions")["executions"]) == 1, "only the first program ran"
+
+
 def test_u13_answers_to_questions_we_never_asked_are_nobodys(world: World) -> None:
     with served(world) as peer:
         for id in (0, 1, "x", None, 10**9):

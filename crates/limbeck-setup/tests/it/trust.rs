@@ -175,6 +175,22 @@ fn a_name_accepted_in_the_client_counts_for_its_directory_until_the_definition_c
 }
 
 #[test]
+fn c25_what_the_client_both_accepted_and_turned_down_stays_off() {
+    let both = r#"{"projects": {"$ROOT/project": {
+        "enabledMcpjsonServers": ["shop"], "disabledMcpjsonServers": ["shop"]}}}"#;
+    let world = World::new()
+        .file("home/.claude.json", both)
+        .file(REPOSITORY, SHOP);
+    let found = with(&TrustRecords::default(), &world);
+    assert!(found.servers[0].disabled);
+    // The control: accepted alone, it is on.
+    let world = World::new()
+        .file("home/.claude.json", &both.replace("disabledMcpjsonServers", "history"))
+        .file(REPOSITORY, SHOP);
+    assert!(!with(&TrustRecords::default(), &world).servers[0].disabled);
+}
+
+#[test]
 fn a_person_is_shown_what_would_be_started_and_no_secret() {
     let world = World::new().file(
         REPOSITORY,

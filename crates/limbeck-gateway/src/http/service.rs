@@ -94,10 +94,7 @@ impl Service {
     async fn route(&self, request: Request<Incoming>) -> Result<Answer, Box<Answer>> {
         // Over HTTP/1 a head is read in pieces as large as its bound, so one of two pieces gets here.
         if head_bytes(&request) > HTTP_HEAD_BYTES_MAX {
-            return Err(self.refuse(
-                Refusal::Form,
-                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            ));
+            return Err(self.refuse(Refusal::Form, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
         }
         let (uri, headers) = (request.uri(), request.headers());
         let host = self.names.check(uri, headers).map_err(|misnamed| {

@@ -185,7 +185,10 @@ fn c25_what_the_client_both_accepted_and_turned_down_stays_off() {
     assert!(found.servers[0].disabled);
     // The control: accepted alone, it is on.
     let world = World::new()
-        .file("home/.claude.json", &both.replace("disabledMcpjsonServers", "history"))
+        .file(
+            "home/.claude.json",
+            &both.replace("disabledMcpjsonServers", "history"),
+        )
         .file(REPOSITORY, SHOP);
     assert!(!with(&TrustRecords::default(), &world).servers[0].disabled);
 }

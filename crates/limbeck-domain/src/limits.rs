@@ -121,6 +121,8 @@ pub const QUERY_BYTES_MAX: usize = 1 << 10;
 
 /// Body of one HTTP request: the largest `input` and a program twice its size, as JSON escapes it.
 pub const HTTP_BODY_BYTES_MAX: usize = INPUT_BYTES_MAX + 2 * PROGRAM_BYTES_MAX;
+/// One line of a client on standard input: the same message takes the same room over either transport.
+pub const STDIO_LINE_BYTES_MAX: usize = HTTP_BODY_BYTES_MAX;
 /// Bodies above this are read [`HTTP_LARGE_BODIES_MAX`] at a time; most are a hundredth of it.
 pub const HTTP_SMALL_BODY_BYTES: usize = 64 << 10;
 /// Large bodies being read at the same time: 136 MiB of memory at most. More wait their turn.

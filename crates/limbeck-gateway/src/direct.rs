@@ -19,9 +19,9 @@ use limbeck_upstream::{CallContext, UpstreamError, Watch};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::Gateway;
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
+use crate::{Gateway, foreign};
 
 /// Where a call came from, in listings.
 const ORIGIN: &str = "mcp direct";
@@ -74,7 +74,7 @@ impl Gateway {
         let started = Instant::now();
         let id = ExecutionId::new(format!("ex_{}", uuid::Uuid::now_v7().simple()));
         self.begin(&id, &call).await?;
-        let CallContext { cancel, caller } = context;
+        let CallContext { cancel, caller, .. } = context;
         let broker = Broker {
             shared: Arc::clone(&self.shared),
             scope: Arc::new(Scope::everything()),
@@ -176,7 +176,7 @@ impl Gateway {
         }
     }
 
-    /// Reads something a server offers besides tools; `params` is JSON text.
+    /// Reads something a server offers besides tools, for the principal of this handle; `params` is JSON text.
     pub(crate) async fn read_directly(
         &self,
         server: &ServerName,
@@ -190,6 +190,7 @@ impl Gateway {
             params,
         };
         let permit = permitted(request)?;
+        let context = context.with_principal(foreign(&self.principal));
         let result = self.shared.upstreams.request(permit, context).await?;
         Ok(result.0)
     }
@@ -207,7 +208,9 @@ impl Gateway {
             params: json!({ "uri": uri }).to_string(),
         };
         let permit = permitted(request)?;
-        Ok(self.shared.upstreams.watch(permit).await?)
+        let principal = foreign(&self.principal);
+        let watch = self.shared.upstreams.watch(permit, principal.as_ref());
+        Ok(watch.await?)
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use limbeck_domain::{CallCode, CallError, ServerName, ToolId};
 use serde_json::Value;
 
+use crate::Unusable;
+
 /// Why a list or a call brought nothing.
 ///
 /// Cloneable, because everybody who waited for the same start hears the same reason. Texts from the
@@ -21,12 +23,9 @@ pub enum UpstreamError {
     /// The entry switches the server off.
     #[error("the server is disabled in its configuration entry")]
     Disabled,
-    /// This build cannot connect such an entry.
-    #[error("the server cannot be connected: {reason}")]
-    Unsupported {
-        /// Why, a lowercase fragment.
-        reason: String,
-    },
+    /// Its entry is not to be connected.
+    #[error("the server cannot be connected: {}", .0.reason)]
+    Unusable(Unusable),
     /// The pool has been shut down.
     #[error("the gateway is shutting down")]
     Stopped,
@@ -238,7 +237,7 @@ impl UpstreamError {
         match self {
             Self::NotConfigured { .. } => CallCode::UnknownServer,
             Self::Disabled
-            | Self::Unsupported { .. }
+            | Self::Unusable(_)
             | Self::Stopped
             | Self::ProgramNotFound { .. }
             | Self::Spawn { .. }
@@ -273,7 +272,7 @@ impl UpstreamError {
             | Self::SignInFailed { may_pass: true, .. } => true,
             Self::NotConfigured { .. }
             | Self::Disabled
-            | Self::Unsupported { .. }
+            | Self::Unusable(_)
             | Self::Stopped
             | Self::ProgramNotFound { .. }
             | Self::Spawn { .. }
@@ -367,8 +366,8 @@ impl UpstreamError {
             Self::ListTimeout { .. } => Some(format!(
                 "`limbeck tools {server}` asks it again and shows what it says"
             )),
-            Self::Unsupported { .. }
-            | Self::Stopped
+            Self::Unusable(unusable) => unusable.next_step.clone(),
+            Self::Stopped
             | Self::Protocol { .. }
             | Self::InvalidArguments { .. }
             | Self::Cancelled => None,

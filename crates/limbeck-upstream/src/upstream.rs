@@ -8,7 +8,7 @@ use limbeck_domain::ToolDefinition;
 use limbeck_policy::{Permit, ReadPermit};
 use serde_json::value::RawValue;
 
-use crate::{CallContext, RawResult, UpstreamError, Watch};
+use crate::{CallContext, RawResult, Unusable, UpstreamError, Watch};
 
 /// JSON-RPC's code for a request the server does not know.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -155,11 +155,8 @@ pub enum ServerState {
     },
     /// Switched off in its entry.
     Disabled,
-    /// This build cannot connect it.
-    Unsupported {
-        /// Why.
-        reason: String,
-    },
+    /// It is not to be connected.
+    Unusable(Unusable),
     /// The pool has been shut down.
     Stopped,
 }

@@ -25,7 +25,7 @@ use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
 use limbeck_upstream::{CallContext, Caller, RawToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::Shared;
+use crate::{Shared, foreign};
 pub(crate) use journal::Journal;
 use named::Named;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
@@ -269,7 +269,9 @@ impl Broker {
     }
 
     fn context(&self, cancel: CancellationToken) -> CallContext {
-        CallContext::new(cancel).with_caller(self.caller.clone())
+        CallContext::new(cancel)
+            .with_caller(self.caller.clone())
+            .with_principal(foreign(&self.principal))
     }
 
     async fn refuse(

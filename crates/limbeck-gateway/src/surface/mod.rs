@@ -17,7 +17,10 @@ mod forward;
 mod lists;
 mod logging;
 mod session;
+mod stdio;
 mod tools;
+
+pub use stdio::serve_stdio;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -27,12 +30,13 @@ use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, GetPromptRequestParams,
-    GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
-    SetLevelRequestParams, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
-    Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
@@ -48,8 +52,8 @@ pub(crate) const BUILT_IN: [&str; 2] = [tools::SEARCH, tools::EXECUTE];
 const LISTS_TTL_MS: u64 = 60_000;
 /// Bytes of the catalogue digest in `instructions`: about 500 tokens.
 const DIGEST_BYTES_MAX: usize = 1_600;
-/// Who asks over stdio: the local user.
-const LOCAL: &str = "local";
+/// Bytes repeated of the name of a method nobody has.
+const METHOD_SHOWN_BYTES: usize = 128;
 
 const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that call the tools of all connected MCP servers. \
 Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
@@ -67,9 +71,10 @@ impl Surface {
     /// A surface over a running gateway for the clients of `principal`: who an execution belongs to,
     /// whose limits it counts against and whose `store` it sees.
     pub fn new(gateway: Gateway, principal: impl Into<Arc<str>>) -> Self {
+        let principal = principal.into();
         Self {
-            gateway,
-            principal: principal.into(),
+            gateway: gateway.used_by(&principal),
+            principal,
             session: Arc::default(),
         }
     }
@@ -347,6 +352,16 @@ impl ServerHandler for Surface {
         Ok(())
     }
 
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // The SDK repeats the name, which may be as long as a request.
+        let name = limbeck_domain::text::clean_line(&request.method, METHOD_SHOWN_BYTES);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, name, None))
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if self.may_expose() {
             let (gateway, session) = (self.gateway.clone(), Arc::clone(&self.session));
@@ -431,20 +446,4 @@ pub enum ServeError {
     /// The task that serves ended unexpectedly.
     #[error("serving ended unexpectedly")]
     Task(#[source] tokio::task::JoinError),
-}
-
-/// Serves one client on this process's standard input and output until it closes them.
-///
-/// # Errors
-///
-/// [`ServeError`]; a client that goes away before or after its handshake is no error.
-pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
-    let surface = Arc::new(Surface::new(gateway, LOCAL));
-    let running = match rmcp::serve_server(surface, rmcp::transport::stdio_pipes()).await {
-        Ok(running) => running,
-        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(ServeError::Handshake(Box::new(error))),
-    };
-    running.waiting().await.map_err(ServeError::Task)?;
-    Ok(())
 }

@@ -14,6 +14,7 @@ mod convert;
 mod events;
 pub(crate) mod exchange;
 mod forward;
+mod kept;
 mod lists;
 mod logging;
 mod tools;
@@ -22,7 +23,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use limbeck_domain::Envelope;
+use limbeck_domain::{Emitted, Envelope};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -30,15 +31,16 @@ use rmcp::model::{
     CompleteRequestParams, CompleteResult, ConstString, ContentBlock, GetPromptRequestMethod,
     GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
     ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
-    SetLevelRequestParams, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
-    Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
-use crate::{ExecuteRequest, Gateway};
+use crate::artifacts::URI_PREFIX;
+use crate::{ExecuteRequest, Gateway, Render, render};
 use arguments::{ExecuteArguments, SearchArguments};
 use exchange::{Kind, Outcome};
 use forward::{Forwarded, Retry};
@@ -131,7 +133,9 @@ impl Surface {
             scope: arguments.scope,
             principal: self.principal.to_string(),
             origin: "mcp".to_owned(),
+            answer: arguments.answer,
         };
+        let render = request.answer.render;
         let subject = self.subject("tools/call", tools::EXECUTE);
         let gateway = self.gateway.clone();
         let forwarded = self
@@ -143,7 +147,9 @@ impl Surface {
             .await?;
         Ok(match forwarded {
             Forwarded::InputRequired(result) => result.into(),
-            Forwarded::Done(Outcome::Program(envelope)) => envelope_result(&envelope).into(),
+            Forwarded::Done(Outcome::Program(envelope)) => {
+                envelope_result(&envelope, render).into()
+            }
             Forwarded::Done(Outcome::Raw(_)) => {
                 let message = "a server answered for a program";
                 return Err(ErrorData::internal_error(message, None));
@@ -178,15 +184,20 @@ impl Surface {
 }
 
 /// The envelope once, as text: clients that find `structuredContent` drop the text, and others
-/// would show both.
-fn envelope_result(envelope: &Envelope) -> CallToolResult {
-    match serde_json::to_string(envelope) {
-        Ok(json) => text(json, envelope.error.is_some()),
-        Err(error) => failed(format!(
-            "the result could not be written: {error}; it is kept: `limbeck executions {}`",
-            envelope.execution_id
-        )),
-    }
+/// would show both. Behind it come the blocks the program emitted.
+fn envelope_result(envelope: &Envelope, render: Render) -> CallToolResult {
+    let mut result = text(render::text(envelope, render), envelope.error.is_some());
+    result
+        .content
+        .extend(envelope.emitted.iter().map(emitted_block));
+    result
+}
+
+fn emitted_block(emitted: &Emitted) -> ContentBlock {
+    let block = emitted.block.as_ref();
+    block
+        .and_then(|block| serde_json::from_str(block.get()).ok())
+        .unwrap_or_else(|| ContentBlock::text(emitted.text.clone().unwrap_or_default()))
 }
 
 fn text(text: String, is_error: bool) -> CallToolResult {
@@ -263,8 +274,8 @@ impl ServerHandler for Surface {
         }
     }
 
-    // Resources and prompts are those of exposed servers. Where none can be exposed they are not declared,
-    // and not answered either: an empty list would claim a capability.
+    // Prompts and templates are those of exposed servers. Where none can be exposed they are not declared,
+    // and not answered either: an empty list would claim a capability. Resources are artifacts as well.
 
     async fn list_prompts(
         &self,
@@ -301,10 +312,10 @@ impl ServerHandler for Surface {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.offered::<ListResourcesRequestMethod>()?;
         let listed = lists::resources(&self.gateway).await;
-        let resources = listed.into_iter().map(|(_, resource)| resource).collect();
-        let (resources, next) = lists::page(resources, cursor(request.as_ref()))?;
+        let listed = listed.into_iter().map(|(_, resource)| resource);
+        let resources = self.kept_resources().await.into_iter().chain(listed);
+        let (resources, next) = lists::page(resources.collect(), cursor(request.as_ref()))?;
         let mut result = ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(LISTS_TTL_MS)
             .with_cache_scope(CacheScope::Private);
@@ -333,6 +344,9 @@ impl ServerHandler for Surface {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if let Some(id) = request.uri.strip_prefix(URI_PREFIX) {
+            return self.read_kept(id, &request.uri).await.map(Into::into);
+        }
         self.offered::<ReadResourceRequestMethod>()?;
         let retry = Retry {
             responses: request.input_responses,
@@ -426,8 +440,11 @@ impl Surface {
 
     fn capabilities(&self) -> ServerCapabilities {
         if !self.may_expose() {
-            // Two tools that never change.
-            return ServerCapabilities::builder().enable_tools().build();
+            // Two tools that never change, and artifacts.
+            return ServerCapabilities::builder()
+                .enable_tools()
+                .enable_resources()
+                .build();
         }
         ServerCapabilities::builder()
             .enable_tools()

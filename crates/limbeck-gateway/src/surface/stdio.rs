@@ -169,10 +169,10 @@ async fn read(
 /// Whether standard output still has a reader. What cannot be found out counts as read.
 #[cfg(unix)]
 fn output_is_read() -> bool {
-    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();
     let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
-    let now = rustix::time::Timespec::default();
+    let now = Timespec::default();
     match poll(&mut polled, Some(&now)) {
         Ok(_) => !polled[0]
             .revents()

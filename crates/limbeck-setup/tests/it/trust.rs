@@ -88,13 +88,13 @@ fn any_change_of_an_accepted_definition_asks_again_and_white_space_is_none() {
         (r#""command""#, r#""expose": "direct", "command""#),
     ] {
         let world = world_again(&world, &SHOP.replace(from, to));
-        let trust = trust_of(&with(&records, &world), "shop");
+        let trust = trust_of(&with(&records, world), "shop");
         assert_eq!(trust, Trust::Changed, "{from} to {to}");
     }
     let same = r#"{"mcpServers":{"shop":{ /* moved */ "env":{"K":"${TOKEN}"},
         "command":"x",  "args":["1"]}}}"#;
     let world = world_again(&world, same);
-    assert_eq!(trust_of(&with(&records, &world), "shop"), Trust::Accepted);
+    assert_eq!(trust_of(&with(&records, world), "shop"), Trust::Accepted);
 }
 
 /// The same world with another `.mcp.json`.

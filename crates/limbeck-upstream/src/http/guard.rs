@@ -24,7 +24,7 @@ use url::{Host, Url};
 use super::address::{AddressClass, NetworkRules, Policy};
 pub use super::resolve::AddressRefused;
 use super::resolve::{Lookup, Resolver, system};
-use error::fault;
+use error::{causes, fault};
 
 pub use error::GuardError;
 pub(crate) use error::redirect;

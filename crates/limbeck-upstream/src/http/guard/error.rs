@@ -126,7 +126,7 @@ pub(super) fn fault(error: &reqwest::Error, origin: &str) -> GuardError {
 }
 
 /// The innermost reasons of `error`, without the url, which may hold a secret.
-fn causes(error: &reqwest::Error) -> String {
+pub(super) fn causes(error: &reqwest::Error) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut cause = error.source();
     while let Some(inner) = cause {

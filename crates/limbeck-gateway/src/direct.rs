@@ -13,9 +13,9 @@ use limbeck_domain::{
     ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, ProgramError, ProgramStart,
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
-use limbeck_policy::{ReadRequest, Scope, decide_read};
+use limbeck_policy::{ReadPermit, ReadRequest, Scope, decide_read};
 use limbeck_store::{ExecutionSummary, NewExecution};
-use limbeck_upstream::{CallContext, UpstreamError};
+use limbeck_upstream::{CallContext, UpstreamError, Watch};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -84,6 +84,7 @@ impl Gateway {
             cancel,
             caller,
             language: Language::Typescript,
+            emissions: Arc::default(),
         };
         let target = ToolTarget {
             server: Some(call.tool.server.to_string()),
@@ -160,12 +161,13 @@ impl Gateway {
             status,
             execution_id: id.clone(),
             value: None,
-            value_preview: None,
             stdout: String::new(),
             stderr: String::new(),
             error,
             warnings: Vec::new(),
             effects: Some(effects).filter(|effects| effects.reads + effects.writes > 0),
+            artifacts: Vec::new(),
+            emitted: Vec::new(),
         };
         let summary = ExecutionSummary {
             calls: 1,
@@ -189,10 +191,32 @@ impl Gateway {
             method,
             params,
         };
-        let permit = decide_read(request, &Scope::everything())
-            .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))?;
+        let permit = permitted(request)?;
         let context = context.with_principal(foreign(&self.principal));
         let result = self.shared.upstreams.request(permit, context).await?;
         Ok(result.0)
     }
+
+    /// Has a server tell of changes of one of its resources: whoever may read it may hear that it is worth
+    /// reading again.
+    pub(crate) async fn watch_directly(
+        &self,
+        server: &ServerName,
+        uri: &str,
+    ) -> Result<Watch, Failure> {
+        let request = ReadRequest {
+            server: server.clone(),
+            method: ReadMethod::ReadResource,
+            params: json!({ "uri": uri }).to_string(),
+        };
+        let permit = permitted(request)?;
+        let principal = foreign(&self.principal);
+        let watch = self.shared.upstreams.watch(permit, principal.as_ref());
+        Ok(watch.await?)
+    }
+}
+
+fn permitted(request: ReadRequest) -> Result<ReadPermit, CallError> {
+    decide_read(request, &Scope::everything())
+        .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))
 }

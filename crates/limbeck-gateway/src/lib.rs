@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod artifacts;
 mod broker;
 mod catalogue;
 mod clock;
@@ -32,6 +33,7 @@ mod exposure;
 pub mod http;
 mod listing;
 mod pins;
+mod render;
 pub mod sandbox;
 pub mod search;
 pub mod surface;
@@ -48,8 +50,9 @@ pub use limbeck_upstream as upstream;
 
 pub use admission::AdmissionSize;
 pub use broker::CallReport;
-pub use executor::{ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
+pub use executor::{AnswerForm, ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
 pub use listing::{ServerReport, ToolReport};
+pub use render::Render;
 
 use admission::Admission;
 use catalogue::Catalogue;
@@ -60,6 +63,7 @@ use limbeck_launcher::Pools;
 use limbeck_store::Store;
 use limbeck_upstream::Pool as UpstreamPool;
 use surface::exchange::Exchanges;
+use tokio::sync::Semaphore;
 
 /// What a gateway is made of.
 #[derive(Debug)]
@@ -107,6 +111,9 @@ impl Default for Bounds {
     }
 }
 
+/// Paths evaluated over artifacts at the same time: some 300 MB of memory at most.
+const SELECTING_MAX: usize = 2;
+
 /// The user who runs the gateway: who asks over stdio, on the command line, and with the token it made.
 pub const LOCAL: &str = "local";
 
@@ -135,6 +142,8 @@ struct Shared {
     cpu_ms: u64,
     exposure: Exposure,
     exchanges: Exchanges,
+    /// Paths being evaluated over artifacts: each holds a tree of the whole.
+    selecting: Semaphore,
 }
 
 impl Gateway {
@@ -166,6 +175,7 @@ impl Gateway {
                 cpu_ms: bounds.cpu_ms,
                 exposure: Exposure::default(),
                 exchanges: Exchanges::default(),
+                selecting: Semaphore::new(SELECTING_MAX),
             }),
             principal: LOCAL.into(),
         }

@@ -42,7 +42,7 @@ pub enum ConfigError {
         /// Column in characters, from 1.
         column: u32,
         /// What is wrong.
-        fault: Fault,
+        fault: Box<Fault>,
     },
 }
 

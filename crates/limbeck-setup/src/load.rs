@@ -142,7 +142,7 @@ impl Open<'_> {
             file: self.source.path.clone(),
             line,
             column,
-            fault: self.told(fault),
+            fault: Box::new(self.told(fault)),
         }
     }
 

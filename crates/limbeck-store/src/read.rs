@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use limbeck_domain::{
-    Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry, ProgramStart,
+    ArtifactId, Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry,
+    ProgramStart,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::de::DeserializeOwned;
 
+use crate::artifact::{self, ArtifactInfo};
 use crate::error::StoreError;
 use crate::record::{CachedTools, ExecutionRecord, ExecutionRow};
 use crate::schema;
@@ -168,6 +170,25 @@ impl Reader<'_> {
                     .query_row([principal, key], |row| row.get(0))
                     .optional()
             })
+            .map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn artifact(
+        &self,
+        principal: &str,
+        id: &ArtifactId,
+        now_us: u64,
+    ) -> Result<Option<(ArtifactInfo, Vec<u8>)>, StoreError> {
+        artifact::get(self.connection, principal, id, now_us).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn artifacts(
+        &self,
+        principal: &str,
+        now_us: u64,
+        limit: u32,
+    ) -> Result<Vec<ArtifactInfo>, StoreError> {
+        artifact::list(self.connection, principal, now_us, limit)
             .map_err(|error| self.sqlite(error))
     }
 

@@ -75,6 +75,27 @@ const MIGRATIONS: &[&str] = &["
     -- What the worker found of its confinement, as JSON; absent in executions of format 1. The names
     -- of its layers are part of the format, so a new layer comes with a new step.
     ALTER TABLE start ADD COLUMN sandbox TEXT;
+",
+"
+    -- Content is kept once; who has it and until when is a row of `artifact`.
+    CREATE TABLE content (
+        id      TEXT PRIMARY KEY,
+        content BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE artifact (
+        row        INTEGER PRIMARY KEY,
+        principal  TEXT NOT NULL,
+        id         TEXT NOT NULL,
+        media_type TEXT NOT NULL,
+        name       TEXT,
+        bytes      INTEGER NOT NULL,
+        created_us INTEGER NOT NULL,
+        expires_us INTEGER NOT NULL,
+        UNIQUE (principal, id)
+    ) STRICT;
+    CREATE INDEX artifact_content ON artifact (id);
+    CREATE INDEX artifact_expiry ON artifact (expires_us);
 "];
 
 /// The newest format this program reads and the one it writes.

@@ -3,6 +3,7 @@
 use limbeck_domain::{CallId, Effects, Envelope, ExecutionId, JournalEntry, limits};
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
+use crate::artifact::{self, NewArtifact};
 use crate::error::StoreError;
 use crate::record::{self, ExecutionSummary, NewExecution};
 
@@ -33,6 +34,10 @@ pub(crate) enum Work {
         listed_us: u64,
         body: String,
     },
+    Artifact {
+        principal: String,
+        new: Box<NewArtifact>,
+    },
     /// Nothing of its own: its wait brings what came before to disk.
     Flush,
 }
@@ -49,6 +54,7 @@ impl Work {
             Self::Finish { envelope, .. } => envelope_bytes(envelope),
             Self::KvSet { key, value, .. } => key.len() + value.as_ref().map_or(0, String::len),
             Self::Cache { body, .. } => body.len(),
+            Self::Artifact { new, .. } => new.content.len(),
             Self::Flush => 0,
         };
         REST + texts
@@ -100,6 +106,7 @@ impl Work {
                 listed_us,
                 body,
             },
+            Self::Artifact { principal, new } => Row::Artifact { principal, new },
             Self::Flush => Row::Flush,
         })
     }
@@ -123,7 +130,6 @@ fn entry_bytes(entry: &JournalEntry) -> usize {
 
 fn envelope_bytes(envelope: &Envelope) -> usize {
     envelope.value.as_ref().map_or(0, |value| value.get().len())
-        + envelope.value_preview.as_ref().map_or(0, String::len)
         + envelope.stdout.len()
         + envelope.stderr.len()
 }
@@ -191,6 +197,10 @@ pub(crate) enum Row {
         listed_us: u64,
         body: String,
     },
+    Artifact {
+        principal: String,
+        new: Box<NewArtifact>,
+    },
     Flush,
 }
 
@@ -208,6 +218,7 @@ impl Row {
             | Self::Finish { .. }
             | Self::KvSet { .. }
             | Self::Cache { .. }
+            | Self::Artifact { .. }
             | Self::Flush => None,
         }
     }
@@ -234,6 +245,7 @@ impl Row {
         &self,
         transaction: &Transaction<'_>,
         owner: &str,
+        bounds: &artifact::Bounds,
     ) -> rusqlite::Result<Result<(), StoreError>> {
         match self {
             Self::Begin { new, texts } => begin(transaction, owner, new, texts),
@@ -281,6 +293,9 @@ impl Row {
                 listed_us,
                 body,
             } => cache(transaction, spec_hash, *listed_us, body),
+            Self::Artifact { principal, new } => {
+                artifact::put(transaction, principal, new, bounds).map(Ok)
+            }
             Self::Flush => Ok(Ok(())),
         }
     }

@@ -190,7 +190,11 @@ impl Writer {
                 self.finishes += 1;
                 Ok(())
             }
-            Work::Append { .. } | Work::KvSet { .. } | Work::Cache { .. } | Work::Flush => Ok(()),
+            Work::Append { .. }
+            | Work::KvSet { .. }
+            | Work::Cache { .. }
+            | Work::Artifact { .. }
+            | Work::Flush => Ok(()),
         }
     }
 
@@ -255,7 +259,10 @@ impl Writer {
                 Some(id) if self.lost.contains(id) => {
                     Err(StoreError::JournalIncomplete { id: id.to_string() })
                 }
-                _ => ready.row.apply(&transaction, token).map_err(sqlite)?,
+                _ => ready
+                    .row
+                    .apply(&transaction, token, &self.retention.artifacts)
+                    .map_err(sqlite)?,
             };
             // At once, and not when it is answered: the next row may be of the same journal.
             if result.is_err()

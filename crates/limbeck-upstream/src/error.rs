@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use limbeck_domain::{CallCode, CallError, ServerName, ToolId};
+use serde_json::Value;
 
 use crate::Unusable;
 
@@ -146,6 +147,9 @@ pub enum UpstreamError {
         code: i64,
         /// The server's message, cleaned and cut.
         message: String,
+        /// What it sent beside them, at most [`limbeck_domain::limits::ERROR_DATA_BYTES_MAX`] as JSON or nothing, without
+        /// secrets of the entry. For whoever speaks the protocol; never part of a text.
+        data: Option<Box<Value>>,
     },
     /// The server answered with something that is not a result.
     #[error("the server sent an unusable answer: {reason}")]

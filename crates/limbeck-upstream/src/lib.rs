@@ -60,6 +60,7 @@ pub use http::{Credentials, HttpKind, HttpSpec};
 pub use pool::{Pool, PoolOptions};
 pub use question::RawResult;
 pub use spec::{ServerSpec, StdioSpec, TransportSpec, Unusable, UnusableKind};
+pub use subscription::Watch;
 pub use upstream::{
     Era, RawToolResult, ServerInfo, ServerReport, ServerState, ToolList, Traffic, Upstream,
 };

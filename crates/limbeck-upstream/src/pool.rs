@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::join_all;
-use limbeck_domain::ServerName;
-use limbeck_policy::{Permit, ReadPermit};
+use limbeck_domain::{ReadMethod, ServerName};
+use limbeck_policy::{Permit, ReadPermit, ReadRequest};
 use tokio::sync::broadcast;
 
 use crate::changes::{Changes, EVENTS_BEHIND_MAX};
@@ -15,7 +15,7 @@ use crate::listener::Ears;
 use crate::principals::Shared;
 use crate::{
     Answers, CallContext, Era, PoolEvent, RawResult, RawToolResult, ServerReport, ServerSpec,
-    ServerState, ToolList, Traffic, TransportSpec, Unusable, Upstream, UpstreamError,
+    ServerState, ToolList, Traffic, TransportSpec, Unusable, Upstream, UpstreamError, Watch,
 };
 
 /// The servers behind one gateway, started when they are first needed.
@@ -130,6 +130,40 @@ impl Pool {
     ) -> Result<RawResult, UpstreamError> {
         let upstream = self.upstream(&permit.request().server, context.principal.as_ref())?;
         upstream.request(permit, context).await
+    }
+
+    /// Has a server announce changes of the resource that a permitted `resources/read` names, starting it when
+    /// needed, until the watch is dropped. They come as [`PoolEvent::ResourceUpdated`]. A server that knows no
+    /// subscriptions, or has no such resource, announces nothing.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpstreamError`] of starting; [`UpstreamError::InvalidArguments`] when the permit is for another
+    /// method.
+    pub async fn watch(
+        &self,
+        permit: ReadPermit,
+        principal: Option<&Arc<str>>,
+    ) -> Result<Watch, UpstreamError> {
+        #[derive(serde::Deserialize)]
+        struct Resource {
+            uri: String,
+        }
+        let ReadRequest {
+            server,
+            method,
+            params,
+        } = permit.spend();
+        let resource = match method {
+            ReadMethod::ReadResource => serde_json::from_str::<Resource>(&params).ok(),
+            _ => None,
+        };
+        let Some(Resource { uri }) = resource else {
+            return Err(UpstreamError::InvalidArguments {
+                reason: "they name no resource".to_owned(),
+            });
+        };
+        self.upstream(&server, principal)?.watch(uri).await
     }
 
     /// Where a server stands.

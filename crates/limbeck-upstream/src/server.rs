@@ -29,10 +29,11 @@ use crate::era::{EraMemory, Launch, Target, Trace};
 use crate::listener::Ears;
 use crate::load::Load;
 use crate::question::Question;
+use crate::subscription::Watched;
 use crate::sync::lock;
 use crate::{
     CallContext, RawResult, RawToolResult, ServerReport, ServerSpec, ServerState, ToolList,
-    Traffic, Upstream, UpstreamError, list, mrtr, subscription,
+    Traffic, Upstream, UpstreamError, Watch, list, mrtr, subscription,
 };
 use life::{Life, Phase, Start};
 
@@ -51,6 +52,7 @@ struct Inner {
     load: Load,
     breaker: Mutex<Breaker>,
     life: Mutex<Life>,
+    watched: Watched,
 }
 
 impl Server {
@@ -76,6 +78,7 @@ impl Server {
             slots: Semaphore::new(slots),
             load: Load::new(),
             breaker: Mutex::default(),
+            watched: Watched::default(),
             life: Mutex::new(Life::new()),
         }))
     }
@@ -158,6 +161,15 @@ impl Upstream for Server {
         async move {
             let question = Question::Read { method, params };
             self.0.ask(&question, &context).await.map(RawResult)
+        }
+        .boxed()
+    }
+
+    fn watch(&self, uri: String) -> BoxFuture<'_, Result<Watch, UpstreamError>> {
+        async move {
+            let watch = self.0.watched.watch(uri);
+            self.0.connection().await?;
+            Ok(watch)
         }
         .boxed()
     }
@@ -254,7 +266,7 @@ impl Inner {
     /// Starts what goes on beside the calls for as long as the connection stands.
     fn attend(self: &Arc<Self>, connection: &Arc<Connection>) {
         let tracker = &self.launch.tracker;
-        tracker.spawn(subscription::keep(connection.clone()));
+        tracker.spawn(subscription::keep(connection.clone(), self.watched.clone()));
         if let Some(idle) = self.spec.idle_timeout {
             tracker.spawn(self.clone().stop_when_idle(connection.clone(), idle));
         }
@@ -262,6 +274,11 @@ impl Inner {
 
     async fn stop_when_idle(self: Arc<Self>, connection: Arc<Connection>, idle: Duration) {
         loop {
+            // One that is watched works, though nobody calls it.
+            tokio::select! {
+                () = self.watched.nothing() => {}
+                () = connection.closed() => return,
+            }
             let since = self.load.idle_since().unwrap_or_else(Instant::now);
             let left = idle.saturating_sub(since.elapsed());
             if left.is_zero() && self.retire(&connection) {

@@ -86,6 +86,7 @@ impl Surface {
             Ok(request) => request,
             Err(message) => return failed(message),
         };
+        self.gateway.connect_named(&request);
         match self.gateway.search(&request).await {
             Ok(report) => text(report.text(), false),
             Err(error) => failed(with_hint(&error.message, error.hint.as_deref())),

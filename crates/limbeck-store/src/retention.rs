@@ -6,6 +6,8 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::ledger;
+
 /// Executions removed in one transaction, so that a live execution waits for milliseconds at most.
 const STEP_EXECUTIONS: i64 = 8;
 /// Free pages given back to the file system after a step: 4 MiB of 4 KiB pages.
@@ -74,6 +76,7 @@ pub(crate) fn prune(connection: &mut Connection, retention: &Retention) -> rusql
             transaction.prepare_cached(sql)?.execute([row])?;
         }
     }
+    ledger::prune(&transaction)?;
     transaction.commit()?;
     if !surplus.is_empty() {
         connection.execute_batch(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;

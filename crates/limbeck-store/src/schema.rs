@@ -75,6 +75,27 @@ const MIGRATIONS: &[&str] = &["
     -- What the worker found of its confinement, as JSON; absent in executions of format 1. The names
     -- of its layers are part of the format, so a new layer comes with a new step.
     ALTER TABLE start ADD COLUMN sandbox TEXT;
+",
+"
+    -- What executions cost a model. A row outlives its execution; `texts` wait to be counted and go
+    -- when `account` has their tokens.
+    CREATE TABLE ledger (
+        row        INTEGER PRIMARY KEY,
+        id         TEXT NOT NULL UNIQUE,
+        created_us INTEGER NOT NULL,
+        origin     TEXT NOT NULL,
+        note       TEXT NOT NULL,
+        texts      TEXT,
+        account    TEXT
+    ) STRICT;
+    CREATE INDEX ledger_newest ON ledger (created_us);
+
+    -- Definitions that a model was given, or would have been, by their hash.
+    CREATE TABLE listing (
+        hash    TEXT NOT NULL UNIQUE,
+        seen_us INTEGER NOT NULL,
+        body    TEXT NOT NULL
+    ) STRICT;
 "];
 
 /// The newest format this program reads and the one it writes.

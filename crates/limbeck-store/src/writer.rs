@@ -190,7 +190,13 @@ impl Writer {
                 self.finishes += 1;
                 Ok(())
             }
-            Work::Append { .. } | Work::KvSet { .. } | Work::Cache { .. } | Work::Flush => Ok(()),
+            Work::Append { .. }
+            | Work::KvSet { .. }
+            | Work::Cache { .. }
+            | Work::Note(_)
+            | Work::Listing { .. }
+            | Work::Account { .. }
+            | Work::Flush => Ok(()),
         }
     }
 

@@ -30,6 +30,8 @@ pub(super) struct Ended {
     pub(super) warnings: Vec<String>,
     pub(super) effects: Effects,
     pub(super) calls: u32,
+    /// Rounds of tool calls: the most that waited for one another.
+    pub(super) rounds: u32,
     /// The worker was killed from outside before anything was heard of the program. Nothing has come of
     /// the run then, and another worker may have the program.
     pub(super) unheard: bool,
@@ -43,6 +45,7 @@ impl Ended {
             warnings: Vec::new(),
             effects: Effects::default(),
             calls: 0,
+            rounds: 0,
             unheard: false,
         }
     }
@@ -129,6 +132,7 @@ impl Drive {
         };
         let Left {
             effects,
+            rounds,
             warnings: of_calls,
         } = left;
         warnings.extend(of_calls);
@@ -138,6 +142,7 @@ impl Drive {
             warnings,
             effects,
             calls: calls_made,
+            rounds,
             unheard: killed && !heard,
         }
     }

@@ -4,6 +4,7 @@ mod calls;
 mod drive;
 mod output;
 mod replay;
+mod rounds;
 mod signals;
 mod under_way;
 mod words;
@@ -25,6 +26,7 @@ pub use replay::{ReplayError, ReplayReport};
 
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
+use crate::ledger::Noted;
 use crate::{Gateway, listing, sandbox};
 use drive::{Drive, Ended};
 
@@ -108,11 +110,12 @@ impl Gateway {
             guest_hash: worker.ready().guest_hash.clone(),
             sandbox: sandbox.clone(),
             created_us: start.now_us,
-            origin: request.origin,
+            origin: request.origin.clone(),
         };
         if let Err(error) = self.shared.store.begin(new).await {
             return refused(id, no_journal(&error));
         }
+        let journal = Journal::new(self.shared.store.clone(), id.clone());
         let scope = Arc::new(request.scope);
         let principal: Arc<str> = request.principal.into();
         let broker = || {
@@ -121,7 +124,7 @@ impl Gateway {
                 shared: Arc::clone(&self.shared),
                 scope: Arc::clone(&scope),
                 principal: Arc::clone(&principal),
-                journal: Journal::new(self.shared.store.clone(), id.clone()),
+                journal: journal.clone(),
                 reads: cancel.child_token(),
                 cancel,
                 caller: caller.clone(),
@@ -144,7 +147,18 @@ impl Gateway {
         }
         ended.warnings.extend(warning);
         ended.warnings.extend(sandbox::warning(&sandbox));
-        self.close(id, ended, started_us).await
+        let rounds = ended.rounds;
+        let shown = self.close(id, ended, started_us).await;
+        self.note(Noted {
+            principal: &principal,
+            origin: &request.origin,
+            start: &start,
+            shown: &shown,
+            rounds,
+            spent: journal.spent(),
+        })
+        .await;
+        shown
     }
 
     /// Writes the whole envelope into the journal and cuts what the client sees of it.

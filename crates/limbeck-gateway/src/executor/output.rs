@@ -43,6 +43,7 @@ pub(super) fn envelope(id: ExecutionId, ended: Ended) -> Envelope {
         mut warnings,
         effects,
         calls: _,
+        rounds: _,
         unheard: _,
     } = ended;
     let (value, error) = match result.map(|value| value.map(RawValue::from_string).transpose()) {

@@ -151,6 +151,7 @@ impl Tape {
             warnings: Vec::new(),
             effects: Effects::default(),
             calls: 0,
+            rounds: 0,
             unheard: false,
         };
         let start = ToWorker::Start(Box::new(start));

@@ -142,6 +142,41 @@ async fn a_newer_format_and_another_programs_database_are_refused() {
             .execute_batch(sql)
             .unwrap();
     };
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.executions(10, None).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_decoded_is_damage_and_not_silence() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    store_something(&path).await;
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute("UPDATE journal SET entry = '{\"ended\":{}}'", [])
+        .unwrap();
+    let store = Store::open(&path).unwrap();
+    let error = store.journal(&id("ex_1")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(store.execution("ex_1").await.is_err());
+    assert_eq!(
+        store.executions(10, None).await.unwrap().len(),
+        1,
+        "the rest is readable"
+    );
+}
+
+#[tokio::test]
+async fn a_newer_format_and_another_programs_database_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    store_something(&path).await;
+    let change = |path: &Path, sql: &str| {
+        rusqlite::Connection::open(path)
+            .unwrap()
+            .execute_batch(sql)
+            .unwrap();
+    };
     change(&path, "PRAGMA user_version = 3");
     let error = Store::open(&path).unwrap_err();
     assert!(
@@ -170,7 +205,10 @@ async fn an_older_format_is_brought_up_to_date_and_keeps_its_executions() {
     // What format 1 was.
     rusqlite::Connection::open(&path)
         .unwrap()
-        .execute_batch("ALTER TABLE start DROP COLUMN sandbox; PRAGMA user_version = 1")
+        .execute_batch(
+            "ALTER TABLE start DROP COLUMN sandbox; DROP TABLE ledger; DROP TABLE listing;
+             PRAGMA user_version = 1",
+        )
         .unwrap();
 
     let store = Store::open(&path).unwrap();

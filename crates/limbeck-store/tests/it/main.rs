@@ -5,6 +5,7 @@
 mod durability;
 mod executions;
 mod files;
+mod ledger;
 mod state;
 
 use limbeck_domain::{

@@ -14,14 +14,45 @@ pub const CALL_ARGS_BYTES_MAX: usize = 4 << 20;
 pub const CALL_HEAD_BYTES_MAX: usize = 4 << 10;
 /// Result of one host call, as JSON text; a 10 MB result is a promise of DESIGN §13, so twice over.
 pub const CALL_RESULT_BYTES_MAX: usize = 24 << 20;
+/// What a server's error carries beside its message, as JSON: the protocol has a handful of names there.
+pub const ERROR_DATA_BYTES_MAX: usize = 16 << 10;
 /// Nesting of any JSON from outside; the default of `serde_json`, which enforces it.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// One frame between gateway and worker: the largest payload and room for its header.
 pub const FRAME_BYTES_MAX: usize = CALL_RESULT_BYTES_MAX + (64 << 10);
 /// Value a program returns, as JSON text, before the worker gives up.
 pub const VALUE_BYTES_MAX: usize = 16 << 20;
-/// Value shown to the client; a larger one is kept whole in the store and shown as a preview.
-pub const VALUE_SHOWN_BYTES_MAX: usize = 256 << 10;
+/// Tokens of an answer whose request asks for no other number. Claude Code shows an answer of 40,000
+/// characters and replaces one of 80,000 by its beginning; Codex cuts at about 12,000 characters.
+pub const OUTPUT_TOKENS_DEFAULT: usize = 10_000;
+/// Tokens of an answer, at least: what describes three artifacts needs some 300.
+pub const OUTPUT_TOKENS_MIN: usize = 500;
+/// Tokens of an answer, at most: about 240 KiB, which Claude Code shows of a tool that says so.
+pub const OUTPUT_TOKENS_MAX: usize = 60_000;
+/// A whole answer, whatever its tokens.
+pub const OUTPUT_BYTES_MAX: usize = 256 << 10;
+/// Blocks that a program gives the client beside its result.
+pub const EMITTED_MAX: usize = 16;
+/// Content of those blocks together; clients refuse images above 5 MB.
+pub const EMITTED_BYTES_MAX: usize = 8 << 20;
+/// Artifacts of one principal; with more, its oldest go.
+pub const ARTIFACTS_PER_PRINCIPAL_MAX: u32 = 500;
+/// Content of the artifacts of one principal: ten of the largest and the small ones.
+pub const ARTIFACTS_PER_PRINCIPAL_BYTES_MAX: u64 = 256 << 20;
+/// Content of all artifacts in a state file; with more, the oldest of anybody go.
+pub const ARTIFACTS_BYTES_MAX: u64 = 2 << 30;
+/// Time for which an artifact is kept after it was made the last time: a week.
+pub const ARTIFACT_KEPT_MS: u64 = 7 * 24 * 3_600_000;
+/// Artifacts of one listing.
+pub const ARTIFACTS_LISTED_MAX: u32 = 100;
+/// Name a program gives an artifact.
+pub const ARTIFACT_NAME_BYTES_MAX: usize = 128;
+/// Items of an artifact that are given to a program at once, together.
+pub const ARTIFACT_PAGE_BYTES: usize = 1 << 20;
+/// JSON path into an artifact.
+pub const ARTIFACT_PATH_BYTES_MAX: usize = 512;
+/// Values in an artifact that a path can be evaluated over: each takes some 72 bytes of memory then.
+pub const ARTIFACT_PARTS_MAX: usize = 2_000_000;
 /// Printed text kept of one execution, both streams together.
 pub const LOG_BYTES_MAX: usize = 64 << 10;
 /// Message, stack and name of a program's own exception, each.
@@ -119,6 +150,8 @@ pub const QUERY_BYTES_MAX: usize = 1 << 10;
 
 /// Body of one HTTP request: the largest `input` and a program twice its size, as JSON escapes it.
 pub const HTTP_BODY_BYTES_MAX: usize = INPUT_BYTES_MAX + 2 * PROGRAM_BYTES_MAX;
+/// One line of a client on standard input: the same message takes the same room over either transport.
+pub const STDIO_LINE_BYTES_MAX: usize = HTTP_BODY_BYTES_MAX;
 /// Bodies above this are read [`HTTP_LARGE_BODIES_MAX`] at a time; most are a hundredth of it.
 pub const HTTP_SMALL_BODY_BYTES: usize = 64 << 10;
 /// Large bodies being read at the same time: 136 MiB of memory at most. More wait their turn.

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod artifacts;
 mod broker;
 mod catalogue;
 mod clock;
@@ -33,6 +34,7 @@ pub mod http;
 pub mod ledger;
 mod listing;
 mod pins;
+mod render;
 pub mod sandbox;
 pub mod search;
 pub mod surface;
@@ -49,8 +51,9 @@ pub use limbeck_upstream as upstream;
 
 pub use admission::AdmissionSize;
 pub use broker::CallReport;
-pub use executor::{ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
+pub use executor::{AnswerForm, ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
 pub use listing::{ServerReport, ToolReport};
+pub use render::Render;
 
 use admission::Admission;
 use catalogue::Catalogue;
@@ -62,6 +65,7 @@ use limbeck_launcher::Pools;
 use limbeck_store::Store;
 use limbeck_upstream::Pool as UpstreamPool;
 use surface::exchange::Exchanges;
+use tokio::sync::Semaphore;
 
 /// What a gateway is made of.
 #[derive(Debug)]
@@ -109,10 +113,23 @@ impl Default for Bounds {
     }
 }
 
-/// A running gateway. Clones share it.
+/// Paths evaluated over artifacts at the same time: some 300 MB of memory at most.
+const SELECTING_MAX: usize = 2;
+
+/// The user who runs the gateway: who asks over stdio, on the command line, and with the token it made.
+pub const LOCAL: &str = "local";
+
+/// A principal that is not the user who runs the gateway, whose sign-ins are then not to be used.
+fn foreign(principal: &Arc<str>) -> Option<Arc<str>> {
+    (**principal != *LOCAL).then(|| Arc::clone(principal))
+}
+
+/// A running gateway as one principal uses it. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Gateway {
     shared: Arc<Shared>,
+    /// Whose reads these are, where the request does not say it.
+    principal: Arc<str>,
 }
 
 #[derive(Debug)]
@@ -128,6 +145,8 @@ struct Shared {
     exposure: Exposure,
     ledger: Ledger,
     exchanges: Exchanges,
+    /// Paths being evaluated over artifacts: each holds a tree of the whole.
+    selecting: Semaphore,
 }
 
 impl Gateway {
@@ -161,8 +180,16 @@ impl Gateway {
                 exposure,
                 ledger: Ledger::default(),
                 exchanges: Exchanges::default(),
+                selecting: Semaphore::new(SELECTING_MAX),
             }),
+            principal: LOCAL.into(),
         }
+    }
+
+    /// The same gateway as `principal` uses it.
+    fn used_by(mut self, principal: &Arc<str>) -> Self {
+        self.principal = Arc::clone(principal);
+        self
     }
 
     /// The store, for listings.

@@ -3,6 +3,7 @@
 use limbeck_domain::{CallId, Effects, Envelope, ExecutionId, JournalEntry, limits};
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
+use crate::artifact::{self, NewArtifact};
 use crate::error::StoreError;
 use crate::ledger::{self, NewLedgerRow};
 use crate::record::{self, ExecutionSummary, NewExecution};
@@ -47,6 +48,10 @@ pub(crate) enum Work {
         id: String,
         account: String,
     },
+    Artifact {
+        principal: String,
+        new: Box<NewArtifact>,
+    },
     /// Nothing of its own: its wait brings what came before to disk.
     Flush,
 }
@@ -65,6 +70,7 @@ impl Work {
             Self::Cache { body, .. } | Self::Listing { body, .. } => body.len(),
             Self::Note(row) => texts_bytes(row),
             Self::Account { account, .. } => account.len(),
+            Self::Artifact { new, .. } => new.content.len(),
             Self::Flush => 0,
         };
         REST + texts
@@ -131,6 +137,7 @@ impl Work {
                 body,
             },
             Self::Account { id, account } => Row::Account { id, account },
+            Self::Artifact { principal, new } => Row::Artifact { principal, new },
             Self::Flush => Row::Flush,
         })
     }
@@ -154,7 +161,6 @@ fn entry_bytes(entry: &JournalEntry) -> usize {
 
 fn envelope_bytes(envelope: &Envelope) -> usize {
     envelope.value.as_ref().map_or(0, |value| value.get().len())
-        + envelope.value_preview.as_ref().map_or(0, String::len)
         + envelope.stdout.len()
         + envelope.stderr.len()
 }
@@ -242,6 +248,10 @@ pub(crate) enum Row {
         id: String,
         account: String,
     },
+    Artifact {
+        principal: String,
+        new: Box<NewArtifact>,
+    },
     Flush,
 }
 
@@ -262,6 +272,7 @@ impl Row {
             | Self::Note { .. }
             | Self::Listing { .. }
             | Self::Account { .. }
+            | Self::Artifact { .. }
             | Self::Flush => None,
         }
     }
@@ -288,6 +299,7 @@ impl Row {
         &self,
         transaction: &Transaction<'_>,
         owner: &str,
+        bounds: &artifact::Bounds,
     ) -> rusqlite::Result<Result<(), StoreError>> {
         match self {
             Self::Begin { new, texts } => begin(transaction, owner, new, texts),
@@ -342,6 +354,9 @@ impl Row {
                 body,
             } => ledger::keep_listing(transaction, hash, body, *seen_us).map(Ok),
             Self::Account { id, account } => ledger::keep_account(transaction, id, account).map(Ok),
+            Self::Artifact { principal, new } => {
+                artifact::put(transaction, principal, new, bounds).map(Ok)
+            }
             Self::Flush => Ok(Ok(())),
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use limbeck_gateway::domain::limits::WALL_MS_MAX;
+use limbeck_gateway::domain::limits::{OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, WALL_MS_MAX};
 use limbeck_gateway::domain::{Language, Tier};
 use limbeck_gateway::search::{LIMIT_MAX, QUERIES_MAX};
 use time::format_description::well_known::Rfc3339;
@@ -38,6 +38,10 @@ pub(crate) struct Global {
     /// Read no configuration but what --config names
     #[arg(long, global = true)]
     pub(crate) no_discover: bool,
+    /// Accept every server that files of the working directory add, for this one start
+    /// [default: $LIMBECK_TRUST_PROJECT]
+    #[arg(long, global = true)]
+    pub(crate) trust_project: bool,
     /// Keep journal and cache in DIR [default: $LIMBECK_STATE_DIR, else ~/.local/state/limbeck]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) state_dir: Option<PathBuf>,
@@ -112,6 +116,8 @@ pub(crate) enum Command {
     Types(TypesArgs),
     /// Call one tool
     Call(CallArgs),
+    /// Show servers that a repository adds, and accept them
+    Trust(TrustArgs),
     /// Sign in to servers over HTTP, and out again
     Auth {
         #[command(subcommand)]
@@ -201,6 +207,9 @@ pub(crate) struct RunArgs {
     /// Stop the program after N milliseconds [default: 60000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=WALL_MS_MAX))]
     pub(crate) timeout_ms: Option<u64>,
+    /// Fit the answer into N tokens as `execute` does; more becomes artifacts [default: 10000 with --json]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(OUTPUT_TOKENS_MIN as u64..=OUTPUT_TOKENS_MAX as u64))]
+    pub(crate) max_output_tokens: Option<u64>,
     /// Allow only tools matching PATTERN (`server.tool`, `*` wildcards); repeat for more
     #[arg(long, value_name = "PATTERN")]
     pub(crate) tools: Vec<String>,
@@ -283,6 +292,25 @@ pub(crate) struct CallArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Accept SERVER as its file defines it now; without any, show those there are
+    #[arg(value_name = "SERVER", group = "which")]
+    pub(crate) servers: Vec<String>,
+    /// Accept all of them
+    #[arg(long, group = "which")]
+    pub(crate) all: bool,
+    /// Show those there are and accept none
+    #[arg(long, group = "which")]
+    pub(crate) list: bool,
+    /// Take back what was accepted instead
+    #[arg(long, requires = "which", conflicts_with = "list")]
+    pub(crate) revoke: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthCommand {
     /// Sign in to a server, in a browser
@@ -291,6 +319,9 @@ pub(crate) enum AuthCommand {
     Logout {
         /// Server to sign out of
         server: String,
+        /// Sign out PRINCIPAL instead of the user who runs the gateway
+        #[arg(long, value_name = "PRINCIPAL")]
+        principal: Option<String>,
     },
     /// Show where one is signed in, until when and with which scopes
     Status(StatusArgs),
@@ -300,6 +331,9 @@ pub(crate) enum AuthCommand {
 pub(crate) struct LoginArgs {
     /// Server to sign in to
     pub(crate) server: String,
+    /// Sign in for PRINCIPAL of `serve --http`, such as `token:NAME`, instead of the user who runs it
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) principal: Option<String>,
     /// Open no browser; print the address and read the redirect from standard input
     #[arg(long)]
     pub(crate) no_browser: bool,
@@ -315,6 +349,9 @@ pub(crate) struct LoginArgs {
 pub(crate) struct StatusArgs {
     /// Show this server alone
     pub(crate) server: Option<String>,
+    /// Show the sign-ins of PRINCIPAL
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) principal: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

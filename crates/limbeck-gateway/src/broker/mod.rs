@@ -4,8 +4,11 @@
 //! against the schema, ask policy, write the intent, spend the permit, write the outcome, answer.
 //! Validation, policy, journal and upstream see the same bytes.
 
+mod artifacts;
 mod check;
+mod emit;
 mod journal;
+mod named;
 mod queries;
 mod read;
 mod through;
@@ -24,9 +27,12 @@ use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
 use limbeck_upstream::{CallContext, Caller, RawToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::Shared;
+use crate::{Shared, foreign};
+pub(crate) use emit::Emissions;
 pub(crate) use journal::Journal;
+use named::Named;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
+use unwrap::{Binaries, Unwrapped};
 
 /// What one execution may do and where its calls are written.
 #[derive(Clone)]
@@ -42,6 +48,8 @@ pub(crate) struct Broker {
     pub(crate) caller: Option<Arc<dyn Caller>>,
     /// Language of who asks: signatures and hints are written in it.
     pub(crate) language: Language,
+    /// What the program gave the client so far.
+    pub(crate) emissions: Arc<Emissions>,
 }
 
 /// How a host call ended.
@@ -92,7 +100,9 @@ impl Broker {
             | HostOp::Servers
             | HostOp::StoreGet
             | HostOp::StoreSet
-            | HostOp::Check => {
+            | HostOp::Check
+            | HostOp::Artifact
+            | HostOp::Emit => {
                 self.journal
                     .call(call.clone(), None, EffectClass::Read, false)
                     .await;
@@ -251,15 +261,22 @@ impl Broker {
                 self.cancel.child_token()
             }
         };
-        let sent = self
-            .shared
-            .upstreams
-            .call(permit, self.context(cancel))
-            .await;
+        let caller = self.caller.clone();
+        let caller = caller.map(|caller| Named::begin(caller, tool.id()));
+        let context = CallContext::new(cancel).with_caller(caller);
+        let sent = self.shared.upstreams.call(permit, context).await;
         let RawToolResult(raw) = sent.map_err(|error| error.to_call_error(tool.id()))?;
         let text = match form {
             CallForm::Raw => raw.get().to_owned(),
-            CallForm::Value => unwrap::value_of(&raw, tool.definition())?,
+            CallForm::Value => {
+                let Unwrapped { value, kept } =
+                    unwrap::value_of(&raw, tool.definition(), Binaries::Handles)?;
+                for draft in kept {
+                    let kept = self.shared.keep(&self.principal, draft).await;
+                    kept.map_err(|error| queries::store_fault(&error))?;
+                }
+                value
+            }
         };
         if text.len() > CALL_RESULT_BYTES_MAX {
             return Err(too_large("result", text.len(), CALL_RESULT_BYTES_MAX, tool));
@@ -268,7 +285,9 @@ impl Broker {
     }
 
     fn context(&self, cancel: CancellationToken) -> CallContext {
-        CallContext::new(cancel).with_caller(self.caller.clone())
+        CallContext::new(cancel)
+            .with_caller(self.caller.clone())
+            .with_principal(foreign(&self.principal))
     }
 
     async fn refuse(
@@ -391,7 +410,8 @@ impl Broker {
             .call(permit, self.context(self.cancel.child_token()))
             .await
             .map_err(|error| error.to_call_error(tool.id()))?;
-        let value = unwrap::value_of(&result.0, tool.definition());
+        let value = unwrap::value_of(&result.0, tool.definition(), Binaries::AsSent)
+            .map(|unwrapped| unwrapped.value);
         Ok(CallReport {
             result,
             value,

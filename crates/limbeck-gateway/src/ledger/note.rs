@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{shown, shown_definition};
-use crate::Gateway;
 use crate::clock::now_us;
 use crate::exposure::Exposed;
+use crate::{Gateway, Render, render};
 
 /// A text that is kept until it is counted. Results have 10,000 tokens unless more were asked for.
 const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -93,6 +93,7 @@ pub(crate) struct Noted<'a> {
     pub(crate) origin: &'a str,
     pub(crate) start: &'a ProgramStart,
     pub(crate) shown: &'a Envelope,
+    pub(crate) render: Render,
     pub(crate) rounds: u32,
     pub(crate) spent: BTreeMap<ServerName, Spent>,
 }
@@ -118,7 +119,7 @@ impl Gateway {
         let exposed = self.exposed();
         let catalog = self.shared.catalogue.snapshot();
         let program = asked(noted.start);
-        let result = serde_json::to_string(noted.shown).unwrap_or_default();
+        let result = render::text(noted.shown, noted.render);
         let mut listings = Vec::new();
         let (note, searches) = {
             let mut state = self.shared.ledger.lock();

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
 
+mod artifacts;
 mod demo;
 mod doctor;
 mod evidence;
@@ -14,6 +15,7 @@ mod run;
 mod secrets;
 mod serve;
 mod servers;
+mod trust;
 mod types;
 mod usage;
 mod world;

@@ -122,7 +122,7 @@ mod tests {
         rows.extend((0..20).map(|n| program(4 * n + 2, &[("github", 180_000), ("time", 900)])));
         assert_eq!(better(rows.clone()), [""; 0]);
         // What came later proves nothing about that time.
-        rows.retain(|(_, account)| !account.servers.contains_key("github"));
+        rows.retain(|(_, account)| !account.servers.contains_key(&ServerName::from("github")));
         rows.extend((0..99).map(|n| program(1_000 + n, &[("github", 180_000)])));
         assert_eq!(better(rows), ["time"]);
     }

@@ -67,7 +67,10 @@ impl Weakener {
             };
         };
         if self.ignores_siblings && schema.contains_key("$ref") {
-            return json!({"$ref": schema["$ref"]});
+            let kept = ["$ref", "$schema", "definitions"].into_iter();
+            let kept =
+                kept.filter_map(|keyword| Some((keyword.to_owned(), schema.get(keyword)?.clone())));
+            return Value::Object(kept.collect());
         }
         let combined = ["$ref", "anyOf", "oneOf", "allOf"];
         let is_combined = combined.iter().any(|keyword| schema.contains_key(*keyword));

@@ -114,10 +114,20 @@ impl Default for Bounds {
 /// Paths evaluated over artifacts at the same time: some 300 MB of memory at most.
 const SELECTING_MAX: usize = 2;
 
-/// A running gateway. Clones share it.
+/// The user who runs the gateway: who asks over stdio, on the command line, and with the token it made.
+pub const LOCAL: &str = "local";
+
+/// A principal that is not the user who runs the gateway, whose sign-ins are then not to be used.
+fn foreign(principal: &Arc<str>) -> Option<Arc<str>> {
+    (**principal != *LOCAL).then(|| Arc::clone(principal))
+}
+
+/// A running gateway as one principal uses it. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Gateway {
     shared: Arc<Shared>,
+    /// Whose reads these are, where the request does not say it.
+    principal: Arc<str>,
 }
 
 #[derive(Debug)]
@@ -167,7 +177,14 @@ impl Gateway {
                 exchanges: Exchanges::default(),
                 selecting: Semaphore::new(SELECTING_MAX),
             }),
+            principal: LOCAL.into(),
         }
+    }
+
+    /// The same gateway as `principal` uses it.
+    fn used_by(mut self, principal: &Arc<str>) -> Self {
+        self.principal = Arc::clone(principal);
+        self
     }
 
     /// The store, for listings.

@@ -8,6 +8,7 @@ mod artifacts;
 mod check;
 mod emit;
 mod journal;
+mod named;
 mod queries;
 mod read;
 mod through;
@@ -26,9 +27,10 @@ use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
 use limbeck_upstream::{CallContext, Caller, RawToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::Shared;
+use crate::{Shared, foreign};
 pub(crate) use emit::Emissions;
 pub(crate) use journal::Journal;
+use named::Named;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
 use unwrap::{Binaries, Unwrapped};
 
@@ -259,11 +261,10 @@ impl Broker {
                 self.cancel.child_token()
             }
         };
-        let sent = self
-            .shared
-            .upstreams
-            .call(permit, self.context(cancel))
-            .await;
+        let caller = self.caller.clone();
+        let caller = caller.map(|caller| Named::begin(caller, tool.id()));
+        let context = CallContext::new(cancel).with_caller(caller);
+        let sent = self.shared.upstreams.call(permit, context).await;
         let RawToolResult(raw) = sent.map_err(|error| error.to_call_error(tool.id()))?;
         let text = match form {
             CallForm::Raw => raw.get().to_owned(),
@@ -284,7 +285,9 @@ impl Broker {
     }
 
     fn context(&self, cancel: CancellationToken) -> CallContext {
-        CallContext::new(cancel).with_caller(self.caller.clone())
+        CallContext::new(cancel)
+            .with_caller(self.caller.clone())
+            .with_principal(foreign(&self.principal))
     }
 
     async fn refuse(

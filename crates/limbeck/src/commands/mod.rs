@@ -10,6 +10,7 @@ mod search;
 mod serve;
 mod signals;
 mod tools;
+mod trust;
 mod types;
 
 pub(crate) use executions::numbered;
@@ -105,6 +106,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             Command::Tools(arguments) => tools::tools(invocation, &arguments).await,
             Command::Types(arguments) => types::types(invocation, &arguments).await,
             Command::Call(arguments) => call::call(invocation, &arguments).await,
+            Command::Trust(arguments) => trust::trust(invocation, &arguments),
             Command::Auth { command } => auth::auth(invocation, &command).await,
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
@@ -151,7 +153,9 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
     let Some(name) = invocation.environment.variable("LIMBECK_LOG") else {
         return match command {
             // It says of every server what is wrong with it; said twice is harder to read.
-            Command::Tools(_) | Command::Types(_) | Command::Doctor(_) => LogLevel::Error,
+            Command::Tools(_) | Command::Types(_) | Command::Trust(_) | Command::Doctor(_) => {
+                LogLevel::Error
+            }
             _ => LogLevel::Warn,
         };
     };

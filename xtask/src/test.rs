@@ -35,6 +35,15 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         ("documentation tests", &|| {
             command::run(cargo(root).args(["test", "--release", "--doc", "--workspace"]))
         }),
+        ("declarations before type checkers", &|| {
+            let tests = ["-p", "limbeck-catalog", "--test", "checkers"];
+            command::run(
+                cargo(root)
+                    .args(["nextest", "run", "--release"])
+                    .args(tests)
+                    .args(["--run-ignored", "only", "--success-output", "final"]),
+            )
+        }),
         ("the Python prelude, natively", &|| {
             pytest(root, &python, "crates/limbeck-guest-py/tests")
         }),

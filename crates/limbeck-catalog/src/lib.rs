@@ -21,6 +21,7 @@
 mod catalog;
 mod check;
 pub mod declarations;
+mod identifiers;
 pub mod names;
 mod nearest;
 mod resolve;

@@ -80,7 +80,7 @@ pub(super) fn read(index: &Index, meaning: Option<&Meaning>, query: &str) -> Vec
         .last()
         .copied()
         .filter(|chunk| query.ends_with(*chunk));
-    let words = said_words(index, &chunks);
+    let words = said_words(index, &synonyms::without_idioms(&chunks));
     let mut slots = Vec::new();
     for word in &words {
         let is_last = unfinished.is_some_and(|chunk| chunk.ends_with(word.written));

@@ -42,7 +42,8 @@ const GROUPS: &[&[&str]] = &[
     &["resize", "scale"],
     &["reply", "respond", "answer"],
     &["upload", "attach"],
-    &["convert", "transform"],
+    &["convert", "transform", "turn"],
+    &["split", "divide", "break"],
     &["navigate", "goto", "visit", "open", "browse"],
     &["scrape", "crawl", "extract"],
     // What it is done to.
@@ -62,6 +63,15 @@ const GROUPS: &[&[&str]] = &[
     &["image", "picture", "photo"],
     &["screenshot", "capture"],
     &["kubernetes", "k8s", "kube"],
+    &["azure", "microsoft"],
+    &["aws", "amazon"],
+    &["google", "gcp"],
+    &["postgres", "postgresql", "pg"],
+    &["mongo", "mongodb"],
+    &["elastic", "elasticsearch"],
+    &["github", "gh"],
+    &["javascript", "js"],
+    &["typescript", "ts"],
     &["database", "db"],
     &["configuration", "config", "settings", "preference"],
     &["environment", "env"],
@@ -148,6 +158,49 @@ const PHRASES: &[(&str, &[&str])] = &[
     ("grep", &["search", "file"]),
 ];
 
+/// Idioms of queries, and the words of tools they stand for. The longest that fits counts.
+const IDIOMS: &[(&[&str], &[&str])] = &[
+    (&["at", "the", "moment"], &["current"]),
+    (&["boot", "up"], &["start"]),
+    (&["close", "to"], &["nearby"]),
+    (&["come", "up", "with"], &["generate"]),
+    (&["get", "rid", "of"], &["delete"]),
+    (&["go", "back"], &["rollback"]),
+    (&["hand", "over"], &["transfer"]),
+    (&["how", "big"], &["size"]),
+    (&["how", "large"], &["size"]),
+    (&["how", "long"], &["duration"]),
+    (&["how", "many"], &["count"]),
+    (&["keep", "track", "of"], &["track"]),
+    (&["let", "me", "know", "when"], &["monitor", "alert"]),
+    (&["log", "out"], &["logout"]),
+    (&["logged", "in", "as"], &["current", "user"]),
+    (&["look", "for"], &["search"]),
+    (&["look", "up"], &["search"]),
+    (&["near", "me"], &["nearby", "local"]),
+    (&["note", "down"], &["create"]),
+    (&["out", "loud"], &["speech"]),
+    (&["put", "together"], &["create"]),
+    (&["right", "now"], &["current"]),
+    (&["roll", "back"], &["rollback"]),
+    (&["set", "up"], &["create"]),
+    (&["shut", "down"], &["stop"]),
+    (&["sign", "out"], &["logout"]),
+    (&["sign", "up"], &["register"]),
+    (&["step", "by", "step"], &["sequential"]),
+    (&["switch", "off"], &["stop"]),
+    (&["switch", "on"], &["start"]),
+    (&["take", "back"], &["undo"]),
+    (&["tell", "me", "when"], &["monitor", "alert"]),
+    (&["think", "through"], &["thinking"]),
+    (&["throw", "away"], &["delete"]),
+    (&["throw", "out"], &["delete"]),
+    (&["turn", "off"], &["stop"]),
+    (&["turn", "on"], &["start"]),
+    (&["who", "am", "i"], &["current", "user"]),
+    (&["write", "down"], &["create"]),
+];
+
 struct Tables {
     groups: HashMap<String, Vec<String>>,
     phrases: HashMap<String, Vec<String>>,
@@ -181,6 +234,33 @@ pub(super) fn phrase(stem: &str) -> &'static [String] {
     TABLES.phrases.get(stem).map_or(&[], Vec::as_slice)
 }
 
+/// Replaces the idioms among the words of a query.
+pub(super) fn without_idioms<'q>(words: &[&'q str]) -> Vec<&'q str> {
+    let mut plain = Vec::with_capacity(words.len());
+    let mut rest = words;
+    while let Some((first, behind)) = rest.split_first() {
+        let begins = |(said, _): &&(&[&str], &[&str])| {
+            let same = |(word, said): (&&str, &&str)| word.eq_ignore_ascii_case(said);
+            rest.len() >= said.len() && rest.iter().zip(*said).all(same)
+        };
+        match IDIOMS
+            .iter()
+            .filter(begins)
+            .max_by_key(|(said, _)| said.len())
+        {
+            Some((said, meant)) => {
+                plain.extend_from_slice(meant);
+                rest = &rest[said.len()..];
+            }
+            None => {
+                plain.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    plain
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,5 +275,12 @@ mod tests {
         assert!(!of("doc").contains(&"fil".into()));
         assert_eq!(phrase("pr"), ["pull", "request"]);
         assert!(of("unheard").is_empty());
+    }
+
+    #[test]
+    fn idioms_stand_for_the_words_of_tools_and_the_rest_stays() {
+        let plain = without_idioms(&["Get", "rid", "of", "a", "branch", "get", "rid"]);
+        assert_eq!(plain, ["delete", "a", "branch", "get", "rid"]);
+        assert!(without_idioms(&[]).is_empty());
     }
 }

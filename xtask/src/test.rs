@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::bail;
 
-use crate::{command, tools};
+use crate::{bench, command, tools};
 
 /// Release of the test runner; the newest that builds with the pinned toolchain.
 const NEXTEST_VERSION: &str = "0.9.143";
@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     install_nextest(root)?;
     command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
 
-    let stages: [Stage<'_>; 10] = [
+    let stages: [Stage<'_>; 11] = [
         ("unit and integration tests", &|| {
             command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
         }),
@@ -35,6 +35,15 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         ("documentation tests", &|| {
             command::run(cargo(root).args(["test", "--release", "--doc", "--workspace"]))
         }),
+        ("declarations before type checkers", &|| {
+            let tests = ["-p", "limbeck-catalog", "--test", "checkers"];
+            command::run(
+                cargo(root)
+                    .args(["nextest", "run", "--release"])
+                    .args(tests)
+                    .args(["--run-ignored", "only", "--success-output", "final"]),
+            )
+        }),
         ("the Python prelude, natively", &|| {
             pytest(root, &python, "crates/limbeck-guest-py/tests")
         }),
@@ -43,6 +52,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         }),
         ("tests against real servers", &|| {
             pytest(root, &python, "tests/real")
+        }),
+        ("docs/benchmarks.md is what a fresh run says", &|| {
+            bench::tokens(root, &python, true)
         }),
         ("hostile servers and clients", &|| {
             pytest(root, &python, "tests/hostile")

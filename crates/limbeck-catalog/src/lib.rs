@@ -21,6 +21,7 @@
 mod catalog;
 mod check;
 pub mod declarations;
+mod identifiers;
 pub mod names;
 mod nearest;
 mod resolve;
@@ -34,7 +35,7 @@ mod validate;
 pub use catalog::Catalog;
 pub use check::{Caller, Finding, Findings};
 pub use resolve::{ResolveError, Resolved};
-pub use search::{Hit, SearchAnswer, SearchQuery};
+pub use search::{Evidence, Hit, SearchAnswer, SearchQuery};
 pub use server::ServerTools;
 pub use tool::{Detail, Tool};
 pub use validate::misfit;

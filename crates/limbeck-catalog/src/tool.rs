@@ -9,7 +9,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::names;
-use crate::signature::{self, Style};
+use crate::signature;
 use crate::validate::ArgumentCheck;
 
 /// How much of a tool is told.
@@ -83,7 +83,7 @@ impl Tool {
             Language::Typescript => &self.typescript,
             Language::Python => &self.python,
         };
-        kept.get_or_init(|| signature::render(self, Style::Line, language))
+        kept.get_or_init(|| signature::signature(self, language))
     }
 
     /// The first sentence of the description, or of the title when there is none. May be empty.
@@ -118,7 +118,7 @@ impl Tool {
                     Language::Typescript => format!("/**\n{} */\n", self.comment(" * ")),
                     Language::Python => self.comment("# "),
                 };
-                text.push_str(&signature::render(self, Style::Block, language));
+                text.push_str(&signature::declaration(self, language));
                 text
             }
         }

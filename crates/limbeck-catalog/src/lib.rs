@@ -35,7 +35,7 @@ mod validate;
 pub use catalog::Catalog;
 pub use check::{Caller, Finding, Findings};
 pub use resolve::{ResolveError, Resolved};
-pub use search::{Hit, SearchAnswer, SearchQuery};
+pub use search::{Evidence, Hit, SearchAnswer, SearchQuery};
 pub use server::ServerTools;
 pub use tool::{Detail, Tool};
 pub use validate::misfit;

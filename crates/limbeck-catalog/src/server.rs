@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use limbeck_domain::{ServerName, ToolDefinition};
+use limbeck_domain::{ServerName, ToolDefinition, ToolId};
 
 use crate::names;
 use crate::tool::Tool;
@@ -48,16 +48,21 @@ impl ServerTools {
         definitions: Vec<ToolDefinition>,
         instructions: Option<String>,
     ) -> Self {
-        let mut inner = Inner {
-            name,
-            instructions,
-            tools: Vec::with_capacity(definitions.len()),
-            exact: HashMap::with_capacity(definitions.len()),
-            identifiers: HashMap::new(),
-            folds: HashMap::with_capacity(definitions.len()),
-        };
+        let mut inner = Inner::named(name, instructions, definitions.len());
         for definition in definitions {
-            inner.add(definition);
+            inner.add(Arc::new(Tool::new(definition)));
+        }
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// The same list with only those tools that `keep` keeps.
+    pub(crate) fn only(&self, keep: &impl Fn(&ToolId) -> bool) -> Self {
+        let tools = self.tools().iter().filter(|tool| keep(tool.id()));
+        let mut inner = Inner::named(self.name().clone(), self.inner.instructions.clone(), 0);
+        for tool in tools {
+            inner.add(Arc::clone(tool));
         }
         Self {
             inner: Arc::new(inner),
@@ -135,8 +140,20 @@ impl ServerTools {
 }
 
 impl Inner {
-    fn add(&mut self, definition: ToolDefinition) {
-        let name = Arc::clone(&definition.id.tool);
+    /// A list with room for some tools.
+    fn named(name: ServerName, instructions: Option<String>, tools: usize) -> Self {
+        Self {
+            name,
+            instructions,
+            tools: Vec::with_capacity(tools),
+            exact: HashMap::with_capacity(tools),
+            identifiers: HashMap::new(),
+            folds: HashMap::with_capacity(tools),
+        }
+    }
+
+    fn add(&mut self, tool: Arc<Tool>) {
+        let name = Arc::clone(&tool.id().tool);
         let at = self.tools.len();
         if self.exact.contains_key(&name) {
             return;
@@ -156,6 +173,6 @@ impl Inner {
             self.identifiers.entry(identifier).or_default().push(at);
         }
         self.exact.insert(name, at);
-        self.tools.push(Arc::new(Tool::new(definition)));
+        self.tools.push(tool);
     }
 }

@@ -84,6 +84,7 @@ impl Surface {
             Ok(request) => request,
             Err(message) => return failed(message),
         };
+        self.gateway.connect_named(&request);
         match self.gateway.search(&request).await {
             Ok(report) => {
                 let answer = report.text();

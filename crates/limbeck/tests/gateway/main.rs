@@ -20,6 +20,7 @@ mod python;
 mod python_programs;
 mod random;
 mod replay;
+mod search;
 
 use std::path::Path;
 

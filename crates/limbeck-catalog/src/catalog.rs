@@ -15,7 +15,8 @@ use crate::tool::Tool;
 #[derive(Debug, Default)]
 pub struct Catalog {
     servers: BTreeMap<ServerName, ServerTools>,
-    index: OnceLock<Index>,
+    /// Shared with snapshots that differ in what results taught alone.
+    index: Arc<OnceLock<Index>>,
 }
 
 impl Catalog {
@@ -30,7 +31,20 @@ impl Catalog {
             .collect();
         Self {
             servers,
-            index: OnceLock::new(),
+            index: Arc::default(),
+        }
+    }
+
+    /// The same tools, where `server` holds those of its own that results taught more ([`ServerTools::taught`]).
+    ///
+    /// Cheap: search looks at definitions alone, so its index stays.
+    #[must_use]
+    pub fn taught(&self, server: ServerTools) -> Self {
+        let mut servers = self.servers.clone();
+        servers.insert(server.name().clone(), server);
+        Self {
+            servers,
+            index: Arc::clone(&self.index),
         }
     }
 

@@ -13,12 +13,15 @@ mod typescript;
 use limbeck_domain::Language;
 use serde_json::Value;
 
+use crate::observed::{OutputShape, Provenance};
 use crate::tool::Tool;
 use types::Bounds;
 pub(crate) use types::{Field, Object, Type};
 
 /// Bytes of the types of a one-line signature, input and output each.
 const LINE_BYTES_MAX: usize = 2 << 10;
+/// Bytes of an observed output in a one-line signature: less than what a server says of itself.
+const OBSERVED_LINE_BYTES_MAX: usize = 1 << 10;
 /// Bytes of the types of a declaration in full, input and output each.
 const BLOCK_BYTES_MAX: usize = 16 << 10;
 
@@ -58,17 +61,36 @@ pub(crate) fn render(tool: &Tool, style: Style, language: Language) -> String {
     let definition = tool.definition();
     let call = tool.call_expression();
     let arguments = arguments(&definition.input_schema, style, language);
-    let output = definition.output_schema.as_ref();
-    let output = output.map(|schema| fitted(schema, style, language, |_| {}).1);
-    // Without a schema, promising a string would be wrong: some servers send structured content undeclared.
-    match (language, output) {
-        (Language::Typescript, Some(output)) => format!("{call}({arguments}): Promise<{output}>"),
-        (Language::Typescript, None) => {
-            format!("{call}({arguments}): Promise<unknown> // {UNDECLARED}")
+    let (output, note) = output(tool, style, language);
+    match (language, note) {
+        (Language::Typescript, None) => format!("{call}({arguments}): Promise<{output}>"),
+        (Language::Typescript, Some(note)) => {
+            format!("{call}({arguments}): Promise<{output}> // {note}")
         }
-        (Language::Python, Some(output)) => format!("{call}({arguments}) -> {output}"),
-        (Language::Python, None) => format!("{call}({arguments}) -> Any  # {UNDECLARED}"),
+        (Language::Python, None) => format!("{call}({arguments}) -> {output}"),
+        (Language::Python, Some(note)) => format!("{call}({arguments}) -> {output}  # {note}"),
     }
+}
+
+/// The type of a result, and what a reader has to know of it when its server did not declare it.
+fn output(tool: &Tool, style: Style, language: Language) -> (String, Option<String>) {
+    let Some(OutputShape { schema, provenance }) = tool.output_shape() else {
+        // Promising a string would be wrong: some servers send structured content undeclared.
+        let unknown = text(&Type::Unknown(None), style, language);
+        return (unknown, Some(UNDECLARED.to_owned()));
+    };
+    let bytes_max = match (provenance, style) {
+        (Provenance::Observed { .. }, Style::Line) => OBSERVED_LINE_BYTES_MAX,
+        (Provenance::Declared, Style::Line) => LINE_BYTES_MAX,
+        (_, Style::Block) => BLOCK_BYTES_MAX,
+    };
+    let (_, output) = fitted_within(bytes_max, schema, style, language, |_| {});
+    let note = match provenance {
+        Provenance::Declared => None,
+        Provenance::Observed { calls: 1 } => Some("observed in 1 call".to_owned()),
+        Provenance::Observed { calls } => Some(format!("observed in {calls} calls")),
+    };
+    (output, note)
 }
 
 /// The parameter list: empty, or what a call is given with its types.
@@ -100,9 +122,23 @@ fn fitted(
     language: Language,
     adapt: impl Fn(&mut Type),
 ) -> (Type, String) {
-    let (bounds, bytes_max) = match style {
-        Style::Line => (LINE_BOUNDS, LINE_BYTES_MAX),
-        Style::Block => (BLOCK_BOUNDS, BLOCK_BYTES_MAX),
+    let bytes_max = match style {
+        Style::Line => LINE_BYTES_MAX,
+        Style::Block => BLOCK_BYTES_MAX,
+    };
+    fitted_within(bytes_max, schema, style, language, adapt)
+}
+
+fn fitted_within(
+    bytes_max: usize,
+    schema: &Value,
+    style: Style,
+    language: Language,
+    adapt: impl Fn(&mut Type),
+) -> (Type, String) {
+    let bounds = match style {
+        Style::Line => LINE_BOUNDS,
+        Style::Block => BLOCK_BOUNDS,
     };
     for bounds in bounds {
         let mut read = types::read(schema, bounds, language);

@@ -3,6 +3,7 @@
 use limbeck_domain::Language;
 use serde_json::{Map, Value};
 
+use super::Style;
 use super::doc::doc;
 use crate::names;
 use crate::schema::local_reference;
@@ -14,6 +15,11 @@ const LITERAL_BYTES_MAX: usize = 80;
 
 /// Bytes of an enumeration's value when many are shown, on average.
 const VALUE_BYTES: usize = 16;
+
+/// The media type of texts whose content has a type that is told.
+const JSON: &str = "application/json";
+/// Bytes told of that type; no more of it fits a declaration anyway.
+const CONTENT_BYTES_MAX: usize = 16 << 10;
 
 /// The type of a value, in words that every language has its own for.
 #[derive(Clone, Debug, PartialEq)]
@@ -287,7 +293,7 @@ impl<'s> Reader<'s> {
 
     fn read_type(&mut self, name: &str, schema: &'s Map<String, Value>, depth: usize) -> Type {
         match name {
-            "string" => Type::Plain(Plain::String),
+            "string" => self.read_string(schema, depth),
             "number" => Type::Plain(Plain::Number),
             "integer" => Type::Plain(Plain::Integer),
             "boolean" => Type::Plain(Plain::Boolean),
@@ -296,6 +302,21 @@ impl<'s> Reader<'s> {
             "array" => self.read_array(schema, depth),
             _ => Type::Unknown(None),
         }
+    }
+
+    /// A text, with what it holds when that is JSON of a known type.
+    fn read_string(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Type {
+        let string = Type::Plain(Plain::String);
+        let json = schema.get("contentMediaType").and_then(Value::as_str) == Some(JSON);
+        let Some(content) = schema.get("contentSchema").filter(|_| json) else {
+            return string;
+        };
+        let content = super::text(&self.read(content, depth), Style::Line, self.language);
+        let content = content.replace("/* ", "").replace(" */", "");
+        Type::Commented(
+            Box::new(string),
+            format!("JSON: {}", names::comment_line(&content, CONTENT_BYTES_MAX)),
+        )
     }
 
     fn read_array(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Type {

@@ -1,4 +1,5 @@
-//! What outlives a process: journals of executions, the key-value state of programs, catalogues.
+//! What outlives a process: journals of executions, the key-value state of programs, catalogues, what results
+//! of tools look like.
 //!
 //! One SQLite file per user, in WAL mode, shared by every gateway of that user and by the commands
 //! that look at the past. It is written by one thread per [`Store`] and read on another connection.
@@ -21,6 +22,7 @@
 
 mod error;
 mod file;
+mod observed;
 mod owner;
 mod read;
 mod record;
@@ -43,6 +45,7 @@ use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use error::StoreError;
+pub use observed::{Join, Observation};
 pub use record::{
     CachedTools, ExecutionRecord, ExecutionRow, ExecutionSummary, NewExecution, Pin, StoreStats,
 };
@@ -356,6 +359,29 @@ impl Store {
             listed_us: tools.listed_us,
             body,
         };
+        self.committed(work, false).await
+    }
+
+    /// What results of the tools of one server taught, by when they were seen last.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn observations(&self, spec_hash: &str) -> Result<Vec<Observation>, StoreError> {
+        let spec_hash = spec_hash.to_owned();
+        self.read(move |reader| reader.observations(&spec_hash))
+            .await
+    }
+
+    /// Joins an observation with what is kept of the same definition, in one transaction, so that no process
+    /// undoes what another learnt; returns once it is committed. What was seen longest ago goes when there is
+    /// too much.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports; then nothing of it is kept.
+    pub async fn observe(&self, observation: Observation, join: Join) -> Result<(), StoreError> {
+        let work = Work::Observe { observation, join };
         self.committed(work, false).await
     }
 

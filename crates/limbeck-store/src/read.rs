@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
+use crate::observed::{self, Observation};
 use crate::record::{CachedTools, ExecutionRecord, ExecutionRow};
 use crate::schema;
 
@@ -169,6 +170,10 @@ impl Reader<'_> {
                     .optional()
             })
             .map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn observations(&self, spec_hash: &str) -> Result<Vec<Observation>, StoreError> {
+        observed::of(self.connection, spec_hash).map_err(|error| self.sqlite(error))
     }
 
     /// A catalogue that does not decode is as good as none: it is listed again.

@@ -4,6 +4,7 @@ use limbeck_domain::{CallId, Effects, Envelope, ExecutionId, JournalEntry, limit
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use crate::error::StoreError;
+use crate::observed::{self, Join, Observation};
 use crate::record::{self, ExecutionSummary, NewExecution};
 
 /// Catalogues kept: twice the servers one gateway may have, so that two projects do not evict each other.
@@ -33,6 +34,11 @@ pub(crate) enum Work {
         listed_us: u64,
         body: String,
     },
+    /// Joins what results taught with what is kept.
+    Observe {
+        observation: Observation,
+        join: Join,
+    },
     /// Nothing of its own: its wait brings what came before to disk.
     Flush,
 }
@@ -49,6 +55,7 @@ impl Work {
             Self::Finish { envelope, .. } => envelope_bytes(envelope),
             Self::KvSet { key, value, .. } => key.len() + value.as_ref().map_or(0, String::len),
             Self::Cache { body, .. } => body.len(),
+            Self::Observe { observation, .. } => observation.body.len(),
             Self::Flush => 0,
         };
         REST + texts
@@ -100,6 +107,7 @@ impl Work {
                 listed_us,
                 body,
             },
+            Self::Observe { observation, join } => Row::Observe { observation, join },
             Self::Flush => Row::Flush,
         })
     }
@@ -191,6 +199,10 @@ pub(crate) enum Row {
         listed_us: u64,
         body: String,
     },
+    Observe {
+        observation: Observation,
+        join: Join,
+    },
     Flush,
 }
 
@@ -208,6 +220,7 @@ impl Row {
             | Self::Finish { .. }
             | Self::KvSet { .. }
             | Self::Cache { .. }
+            | Self::Observe { .. }
             | Self::Flush => None,
         }
     }
@@ -281,6 +294,9 @@ impl Row {
                 listed_us,
                 body,
             } => cache(transaction, spec_hash, *listed_us, body),
+            Self::Observe { observation, join } => {
+                observed::join(transaction, observation, *join).map(Ok)
+            }
             Self::Flush => Ok(Ok(())),
         }
     }

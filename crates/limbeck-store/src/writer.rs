@@ -190,7 +190,11 @@ impl Writer {
                 self.finishes += 1;
                 Ok(())
             }
-            Work::Append { .. } | Work::KvSet { .. } | Work::Cache { .. } | Work::Flush => Ok(()),
+            Work::Append { .. }
+            | Work::KvSet { .. }
+            | Work::Cache { .. }
+            | Work::Observe { .. }
+            | Work::Flush => Ok(()),
         }
     }
 

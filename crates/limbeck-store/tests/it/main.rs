@@ -5,6 +5,7 @@
 mod durability;
 mod executions;
 mod files;
+mod observed;
 mod state;
 
 use limbeck_domain::{

@@ -12,6 +12,7 @@
 //! - `broker` turns a host call into an effect: resolve, validate, permit, intent, send, outcome.
 //! - [`sandbox`] says what a worker's confinement lacks.
 //! - [`tokens`] counts what a model reads.
+//! - `learn` finds out what results look like whose server does not say.
 //! - `catalogue` keeps the tools known, from the store's cache and from the upstreams themselves.
 //!
 //! Two things hold here. No byte of a program is parsed in this process. Nothing reaches an upstream
@@ -30,6 +31,7 @@ mod direct;
 mod executor;
 mod exposure;
 pub mod http;
+mod learn;
 mod listing;
 mod pins;
 pub mod sandbox;
@@ -49,12 +51,14 @@ pub use limbeck_upstream as upstream;
 pub use admission::AdmissionSize;
 pub use broker::CallReport;
 pub use executor::{ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
+pub use learn::{Learnt, NoLesson};
 pub use listing::{ServerReport, ToolReport};
 
 use admission::Admission;
 use catalogue::Catalogue;
 use counters::Counters;
 use exposure::Exposure;
+use learn::Learning;
 use limbeck_domain::limits;
 use limbeck_launcher::Pools;
 use limbeck_store::Store;
@@ -87,6 +91,8 @@ pub struct ServerSource {
     pub definition_hash: String,
     /// Who sees its tools.
     pub expose: limbeck_domain::Expose,
+    /// Whether results of its tools may teach what they look like.
+    pub observe: bool,
 }
 
 /// How much a gateway takes on; every number at most what [`limits`] says, but in tests.
@@ -119,6 +125,7 @@ struct Shared {
     upstreams: Arc<UpstreamPool>,
     store: Store,
     catalogue: Catalogue,
+    learning: Learning,
     admission: Admission,
     counters: Counters,
     wall_ms: u64,
@@ -144,12 +151,14 @@ impl Gateway {
         } = parts;
         let upstreams = Arc::new(upstreams);
         let catalogue = Catalogue::open(Arc::clone(&upstreams), store.clone(), sources).await;
+        let learning = Learning::start(catalogue.clone(), store.clone());
         Self {
             shared: Arc::new(Shared {
                 workers,
                 upstreams,
                 store,
                 catalogue,
+                learning,
                 admission: Admission::new(bounds.admission),
                 counters: Counters::default(),
                 wall_ms,
@@ -169,6 +178,7 @@ impl Gateway {
     pub async fn shutdown(&self) {
         self.shared.workers.shutdown().await;
         self.shared.upstreams.shutdown().await;
+        self.shared.learning.flush().await;
         if let Err(error) = self.shared.store.flush().await {
             tracing::error!(
                 error = &error as &dyn std::error::Error,

@@ -50,6 +50,7 @@ const OURS: &[&str] = &[
     "headers",
     "idle_timeout_ms",
     "oauth",
+    "observe",
     "timeout_ms",
     "type",
     "url",
@@ -85,6 +86,7 @@ const LET_PASS: &[&str] = &[
     "name",
     "oauth",
     "oauth_resource",
+    "observe",
     "request_timeout_ms",
     "required",
     "scopes",
@@ -165,6 +167,7 @@ impl Reader<'_> {
             concurrency: None,
             oauth: OAuthEntry::default(),
             expose: Expose::default(),
+            observe: true,
         };
         entry.definition = self
             .settings(place, &mut entry)
@@ -195,6 +198,7 @@ impl Reader<'_> {
             None => None,
         };
         entry.oauth = self.oauth(place)?;
+        entry.observe = flag(place, "observe")? != Some(false);
         if let Some(found) = place.get("expose")? {
             let word = Expose::parse(found.text()?);
             entry.expose =

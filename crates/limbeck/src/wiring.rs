@@ -139,7 +139,13 @@ impl Session {
         let specs = specs.collect();
         let own = |name: &str| invocation.environment.variable(name).map(str::to_owned);
         let sources = configuration.servers.iter();
-        let sources = sources.map(|entry| server_source(entry, &own)).collect();
+        let observe = &configuration.settings.observe;
+        let observe = observe.as_ref().is_none_or(|setting| setting.value);
+        let sources = sources.map(|entry| ServerSource {
+            observe: observe && entry.observe,
+            ..server_source(entry, &own)
+        });
+        let sources = sources.collect();
         let gateway = Gateway::start(Parts {
             workers: workers(lifetime, minimum)?,
             upstreams: UpstreamPool::with_options(specs, &DECLARED),
@@ -390,6 +396,7 @@ fn server_source(entry: &ServerEntry, own: &dyn Fn(&str) -> Option<String>) -> S
         },
         definition_hash: definition_hash(entry, own),
         expose: entry.expose,
+        observe: entry.observe,
     }
 }
 

@@ -22,11 +22,13 @@ use limbeck_domain::{
 };
 use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
 use limbeck_upstream::{CallContext, Caller, RawToolResult};
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::Shared;
 pub(crate) use journal::Journal;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
+pub(crate) use unwrap::value_of;
 
 /// What one execution may do and where its calls are written.
 #[derive(Clone)]
@@ -54,6 +56,8 @@ pub(crate) struct Answer {
     pub(crate) reached: Option<EffectClass>,
     /// Something the reader should know, such as an alias that was resolved.
     pub(crate) note: Option<String>,
+    /// The tool whose declared output schema the result does not fit, and how.
+    pub(crate) contradiction: Option<(ToolId, String)>,
 }
 
 impl Answer {
@@ -68,8 +72,17 @@ impl Answer {
             result: Err(error.with_hint("look at the gateway's log on standard error")),
             reached: None,
             note: None,
+            contradiction: None,
         }
     }
+}
+
+/// What came back of a call that was sent.
+struct Sent {
+    /// JSON text for the program, or the error it catches.
+    result: Result<String, CallError>,
+    /// How the result differs from what the tool declares.
+    contradiction: Option<String>,
 }
 
 /// A tool call that nothing stands in the way of.
@@ -103,6 +116,7 @@ impl Broker {
                     result,
                     reached: None,
                     note: None,
+                    contradiction: None,
                 }
             }
         }
@@ -136,9 +150,13 @@ impl Broker {
                 result: Err(error),
                 reached: None,
                 note,
+                contradiction: None,
             };
         }
-        let result = self.send(&tool, permit, target.form).await;
+        let Sent {
+            result,
+            contradiction,
+        } = self.send(&tool, permit, target.form).await;
         let result = match self.journal.outcome_of(id, result, effect, started).await {
             Ok(result) => result,
             Err(error) => Err(error),
@@ -149,6 +167,7 @@ impl Broker {
             result,
             reached: Some(effect),
             note,
+            contradiction: contradiction.map(|how| (tool.id().clone(), how)),
         }
     }
 
@@ -244,7 +263,7 @@ impl Broker {
         }
     }
 
-    async fn send(&self, tool: &Tool, permit: Permit, form: CallForm) -> Result<String, CallError> {
+    async fn send(&self, tool: &Arc<Tool>, permit: Permit, form: CallForm) -> Sent {
         let cancel = match permit.call().effect {
             EffectClass::Read => self.reads.child_token(),
             EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => {
@@ -256,15 +275,56 @@ impl Broker {
             .upstreams
             .call(permit, self.context(cancel))
             .await;
-        let RawToolResult(raw) = sent.map_err(|error| error.to_call_error(tool.id()))?;
-        let text = match form {
-            CallForm::Raw => raw.get().to_owned(),
-            CallForm::Value => unwrap::value_of(&raw, tool.definition())?,
+        let raw = match sent {
+            Ok(RawToolResult(raw)) => raw,
+            Err(error) => {
+                return Sent {
+                    result: Err(error.to_call_error(tool.id())),
+                    contradiction: None,
+                };
+            }
         };
-        if text.len() > CALL_RESULT_BYTES_MAX {
-            return Err(too_large("result", text.len(), CALL_RESULT_BYTES_MAX, tool));
+        let contradiction;
+        let result = match form {
+            CallForm::Raw => {
+                contradiction = self.contradiction(tool, &raw);
+                Ok(raw.get().to_owned())
+            }
+            CallForm::Value => {
+                let value = value_of(&raw, tool.definition());
+                contradiction = value
+                    .as_ref()
+                    .ok()
+                    .and_then(|value| self.differs(tool, value));
+                value
+            }
+        };
+        let result = result.and_then(|text| match text.len() {
+            ..=CALL_RESULT_BYTES_MAX => Ok(text),
+            bytes => Err(too_large("result", bytes, CALL_RESULT_BYTES_MAX, tool)),
+        });
+        if result.is_ok() {
+            let bytes = raw.get().len();
+            self.shared.learning.result(tool, bytes, || raw);
         }
-        Ok(text)
+        Sent {
+            result,
+            contradiction,
+        }
+    }
+
+    /// How a whole result differs from what the tool declares. What is an error may have any form.
+    fn contradiction(&self, tool: &Arc<Tool>, result: &RawValue) -> Option<String> {
+        tool.definition().output_schema.as_ref()?;
+        let value = value_of(result, tool.definition()).ok()?;
+        self.differs(tool, &value)
+    }
+
+    /// The same for the value a program gets; it is counted too.
+    fn differs(&self, tool: &Arc<Tool>, value: &str) -> Option<String> {
+        let how = tool.contradiction(value)?;
+        self.shared.learning.contradiction(tool, &how);
+        Some(how)
     }
 
     fn context(&self, cancel: CancellationToken) -> CallContext {
@@ -290,6 +350,7 @@ impl Broker {
             result,
             reached: None,
             note: None,
+            contradiction: None,
         }
     }
 }
@@ -372,6 +433,8 @@ pub struct CallReport {
     pub value: Result<String, CallError>,
     /// An alias that was resolved.
     pub note: Option<String>,
+    /// How the result differs from what the tool declares.
+    pub contradiction: Option<String>,
 }
 
 impl Broker {
@@ -391,8 +454,17 @@ impl Broker {
             .call(permit, self.context(self.cancel.child_token()))
             .await
             .map_err(|error| error.to_call_error(tool.id()))?;
-        let value = unwrap::value_of(&result.0, tool.definition());
+        let value = value_of(&result.0, tool.definition());
+        let mut contradiction = None;
+        if let Ok(value) = &value {
+            contradiction = self.differs(&tool, value);
+            let bytes = result.0.get().len();
+            self.shared
+                .learning
+                .result(&tool, bytes, || result.0.clone());
+        }
         Ok(CallReport {
+            contradiction,
             result,
             value,
             note,

@@ -36,7 +36,7 @@ struct Block<'a> {
 ///
 /// [`CallCode::ToolFailed`] when the result says `isError`, [`CallCode::UpstreamError`] when it is
 /// not an object.
-pub(super) fn value_of(result: &RawValue, tool: &ToolDefinition) -> Result<String, CallError> {
+pub(crate) fn value_of(result: &RawValue, tool: &ToolDefinition) -> Result<String, CallError> {
     let fail = |code, message: String| {
         CallError::new(code, message).with_target(tool.id.server.as_str(), &*tool.id.tool)
     };

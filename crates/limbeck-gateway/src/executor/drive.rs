@@ -130,6 +130,7 @@ impl Drive {
         let Left {
             effects,
             warnings: of_calls,
+            ..
         } = left;
         warnings.extend(of_calls);
         Ended {

@@ -4,6 +4,7 @@ mod auth;
 mod call;
 mod doctor;
 mod executions;
+mod learn;
 mod replay;
 mod run;
 mod search;
@@ -105,6 +106,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             Command::Tools(arguments) => tools::tools(invocation, &arguments).await,
             Command::Types(arguments) => types::types(invocation, &arguments).await,
             Command::Call(arguments) => call::call(invocation, &arguments).await,
+            Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
             Command::Auth { command } => auth::auth(invocation, &command).await,
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Replay(arguments) => replay::replay(invocation, &arguments).await,

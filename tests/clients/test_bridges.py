@@ -65,3 +65,15 @@ def test_a_server_behind_mcp_remote_is_an_upstream(world: World) -> None:
         lambda: not any(process.carries(world.mark) for process in running().values()),
         "the bridge is gone with the gateway",
     )
+
+
+def test_a_server_behind_supergateway_is_an_upstream(world: World) -> None:
+    """Gateway, Streamable HTTP, supergateway, stdio, server."""
+    port = free_port()
+    server = shlex.join(npm_server("server-everything"))
+    options = ["--outputTransport", "streamableHttp", "--stateful", "--port", str(port), "--logLevel", "none"]
+    with listening(world, package(SUPERGATEWAY, "--stdio", server, *options), port) as url:
+        config = world.config({"bridged": {"type": "http", "url": url, "allow_http": True}})
+        for era in ("legacy", "modern"):
+            with serve_config(world, era, config) as gateway:
+                assert gateway.execute('return await tools.bridged.echo({ message: "near" });').value == "Echo: near"

@@ -2,10 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
+import anyio
 import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 from clients import INSPECTOR, MCP_REMOTE, PACKAGES, SCRIPTS, SERVERS, claude, node, package, run_json
+from gateway import ERAS
 from listening import Endpoint, listening
 from sdk import CALLS, assert_served
 from world import World
@@ -42,6 +47,21 @@ def test_the_second_generation_of_the_sdk_is_served_in_its_era(
     seen = run_json(world, node(SCRIPTS / "sdk_v2.mjs", *args), ERA=era)
     assert seen["revision"] == revision
     assert_served(seen)
+
+
+@pytest.mark.parametrize(("era", "revision"), [("modern", "2026-07-28"), ("legacy", "2025-11-25")])
+def test_the_python_sdk_is_served_in_its_era(endpoint: Endpoint, era: str, revision: str) -> None:
+    async def play() -> dict[str, Any]:
+        http = create_mcp_http_client(headers={"Authorization": endpoint.authorization})
+        transport = streamable_http_client(endpoint.url, http_client=http)
+        async with http, Client(transport, mode=ERAS[era]) as client:
+            assert client.protocol_version == revision
+            listed = await client.list_tools()
+            results = [await client.call_tool(**call) for call in CALLS]
+            seen = [result.model_dump(mode="json", by_alias=True) for result in results]
+            return {"server": client.server_info.name, "tools": [tool.name for tool in listed.tools], "results": seen}
+
+    assert_served(anyio.run(play))
 
 
 def test_claude_code_connects(world: World, endpoint: Endpoint) -> None:

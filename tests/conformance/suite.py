@@ -14,11 +14,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = Path(os.environ.get("LIMBECK_CONFORMANCE", REPOSITORY / ".tools/conformance")) / "node_modules"
 BUILT = Path(os.environ.get("LIMBECK_BUILT", REPOSITORY / "target/release"))
 
-# A directory of the suite's: `server-NAME-2026-11-21T13-12-24-023Z`.
-DETAILS = re.compile(r"server-(.*)-\d{4}-\d\d-\d\dT")
+# A directory of the suite's: `server-NAME-2026-11-21T13-12-24-023Z`; those of client scenarios have no prefix.
+DETAILS = re.compile(r"(?:server-)?(.*)-\d{4}-\d\d-\d\dT")
 REVISIONS = ["2025-11-25", "2026-07-28"]
 # Longest run of all scenarios of one revision.
-PATIENCE_S = 150
+PATIENCE_S = 300
+# Longest run of one scenario of a client, on a machine that does much else.
+SCENARIO_MS = 120_000
 
 
 def built(name: str) -> str:
@@ -26,6 +28,11 @@ def built(name: str) -> str:
     path = BUILT / name
     assert path.is_file(), f"{path} is missing; `cargo xtask test` builds it"
     return str(path)
+
+
+def limbeck() -> str:
+    """The binary under test."""
+    return os.environ.get("LIMBECK_BIN") or built("limbeck")
 
 
 def node() -> str:
@@ -64,22 +71,45 @@ class Run:
         return sum(checks["SUCCESS"] for checks in self.scenarios.values())
 
 
+def required(revision: str, side: str) -> list[str]:
+    """Names of the scenarios that a revision requires of a `server` or a `client`, as the suite lists them."""
+    listed = conformance("list", "--requirements", revision).stdout
+    wanted, names = False, []
+    for line in listed.splitlines():
+        if line and not line.startswith(" "):
+            wanted = line.lower().startswith(f"{side} scenarios")
+        elif wanted and line.startswith("  - "):
+            names.append(line.removeprefix("  - "))
+    return names
+
+
 def run(address: str, directory: Path, *arguments: str) -> Run:
     """Judges the server at `address`; `directory` gets the details."""
+    return judge(directory, "server", "--url", address, *arguments)
+
+
+def judge(directory: Path, *arguments: str) -> Run:
+    """Runs a command of the suite that judges somebody."""
+    done = conformance(*arguments, "-o", str(directory))
+    scenarios, failed = {}, []
+    for details in sorted(directory.rglob("checks.json")):
+        name = DETAILS.match(str(details.parent.relative_to(directory)))[1]
+        checks = json.loads(details.read_text())
+        # That all messages are well-formed says nothing of what the scenario is about.
+        scenarios[name] = Counter(check["status"] for check in checks if check["id"] != "wire-schema-valid")
+        failed += [
+            f"{name}:{check['id']}: {check.get('errorMessage')}" for check in checks if check["status"] == "FAILURE"
+        ]
+    return Run(scenarios, failed, done.stdout + done.stderr, done.returncode == 0)
+
+
+def conformance(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the suite's command line to its end."""
     script = PACKAGES / "@modelcontextprotocol/conformance/dist/index.js"
-    done = subprocess.run(
-        [node(), str(script), "server", "--url", address, "-o", str(directory), *arguments],
+    return subprocess.run(
+        [node(), str(script), *arguments],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
-    scenarios, failed = {}, []
-    for details in sorted(directory.glob("*/checks.json")):
-        name = DETAILS.match(details.parent.name)[1]
-        checks = json.loads(details.read_text())
-        scenarios[name] = Counter(check["status"] for check in checks)
-        failed += [
-            f"{name}:{check['id']}: {check.get('errorMessage')}" for check in checks if check["status"] == "FAILURE"
-        ]
-    return Run(scenarios, failed, done.stdout + done.stderr, done.returncode == 0)

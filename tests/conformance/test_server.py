@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import limbeck
 import suite
 
 # Scenarios that every revision's set requires (`conformance list --requirements REVISION`).
@@ -45,14 +46,6 @@ BASELINE_CODE_MODE = {
     "server-stateless:sep-2575-missing-capability-http-400",
     "server-stateless:sep-2575-http-server-no-independent-requests-on-stream",
     "server-stateless:sep-2575-server-no-log-without-loglevel",
-    # They want lists that code mode does not have; answering them would claim a capability that is not declared.
-    "caching:sep-2549-prompts-list-caching-hints",
-    "caching:sep-2549-resources-list-caching-hints",
-    "caching:sep-2549-resources-templates-list-caching-hints",
-}
-BASELINE_PASSED_ON = {
-    # The code of a server's error passes and so does the HTTP status, its `data` does not yet.
-    "server-stateless:sep-2575-server-rejects-undeclared-capability",
 }
 
 
@@ -76,19 +69,17 @@ def test_the_fixture_alone_meets_every_requirement(revision: str, tmp_path: Path
 
 @pytest.mark.parametrize("revision", suite.REVISIONS)
 def test_a_server_that_is_passed_on_meets_every_requirement(revision: str, tmp_path: Path) -> None:
-    fixture = suite.built("conformance-fixture")
-    with suite.serving(suite.built("surface-host"), "http", "direct", fixture) as address:
+    entry = {"command": suite.built("conformance-fixture"), "expose": "direct"}
+    with limbeck.serving(tmp_path, entry) as address:
         run = suite.run(address, tmp_path, "--requirements", revision)
-    baseline = BASELINE_PASSED_ON if revision == "2026-07-28" else set()
-    assert checks_of(failed_and_scored(run, revision)) == baseline
+    assert failed_and_scored(run, revision) == []
     assert len(run.scenarios) >= REQUIRED[revision]
 
 
 @pytest.mark.parametrize("revision", suite.REVISIONS)
 def test_code_mode_does_what_any_server_has_to_do(revision: str, tmp_path: Path) -> None:
-    fixture = suite.built("conformance-fixture")
     failed, passed = [], 0
-    with suite.serving(suite.built("surface-host"), "http", "code", fixture) as address:
+    with limbeck.serving(tmp_path, {"command": suite.built("conformance-fixture")}) as address:
         for scenario in CODE_MODE[revision]:
             directory = tmp_path / scenario
             run = suite.run(address, directory, "--scenario", scenario, "--spec-version", revision)

@@ -1,7 +1,10 @@
 """The same requests over standard input and over HTTP, in both eras, get the same answers."""
 
+from pathlib import Path
+
 import pytest
 
+import limbeck
 import suite
 import wire
 from wire import Message
@@ -43,11 +46,11 @@ def answers(client: wire.Client, era: str) -> list[Message]:
 
 
 @pytest.mark.parametrize("era", [wire.LEGACY, wire.MODERN])
-def test_both_transports_give_the_same_answers(era: str) -> None:
-    command = ["direct", suite.built("conformance-fixture")]
-    with wire.stdio(era, suite.built("surface-host"), "stdio", *command) as client:
+def test_both_transports_give_the_same_answers(era: str, tmp_path: Path) -> None:
+    entry = {"command": suite.built("conformance-fixture"), "expose": "both"}
+    with wire.stdio(era, *limbeck.serve(tmp_path, entry)) as client:
         over_stdio = answers(client, era)
-    with suite.serving(suite.built("surface-host"), "http", *command) as address:
+    with limbeck.serving(tmp_path, entry) as address:
         over_http = answers(wire.http(era, address), era)
 
     for (method, params), left, right in zip(REQUESTS, over_stdio, over_http, strict=True):

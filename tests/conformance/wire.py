@@ -4,7 +4,7 @@ import json
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -41,8 +41,8 @@ def with_meta(era: str, params: Message) -> Message:
 class Stdio:
     """A process that is spoken to line by line."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
+    def __init__(self, process: subprocess.Popen[str], answering: Callable[[Message], Message] | None = None) -> None:
+        self.process, self.answering = process, answering
         self.id = 0
 
     def send(self, message: Message) -> None:
@@ -54,8 +54,12 @@ class Stdio:
         self.send({"id": self.id, "method": method, "params": params})
         for line in self.process.stdout:
             message = json.loads(line)
-            if message.get("id") == self.id and "method" not in message:
-                return message
+            if "method" not in message:
+                if message.get("id") == self.id:
+                    return message
+            elif "id" in message:
+                assert self.answering is not None, f"nobody answers {message}"
+                self.send({"id": message["id"], "result": self.answering(message)})
         raise AssertionError(f"no answer to {method}")
 
 
@@ -111,13 +115,21 @@ def answer_of(answer: Any, id: int | None) -> Message | None:
 
 
 @contextmanager
-def stdio(era: str, *command: str) -> Iterator[Stdio]:
-    """A connection to a process."""
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def stdio(
+    era: str,
+    *command: str,
+    answering: Callable[[Message], Message] | None = None,
+    environment: dict[str, str] | None = None,
+) -> Iterator[Stdio]:
+    """A connection to a process; `answering` fills in the forms it asks for."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    )
     try:
-        client = Stdio(process)
+        client = Stdio(process, answering)
         if era == LEGACY:
-            client.ask("initialize", INITIALIZE)
+            capabilities = {"elicitation": {"form": {}}} if answering else {}
+            client.ask("initialize", INITIALIZE | {"capabilities": capabilities})
             client.send({"method": "notifications/initialized"})
         yield client
     finally:

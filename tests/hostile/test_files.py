@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from peer import Peer
 from siege import CONTROLS, server
 from world import LIMBECK, World
 
@@ -105,7 +106,7 @@ CONTENTS: list[tuple[str, str | bytes, str]] = [
     ("c14", entry_of(), "neither"),
     *(
         ("c14", entry_of(url=url), "`mcpServers.a.url`")
-        for url in ("file:///etc/passwd", "javascript:1", "https://u:p@a.example", "https://a.example/#x", "http://a.example")
+        for url in ("file:///etc/passwd", "javascript:1", "https://u:p@a.example", "https://a.example/#x")
     ),
     ("c15", entry_of(command=""), "`mcpServers.a.command`"),
     ("c16", entry_of(command="x", args=["\0"]), "has a NUL"),
@@ -160,6 +161,63 @@ def test_c19_a_secret_in_a_file_is_never_repeated(world: World) -> None:
         ran = world.limbeck(*command, "--config", str(config), "--no-discover")
         assert "licence" in ran.stdout + ran.stderr
         assert SECRET not in ran.stdout + ran.stderr, command
+
+
+def test_c12_yaml_is_not_read_and_said_so(world: World) -> None:
+    path = world.root / "servers.yaml"
+    for text in ("mcpServers:\n  a:\n    command: x\n", "a: &a [*a, *a]\n", "!!python/object/apply:os.system ['touch pwned']\n"):
+        path.write_text(text)
+        assert "servers.yaml:1:" in refusal(world, path)
+    assert not list(world.root.rglob("pwned"))
+
+
+def test_c14_a_url_in_the_clear_costs_its_own_entry_alone_and_says_what_to_add(world: World) -> None:
+    entries = {"clear": {"url": "http://a.example/mcp"}, "healthy": server("healthy")}
+    options = ("--config", str(world.config(entries)), "--no-discover")
+    reports = {report["name"]: report for report in world.limbeck_json("tools", *options)["servers"]}
+    assert (reports["clear"]["state"], reports["healthy"]["state"]) == ("failed", "ready")
+    assert "allow_http" in reports["clear"]["next_step"]
+    assert "in the clear" in reports["clear"]["error"]
+    doctor = world.limbeck("doctor", *options)
+    assert doctor.returncode == 1 and "allow_http" in doctor.stderr
+
+
+def test_c22_a_file_that_changes_changes_nothing_of_a_gateway_that_runs(world: World) -> None:
+    config = world.config({"healthy": server("healthy")})
+    with Peer(world, "modern", "--config", str(config), "--no-discover") as peer:
+        peer.handshake()
+        names = "return (await servers()).map(({ name }) => name);"
+        assert peer.execute(names)["value"] == ["healthy"]
+        world.config({"other": server("healthy"), "healthy": {"command": "touch", "args": [str(world.root / "pwned")]}})
+        assert peer.execute("return await tools.healthy.echo({ n: 1 });")["value"] == {"n": 1}
+        assert peer.execute(names)["value"] == ["healthy"]
+        config.write_text("{")
+        assert peer.execute("return await tools.healthy.echo({ n: 2 });")["value"] == {"n": 2}
+        assert peer.close() == 0
+    assert not (world.root / "pwned").exists()
+
+
+def test_c23_a_file_includes_no_other(world: World) -> None:
+    world.config({"other": server("healthy")}, "other.json")
+    path = world.root / "including.json"
+    for key in ("include", "includes", "extends", "$ref"):
+        path.write_text(json.dumps({key: ["other.json", "including.json"], "mcpServers": {"own": {"command": "x"}}}))
+        listed = world.limbeck_json("tools", "--config", str(path), "--no-discover")["servers"]
+        assert [report["name"] for report in listed] == ["own"]
+
+
+@pytest.mark.parametrize("directory", ["/nowhere/at/all", "/dev/null", ""])
+def test_g04_the_temporary_directory_is_not_used(world: World, directory: str) -> None:
+    program = world.root / "program.ts"
+    program.write_text("return 6 * 7;")
+    ran = subprocess.run(
+        [LIMBECK, "run", str(program), "--no-discover"],
+        env=world.environment(TMPDIR=directory, TMP=directory, TEMP=directory),
+        cwd=world.project,
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.returncode, ran.stdout) == (0, "42\n"), ran.stderr
 
 
 def test_c28_a_state_directory_nobody_can_write_is_said_and_programs_run(world: World) -> None:

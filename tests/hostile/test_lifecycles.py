@@ -191,3 +191,16 @@ def test_d21_what_a_person_reads_of_a_refused_handshake(world: World) -> None:
     said = words(world, server("h21", "future", HOSTILE_ERA="legacy"))
     assert "`2999-01-01`" in said.printed
     assert "hint:" in said.printed
+
+
+def test_d17_deadlines_in_the_files_of_other_programs_are_used(world: World) -> None:
+    starts = {**server("h17", "init", HOSTILE_ERA="legacy"), "startup_timeout_sec": 0.7}
+    answers = {**server("h17", "call", HOSTILE_ERA="legacy"), "tool_timeout_sec": 0.4}
+    del answers["timeout_ms"]
+    config = world.config({"starts": starts, "answers": answers, "healthy": server("healthy")})
+    options = ("--config", str(config), "--no-discover")
+    reports = {report["name"]: report for report in world.limbeck_json("tools", *options)["servers"]}
+    assert "within 700 ms" in reports["starts"]["error"], reports["starts"]
+    assert (reports["answers"]["state"], reports["healthy"]["state"]) == ("ready", "ready")
+    tool = reports["answers"]["tools"][0]["name"]
+    assert "no answer within 400 ms" in world.limbeck("call", "answers", tool, *options).stderr

@@ -32,6 +32,7 @@ def write(path: Path, content: dict[str, Any]) -> None:
 def test_servers_of_the_projects_file_are_there_and_only_when_discovery_is_on(world: World) -> None:
     write(world.project / ".mcp.json", {"mcpServers": {"here": named(world, "project file")}})
 
+    assert world.limbeck("trust", "here").returncode == 0
     with serve(world, "legacy") as gateway:
         assert names(gateway) == {"here"}
         assert environment_of(gateway, "here")["NAME"] == "project file"

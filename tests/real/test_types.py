@@ -4,8 +4,8 @@ The checkers are those that people use: `tsc` from npm and `mypy` from PyPI, bot
 is shown a program that calls tools as they are, and programs that do not.
 """
 
+import gzip
 import json
-import lzma
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ import pytest
 
 from world import PATIENCE_S, REPOSITORY, TOOLS, World, entry, program
 
-CATALOGUES = REPOSITORY / "crates/limbeck-catalog/tests/data/catalogues.json.xz"
+CATALOGUES = REPOSITORY / "tests/catalogues/catalogues.json.gz"
 SERVER = Path(__file__).with_name("catalogue_server.py")
 
 # Calls of captured tools in every form: both checkers must accept all of them.
@@ -126,7 +126,7 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> Declared:
     world = World(tmp_path_factory.mktemp("types"))
     servers = {}
     counts = {}
-    with lzma.open(CATALOGUES, "rt", encoding="utf-8") as file:
+    with gzip.open(CATALOGUES, "rt", encoding="utf-8") as file:
         catalogues = json.load(file)
     for number, catalogue in enumerate([*catalogues, hostile_catalogue()]):
         path = world.root / f"catalogue-{number}.json"

@@ -40,3 +40,4 @@ pub use resolve::{ResolveError, Resolved};
 pub use search::{Hit, SearchAnswer, SearchQuery};
 pub use server::ServerTools;
 pub use tool::{Detail, Tool};
+pub use validate::misfit;

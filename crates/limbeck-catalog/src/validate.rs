@@ -130,6 +130,17 @@ impl Compiled {
     }
 }
 
+/// Why `value` does not fit `schema`, one line without the value; nothing when it does, or when that cannot be
+/// told. Both may be anybody's: this costs as little as a check of arguments.
+pub fn misfit(schema: &Value, value: &Value) -> Option<String> {
+    let compiled = ArgumentCheck::new(schema).compiled?;
+    let errors = compiled.errors(value);
+    let first = errors.first()?;
+    let place = first.instance_path().as_str();
+    let line = format!("{place} {}", first.masked());
+    Some(text::clean_line(line.trim(), REASON_BYTES_MAX))
+}
+
 /// Options of every compilation: no reference is fetched, every pattern runs in linear time.
 fn options() -> ValidationOptions<'static> {
     jsonschema::options()

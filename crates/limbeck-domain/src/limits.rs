@@ -14,6 +14,8 @@ pub const CALL_ARGS_BYTES_MAX: usize = 4 << 20;
 pub const CALL_HEAD_BYTES_MAX: usize = 4 << 10;
 /// Result of one host call, as JSON text; a 10 MB result is a promise of DESIGN §13, so twice over.
 pub const CALL_RESULT_BYTES_MAX: usize = 24 << 20;
+/// What a server's error carries beside its message, as JSON: the protocol has a handful of names there.
+pub const ERROR_DATA_BYTES_MAX: usize = 16 << 10;
 /// Nesting of any JSON from outside; the default of `serde_json`, which enforces it.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// One frame between gateway and worker: the largest payload and room for its header.
@@ -128,6 +130,8 @@ pub const QUERY_BYTES_MAX: usize = 1 << 10;
 
 /// Body of one HTTP request: the largest `input` and a program twice its size, as JSON escapes it.
 pub const HTTP_BODY_BYTES_MAX: usize = INPUT_BYTES_MAX + 2 * PROGRAM_BYTES_MAX;
+/// One line of a client on standard input: the same message takes the same room over either transport.
+pub const STDIO_LINE_BYTES_MAX: usize = HTTP_BODY_BYTES_MAX;
 /// Bodies above this are read [`HTTP_LARGE_BODIES_MAX`] at a time; most are a hundredth of it.
 pub const HTTP_SMALL_BODY_BYTES: usize = 64 << 10;
 /// Large bodies being read at the same time: 136 MiB of memory at most. More wait their turn.

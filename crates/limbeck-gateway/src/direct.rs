@@ -13,15 +13,15 @@ use limbeck_domain::{
     ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, ProgramError, ProgramStart,
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
-use limbeck_policy::{ReadRequest, Scope, decide_read};
+use limbeck_policy::{ReadPermit, ReadRequest, Scope, decide_read};
 use limbeck_store::{ExecutionSummary, NewExecution};
-use limbeck_upstream::{CallContext, UpstreamError};
+use limbeck_upstream::{CallContext, UpstreamError, Watch};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::Gateway;
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
+use crate::{Gateway, foreign};
 
 /// Where a call came from, in listings.
 const ORIGIN: &str = "mcp direct";
@@ -74,7 +74,7 @@ impl Gateway {
         let started = Instant::now();
         let id = ExecutionId::new(format!("ex_{}", uuid::Uuid::now_v7().simple()));
         self.begin(&id, &call).await?;
-        let CallContext { cancel, caller } = context;
+        let CallContext { cancel, caller, .. } = context;
         let broker = Broker {
             shared: Arc::clone(&self.shared),
             scope: Arc::new(Scope::everything()),
@@ -176,7 +176,7 @@ impl Gateway {
         }
     }
 
-    /// Reads something a server offers besides tools; `params` is JSON text.
+    /// Reads something a server offers besides tools, for the principal of this handle; `params` is JSON text.
     pub(crate) async fn read_directly(
         &self,
         server: &ServerName,
@@ -189,9 +189,32 @@ impl Gateway {
             method,
             params,
         };
-        let permit = decide_read(request, &Scope::everything())
-            .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))?;
+        let permit = permitted(request)?;
+        let context = context.with_principal(foreign(&self.principal));
         let result = self.shared.upstreams.request(permit, context).await?;
         Ok(result.0)
     }
+
+    /// Has a server tell of changes of one of its resources: whoever may read it may hear that it is worth
+    /// reading again.
+    pub(crate) async fn watch_directly(
+        &self,
+        server: &ServerName,
+        uri: &str,
+    ) -> Result<Watch, Failure> {
+        let request = ReadRequest {
+            server: server.clone(),
+            method: ReadMethod::ReadResource,
+            params: json!({ "uri": uri }).to_string(),
+        };
+        let permit = permitted(request)?;
+        let principal = foreign(&self.principal);
+        let watch = self.shared.upstreams.watch(permit, principal.as_ref());
+        Ok(watch.await?)
+    }
+}
+
+fn permitted(request: ReadRequest) -> Result<ReadPermit, CallError> {
+    decide_read(request, &Scope::everything())
+        .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))
 }

@@ -113,10 +113,20 @@ impl Default for Bounds {
     }
 }
 
-/// A running gateway. Clones share it.
+/// The user who runs the gateway: who asks over stdio, on the command line, and with the token it made.
+pub const LOCAL: &str = "local";
+
+/// A principal that is not the user who runs the gateway, whose sign-ins are then not to be used.
+fn foreign(principal: &Arc<str>) -> Option<Arc<str>> {
+    (**principal != *LOCAL).then(|| Arc::clone(principal))
+}
+
+/// A running gateway as one principal uses it. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Gateway {
     shared: Arc<Shared>,
+    /// Whose reads these are, where the request does not say it.
+    principal: Arc<str>,
 }
 
 #[derive(Debug)]
@@ -166,7 +176,14 @@ impl Gateway {
                 exposure: Exposure::default(),
                 exchanges: Exchanges::default(),
             }),
+            principal: LOCAL.into(),
         }
+    }
+
+    /// The same gateway as `principal` uses it.
+    fn used_by(mut self, principal: &Arc<str>) -> Self {
+        self.principal = Arc::clone(principal);
+        self
     }
 
     /// The store, for listings.

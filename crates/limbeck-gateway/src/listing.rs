@@ -5,13 +5,13 @@ use std::time::Duration;
 use limbeck_catalog::{Catalog, Detail, Tool};
 use limbeck_domain::{CallError, CallForm, EffectClass, Language, ServerName, ToolTarget};
 use limbeck_policy::Scope;
-use limbeck_upstream::{CallContext, ServerState};
+use limbeck_upstream::{CallContext, ServerState, UnusableKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::broker::{Broker, CallReport, Journal};
-use crate::{Gateway, Shared};
+use crate::{Gateway, LOCAL, Shared};
 
 /// Bytes of a reason why a server is not available, where the model reads it.
 const REASON_BYTES_MAX: usize = 300;
@@ -23,7 +23,8 @@ pub struct ServerReport {
     pub name: String,
     /// File and place of its entry.
     pub source: String,
-    /// `ready`, `not_started`, `starting`, `backing_off`, `failed`, `disabled`, `unsupported`, `stopped`.
+    /// `ready`, `not_started`, `starting`, `backing_off`, `failed`, `disabled`, `untrusted`, `unsupported`,
+    /// `stopped`.
     pub state: &'static str,
     /// How it is reached: `stdio`, `in-process`, `none` when it cannot be.
     pub transport: &'static str,
@@ -119,11 +120,11 @@ impl Gateway {
         arguments: &str,
         context: impl Into<CallContext>,
     ) -> Result<CallReport, CallError> {
-        let CallContext { cancel, caller } = context.into();
+        let CallContext { cancel, caller, .. } = context.into();
         let broker = Broker {
             shared: Arc::clone(&self.shared),
             scope: Arc::new(Scope::everything()),
-            principal: "local".into(),
+            principal: LOCAL.into(),
             journal: Journal::new(
                 self.shared.store.clone(),
                 limbeck_domain::ExecutionId::new("call"),
@@ -223,7 +224,14 @@ fn state_words(state: &ServerState) -> Standing {
         ServerState::BackingOff { error, .. } => ("backing_off", None, Some(error.clone())),
         ServerState::Failed { error } => ("failed", None, Some(error.clone())),
         ServerState::Disabled => ("disabled", None, None),
-        ServerState::Unsupported { reason } => ("unsupported", None, Some(reason.clone())),
+        ServerState::Unusable(unusable) => {
+            let state = match unusable.kind {
+                UnusableKind::Unsupported => "unsupported",
+                UnusableKind::Invalid => "failed",
+                UnusableKind::Untrusted => "untrusted",
+            };
+            (state, None, Some(unusable.reason.clone()))
+        }
         ServerState::Stopped => ("stopped", None, None),
     }
 }

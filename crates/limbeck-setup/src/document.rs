@@ -11,7 +11,7 @@ use jsonc_parser::common::Ranged as _;
 use limbeck_domain::text;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::Fault;
+use crate::error::{Fault, Weight};
 
 /// Nesting of a configuration file; real ones stay under 10.
 const DEPTH_MAX: usize = 64;
@@ -239,6 +239,14 @@ impl<'d> Place<'d> {
         Fault::unusable(self.node.at, self.path.clone(), problem)
     }
 
+    /// A well-formed value of a kind that nothing here can use.
+    pub(crate) fn unsupported(&self, problem: impl Into<String>) -> Fault {
+        Fault {
+            weight: Weight::Unsupported,
+            ..self.unusable(problem)
+        }
+    }
+
     fn expected(&self, what: &str) -> Fault {
         self.fault(format!("expected {what}, found {}", self.node.data.kind()))
     }
@@ -334,6 +342,73 @@ impl<'d> Place<'d> {
             .filter(|number| (min..=max).contains(number))
             .ok_or_else(|| self.fault(format!("expected a whole number from {min} to {max}")))
     }
+}
+
+impl Place<'_> {
+    /// A time of at least a millisecond and at most `ms_max`, written in units of `unit_ms`; a fraction of
+    /// one is fine.
+    pub(crate) fn milliseconds(&self, unit_ms: u64, ms_max: u64) -> Result<u64, Fault> {
+        let most = ms_max / unit_ms;
+        let Data::Number(digits) = &self.node.data else {
+            return Err(self.expected(&format!("a number above 0, at most {most}")));
+        };
+        let ms = digits.parse::<f64>().map_or(0.0, |n| n * unit_ms as f64);
+        if ms.is_finite() && ms >= 1.0 && ms <= ms_max as f64 {
+            // Within bounds that both kinds of number hold exactly.
+            Ok(ms as u64)
+        } else {
+            Err(self.fault(format!("expected a number above 0, at most {most}")))
+        }
+    }
+
+    /// The value in one spelling: keys sorted, no white space, numbers as written, references not filled in.
+    pub(crate) fn canonical(&self) -> String {
+        let mut out = String::new();
+        self.node.write(&mut out);
+        out
+    }
+}
+
+impl Node<'_> {
+    /// Nesting is bounded by [`parse`].
+    fn write(&self, out: &mut String) {
+        match &self.data {
+            Data::Null => out.push_str("null"),
+            Data::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
+            Data::Number(digits) => out.push_str(digits),
+            Data::Text(text) => quote(text, out),
+            Data::Date => out.push_str("date"),
+            Data::List(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Data::Table(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                members.sort_by(|a, b| a.key.cmp(&b.key));
+                out.push('{');
+                for (index, member) in members.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    quote(&member.key, out);
+                    out.push(':');
+                    member.value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+/// A JSON string.
+fn quote(text: &str, out: &mut String) {
+    out.push_str(&serde_json::Value::from(text).to_string());
 }
 
 /// Where lines begin, to turn offsets into what editors show.

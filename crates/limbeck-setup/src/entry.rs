@@ -8,6 +8,7 @@ use limbeck_domain::{Expose, ServerName};
 
 use crate::error::Fault;
 use crate::oauth::OAuthEntry;
+use crate::written::Written;
 
 /// One server of the configuration.
 #[derive(Clone, Debug)]
@@ -18,12 +19,18 @@ pub struct ServerEntry {
     pub origin: Origin,
     /// How to reach the server, or why that cannot be said: the entry is listed all the same.
     pub definition: Result<Transport, Fault>,
+    /// Whether it may be started.
+    pub trust: Trust,
+    /// What the entry says, where it came with a repository.
+    pub written: Option<Written>,
     /// Switched off by its author: listed, never started.
     pub disabled: bool,
     /// What it is for, in its author's words, cut and cleaned.
     pub description: Option<String>,
     /// Time for one call, in milliseconds.
     pub timeout_ms: Option<u64>,
+    /// Time for a start, in milliseconds.
+    pub start_timeout_ms: Option<u64>,
     /// Time without a call after which the server is stopped, in milliseconds; 0 keeps it.
     pub idle_timeout_ms: Option<u64>,
     /// Calls served at the same time.
@@ -34,6 +41,31 @@ pub struct ServerEntry {
     pub expose: Expose,
     /// Whether results of its tools may teach what they look like.
     pub observe: bool,
+}
+
+impl ServerEntry {
+    /// Whether nobody has accepted what a repository says of it: not to be started.
+    pub fn is_held_back(&self) -> bool {
+        match self.trust {
+            Trust::Waiting | Trust::Changed => true,
+            Trust::Own | Trust::Accepted | Trust::AcceptedByClient => false,
+        }
+    }
+}
+
+/// Whether somebody whose word counts wants a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// It is from a file of the user's own, or one that the user named.
+    Own,
+    /// A repository's, and the user accepted exactly this definition.
+    Accepted,
+    /// A repository's, new here, and the user accepted its name in the client. To be recorded before it counts.
+    AcceptedByClient,
+    /// A repository's, and nobody was asked so far.
+    Waiting,
+    /// A repository's, and not what was accepted.
+    Changed,
 }
 
 /// How a server is reached, every reference filled in.

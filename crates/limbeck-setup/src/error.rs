@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why configuration could not be loaded. Only files that were named explicitly can cause it.
 ///
@@ -42,11 +42,21 @@ pub enum ConfigError {
         /// Column in characters, from 1.
         column: u32,
         /// What is wrong.
-        fault: Fault,
+        fault: Box<Fault>,
     },
 }
 
 impl ConfigError {
+    /// What is wrong, without the file, which whoever tells it names already.
+    pub(crate) fn problem(&self) -> String {
+        match self {
+            Self::Missing { .. } => "does not exist".to_owned(),
+            Self::Unreadable { source, .. } => format!("cannot be read: {source}"),
+            Self::Unusable { problem, .. } => problem.clone(),
+            Self::Invalid { fault, .. } => fault.to_string(),
+        }
+    }
+
     /// One next step for a person.
     pub fn hint(&self) -> String {
         match self {
@@ -56,19 +66,29 @@ impl ConfigError {
             Self::Unreadable { file, .. } => {
                 format!("make it readable: `chmod u+r '{}'`", file.display())
             }
-            Self::Unusable { file, .. } | Self::Invalid { file, .. } => {
-                let form = match file.extension() {
-                    Some(suffix) if suffix.eq_ignore_ascii_case("toml") => {
-                        r#"[servers.NAME] command = "…", args = ["…"], env = { KEY = "…" }"#
-                    }
-                    _ => {
-                        r#"{"mcpServers": {"NAME": {"command": "…", "args": ["…"], "env": {"KEY": "…"}}}}"#
-                    }
-                };
-                format!("the accepted form is {form}")
-            }
+            Self::Unusable { file, .. } => accepted_form(file, false),
+            Self::Invalid { file, fault, .. } => match fault.step {
+                Some(step) => step.to_owned(),
+                None => accepted_form(file, is_of_http(&fault.key)),
+            },
         }
     }
+}
+
+fn accepted_form(file: &Path, of_http: bool) -> String {
+    let suffix = file.extension();
+    let toml = suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("toml"));
+    let form = match (toml, of_http) {
+        (true, false) => r#"[servers.NAME] command = "…", args = ["…"], env = { KEY = "…" }"#,
+        (true, true) => r#"[servers.NAME] url = "https://…", headers = { NAME = "…" }"#,
+        (false, false) => {
+            r#"{"mcpServers": {"NAME": {"command": "…", "args": ["…"], "env": {"KEY": "…"}}}}"#
+        }
+        (false, true) => {
+            r#"{"mcpServers": {"NAME": {"url": "https://…", "headers": {"NAME": "…"}}}}"#
+        }
+    };
+    format!("the accepted form is {form}")
 }
 
 /// One thing that is wrong at one place of a file.
@@ -83,6 +103,8 @@ pub struct Fault {
     /// Another place that has to do with it, named by its line once the text is at hand.
     pub(crate) also: Option<usize>,
     pub(crate) weight: Weight,
+    /// What to do about it, where that is not plain from the problem.
+    pub(crate) step: Option<&'static str>,
 }
 
 /// What a fault spoils.
@@ -90,8 +112,10 @@ pub struct Fault {
 pub(crate) enum Weight {
     /// The file is not what its author meant: an error where the file was named explicitly.
     Malformed,
-    /// The entry is well-formed and cannot be used here and now: an unset variable, a transport we lack.
+    /// The entry is well-formed and cannot be used here and now: an unset variable, a url in the clear.
     Unusable,
+    /// The entry is well-formed and of a kind that this version has no use for.
+    Unsupported,
 }
 
 impl Fault {
@@ -102,6 +126,7 @@ impl Fault {
             problem: problem.into(),
             also: None,
             weight: Weight::Malformed,
+            step: None,
         }
     }
 
@@ -111,6 +136,31 @@ impl Fault {
             ..Self::malformed(at, key, problem)
         }
     }
+
+    pub(crate) fn with_step(self, step: &'static str) -> Self {
+        Self {
+            step: Some(step),
+            ..self
+        }
+    }
+
+    /// Whether the entry is right and this version alone is what it lacks.
+    pub fn is_unsupported(&self) -> bool {
+        self.weight == Weight::Unsupported
+    }
+
+    /// One next step, where the problem does not say it itself.
+    pub fn step(&self) -> Option<&'static str> {
+        self.step
+    }
+}
+
+/// Last keys of places that only an entry of a server over HTTP has.
+const HTTP_KEYS: &[&str] = &["headers", "httpUrl", "serverUrl", "uri", "url"];
+
+/// Whether `key` leads into an entry of a server over HTTP.
+fn is_of_http(key: &str) -> bool {
+    key.split('.').skip(2).any(|part| HTTP_KEYS.contains(&part))
 }
 
 impl fmt::Display for Fault {

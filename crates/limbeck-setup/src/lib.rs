@@ -15,13 +15,16 @@
 //! entry: what cannot be used is kept with its reason, noted, and keeps nothing else from working.
 //! A found file that others could have written is not used.
 //!
+//! A server that a repository's file adds waits until the user has accepted its definition ([`TrustFile`]), and
+//! takes no other's place before.
+//!
 //! `sandbox.minimum_tier` protects the reader of a repository from it, so the repository's own file
 //! can only raise it, and a `[sandbox]` that cannot be read counts as the strictest.
 //!
 //! Our own entry is skipped: a gateway that starts itself would not stop.
 //!
 //! Start reading at [`load`], then `load.rs` for the order, `load/settings.rs` for what is no server,
-//! `server.rs` for an entry.
+//! `server.rs` for an entry, `trust.rs` for those of a repository.
 
 #![forbid(unsafe_code)]
 
@@ -35,14 +38,18 @@ mod load;
 mod oauth;
 mod own;
 mod server;
+mod trust;
+mod written;
 
 use std::path::{Path, PathBuf};
 
 use limbeck_domain::Tier;
 
-pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
+pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport, Trust};
 pub use error::{ConfigError, Fault, Level, Note};
 pub use oauth::{GrantEntry, OAuthEntry};
+pub use trust::{AcceptedBy, TrustError, TrustFile, TrustRecord, TrustRecords, Trusting};
+pub use written::Written;
 
 /// Where to look and what references mean.
 #[derive(Clone, Copy)]
@@ -59,6 +66,8 @@ pub struct Discovery<'a> {
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// Our own program, to recognise entries that start it.
     pub self_exe: Option<&'a Path>,
+    /// Which servers of a repository's files count.
+    pub trusting: Trusting<'a>,
 }
 
 /// What was found.
@@ -66,6 +75,8 @@ pub struct Discovery<'a> {
 pub struct Configuration {
     /// Servers by the order in which their names first appeared; each name once.
     pub servers: Vec<ServerEntry>,
+    /// Entries of a repository that wait for trust under the name of a server that is in use.
+    pub held_back: Vec<ServerEntry>,
     /// What a person should know.
     pub notes: Vec<Note>,
     /// Files that were there and read, weakest first.

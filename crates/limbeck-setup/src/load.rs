@@ -4,6 +4,7 @@ mod settings;
 
 use std::path::PathBuf;
 
+use limbeck_domain::ServerName;
 use limbeck_domain::limits::{CONFIG_BYTES_MAX, SERVERS_MAX};
 
 use crate::document::{self, Lines, Place, Syntax};
@@ -11,6 +12,7 @@ use crate::entry::{Origin, Scope, ServerEntry, Transport};
 use crate::error::{ConfigError, Fault, Level, Note, Weight};
 use crate::expand::Variables;
 use crate::server::{self, Dialect, Reader};
+use crate::written::Written;
 use crate::{Configuration, Discovery, file, own};
 
 /// `~/.claude.json` is also the client's own memory of every project and grows with it.
@@ -55,7 +57,7 @@ pub(crate) fn load(discovery: &Discovery<'_>) -> Result<Configuration, ConfigErr
             home: discovery.home,
         },
         found: Configuration::default(),
-        rejected: Vec::new(),
+        client: ClientWord::default(),
     };
     for source in sources(discovery) {
         loader.source(&source)?;
@@ -101,8 +103,30 @@ struct Loader<'a> {
     discovery: &'a Discovery<'a>,
     variables: Variables<'a>,
     found: Configuration,
-    /// Servers of `.mcp.json` that the user turned down in the client.
+    client: ClientWord,
+}
+
+/// What the client's user said to it about servers of `.mcp.json`, by name.
+#[derive(Default)]
+struct ClientWord {
+    /// Turned down, for a directory around ours.
     rejected: Vec<String>,
+    /// Accepted, for exactly our directory.
+    accepted: Vec<String>,
+}
+
+impl ClientWord {
+    fn has_rejected(&self, name: &ServerName) -> bool {
+        self.rejected
+            .iter()
+            .any(|rejected| rejected == name.as_str())
+    }
+
+    fn has_accepted(&self, name: &ServerName) -> bool {
+        self.accepted
+            .iter()
+            .any(|accepted| accepted == name.as_str())
+    }
 }
 
 /// A file being read: where faults go.
@@ -118,7 +142,7 @@ impl Open<'_> {
             file: self.source.path.clone(),
             line,
             column,
-            fault: self.told(fault),
+            fault: Box::new(self.told(fault)),
         }
     }
 
@@ -165,7 +189,7 @@ impl Loader<'_> {
             Ok(None) => return Ok(()),
             Err(error) if source.role == Role::Given => return Err(error),
             Err(error) => {
-                self.about(source, Level::Error, chain(&error));
+                self.about(source, Level::Error, error.problem());
                 return Ok(());
             }
         };
@@ -272,7 +296,13 @@ impl Loader<'_> {
                 continue;
             };
             if let Some(names) = project.get("disabledMcpjsonServers")? {
-                self.rejected = names_in(&names);
+                self.client.rejected = names_in(&names);
+            }
+            // What was accepted above does not hold for whatever is checked out below.
+            if directory == self.discovery.cwd
+                && let Some(names) = project.get("enabledMcpjsonServers")?
+            {
+                self.client.accepted = names_in(&names);
             }
             if let Some(servers) = project.get("mcpServers")? {
                 let scope = Scope::Project(directory.to_owned());
@@ -367,13 +397,17 @@ impl Loader<'_> {
             self.found.notes.push(open.note(level, fault.clone()));
             entry.definition = Err(fault);
         }
-        if open.source.role == Role::Repository
-            && self.rejected.iter().any(|name| name == entry.name.as_str())
-        {
+        let of_client = open.source.role == Role::Repository;
+        if of_client && self.client.has_rejected(&entry.name) {
             entry.disabled = true;
             let told = place.fault("is disabled because the user turned it down in the client");
             self.found.notes.push(open.note(Level::Info, told));
         }
+        if entry.origin.scope == Scope::Repository {
+            entry.written = Some(Written::read(&entry.origin.file, &entry.name, place));
+        }
+        let by_client = of_client && self.client.has_accepted(&entry.name);
+        entry.trust = self.discovery.trusting.judge(&entry, by_client);
         self.merge(open, place, entry)
     }
 
@@ -412,6 +446,16 @@ impl Loader<'_> {
         };
         let same = |other: &&mut ServerEntry| other.name == entry.name;
         if let Some(earlier) = self.found.servers.iter_mut().find(same) {
+            if entry.is_held_back() && !earlier.is_held_back() {
+                if earlier.definition != entry.definition {
+                    let problem = format!("waits for trust, and {} stays in use", earlier.origin);
+                    self.found
+                        .notes
+                        .push(open.note(Level::Warning, at_key(problem)));
+                    self.found.held_back.push(entry);
+                }
+                return Ok(());
+            }
             if earlier.definition != entry.definition {
                 let level = match open.source.role {
                     Role::Given => Level::Info,
@@ -476,14 +520,4 @@ fn names_in(place: &Place<'_>) -> Vec<String> {
         .filter_map(|name| name.text().ok())
         .map(str::to_owned)
         .collect()
-}
-
-/// An error with its causes, without the file, which a note names already.
-fn chain(error: &ConfigError) -> String {
-    match error {
-        ConfigError::Missing { .. } => "does not exist".to_owned(),
-        ConfigError::Unreadable { source, .. } => format!("cannot be read: {source}"),
-        ConfigError::Unusable { problem, .. } => problem.clone(),
-        ConfigError::Invalid { fault, .. } => fault.to_string(),
-    }
 }

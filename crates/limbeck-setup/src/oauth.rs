@@ -33,6 +33,8 @@ const KEYS: &[(&str, &str)] = &[
 pub struct OAuthEntry {
     /// Switched off: a refusal of the server is final.
     pub disabled: bool,
+    /// `shared_credentials`: every principal of a gateway over HTTP calls with the sign-in of its user.
+    pub shared: bool,
     /// Client registered beforehand.
     pub client_id: Option<String>,
     /// Its secret.

@@ -1,26 +1,28 @@
 //! Reads one server's entry, in the dialect of the file it stands in.
 
-use std::net::IpAddr;
+mod address;
+mod keys;
+mod times;
+
 use std::path::{Path, PathBuf};
 
-use ipnet::IpNet;
 use limbeck_domain::{Expose, ServerName, text};
 
 use crate::document::Place;
-use crate::entry::{HttpKind, Origin, Scope, ServerEntry, Transport};
+use crate::entry::{HttpKind, Origin, Scope, ServerEntry, Transport, Trust};
 use crate::environment;
 use crate::error::Fault;
 use crate::expand::Variables;
 use crate::oauth::OAuthEntry;
+use address::{UrlProblem, check_url, header, networks};
+use keys::{LET_PASS, NOT_APPLIED, OURS, is_everything};
+
+pub(crate) use keys::unknown_key;
 
 /// Name of a server, in characters; it becomes a word in programs and listings.
 const NAME_CHARS_MAX: usize = 64;
 /// Description kept of an entry.
 const DESCRIPTION_BYTES_MAX: usize = 512;
-/// Longest time for one call that an entry may ask for: an hour.
-const TIMEOUT_MS_MAX: u64 = 3_600_000;
-/// Longest time a server may stay idle before it is stopped: a day.
-const IDLE_TIMEOUT_MS_MAX: u64 = 86_400_000;
 /// Most calls at once that an entry may ask for.
 const CONCURRENCY_MAX: u64 = 256;
 
@@ -34,92 +36,6 @@ pub(crate) enum Dialect {
     /// `limbeck.toml`: an unknown key is an error.
     Ours,
 }
-
-/// Keys of an entry in `limbeck.toml`.
-const OURS: &[&str] = &[
-    "allow_http",
-    "allow_networks",
-    "args",
-    "command",
-    "concurrency",
-    "cwd",
-    "description",
-    "disabled",
-    "env",
-    "expose",
-    "headers",
-    "idle_timeout_ms",
-    "oauth",
-    "observe",
-    "timeout_ms",
-    "type",
-    "url",
-];
-/// Keys of other programs that change nothing about reaching a server or that only concern them.
-const LET_PASS: &[&str] = &[
-    "allow_http",
-    "allow_networks",
-    "alwaysAllow",
-    "alwaysLoad",
-    "args",
-    "auth",
-    "autoApprove",
-    "bearer_token_env_var",
-    "command",
-    "concurrency",
-    "cwd",
-    "default_tools_approval_mode",
-    "description",
-    "dev",
-    "disabled",
-    "enabled",
-    "env",
-    "env_http_headers",
-    "env_vars",
-    "expose",
-    "gallery",
-    "headers",
-    "httpUrl",
-    "http_headers",
-    "icon",
-    "idle_timeout_ms",
-    "name",
-    "oauth",
-    "oauth_resource",
-    "observe",
-    "request_timeout_ms",
-    "required",
-    "scopes",
-    "serverUrl",
-    "source",
-    "startup_timeout_ms",
-    "startup_timeout_sec",
-    "supports_parallel_tool_calls",
-    "timeout",
-    "timeout_ms",
-    "tool_timeout_sec",
-    "transport",
-    "trust",
-    "type",
-    "uri",
-    "url",
-    "version",
-    "watchPaths",
-];
-/// Keys of other programs that restrict or complete a server in a way we do not: worth a warning.
-const NOT_APPLIED: &[&str] = &[
-    "disabledTools",
-    "disabled_tools",
-    "enabledTools",
-    "enabled_tools",
-    "envFile",
-    "excludeTools",
-    "headersHelper",
-    "includeTools",
-    "sandbox",
-    "sandboxEnabled",
-    "tools",
-];
 
 /// What reading an entry needs to know besides the entry.
 pub(crate) struct Reader<'a> {
@@ -162,7 +78,10 @@ impl Reader<'_> {
             definition: Err(place.fault("is empty")),
             disabled: false,
             description: None,
+            trust: Trust::Own,
+            written: None,
             timeout_ms: None,
+            start_timeout_ms: None,
             idle_timeout_ms: None,
             concurrency: None,
             oauth: OAuthEntry::default(),
@@ -170,13 +89,18 @@ impl Reader<'_> {
             observe: true,
         };
         entry.definition = self
-            .settings(place, &mut entry)
+            .settings(place, &mut entry, &mut warnings)
             .and_then(|()| self.known_keys(place, &mut warnings))
             .and_then(|()| self.transport(place, &mut warnings));
         Read { entry, warnings }
     }
 
-    fn settings(&self, place: &Place<'_>, entry: &mut ServerEntry) -> Result<(), Fault> {
+    fn settings(
+        &self,
+        place: &Place<'_>,
+        entry: &mut ServerEntry,
+        warnings: &mut Vec<Fault>,
+    ) -> Result<(), Fault> {
         entry.disabled = flag(place, "disabled")? == Some(true);
         if self.dialect != Dialect::Ours && flag(place, "enabled")? == Some(false) {
             entry.disabled = true;
@@ -187,11 +111,7 @@ impl Reader<'_> {
             .transpose()?
             .map(|words| text::clean_line(words, DESCRIPTION_BYTES_MAX))
             .filter(|words| !words.is_empty());
-        entry.timeout_ms = self.timeout(place)?;
-        entry.idle_timeout_ms = match place.get("idle_timeout_ms")? {
-            Some(found) => Some(found.number(0, IDLE_TIMEOUT_MS_MAX)?),
-            None => None,
-        };
+        self.times(place, entry, warnings)?;
         entry.concurrency = match place.get("concurrency")? {
             // At most 256, so it fits everywhere.
             Some(found) => usize::try_from(found.number(1, CONCURRENCY_MAX)?).ok(),
@@ -199,37 +119,13 @@ impl Reader<'_> {
         };
         entry.oauth = self.oauth(place)?;
         entry.observe = flag(place, "observe")? != Some(false);
+        entry.oauth.shared = flag(place, "shared_credentials")? == Some(true);
         if let Some(found) = place.get("expose")? {
             let word = Expose::parse(found.text()?);
             entry.expose =
                 word.ok_or_else(|| found.fault("expected `code`, `direct`, `both` or `auto`"))?;
         }
         Ok(())
-    }
-
-    /// Milliseconds, from whichever key the file's program uses.
-    ///
-    /// `timeout` means milliseconds to some clients (Claude Code, Gemini) and seconds to others (Cline,
-    /// Roo). Nobody means less than a second or more than a quarter of an hour, so the size tells.
-    fn timeout(&self, place: &Place<'_>) -> Result<Option<u64>, Fault> {
-        if let Some(found) = place.get("timeout_ms")? {
-            return found.number(1, TIMEOUT_MS_MAX).map(Some);
-        }
-        if self.dialect == Dialect::Codex {
-            let Some(found) = place.get("tool_timeout_sec")? else {
-                return Ok(None);
-            };
-            return Ok(Some(found.number(1, TIMEOUT_MS_MAX / 1_000)? * 1_000));
-        }
-        let Some(found) = place.get("timeout")? else {
-            return Ok(None);
-        };
-        let number = found.number(1, TIMEOUT_MS_MAX)?;
-        Ok(Some(if number < 1_000 {
-            number * 1_000
-        } else {
-            number
-        }))
     }
 
     fn known_keys(&self, place: &Place<'_>, warnings: &mut Vec<Fault>) -> Result<(), Fault> {
@@ -303,7 +199,9 @@ impl Reader<'_> {
             }
             "remote" => Ok(Some(Kind::Http(HttpKind::Auto))),
             "sse" => Ok(Some(Kind::Http(HttpKind::Sse))),
-            "ws" | "websocket" => Err(found.unusable("servers on a websocket are not supported")),
+            "ws" | "websocket" => {
+                Err(found.unsupported("servers on a websocket are not supported"))
+            }
             _ => Err(found.fault("expected `stdio`, `http` or `sse`")),
         }
     }
@@ -373,7 +271,12 @@ impl Reader<'_> {
     fn http(&self, place: &Place<'_>, url: &Place<'_>, kind: HttpKind) -> Result<Transport, Fault> {
         let address = self.filled(url)?;
         let clear = flag(place, "allow_http")? == Some(true);
-        check_url(&address, clear).map_err(|problem| url.fault(problem))?;
+        check_url(&address, clear).map_err(|problem| match problem {
+            UrlProblem::Form(problem) => url.fault(problem),
+            UrlProblem::Clear => url
+                .unusable("`http://` to another machine sends everything in the clear")
+                .with_step(self.step_for_clear()),
+        })?;
         let mut headers = Vec::new();
         let key = match self.dialect {
             Dialect::Codex => "http_headers",
@@ -404,6 +307,17 @@ impl Reader<'_> {
             allow_http: clear,
             allow_networks: networks(place)?,
         })
+    }
+
+    fn step_for_clear(&self) -> &'static str {
+        match self.dialect {
+            Dialect::Client => {
+                "use `https://`; where the way there is yours alone, add `\"allow_http\": true` to the entry"
+            }
+            Dialect::Codex | Dialect::Ours => {
+                "use `https://`; where the way there is yours alone, add `allow_http = true` to the entry"
+            }
+        }
     }
 
     /// The text at `place` with its references filled in.
@@ -440,145 +354,4 @@ enum Kind {
 
 fn flag(place: &Place<'_>, key: &str) -> Result<Option<bool>, Fault> {
     place.get(key)?.map(|found| found.boolean()).transpose()
-}
-
-/// `allow_networks`: addresses or networks such as `10.0.0.0/8`.
-fn networks(place: &Place<'_>) -> Result<Vec<IpNet>, Fault> {
-    let Some(found) = place.get("allow_networks")? else {
-        return Ok(Vec::new());
-    };
-    let network = |item: &Place<'_>| {
-        let text = item.text()?;
-        let network = text
-            .parse()
-            .or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-        network.map_err(|_| item.fault("expected a network such as `10.0.0.0/8`"))
-    };
-    found.list()?.iter().map(network).collect()
-}
-
-/// Whether a list of tools lets all of them through: Copilot writes `["*"]` everywhere.
-fn is_everything(place: &Place<'_>) -> bool {
-    place.list().is_ok_and(|tools| match tools.as_slice() {
-        [one] => one.text() == Ok("*"),
-        _ => false,
-    })
-}
-
-/// "unknown key", with the one that was probably meant.
-pub(crate) fn unknown_key(known: &[&str], key: &str) -> String {
-    let nearest = known
-        .iter()
-        .map(|candidate| (strsim::jaro_winkler(candidate, key), *candidate))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match nearest {
-        Some((likeness, nearest)) if likeness > 0.8 => {
-            format!("unknown key, did you mean `{nearest}`?")
-        }
-        _ => "unknown key".to_owned(),
-    }
-}
-
-fn header(
-    headers: &mut Vec<(String, String)>,
-    name: &str,
-    value: String,
-    place: &Place<'_>,
-) -> Result<(), Fault> {
-    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(token) {
-        return Err(place.fault("is not a name a header can have"));
-    }
-    if value.chars().any(char::is_control) {
-        return Err(place.fault("has a control character, which no header can have"));
-    }
-    if headers
-        .iter()
-        .any(|(taken, _)| taken.eq_ignore_ascii_case(name))
-    {
-        return Err(place.fault(format!("sets the header `{name}` a second time")));
-    }
-    headers.push((name.to_owned(), value));
-    Ok(())
-}
-
-/// Accepts what may be asked for: `https` anywhere, `http` on this machine or where the entry insists.
-fn check_url(url: &str, clear_anywhere: bool) -> Result<(), String> {
-    if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err("expected a url without spaces".to_owned());
-    }
-    let lower = url.to_ascii_lowercase();
-    let (rest, clear) = match (
-        lower.strip_prefix("https://"),
-        lower.strip_prefix("http://"),
-    ) {
-        (Some(rest), _) => (rest, false),
-        (None, Some(rest)) => (rest, true),
-        (None, None) => return Err("expected a url with `https://` or `http://`".to_owned()),
-    };
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or("");
-    if authority.contains('@') {
-        return Err("expected a url without a user name; put secrets into `headers`".to_owned());
-    }
-    if url.contains('#') {
-        return Err("expected a url without a `#`".to_owned());
-    }
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(""),
-        None => authority.split(':').next().unwrap_or(""),
-    };
-    if host.is_empty() {
-        return Err("expected a url with a host".to_owned());
-    }
-    if clear && !clear_anywhere && !is_loopback(host) {
-        return Err(
-            "expected `https://`, or `\"allow_http\": true` to send everything in the clear"
-                .to_owned(),
-        );
-    }
-    Ok(())
-}
-
-fn is_loopback(host: &str) -> bool {
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || host
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_are_https_or_stay_on_this_machine() {
-        for url in [
-            "https://example.com/mcp?x=1",
-            "HTTPS://Example.com",
-            "http://localhost:3000/mcp",
-            "http://127.0.0.1/",
-            "http://[::1]:80/mcp",
-        ] {
-            assert_eq!(check_url(url, false), Ok(()), "{url}");
-        }
-        for url in [
-            "",
-            "example.com",
-            "file:///etc/passwd",
-            "javascript:alert(1)",
-            "https://",
-            "https://user:pass@example.com/",
-            "https://example.com/#x",
-            "https://exa mple.com/",
-            "https://example.com/\n",
-            "http://example.com/",
-            "http://localhost.example.com/",
-            "http://127.0.0.1.example.com/",
-            "http://[2001:db8::1]/",
-        ] {
-            assert!(check_url(url, false).is_err(), "{url}");
-        }
-        assert_eq!(check_url("http://example.com/", true), Ok(()));
-    }
 }

@@ -20,6 +20,7 @@ use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions, Serv
 use limbeck_gateway::{Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
+pub use limbeck_captures as catalogues;
 pub use server::{FakeServer, SilentServer};
 
 /// Builds a gateway over fake servers.

@@ -12,6 +12,10 @@ use serde_json::{Value, json};
 /// Time for one answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 const REVISION: &str = "2026-07-28";
+/// Pairs under way at the same time: each takes two of the places a gateway has for programs.
+const PAIRS_AT_ONCE: usize = 8;
+/// How long the first program of a pair waits, so that the second one overtakes it.
+const PAIR_MS: u64 = 40;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -57,6 +61,58 @@ pub fn run(load: &Load) -> Outcome {
             .map(|part| part.unwrap_or_default())
             .collect::<Vec<Outcome>>()
     });
+    gathered(parts, started)
+}
+
+/// Sends `count` pairs of programs, several pairs at the same time: one program waits, and while it does another client
+/// sends one that does not, under the same JSON-RPC id. The later one is answered first; each must get its own value.
+pub fn interleaved(load: &Load, count: usize) -> Outcome {
+    let started = Instant::now();
+    let next = AtomicUsize::new(0);
+    let parts = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..PAIRS_AT_ONCE)
+            .map(|_| scope.spawn(|| pairs(load, count, &next)))
+            .collect();
+        let parts = threads.into_iter().map(|thread| thread.join());
+        parts
+            .map(|part| part.unwrap_or_default())
+            .collect::<Vec<Outcome>>()
+    });
+    gathered(parts, started)
+}
+
+fn pairs(load: &Load, count: usize, next: &AtomicUsize) -> Outcome {
+    let mut outcome = Outcome::default();
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= count {
+            return outcome;
+        }
+        let started = Instant::now();
+        match pair(load, number) {
+            Ok(values) if values == [json!(["late", number]), json!(["early", number])] => {
+                outcome.right += 1;
+            }
+            Ok(values) => outcome.wrong.push(format!("{number}: {values:?}")),
+            Err(error) => outcome.wrong.push(format!("{number}: {error}")),
+        }
+        outcome.times.push(started.elapsed());
+    }
+}
+
+/// The values of the program that was sent second, and of the one that was sent first.
+fn pair(load: &Load, number: usize) -> io::Result<[Value; 2]> {
+    let token = |of: usize| &load.tokens[of % load.tokens.len()];
+    let mut early = Client::connect(load.address, token(number))?;
+    let mut late = Client::connect(load.address, token(number + 1))?;
+    let wait = format!("await new Promise(done => setTimeout(done, {PAIR_MS}));");
+    early.send_execute(&format!("{wait} return ['early', {number}]"))?;
+    let mut second = late.execute(&format!("return ['late', {number}]"))?;
+    let mut first = early.envelope()?;
+    Ok([second["value"].take(), first["value"].take()])
+}
+
+fn gathered(parts: Vec<Outcome>, started: Instant) -> Outcome {
     let mut all = Outcome {
         took: started.elapsed(),
         ..Outcome::default()
@@ -128,6 +184,15 @@ impl Client {
     /// What the system says, and answers that are none.
     pub fn execute(&mut self, program: &str) -> io::Result<Value> {
         self.send_execute(program)?;
+        self.envelope()
+    }
+
+    /// Reads the envelope of a program that was sent.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, and answers that are none.
+    pub fn envelope(&mut self) -> io::Result<Value> {
         let (status, body) = self.receive()?;
         let wrong = || io::Error::other(format!("{status}: {body}"));
         let answer: Value = serde_json::from_str(&body).map_err(|_| wrong())?;

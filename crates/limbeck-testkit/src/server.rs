@@ -104,6 +104,7 @@ impl FakeServer {
         let refused = |code, message: &str| UpstreamError::Protocol {
             code,
             message: message.to_owned(),
+            data: None,
         };
         let params: Value = serde_json::from_str(&request.params).unwrap_or(Value::Null);
         match request.method {
@@ -240,6 +241,7 @@ impl Upstream for FakeServer {
                     .ok_or_else(|| UpstreamError::Protocol {
                         code: -32602,
                         message: format!("no tool {}", call.tool),
+                        data: None,
                     })?;
             let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
             let answer = tokio::select! {
@@ -249,6 +251,7 @@ impl Upstream for FakeServer {
             let raw = RawValue::from_string(answer).map_err(|error| UpstreamError::Protocol {
                 code: -32603,
                 message: error.to_string(),
+                data: None,
             })?;
             Ok(RawToolResult(raw))
         })

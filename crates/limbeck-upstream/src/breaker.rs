@@ -161,6 +161,7 @@ mod tests {
         let refused = UpstreamError::Protocol {
             code: -32602,
             message: "no".into(),
+            data: None,
         };
         for n in 1..20 {
             let outcome = if n % FAILURES_MAX == 0 {

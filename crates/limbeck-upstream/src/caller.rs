@@ -20,15 +20,25 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Who made the call. Without one, progress is dropped and whatever the server asks is declined.
     pub caller: Option<Arc<dyn Caller>>,
+    /// Whose call it is; absent, that of the user who runs us. A sign-in is used for its owner alone.
+    pub principal: Option<Arc<str>>,
 }
 
 impl CallContext {
-    /// A call that nobody listens to and nobody can be asked about.
+    /// A call of the user who runs us, that nobody listens to and nobody can be asked about.
     pub fn new(cancel: CancellationToken) -> Self {
         Self {
             cancel,
             caller: None,
+            principal: None,
         }
+    }
+
+    /// The same for somebody else.
+    #[must_use]
+    pub fn with_principal(mut self, principal: Option<Arc<str>>) -> Self {
+        self.principal = principal;
+        self
     }
 
     /// The same with somebody who listens.
@@ -50,6 +60,7 @@ impl std::fmt::Debug for CallContext {
         f.debug_struct("CallContext")
             .field("cancelled", &self.cancel.is_cancelled())
             .field("caller", &self.caller.is_some())
+            .field("principal", &self.principal)
             .finish()
     }
 }

@@ -9,6 +9,7 @@ use rmcp::model::{
     ClientRequest, GetExtensions, ListToolsRequest, PaginatedRequestParams, RequestMetaObject,
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -287,11 +288,18 @@ impl Connection {
         RawValue::from_string(words).unwrap_or(result)
     }
 
+    /// Nothing when it is no JSON any more without them.
+    fn data_without_secrets(&self, data: &Value) -> Option<Box<Value>> {
+        let data = self.peer.without_secrets(data.to_string());
+        serde_json::from_str(&data).ok()
+    }
+
     fn usable(&self, answer: Answer) -> Result<Box<RawValue>, UpstreamError> {
         answer.map_err(|fault| match fault {
-            AnswerFault::Rpc { code, message } => UpstreamError::Protocol {
-                code,
-                message: self.peer.without_secrets(message),
+            AnswerFault::Rpc(error) => UpstreamError::Protocol {
+                code: error.code,
+                message: self.peer.without_secrets(error.message),
+                data: error.data.and_then(|data| self.data_without_secrets(&data)),
             },
             AnswerFault::Invalid { reason } => UpstreamError::InvalidAnswer {
                 reason: self.peer.without_secrets(reason),

@@ -4,6 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use limbeck_domain::{CallCode, CallError, ServerName, ToolId};
+use serde_json::Value;
+
+use crate::Unusable;
 
 /// Why a list or a call brought nothing.
 ///
@@ -20,12 +23,9 @@ pub enum UpstreamError {
     /// The entry switches the server off.
     #[error("the server is disabled in its configuration entry")]
     Disabled,
-    /// This build cannot connect such an entry.
-    #[error("the server cannot be connected: {reason}")]
-    Unsupported {
-        /// Why, a lowercase fragment.
-        reason: String,
-    },
+    /// Its entry is not to be connected.
+    #[error("the server cannot be connected: {}", .0.reason)]
+    Unusable(Unusable),
     /// The pool has been shut down.
     #[error("the gateway is shutting down")]
     Stopped,
@@ -147,6 +147,9 @@ pub enum UpstreamError {
         code: i64,
         /// The server's message, cleaned and cut.
         message: String,
+        /// What it sent beside them, at most [`limbeck_domain::limits::ERROR_DATA_BYTES_MAX`] as JSON or nothing, without
+        /// secrets of the entry. For whoever speaks the protocol; never part of a text.
+        data: Option<Box<Value>>,
     },
     /// The server answered with something that is not a result.
     #[error("the server sent an unusable answer: {reason}")]
@@ -234,7 +237,7 @@ impl UpstreamError {
         match self {
             Self::NotConfigured { .. } => CallCode::UnknownServer,
             Self::Disabled
-            | Self::Unsupported { .. }
+            | Self::Unusable(_)
             | Self::Stopped
             | Self::ProgramNotFound { .. }
             | Self::Spawn { .. }
@@ -269,7 +272,7 @@ impl UpstreamError {
             | Self::SignInFailed { may_pass: true, .. } => true,
             Self::NotConfigured { .. }
             | Self::Disabled
-            | Self::Unsupported { .. }
+            | Self::Unusable(_)
             | Self::Stopped
             | Self::ProgramNotFound { .. }
             | Self::Spawn { .. }
@@ -363,8 +366,8 @@ impl UpstreamError {
             Self::ListTimeout { .. } => Some(format!(
                 "`limbeck tools {server}` asks it again and shows what it says"
             )),
-            Self::Unsupported { .. }
-            | Self::Stopped
+            Self::Unusable(unusable) => unusable.next_step.clone(),
+            Self::Stopped
             | Self::Protocol { .. }
             | Self::InvalidArguments { .. }
             | Self::Cancelled => None,

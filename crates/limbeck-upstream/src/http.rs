@@ -17,6 +17,7 @@ pub mod guard;
 mod headers;
 pub(crate) mod params;
 mod resolve;
+mod retry;
 mod secret;
 pub(crate) mod session;
 mod spec;

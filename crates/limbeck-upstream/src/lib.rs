@@ -38,6 +38,7 @@ mod load;
 mod mrtr;
 pub mod oauth;
 mod pool;
+mod principals;
 mod question;
 mod redactor;
 mod server;
@@ -58,7 +59,8 @@ pub use error::UpstreamError;
 pub use http::{Credentials, HttpKind, HttpSpec};
 pub use pool::{Pool, PoolOptions};
 pub use question::RawResult;
-pub use spec::{ServerSpec, StdioSpec, TransportSpec};
+pub use spec::{ServerSpec, StdioSpec, TransportSpec, Unusable, UnusableKind};
+pub use subscription::Watch;
 pub use upstream::{
     Era, RawToolResult, ServerInfo, ServerReport, ServerState, ToolList, Traffic, Upstream,
 };

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use futures::future::join_all;
-use limbeck_domain::ServerName;
-use limbeck_policy::{Permit, ReadPermit};
+use limbeck_domain::{ReadMethod, ServerName};
+use limbeck_policy::{Permit, ReadPermit, ReadRequest};
 use tokio::sync::broadcast;
 
 use crate::changes::{Changes, EVENTS_BEHIND_MAX};
 use crate::era::{EraMemory, Target};
 use crate::listener::Ears;
-use crate::server::Server;
+use crate::principals::Shared;
 use crate::{
     Answers, CallContext, Era, PoolEvent, RawResult, RawToolResult, ServerReport, ServerSpec,
-    ServerState, ToolList, Traffic, TransportSpec, Upstream, UpstreamError,
+    ServerState, ToolList, Traffic, TransportSpec, Unusable, Upstream, UpstreamError, Watch,
 };
 
 /// The servers behind one gateway, started when they are first needed.
@@ -41,10 +42,10 @@ impl std::fmt::Debug for Pool {
 }
 
 enum Entry {
-    Server(Server),
+    Server(Shared),
     InProcess(Arc<dyn Upstream>),
     Disabled,
-    Unsupported { reason: String },
+    Unusable(Unusable),
 }
 
 impl Pool {
@@ -88,7 +89,7 @@ impl Pool {
         self
     }
 
-    /// Names of all servers, sorted, disabled and unsupported ones included.
+    /// Names of all servers, sorted, disabled and unusable ones included.
     pub fn names(&self) -> Vec<ServerName> {
         self.servers.keys().cloned().collect()
     }
@@ -99,7 +100,7 @@ impl Pool {
     ///
     /// Any [`UpstreamError`] of starting and listing.
     pub async fn list_tools(&self, server: &ServerName) -> Result<ToolList, UpstreamError> {
-        self.upstream(server)?.list_tools().await
+        self.upstream(server, None)?.list_tools().await
     }
 
     /// Sends the permitted call once, starting its server when needed, and waits for the result.
@@ -113,7 +114,7 @@ impl Pool {
         permit: Permit,
         context: CallContext,
     ) -> Result<RawToolResult, UpstreamError> {
-        let upstream = self.upstream(&permit.call().tool.server)?;
+        let upstream = self.upstream(&permit.call().tool.server, context.principal.as_ref())?;
         upstream.call(permit, context).await
     }
 
@@ -127,8 +128,42 @@ impl Pool {
         permit: ReadPermit,
         context: CallContext,
     ) -> Result<RawResult, UpstreamError> {
-        let upstream = self.upstream(&permit.request().server)?;
+        let upstream = self.upstream(&permit.request().server, context.principal.as_ref())?;
         upstream.request(permit, context).await
+    }
+
+    /// Has a server announce changes of the resource that a permitted `resources/read` names, starting it when
+    /// needed, until the watch is dropped. They come as [`PoolEvent::ResourceUpdated`]. A server that knows no
+    /// subscriptions, or has no such resource, announces nothing.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpstreamError`] of starting; [`UpstreamError::InvalidArguments`] when the permit is for another
+    /// method.
+    pub async fn watch(
+        &self,
+        permit: ReadPermit,
+        principal: Option<&Arc<str>>,
+    ) -> Result<Watch, UpstreamError> {
+        #[derive(serde::Deserialize)]
+        struct Resource {
+            uri: String,
+        }
+        let ReadRequest {
+            server,
+            method,
+            params,
+        } = permit.spend();
+        let resource = match method {
+            ReadMethod::ReadResource => serde_json::from_str::<Resource>(&params).ok(),
+            _ => None,
+        };
+        let Some(Resource { uri }) = resource else {
+            return Err(UpstreamError::InvalidArguments {
+                reason: "they name no resource".to_owned(),
+            });
+        };
+        self.upstream(&server, principal)?.watch(uri).await
     }
 
     /// Where a server stands.
@@ -147,9 +182,7 @@ impl Pool {
                 server: None,
             },
             Some(Entry::Disabled) => ServerState::Disabled,
-            Some(Entry::Unsupported { reason }) => ServerState::Unsupported {
-                reason: reason.clone(),
-            },
+            Some(Entry::Unusable(unusable)) => ServerState::Unusable(unusable.clone()),
         };
         ServerReport {
             transport: match self.servers.get(server) {
@@ -158,6 +191,7 @@ impl Pool {
             },
             next_step: match &state {
                 ServerState::Disabled => UpstreamError::Disabled.next_step(server),
+                ServerState::Unusable(unusable) => unusable.next_step.clone(),
                 _ => None,
             },
             state,
@@ -172,24 +206,26 @@ impl Pool {
     /// Stops every server; calls under way fail. When it returns no child process is left.
     pub async fn shutdown(&self) {
         join_all(self.servers.values().filter_map(|entry| match entry {
-            Entry::Server(server) => Some(server.shutdown()),
+            Entry::Server(server) => Some(server.shutdown().boxed()),
             Entry::InProcess(upstream) => Some(upstream.shutdown()),
-            Entry::Disabled | Entry::Unsupported { .. } => None,
+            Entry::Disabled | Entry::Unusable(_) => None,
         }))
         .await;
     }
 
-    fn upstream(&self, server: &ServerName) -> Result<&dyn Upstream, UpstreamError> {
+    fn upstream(
+        &self,
+        server: &ServerName,
+        principal: Option<&Arc<str>>,
+    ) -> Result<Arc<dyn Upstream>, UpstreamError> {
         match self.servers.get(server) {
             None => Err(UpstreamError::NotConfigured {
                 server: server.clone(),
             }),
-            Some(Entry::Server(server)) => Ok(server),
-            Some(Entry::InProcess(upstream)) => Ok(upstream.as_ref()),
+            Some(Entry::Server(server)) => Ok(server.of(principal)?),
+            Some(Entry::InProcess(upstream)) => Ok(upstream.clone()),
             Some(Entry::Disabled) => Err(UpstreamError::Disabled),
-            Some(Entry::Unsupported { reason }) => Err(UpstreamError::Unsupported {
-                reason: reason.clone(),
-            }),
+            Some(Entry::Unusable(unusable)) => Err(UpstreamError::Unusable(unusable.clone())),
         }
     }
 }
@@ -201,12 +237,12 @@ fn entry(spec: ServerSpec, memory: &Arc<EraMemory>, ears: Arc<Ears>) -> Entry {
     match spec.transport.clone() {
         TransportSpec::Stdio(stdio) => {
             let target = Target::Process(stdio);
-            Entry::Server(Server::new(spec, target, memory.clone(), ears))
+            Entry::Server(Shared::new(spec, target, memory.clone(), ears))
         }
         TransportSpec::Http(http) => {
             let target = Target::Http(http);
-            Entry::Server(Server::new(spec, target, memory.clone(), ears))
+            Entry::Server(Shared::new(spec, target, memory.clone(), ears))
         }
-        TransportSpec::Unsupported { reason } => Entry::Unsupported { reason },
+        TransportSpec::Unusable(unusable) => Entry::Unusable(unusable),
     }
 }

@@ -9,11 +9,13 @@
 //! doubles the time the server is left alone. A server that worked and then crashed is started again by
 //! the very next call. One that nobody has used for a while is stopped; the next call starts it again.
 
+mod life;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, Shared};
+use futures::future::BoxFuture;
 use limbeck_policy::{Permit, ReadPermit, ReadRequest, ToolCall};
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, oneshot};
@@ -27,16 +29,14 @@ use crate::era::{EraMemory, Launch, Target, Trace};
 use crate::listener::Ears;
 use crate::load::Load;
 use crate::question::Question;
+use crate::subscription::Watched;
 use crate::sync::lock;
 use crate::{
     CallContext, RawResult, RawToolResult, ServerReport, ServerSpec, ServerState, ToolList,
-    Traffic, Upstream, UpstreamError, list, mrtr, subscription,
+    Traffic, Upstream, UpstreamError, Watch, list, mrtr, subscription,
 };
+use life::{Life, Phase, Start};
 
-/// Time a server is left alone after its first failure.
-const BACK_OFF_FIRST: Duration = Duration::from_secs(1);
-/// Longest time a server is left alone.
-const BACK_OFF_MAX: Duration = Duration::from_secs(60);
 /// Shortest time between two looks at whether a server is used.
 const IDLE_LOOK: Duration = Duration::from_millis(20);
 /// Lines and bytes of standard error in a report.
@@ -52,28 +52,8 @@ struct Inner {
     load: Load,
     breaker: Mutex<Breaker>,
     life: Mutex<Life>,
+    watched: Watched,
 }
-
-struct Life {
-    phase: Phase,
-    /// Failures since the server last proved itself.
-    strikes: u32,
-    last_error: Option<Arc<UpstreamError>>,
-}
-
-enum Phase {
-    Idle,
-    Starting(Start),
-    Ready(Arc<Connection>),
-    Failed {
-        until: Instant,
-        error: Arc<UpstreamError>,
-    },
-    Stopped,
-}
-
-/// A start that many callers wait for.
-type Start = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>>;
 
 impl Server {
     pub(crate) fn new(
@@ -98,11 +78,8 @@ impl Server {
             slots: Semaphore::new(slots),
             load: Load::new(),
             breaker: Mutex::default(),
-            life: Mutex::new(Life {
-                phase: Phase::Idle,
-                strikes: 0,
-                last_error: None,
-            }),
+            watched: Watched::default(),
+            life: Mutex::new(Life::new()),
         }))
     }
 
@@ -184,6 +161,15 @@ impl Upstream for Server {
         async move {
             let question = Question::Read { method, params };
             self.0.ask(&question, &context).await.map(RawResult)
+        }
+        .boxed()
+    }
+
+    fn watch(&self, uri: String) -> BoxFuture<'_, Result<Watch, UpstreamError>> {
+        async move {
+            let watch = self.0.watched.watch(uri);
+            self.0.connection().await?;
+            Ok(watch)
         }
         .boxed()
     }
@@ -280,7 +266,7 @@ impl Inner {
     /// Starts what goes on beside the calls for as long as the connection stands.
     fn attend(self: &Arc<Self>, connection: &Arc<Connection>) {
         let tracker = &self.launch.tracker;
-        tracker.spawn(subscription::keep(connection.clone()));
+        tracker.spawn(subscription::keep(connection.clone(), self.watched.clone()));
         if let Some(idle) = self.spec.idle_timeout {
             tracker.spawn(self.clone().stop_when_idle(connection.clone(), idle));
         }
@@ -288,6 +274,11 @@ impl Inner {
 
     async fn stop_when_idle(self: Arc<Self>, connection: Arc<Connection>, idle: Duration) {
         loop {
+            // One that is watched works, though nobody calls it.
+            tokio::select! {
+                () = self.watched.nothing() => {}
+                () = connection.closed() => return,
+            }
             let since = self.load.idle_since().unwrap_or_else(Instant::now);
             let left = idle.saturating_sub(since.elapsed());
             if left.is_zero() && self.retire(&connection) {
@@ -351,84 +342,6 @@ impl Drop for Attempt<'_> {
     }
 }
 
-impl Life {
-    fn started(&mut self, connected: &Result<Arc<Connection>, UpstreamError>) {
-        if matches!(self.phase, Phase::Stopped) {
-            return;
-        }
-        match connected {
-            Ok(connection) => self.phase = Phase::Ready(connection.clone()),
-            // It is well and wants a person. The call after the sign-in finds out, without a wait.
-            Err(error @ UpstreamError::SignInNeeded { .. }) => {
-                self.fail(error.clone(), Instant::now(), Duration::ZERO);
-            }
-            Err(error) => {
-                self.strikes = self.strikes.saturating_add(1);
-                self.fail(error.clone(), Instant::now(), back_off(self.strikes));
-            }
-        }
-    }
-
-    /// Finds out that the connection ended since anybody last looked.
-    fn notice_crash(&mut self) {
-        let Phase::Ready(connection) = &self.phase else {
-            return;
-        };
-        if connection.is_alive() {
-            return;
-        }
-        let (error, since) = (connection.lost_now(), connection.ended_at());
-        if connection.has_proved_itself() {
-            self.strikes = 0;
-        }
-        // The first crash is free: the next call starts the server again at once.
-        let alone = back_off(self.strikes);
-        self.strikes = self.strikes.saturating_add(1);
-        self.fail(error, since, alone);
-    }
-
-    fn fail(&mut self, error: UpstreamError, since: Instant, alone: Duration) {
-        let error = Arc::new(error);
-        self.last_error = Some(error.clone());
-        self.phase = Phase::Failed {
-            until: since + alone,
-            error,
-        };
-    }
-
-    fn state(&self) -> ServerState {
-        match &self.phase {
-            Phase::Idle => ServerState::NotStarted,
-            Phase::Starting(_) => ServerState::Starting,
-            Phase::Stopped => ServerState::Stopped,
-            Phase::Ready(connection) => ServerState::Ready {
-                era: connection.era(),
-                protocol: connection.greeting().protocol.clone(),
-                server: connection.greeting().server.clone(),
-            },
-            Phase::Failed { until, error } => {
-                let error = error.full_text();
-                match until.checked_duration_since(Instant::now()) {
-                    Some(retry_in) if !retry_in.is_zero() => {
-                        ServerState::BackingOff { retry_in, error }
-                    }
-                    _ => ServerState::Failed { error },
-                }
-            }
-        }
-    }
-}
-
-/// Time to leave a server alone after so many strikes: none, 1 s, 2 s, 4 s … 60 s.
-fn back_off(strikes: u32) -> Duration {
-    match strikes.checked_sub(1) {
-        None => Duration::ZERO,
-        Some(doublings) => BACK_OFF_FIRST
-            .saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
-            .min(BACK_OFF_MAX),
-    }
-}
-
 /// The arguments as one line. A newline in valid JSON is white space and nothing else.
 fn one_line_object(arguments: String) -> Result<Arc<RawValue>, UpstreamError> {
     let invalid = |reason: String| UpstreamError::InvalidArguments { reason };
@@ -448,14 +361,6 @@ fn one_line_object(arguments: String) -> Result<Arc<RawValue>, UpstreamError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_alone_doubles_to_a_minute() {
-        let seconds: Vec<u64> = [0, 1, 2, 3, 6, 7, 8, 33, u32::MAX]
-            .map(|strikes| back_off(strikes).as_secs())
-            .to_vec();
-        assert_eq!(seconds, [0, 1, 2, 4, 32, 60, 60, 60, 60]);
-    }
 
     #[test]
     fn arguments_become_one_line_and_must_be_an_object() {

@@ -51,11 +51,30 @@ pub enum TransportSpec {
     Stdio(StdioSpec),
     /// A server that is asked over HTTP.
     Http(Box<HttpSpec>),
-    /// An entry this build cannot connect: listed, and every call fails with the reason.
-    Unsupported {
-        /// Why, a lowercase fragment.
-        reason: String,
-    },
+    /// Not to be connected: listed, and every call fails with the reason.
+    Unusable(Unusable),
+}
+
+/// Why a server is not to be connected, whatever is asked of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// Of which kind the reason is.
+    pub kind: UnusableKind,
+    /// The reason, a lowercase fragment.
+    pub reason: String,
+    /// What a person can do about it, where the reason does not say it.
+    pub next_step: Option<String>,
+}
+
+/// Kinds of servers that are not connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnusableKind {
+    /// This build has no way to reach it.
+    Unsupported,
+    /// Something is wrong with its entry.
+    Invalid,
+    /// It came with a repository, and nobody has accepted it.
+    Untrusted,
 }
 
 impl TransportSpec {
@@ -64,7 +83,7 @@ impl TransportSpec {
         match self {
             Self::Stdio(_) => "stdio",
             Self::Http(http) => http.kind.as_str(),
-            Self::Unsupported { .. } => "none",
+            Self::Unusable(_) => "none",
         }
     }
 }

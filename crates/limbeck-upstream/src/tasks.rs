@@ -249,6 +249,7 @@ fn failed(error: Option<RpcError>, message: Option<String>) -> UpstreamError {
     UpstreamError::Protocol {
         code: code.unwrap_or(INTERNAL_ERROR),
         message: text::clean_line(said.as_deref().unwrap_or("the task failed"), 2 << 10),
+        data: None,
     }
 }
 

@@ -8,7 +8,7 @@ use limbeck_domain::ToolDefinition;
 use limbeck_policy::{Permit, ReadPermit};
 use serde_json::value::RawValue;
 
-use crate::{CallContext, RawResult, UpstreamError};
+use crate::{CallContext, RawResult, Unusable, UpstreamError, Watch};
 
 /// JSON-RPC's code for a request the server does not know.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -42,6 +42,22 @@ pub trait Upstream: Send + Sync + 'static {
             Err(UpstreamError::Protocol {
                 code: METHOD_NOT_FOUND,
                 message: format!("the server has no `{}`", method.as_str()),
+                data: None,
+            })
+        })
+    }
+
+    /// Has the server tell of changes of the resource `uri` for as long as the watch is kept, connecting first
+    /// when needed.
+    ///
+    /// Servers that have nothing but tools need not implement it.
+    fn watch(&self, uri: String) -> BoxFuture<'_, Result<Watch, UpstreamError>> {
+        let message = format!("the server has no resource `{uri}`");
+        Box::pin(async move {
+            Err(UpstreamError::Protocol {
+                code: METHOD_NOT_FOUND,
+                message,
+                data: None,
             })
         })
     }
@@ -139,11 +155,8 @@ pub enum ServerState {
     },
     /// Switched off in its entry.
     Disabled,
-    /// This build cannot connect it.
-    Unsupported {
-        /// Why.
-        reason: String,
-    },
+    /// It is not to be connected.
+    Unusable(Unusable),
     /// The pool has been shut down.
     Stopped,
 }

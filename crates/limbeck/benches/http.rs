@@ -1,8 +1,10 @@
 //! Many clients over HTTP: `cargo xtask bench http [--requests N]`.
 //!
 //! 200 clients of four principals send programs to one `limbeck serve --http`, each on a connection of
-//! its own and all with the same JSON-RPC id. Every value is compared with the one that was asked for,
-//! and memory and descriptors of the gateway after the first tenth with those at the end.
+//! its own and all with the same JSON-RPC id. Every value is compared with the one that was asked for. Then
+//! come pairs of programs of which the later one is answered first. Memory and descriptors of the gateway
+//! after the first tenth are compared with those at the end: [`GROWTH_KIB_MAX`], [`DESCRIPTORS_MAX`].
+//! It fails when a value is wrong, when anything has grown, and when the time is over.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -15,6 +17,14 @@ const LIMBECK: &str = env!("CARGO_BIN_EXE_limbeck");
 const CLIENTS: usize = 200;
 const PRINCIPALS: usize = 4;
 const REQUESTS: usize = 50_000;
+const PAIRS: usize = 1_000;
+/// What caches and the allocator may take in passing: a third of a KiB for each of 50,000 requests, so that
+/// one that stayed would show.
+const GROWTH_KIB_MAX: u64 = 16 << 10;
+/// Connections that are being closed while we look.
+const DESCRIPTORS_MAX: usize = 16;
+/// Time in which all of it must be done, for each request: ten times what it takes on two cores.
+const TIME_PER_REQUEST: Duration = Duration::from_millis(20);
 
 fn main() -> ExitCode {
     let state = tempfile::tempdir().expect("a place for the state");
@@ -54,20 +64,29 @@ fn main() -> ExitCode {
     let first = load::run(&load(asked / 10));
     let before = Size::of(&gateway);
     let rest = load::run(&load(asked - asked / 10));
+    let pairs = load::interleaved(&load(0), PAIRS);
     let after = Size::of(&gateway);
     let _ = gateway.kill();
     let _ = gateway.wait();
     print(&first, "first tenth");
     print(&rest, "the rest");
+    print(&pairs, "interleaved pairs");
     say(&format!("gateway: {before}, then {after}"));
     let right = first.right + rest.right;
-    if right == asked && !after.has_grown(&before) {
-        ExitCode::SUCCESS
-    } else {
-        for wrong in first.wrong.iter().chain(&rest.wrong) {
-            say(&format!("wrong: {wrong}"));
-        }
-        ExitCode::FAILURE
+    for wrong in [&first, &rest, &pairs].iter().flat_map(|part| &part.wrong) {
+        say(&format!("wrong: {wrong}"));
+    }
+    let in_time = first.took + rest.took <= TIME_PER_REQUEST * u32::try_from(asked).unwrap_or(0);
+    if !in_time {
+        say("it took too long");
+    }
+    let has_grown = after.has_grown(&before);
+    if has_grown {
+        say("memory or descriptors have grown");
+    }
+    match right == asked && pairs.right == PAIRS && in_time && !has_grown {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
     }
 }
 
@@ -128,8 +147,8 @@ impl Size {
 
     /// Beyond what a cache or an allocator takes in passing.
     fn has_grown(&self, before: &Self) -> bool {
-        self.resident_kib > before.resident_kib + (16 << 10)
-            || self.descriptors > before.descriptors + 16
+        self.resident_kib > before.resident_kib + GROWTH_KIB_MAX
+            || self.descriptors > before.descriptors + DESCRIPTORS_MAX
     }
 }
 

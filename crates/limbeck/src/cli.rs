@@ -34,6 +34,10 @@ pub(crate) struct Global {
     /// Read no configuration but what --config names
     #[arg(long, global = true)]
     pub(crate) no_discover: bool,
+    /// Accept every server that files of the working directory add, for this one start
+    /// [default: $LIMBECK_TRUST_PROJECT]
+    #[arg(long, global = true)]
+    pub(crate) trust_project: bool,
     /// Keep journal and cache in DIR [default: $LIMBECK_STATE_DIR, else ~/.local/state/limbeck]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) state_dir: Option<PathBuf>,
@@ -110,6 +114,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// Learn what results of tools look like from recorded ones
     Learn(LearnArgs),
+    /// Show servers that a repository adds, and accept them
+    Trust(TrustArgs),
     /// Sign in to servers over HTTP, and out again
     Auth {
         #[command(subcommand)]
@@ -292,6 +298,25 @@ pub(crate) struct LearnArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Accept SERVER as its file defines it now; without any, show those there are
+    #[arg(value_name = "SERVER", group = "which")]
+    pub(crate) servers: Vec<String>,
+    /// Accept all of them
+    #[arg(long, group = "which")]
+    pub(crate) all: bool,
+    /// Show those there are and accept none
+    #[arg(long, group = "which")]
+    pub(crate) list: bool,
+    /// Take back what was accepted instead
+    #[arg(long, requires = "which", conflicts_with = "list")]
+    pub(crate) revoke: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthCommand {
     /// Sign in to a server, in a browser
@@ -300,6 +325,9 @@ pub(crate) enum AuthCommand {
     Logout {
         /// Server to sign out of
         server: String,
+        /// Sign out PRINCIPAL instead of the user who runs the gateway
+        #[arg(long, value_name = "PRINCIPAL")]
+        principal: Option<String>,
     },
     /// Show where one is signed in, until when and with which scopes
     Status(StatusArgs),
@@ -309,6 +337,9 @@ pub(crate) enum AuthCommand {
 pub(crate) struct LoginArgs {
     /// Server to sign in to
     pub(crate) server: String,
+    /// Sign in for PRINCIPAL of `serve --http`, such as `token:NAME`, instead of the user who runs it
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) principal: Option<String>,
     /// Open no browser; print the address and read the redirect from standard input
     #[arg(long)]
     pub(crate) no_browser: bool,
@@ -324,6 +355,9 @@ pub(crate) struct LoginArgs {
 pub(crate) struct StatusArgs {
     /// Show this server alone
     pub(crate) server: Option<String>,
+    /// Show the sign-ins of PRINCIPAL
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) principal: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

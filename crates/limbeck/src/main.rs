@@ -22,6 +22,7 @@ mod report;
 mod signin;
 mod table;
 mod wiring;
+mod words;
 
 use std::process::ExitCode;
 

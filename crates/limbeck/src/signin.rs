@@ -41,6 +41,13 @@ pub(crate) fn server_auth(
     if entry.oauth.disabled {
         return Ok(None);
     }
+    if entry.is_held_back() {
+        let error = anyhow!(
+            "`{}` came with the repository and waits for trust",
+            entry.name
+        );
+        return Err(Failure::usage(error).with_hint("see what it is: `limbeck trust`"));
+    }
     let unusable = |problem: String| {
         Failure::usage(anyhow!(
             "the entry of `{}` at {}: {problem}",
@@ -119,5 +126,6 @@ fn settings(
         callback_port: entry.callback_port,
         metadata_url,
         grant,
+        shared: entry.shared,
     })
 }

@@ -6,6 +6,7 @@
 
 mod check;
 mod journal;
+mod named;
 mod queries;
 mod read;
 mod through;
@@ -25,8 +26,9 @@ use limbeck_upstream::{CallContext, Caller, RawToolResult};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use crate::Shared;
+use crate::{Shared, foreign};
 pub(crate) use journal::Journal;
+use named::Named;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
 pub(crate) use unwrap::value_of;
 
@@ -270,12 +272,10 @@ impl Broker {
                 self.cancel.child_token()
             }
         };
-        let sent = self
-            .shared
-            .upstreams
-            .call(permit, self.context(cancel))
-            .await;
-        let raw = match sent {
+        let caller = self.caller.clone();
+        let caller = caller.map(|caller| Named::begin(caller, tool.id()));
+        let context = self.context(cancel).with_caller(caller);
+        let raw = match self.shared.upstreams.call(permit, context).await {
             Ok(RawToolResult(raw)) => raw,
             Err(error) => {
                 return Sent {
@@ -328,7 +328,9 @@ impl Broker {
     }
 
     fn context(&self, cancel: CancellationToken) -> CallContext {
-        CallContext::new(cancel).with_caller(self.caller.clone())
+        CallContext::new(cancel)
+            .with_caller(self.caller.clone())
+            .with_principal(foreign(&self.principal))
     }
 
     async fn refuse(

@@ -88,7 +88,7 @@ impl Gateway {
         request: ExecuteRequest,
         context: CallContext,
     ) -> Envelope {
-        let CallContext { cancel, caller } = context;
+        let CallContext { cancel, caller, .. } = context;
         let language = request.language;
         let worker = match self.shared.workers.take(language).await {
             Ok(worker) => worker,

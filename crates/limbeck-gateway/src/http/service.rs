@@ -22,6 +22,7 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use limbeck_domain::limits::HTTP_HEAD_BYTES_MAX;
 use serde::de::IgnoredAny;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -91,6 +92,10 @@ impl Service {
 
     /// `Err` is an answer to somebody who did not show who they are.
     async fn route(&self, request: Request<Incoming>) -> Result<Answer, Box<Answer>> {
+        // Over HTTP/1 a head is read in pieces as large as its bound, so one of two pieces gets here.
+        if head_bytes(&request) > HTTP_HEAD_BYTES_MAX {
+            return Err(self.refuse(Refusal::Form, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
+        }
         let (uri, headers) = (request.uri(), request.headers());
         let host = self.names.check(uri, headers).map_err(|misnamed| {
             self.traffic.refused(Refusal::Name);
@@ -269,6 +274,14 @@ impl Service {
         self.traffic.refused(refusal);
         Box::new(reason(status))
     }
+}
+
+/// Bytes of a head, near enough: names, values and what stands around them.
+fn head_bytes(request: &Request<Incoming>) -> usize {
+    let line = request.method().as_str().len() + request.uri().to_string().len();
+    let fields = request.headers().iter();
+    let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    fields.fold(line, |bytes, field| bytes + field)
 }
 
 /// The session a request names; two are none.

@@ -14,9 +14,7 @@ use limbeck_domain::limits::{
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// Whom the generated token stands for: it belongs to the user who started the gateway, who is the
-/// same over standard input.
-const OWNER: &str = "local";
+use crate::LOCAL;
 
 /// Tokens by their hashes.
 #[derive(Debug)]
@@ -213,7 +211,8 @@ impl Tokens {
 
     fn of_owner(token: &str) -> Self {
         Self(vec![Named {
-            principal: OWNER.into(),
+            // It belongs to the user who started the gateway, who is the same over standard input.
+            principal: LOCAL.into(),
             hash: hash(token),
         }])
     }

@@ -1,7 +1,7 @@
 //! Results of servers as the SDK sends them: whatever it knows passes as it is, and what it does not know is
 //! kept as text.
 
-use limbeck_domain::CallError;
+use limbeck_domain::{CallError, ToolId};
 use limbeck_upstream::UpstreamError;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
@@ -66,25 +66,33 @@ pub(super) fn result<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ErrorData
     serde_json::from_value(result).map_err(unreadable)
 }
 
-/// A failed call: the server's own protocol errors pass, everything else is for the model to read.
-pub(super) fn call_failed(failure: Failure) -> Result<CallToolResult, ErrorData> {
+/// A failed call: the server's own protocol errors pass with their data, everything else is for the model to read.
+pub(super) fn call_failed(failure: Failure, tool: &ToolId) -> Result<CallToolResult, ErrorData> {
     match failure {
-        Failure::Upstream(UpstreamError::Protocol { code, message }) => {
-            Err(protocol_error(code, message, None))
-        }
-        Failure::Upstream(error) => Ok(said(&error.full_text(), None)),
-        Failure::Call(CallError { message, hint, .. }) => Ok(said(&message, hint.as_deref())),
+        Failure::Upstream(UpstreamError::Protocol {
+            code,
+            message,
+            data,
+        }) => Err(protocol_error(code, message, data.map(|data| *data))),
+        Failure::Upstream(error) => Ok(said(&error.to_call_error(tool))),
+        Failure::Call(error) => Ok(said(&error)),
     }
 }
 
 /// A failed read of `what`, such as the URI of a resource.
 pub(super) fn read_failed(failure: Failure, what: Option<Value>) -> ErrorData {
     match failure {
-        Failure::Upstream(UpstreamError::Protocol { code, message }) => {
-            if what.is_some() && NOT_FOUND.contains(&code) {
-                return ErrorData::resource_not_found(message, what);
+        Failure::Upstream(UpstreamError::Protocol {
+            code,
+            message,
+            data,
+        }) => {
+            let is_missing = what.is_some() && NOT_FOUND.contains(&code);
+            let data = data.map(|data| *data).or(what);
+            match is_missing {
+                true => ErrorData::resource_not_found(message, data),
+                false => protocol_error(code, message, data),
             }
-            protocol_error(code, message, what)
         }
         Failure::Upstream(error) => ErrorData::internal_error(error.full_text(), what),
         Failure::Call(error) => ErrorData::internal_error(error.message, what),
@@ -96,11 +104,8 @@ fn protocol_error(code: i64, message: String, data: Option<Value>) -> ErrorData 
     ErrorData::new(code, message, data)
 }
 
-fn said(message: &str, hint: Option<&str>) -> CallToolResult {
-    let text = match hint {
-        Some(hint) => format!("{message}\nhint: {hint}"),
-        None => message.to_owned(),
-    };
+fn said(error: &CallError) -> CallToolResult {
+    let text = super::with_hint(&error.message, error.hint.as_deref());
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 

@@ -4,14 +4,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use limbeck_domain::ServerName;
-use limbeck_upstream::PoolEvent;
+use limbeck_upstream::{PoolEvent, Watch};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
-use super::Session;
+use super::forward;
+use super::session::Session;
 use crate::Gateway;
 
 /// How often is looked whether a client that hears of nothing is still there.
@@ -117,6 +119,7 @@ pub(super) async fn tell(gateway: Gateway, session: Arc<Session>, peer: Peer<Rol
 /// Tells a modern client on the stream it opened, until it closes it.
 pub(super) async fn stream(gateway: &Gateway, context: &SubscriptionContext) {
     let mut changes = Changes::of(gateway);
+    let _watches = watches(gateway, context).await;
     loop {
         let change = tokio::select! {
             () = context.cancelled() => return,
@@ -132,4 +135,13 @@ pub(super) async fn stream(gateway: &Gateway, context: &SubscriptionContext) {
             Some(Change::Resource(uri)) => sink.notify_resource_updated(uri).await,
         };
     }
+}
+
+/// Has the servers tell of the resources a modern client wants to hear of. One that no server has, or whose
+/// server cannot be reached, is told of nothing.
+async fn watches(gateway: &Gateway, context: &SubscriptionContext) -> Vec<Watch> {
+    let resources = context.accepted().resource_subscriptions.iter().flatten();
+    let watches = resources.map(|uri| forward::watch(gateway, uri));
+    let watches = join_all(watches).await.into_iter();
+    watches.filter_map(Result::ok).collect()
 }

@@ -3,52 +3,38 @@
 //! The work runs in a task of its own and reports to the request's handler: progress, log messages,
 //! questions of a server. How a question reaches the client depends on its era. A legacy client is asked in
 //! a nested request, which must leave from the handler of the request it belongs to. A modern one gets
-//! `input_required` as its answer; the work is put aside and goes on when the client comes back with the
-//! answers and the sealed state it was given.
-//!
-//! What is put aside lives in this process: the state names it, and is good for nobody but the
-//! principal it was made for, for the same request, once, for [`STATE_TTL`].
+//! `input_required` as its answer; the work is put aside ([`Exchanges`]) and goes on when the client comes
+//! back with the answers and the sealed state it was given.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+mod aside;
+mod question;
+mod teller;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use limbeck_domain::{Envelope, text};
+use limbeck_domain::Envelope;
 use limbeck_upstream::{Answers, Ask, CallContext, Caller, Declined, Progress};
 use rmcp::ErrorData;
-use rmcp::model::{
-    ClientCapabilities, InputRequest, InputRequests, InputRequiredResult, InputResponses,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, RequestStateCodec,
-    SealOptions, ServerRequest,
-};
+use rmcp::model::{InputRequests, InputResponses, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::logging::Level;
 use crate::direct::Failure;
+pub(crate) use aside::{Exchanges, Subject};
+use question::Question;
+pub(crate) use question::answers;
+use teller::Teller;
 
-/// How long a client may take to come back; servers wait as long for an answer.
-const STATE_TTL: Duration = Duration::from_secs(300);
-/// Requests put aside, of everybody and of one principal.
-const ASIDE_MAX: usize = 512;
-const ASIDE_PER_PRINCIPAL_MAX: usize = 64;
-/// How often one request may be put aside.
-const ROUNDS_MAX: u32 = 16;
 /// Reports that a handler may be behind; progress beyond them is dropped, questions wait.
 const EVENTS_MAX: usize = 64;
 /// Time for questions that were asked with one that is open.
 const SETTLE: Duration = Duration::from_millis(50);
-/// Pause between two signs of life while a program runs. Clients give up after 60 s and more.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// Shortest pause between two messages about a program's calls.
-const MESSAGE_PAUSE: Duration = Duration::from_millis(200);
-/// A message about a program's call.
-const MESSAGE_BYTES_MAX: usize = 256;
 
 /// How the work ended.
 pub(crate) enum Outcome {
@@ -79,11 +65,6 @@ enum Event {
     Progress(Progress),
     Log(Box<RawValue>),
     Asked(Question),
-}
-
-struct Question {
-    ask: Ask,
-    reply: oneshot::Sender<Result<Box<RawValue>, Declined>>,
 }
 
 /// Hears servers on behalf of a client.
@@ -164,14 +145,15 @@ impl Exchange {
         }
     }
 
-    /// Hands the client's answers to those who asked. A question without one stays open.
+    /// Hands the client's answers to those who asked. A question without one that fits stays open.
     pub(crate) fn answer(&mut self, responses: &mut InputResponses) {
         let open = std::mem::take(&mut self.open);
         for (key, question) in open {
-            match responses.remove(&key) {
+            let left = match responses.remove(&key) {
                 Some(answer) => question.answer(&answer),
-                None => self.open.push((key, question)),
-            }
+                None => Some(question),
+            };
+            self.open.extend(left.map(|question| (key, question)));
         }
     }
 
@@ -230,12 +212,7 @@ impl Exchange {
     ) {
         let question = question.naming_its_server(self.kind);
         if !is_modern(context) {
-            let answer = tokio::select! {
-                answer = nested(&question.ask, context) => answer,
-                () = context.ct.cancelled() => Err(Declined::new("the request was cancelled")),
-            };
-            // The server may have given up meanwhile.
-            let _ = question.reply.send(answer);
+            question.put_to(context).await;
             return;
         }
         // A client may send answers with its first request, when it knows what will be asked.
@@ -244,13 +221,16 @@ impl Exchange {
             .key
             .as_ref()
             .and_then(|key| responses.remove(key));
-        match early {
+        let left = match early {
             Some(answer) => question.answer(&answer),
-            None if question.input_request().is_none() => {
-                let reason = "the question is not one that can be put to a client";
-                let _ = question.reply.send(Err(Declined::new(reason)));
+            None => Some(question),
+        };
+        match left {
+            None => {}
+            Some(question) if question.input_request().is_none() => {
+                question.decline("the question is not one that can be put to a client");
             }
-            None => {
+            Some(question) => {
                 let key = self.key_of(&question.ask);
                 self.open.push((key, question));
             }
@@ -274,312 +254,9 @@ impl Exchange {
     }
 }
 
-impl Question {
-    /// A person who is asked must know who wants to know. One server's tool is called by its name; in a program
-    /// it could be any server.
-    fn naming_its_server(mut self, kind: Kind) -> Self {
-        if kind == Kind::Server {
-            return self;
-        }
-        let Ok(mut params) = serde_json::from_str::<Value>(self.ask.params.get()) else {
-            return self;
-        };
-        if let Some(message) = params.get("message").and_then(Value::as_str) {
-            params["message"] = format!("[{}] {message}", self.ask.server).into();
-        }
-        if let Ok(params) = serde_json::value::to_raw_value(&params) {
-            self.ask.params = params;
-        }
-        self
-    }
-
-    fn request(&self) -> Value {
-        let params: &RawValue = &self.ask.params;
-        json!({"method": self.ask.kind.method(), "params": params})
-    }
-
-    fn input_request(&self) -> Option<InputRequest> {
-        serde_json::from_value(self.request()).ok()
-    }
-
-    fn answer(self, answer: &Value) {
-        let answer = serde_json::value::to_raw_value(answer)
-            .map_err(|_| Declined::new("the client's answer cannot be read"));
-        let _ = self.reply.send(answer);
-    }
-}
-
-/// Asks a legacy client in a request of ours.
-async fn nested(
-    ask: &Ask,
-    context: &RequestContext<RoleServer>,
-) -> Result<Box<RawValue>, Declined> {
-    let params: &RawValue = &ask.params;
-    let request: ServerRequest =
-        serde_json::from_value(json!({"method": ask.kind.method(), "params": params}))
-            .map_err(|error| Declined::new(error.to_string()))?;
-    let answer = context.peer.send_request(request).await;
-    let answer = answer.map_err(|error| Declined::new(error.to_string()))?;
-    serde_json::value::to_raw_value(&answer).map_err(|error| Declined::new(error.to_string()))
-}
-
 /// Whether the client speaks the revision that has no nested requests.
 pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()
         .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
-}
-
-/// What the client of a request declared to answer.
-pub(crate) fn answers(capabilities: &ClientCapabilities) -> Answers {
-    let elicitation = capabilities.elicitation.as_ref();
-    Answers {
-        // A client of revision 2025-06-18 declares no kind and means forms.
-        elicitation_form: elicitation
-            .is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none()),
-        elicitation_url: elicitation.is_some_and(|kinds| kinds.url.is_some()),
-        sampling: capabilities.sampling.is_some(),
-        roots: capabilities.roots.is_some(),
-    }
-}
-
-/// Tells a client how its request is going.
-struct Teller<'a> {
-    kind: Kind,
-    context: &'a RequestContext<RoleServer>,
-    /// Least severe messages that the client wants.
-    level: Option<Level>,
-    /// Ticks while a program runs for a client that wants to hear of it.
-    alive: Option<Interval>,
-    started: Instant,
-    told: u32,
-    told_at: Option<Instant>,
-}
-
-impl<'a> Teller<'a> {
-    fn new(kind: Kind, context: &'a RequestContext<RoleServer>, level: Option<Level>) -> Self {
-        let started = Instant::now();
-        let wanted = kind == Kind::Program && context.meta.get_progress_token().is_some();
-        Self {
-            kind,
-            context,
-            level,
-            alive: wanted.then(|| {
-                let mut ticks = interval_at(started + KEEP_ALIVE, KEEP_ALIVE);
-                ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-                ticks
-            }),
-            started,
-            told: 0,
-            told_at: None,
-        }
-    }
-
-    async fn progress(&mut self, progress: Progress) {
-        match self.kind {
-            Kind::Server => {
-                let (at, total) = (progress.progress, progress.total);
-                self.tell(at, total, progress.message).await;
-            }
-            Kind::Program => {
-                let now = Instant::now();
-                let is_soon = |at: Instant| now.duration_since(at) < MESSAGE_PAUSE;
-                if self.told_at.is_some_and(is_soon) {
-                    return;
-                }
-                self.told_at = Some(now);
-                let message = progress.message.unwrap_or_default();
-                self.count(text::clean_line(&message, MESSAGE_BYTES_MAX))
-                    .await;
-            }
-        }
-    }
-
-    /// Completes when the client should hear that the program still runs; never for anything else.
-    async fn next_sign_of_life(&mut self) {
-        match &mut self.alive {
-            Some(ticks) => {
-                ticks.tick().await;
-            }
-            None => std::future::pending().await,
-        }
-    }
-
-    async fn alive(&mut self) {
-        let seconds = self.started.elapsed().as_secs();
-        self.count(format!("running for {seconds} s")).await;
-    }
-
-    /// Calls of a program have no common measure, so what grows is the number of messages.
-    async fn count(&mut self, message: String) {
-        self.told += 1;
-        self.tell(
-            f64::from(self.told),
-            None,
-            Some(message).filter(|text| !text.is_empty()),
-        )
-        .await;
-    }
-
-    async fn tell(&self, progress: f64, total: Option<f64>, message: Option<String>) {
-        let Some(token) = self.context.meta.get_progress_token() else {
-            return;
-        };
-        let mut report = ProgressNotificationParam::new(token, progress);
-        report.total = total;
-        report.message = message;
-        // A client that has gone is noticed elsewhere.
-        let _ = self.context.peer.notify_progress(report).await;
-    }
-
-    async fn log(&self, params: &RawValue) {
-        let Ok(message) = serde_json::from_str::<LoggingMessageNotificationParam>(params.get())
-        else {
-            return;
-        };
-        if self
-            .level
-            .is_some_and(|level| Level::from(message.level) >= level)
-        {
-            let _ = self.context.peer.notify_logging_message(message).await;
-        }
-    }
-}
-
-/// Requests that wait for their clients.
-pub(crate) struct Exchanges(Arc<Shared>);
-
-struct Shared {
-    codec: Option<RequestStateCodec>,
-    aside: Mutex<HashMap<String, Aside>>,
-}
-
-struct Aside {
-    exchange: Exchange,
-    principal: Arc<str>,
-}
-
-/// What a state is good for.
-pub(crate) struct Subject<'a> {
-    pub(crate) principal: &'a Arc<str>,
-    pub(crate) method: &'static str,
-    /// Tool, prompt or resource.
-    pub(crate) name: &'a str,
-}
-
-impl Subject<'_> {
-    /// No part holds the byte between them: names and principals have no control characters, and a resource
-    /// comes last.
-    fn bytes(&self) -> Vec<u8> {
-        format!("{}\0{}\0{}", self.principal, self.method, self.name).into_bytes()
-    }
-}
-
-impl std::fmt::Debug for Exchanges {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Exchanges").finish_non_exhaustive()
-    }
-}
-
-impl Default for Exchanges {
-    fn default() -> Self {
-        let mut key = [0; RequestStateCodec::MIN_KEY_LENGTH];
-        // Without randomness there is no key, and nobody is asked anything.
-        let codec = getrandom::fill(&mut key)
-            .ok()
-            .and_then(|()| RequestStateCodec::try_new(key).ok());
-        Self(Arc::new(Shared {
-            codec,
-            aside: Mutex::default(),
-        }))
-    }
-}
-
-impl Exchanges {
-    /// Puts `exchange` aside and gives the client what it has to answer, and the state to come back with.
-    ///
-    /// # Errors
-    ///
-    /// When too many requests wait; the work is cancelled then.
-    pub(crate) fn put_aside(
-        &self,
-        subject: &Subject<'_>,
-        mut exchange: Exchange,
-    ) -> Result<InputRequiredResult, ErrorData> {
-        exchange.rounds += 1;
-        let refused = |message: &str| ErrorData::internal_error(message.to_owned(), None);
-        if exchange.rounds > ROUNDS_MAX {
-            return Err(refused("the servers ask more often than one request may"));
-        }
-        let Some(codec) = &self.0.codec else {
-            return Err(refused(
-                "the system gave no random key, so nobody can be asked",
-            ));
-        };
-        let requests = exchange.requests();
-        let id = uuid::Uuid::now_v7().simple().to_string();
-        {
-            let mut aside = self.lock();
-            let of_principal = aside
-                .values()
-                .filter(|waiting| waiting.principal == *subject.principal)
-                .count();
-            if aside.len() >= ASIDE_MAX || of_principal >= ASIDE_PER_PRINCIPAL_MAX {
-                return Err(refused(
-                    "too many requests wait for answers; answer those first",
-                ));
-            }
-            let principal = Arc::clone(subject.principal);
-            aside.insert(
-                id.clone(),
-                Aside {
-                    exchange,
-                    principal,
-                },
-            );
-        }
-        tokio::spawn(forget(Arc::downgrade(&self.0), id.clone()));
-        let bound = subject.bytes();
-        let options = SealOptions::new().associated_data(&bound).ttl(STATE_TTL);
-        let state = codec.seal_with(id.as_bytes(), &options);
-        Ok(InputRequiredResult::new(Some(requests), Some(state)))
-    }
-
-    /// Takes what `state` names, which is gone then.
-    ///
-    /// # Errors
-    ///
-    /// A state that is not ours, not for this request of this principal, too old, or was used before.
-    pub(crate) fn take(&self, subject: &Subject<'_>, state: &str) -> Result<Exchange, ErrorData> {
-        let refused = |reason: &str| {
-            let message = format!("requestState {reason}; send the request again without it");
-            ErrorData::invalid_params(message, None)
-        };
-        let codec = self
-            .0
-            .codec
-            .as_ref()
-            .ok_or_else(|| refused("is not ours"))?;
-        let id = codec
-            .open_with(state, &subject.bytes())
-            .map_err(|error| refused(&format!("is refused: {error}")))?;
-        let id = String::from_utf8(id).map_err(|_| refused("is not ours"))?;
-        let aside = self.lock().remove(&id);
-        aside
-            .map(|aside| aside.exchange)
-            .ok_or_else(|| refused("was used, or what it stands for has ended"))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Aside>> {
-        self.0.aside.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Ends work whose client did not come back.
-async fn forget(shared: Weak<Shared>, id: String) {
-    tokio::time::sleep(STATE_TTL).await;
-    if let Some(shared) = shared.upgrade() {
-        let mut aside = shared.aside.lock().unwrap_or_else(PoisonError::into_inner);
-        aside.remove(&id);
-    }
 }

@@ -1,10 +1,9 @@
 //! Requests that one exposed server answers: calls of its tools, its resources, its prompts.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use limbeck_domain::{Expose, ReadMethod, ServerName};
-use limbeck_upstream::CallContext;
+use limbeck_domain::{ReadMethod, ServerName, text};
+use limbeck_upstream::{CallContext, Watch};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptResponse,
@@ -16,11 +15,12 @@ use serde_json::{Value, json};
 use super::exchange::{Exchange, Kind, Outcome, Subject, Turn, answers, is_modern};
 use super::logging::Level;
 use super::{Surface, convert, lists, tools};
+use crate::Gateway;
 use crate::direct::{DirectCall, Failure};
 use crate::exposure::Listed;
 
-/// How long a client that lists tools waits for exposed servers that nobody has listed before.
-const FIRST_LIST_PATIENCE: Duration = Duration::from_secs(20);
+/// Address of a resource that may be watched; those in the wild are below 200 bytes.
+const URI_BYTES_MAX: usize = 2 << 10;
 
 /// What a client sends when it comes back with answers.
 pub(super) struct Retry {
@@ -37,29 +37,10 @@ pub(super) enum Forwarded {
 impl Surface {
     /// Our own tools and those that are listed as they are.
     pub(super) async fn all_tools(&self) -> Vec<Tool> {
-        self.know_exposed().await;
+        lists::know_exposed(&self.gateway).await;
         let exposed = self.gateway.exposed();
         let direct = exposed.tools.iter().map(|listed| listed.tool.clone());
         tools::all().into_iter().chain(direct).collect()
-    }
-
-    /// Has exposed servers asked for their tools that nobody asked so far. Only those are waited for whose tools
-    /// are exposed in any case and not in the cache either.
-    pub(super) async fn know_exposed(&self) {
-        let catalogue = &self.gateway.shared.catalogue;
-        let known = catalogue.snapshot();
-        let mut unknown = Vec::new();
-        for (server, expose) in self.gateway.exposable() {
-            let is_known = !known.tools_of(&server).is_empty();
-            if expose == Expose::Auto || is_known {
-                catalogue.ask_later(&server);
-            } else {
-                unknown.push(server);
-            }
-        }
-        if !unknown.is_empty() {
-            catalogue.refresh_all(&unknown, FIRST_LIST_PATIENCE).await;
-        }
     }
 
     /// Calls a tool that is listed as it is.
@@ -86,7 +67,7 @@ impl Surface {
             Forwarded::InputRequired(result) => Ok(result.into()),
             Forwarded::Done(outcome) => match raw(outcome)? {
                 Ok(raw) => Ok(convert::tool_result(&raw).into()),
-                Err(failure) => convert::call_failed(failure).map(Into::into),
+                Err(failure) => convert::call_failed(failure, &listed.id).map(Into::into),
             },
         }
     }
@@ -190,7 +171,7 @@ impl Surface {
         found
             .map(|listed| (listed.server, listed.name))
             .ok_or_else(|| {
-                let name = limbeck_domain::text::clean_line(name, 128);
+                let name = text::clean_line(name, 128);
                 ErrorData::invalid_params(format!("unknown prompt `{name}`"), None)
             })
     }
@@ -270,4 +251,21 @@ fn raw(outcome: Outcome) -> Result<Result<Box<serde_json::value::RawValue>, Fail
         Outcome::Raw(result) => Ok(result),
         Outcome::Program(_) => Err(ErrorData::internal_error("a program answered a call", None)),
     }
+}
+
+/// Has the server of a resource tell of its changes.
+///
+/// # Errors
+///
+/// When no server has it, or its server cannot be reached.
+pub(super) async fn watch(gateway: &Gateway, uri: &str) -> Result<Watch, ErrorData> {
+    let about = || Some(json!({ "uri": text::cut(uri, URI_BYTES_MAX) }));
+    let server = match uri.len() {
+        0..=URI_BYTES_MAX => lists::server_of(gateway, uri).await,
+        _ => None,
+    };
+    let unknown = || ErrorData::resource_not_found("no server has this resource", about());
+    let server = server.ok_or_else(unknown)?;
+    let watched = gateway.watch_directly(&server, uri).await;
+    watched.map_err(|failure| convert::read_failed(failure, about()))
 }

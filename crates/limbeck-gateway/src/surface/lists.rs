@@ -5,10 +5,11 @@
 //! all are prefixed, as tools are.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use futures::future::join_all;
 use limbeck_domain::limits::{LIST_PAGES_MAX, TOOLS_PER_SERVER_MAX};
-use limbeck_domain::{ReadMethod, ServerName, ToolId};
+use limbeck_domain::{Expose, ReadMethod, ServerName, ToolId};
 use limbeck_upstream::CallContext;
 use rmcp::ErrorData;
 use rmcp::model::{Prompt, Resource, ResourceTemplate};
@@ -18,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Gateway, exposure};
 
+/// How long a client that lists something waits for exposed servers that nobody has listed before.
+const FIRST_LIST_PATIENCE: Duration = Duration::from_secs(20);
 /// Items of a page of ours.
 const PAGE_ITEMS: usize = 1_000;
 
@@ -66,9 +69,29 @@ pub(super) async fn prompts(gateway: &Gateway) -> Vec<ListedPrompt> {
         .collect()
 }
 
+/// Has exposed servers asked for their tools that nobody asked so far. Only those are waited for whose tools
+/// are exposed in any case and not in the cache either.
+pub(super) async fn know_exposed(gateway: &Gateway) {
+    let catalogue = &gateway.shared.catalogue;
+    let known = catalogue.snapshot();
+    let mut unknown = Vec::new();
+    for (server, expose) in gateway.exposable() {
+        let is_known = !known.tools_of(&server).is_empty();
+        if expose == Expose::Auto || is_known {
+            catalogue.ask_later(&server);
+        } else {
+            unknown.push(server);
+        }
+    }
+    if !unknown.is_empty() {
+        catalogue.refresh_all(&unknown, FIRST_LIST_PATIENCE).await;
+    }
+}
+
 /// The server a resource is asked of: the one that lists it, or the one whose template fits best, or
 /// the only one there is.
 pub(super) async fn server_of(gateway: &Gateway, uri: &str) -> Option<ServerName> {
+    know_exposed(gateway).await;
     if let [only] = &gateway.exposed().servers[..] {
         return Some(only.clone());
     }
@@ -95,6 +118,7 @@ async fn gather<T: DeserializeOwned>(
     method: ReadMethod,
     key: &str,
 ) -> Vec<(ServerName, T)> {
+    know_exposed(gateway).await;
     let exposed = gateway.exposed();
     let servers = exposed.servers.iter();
     let lists = servers.map(|server| async move {

@@ -16,25 +16,27 @@ pub(crate) mod exchange;
 mod forward;
 mod lists;
 mod logging;
+mod session;
+mod stdio;
 mod tools;
 
-use std::collections::BTreeSet;
+pub use stdio::serve_stdio;
+
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use limbeck_domain::Envelope;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, GetPromptRequestMethod,
-    GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
-    SetLevelRequestParams, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
-    Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
@@ -42,18 +44,16 @@ use crate::{ExecuteRequest, Gateway};
 use arguments::{ExecuteArguments, SearchArguments};
 use exchange::{Kind, Outcome};
 use forward::{Forwarded, Retry};
-use logging::Level;
+use session::Session;
 
 /// Names that no other tool is listed by.
 pub(crate) const BUILT_IN: [&str; 2] = [tools::SEARCH, tools::EXECUTE];
-/// Resources one client may subscribe to.
-const SUBSCRIPTIONS_MAX: usize = 1_000;
 /// How long a client may keep a list; it hears of changes before.
 const LISTS_TTL_MS: u64 = 60_000;
 /// Bytes of the catalogue digest in `instructions`: about 500 tokens.
 const DIGEST_BYTES_MAX: usize = 1_600;
-/// Who asks over stdio: the local user.
-const LOCAL: &str = "local";
+/// Bytes repeated of the name of a method nobody has.
+const METHOD_SHOWN_BYTES: usize = 128;
 
 const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that call the tools of all connected MCP servers. \
 Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
@@ -67,37 +67,14 @@ pub struct Surface {
     session: Arc<Session>,
 }
 
-/// What a legacy client has said once and for all.
-#[derive(Debug, Default)]
-pub(crate) struct Session {
-    subscribed: Mutex<BTreeSet<String>>,
-    level: Mutex<Option<Level>>,
-}
-
-impl Session {
-    fn is_subscribed(&self, uri: &str) -> bool {
-        self.subscriptions().contains(uri)
-    }
-
-    fn subscriptions(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
-        self.subscribed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn level(&self) -> Level {
-        let level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
-        level.unwrap_or(Level::DEFAULT)
-    }
-}
-
 impl Surface {
     /// A surface over a running gateway for the clients of `principal`: who an execution belongs to,
     /// whose limits it counts against and whose `store` it sees.
     pub fn new(gateway: Gateway, principal: impl Into<Arc<str>>) -> Self {
+        let principal = principal.into();
         Self {
-            gateway,
-            principal: principal.into(),
+            gateway: gateway.used_by(&principal),
+            principal,
             session: Arc::default(),
         }
     }
@@ -252,7 +229,7 @@ impl ServerHandler for Surface {
                 let mut exposed = self.gateway.exposed();
                 if exposed.tool(other).is_none() {
                     // It may be a tool of a server that nobody has listed so far.
-                    self.know_exposed().await;
+                    lists::know_exposed(&self.gateway).await;
                     exposed = self.gateway.exposed();
                 }
                 match exposed.tool(other) {
@@ -263,15 +240,14 @@ impl ServerHandler for Surface {
         }
     }
 
-    // Resources and prompts are those of exposed servers. Where none can be exposed they are not declared,
-    // and not answered either: an empty list would claim a capability.
+    // Resources and prompts are those of exposed servers. Where none can be exposed the lists are empty, with
+    // hints of how long they may be kept, as revision 2026-07-28 wants all lists.
 
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.offered::<ListPromptsRequestMethod>()?;
         let listed = lists::prompts(&self.gateway).await;
         let prompts = listed.into_iter().map(|listed| listed.prompt).collect();
         let (prompts, next) = lists::page(prompts, cursor(request.as_ref()))?;
@@ -287,7 +263,6 @@ impl ServerHandler for Surface {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.offered::<GetPromptRequestMethod>()?;
         let retry = Retry {
             responses: request.input_responses,
             state: request.request_state,
@@ -301,7 +276,6 @@ impl ServerHandler for Surface {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.offered::<ListResourcesRequestMethod>()?;
         let listed = lists::resources(&self.gateway).await;
         let resources = listed.into_iter().map(|(_, resource)| resource).collect();
         let (resources, next) = lists::page(resources, cursor(request.as_ref()))?;
@@ -317,7 +291,6 @@ impl ServerHandler for Surface {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.offered::<ListResourceTemplatesRequestMethod>()?;
         let listed = lists::templates(&self.gateway).await;
         let templates = listed.into_iter().map(|(_, template)| template).collect();
         let (templates, next) = lists::page(templates, cursor(request.as_ref()))?;
@@ -333,7 +306,6 @@ impl ServerHandler for Surface {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.offered::<ReadResourceRequestMethod>()?;
         let retry = Retry {
             responses: request.input_responses,
             state: request.request_state,
@@ -356,12 +328,7 @@ impl ServerHandler for Surface {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<SetLevelRequestMethod>()?;
-        let mut level = self
-            .session
-            .level
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *level = Some(request.level.into());
+        self.session.set_level(request.level.into());
         Ok(())
     }
 
@@ -371,13 +338,8 @@ impl ServerHandler for Surface {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<SubscribeRequestMethod>()?;
-        let mut subscriptions = self.session.subscriptions();
-        if subscriptions.len() >= SUBSCRIPTIONS_MAX {
-            let message = format!("at most {SUBSCRIPTIONS_MAX} resources can be subscribed to");
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        subscriptions.insert(request.uri);
-        Ok(())
+        let watch = forward::watch(&self.gateway, &request.uri).await?;
+        self.session.subscribe(request.uri, watch)
     }
 
     async fn unsubscribe(
@@ -386,8 +348,18 @@ impl ServerHandler for Surface {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<UnsubscribeRequestMethod>()?;
-        self.session.subscriptions().remove(&request.uri);
+        self.session.unsubscribe(&request.uri);
         Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // The SDK repeats the name, which may be as long as a request.
+        let name = limbeck_domain::text::clean_line(&request.method, METHOD_SHOWN_BYTES);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, name, None))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -401,7 +373,11 @@ impl ServerHandler for Surface {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        self.may_expose().then(|| requested.clone())
+        let mut accepted = requested.clone();
+        if let Some(resources) = &mut accepted.resource_subscriptions {
+            resources.truncate(session::SUBSCRIPTIONS_MAX);
+        }
+        self.may_expose().then_some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -426,8 +402,12 @@ impl Surface {
 
     fn capabilities(&self) -> ServerCapabilities {
         if !self.may_expose() {
-            // Two tools that never change.
-            return ServerCapabilities::builder().enable_tools().build();
+            // Two tools that never change, and lists of everything else that are empty.
+            return ServerCapabilities::builder()
+                .enable_tools()
+                .enable_prompts()
+                .enable_resources()
+                .build();
         }
         ServerCapabilities::builder()
             .enable_tools()
@@ -466,20 +446,4 @@ pub enum ServeError {
     /// The task that serves ended unexpectedly.
     #[error("serving ended unexpectedly")]
     Task(#[source] tokio::task::JoinError),
-}
-
-/// Serves one client on this process's standard input and output until it closes them.
-///
-/// # Errors
-///
-/// [`ServeError`]; a client that goes away before or after its handshake is no error.
-pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
-    let surface = Arc::new(Surface::new(gateway, LOCAL));
-    let running = match rmcp::serve_server(surface, rmcp::transport::stdio_pipes()).await {
-        Ok(running) => running,
-        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(ServeError::Handshake(Box::new(error))),
-    };
-    running.waiting().await.map_err(ServeError::Task)?;
-    Ok(())
 }

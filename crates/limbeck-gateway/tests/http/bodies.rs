@@ -258,6 +258,16 @@ async fn h07_heads_too_large_too_many_or_malformed_are_refused() {
         400,
         "an empty body"
     );
+    let large = |bytes: usize| ask(&format!("{head}x: {}\r\n", "x".repeat(bytes)));
+    assert_eq!(
+        server.raw(large(30 << 10).as_bytes()).await.status,
+        400,
+        "an empty body"
+    );
+    for kib in [33, 40, 48, 63] {
+        let reply = server.raw(large(kib << 10).as_bytes()).await;
+        assert_eq!(reply.status, 431, "{kib} KiB: {reply:?}");
+    }
     for (what, head) in [
         ("many", many(10_000)),
         ("a few too many", many(65)),

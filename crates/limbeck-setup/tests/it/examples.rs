@@ -70,6 +70,9 @@ fn shown(found: &Configuration) -> String {
                 }
             }
         }
+        if let Some(start) = server.start_timeout_ms {
+            writeln!(out, "  start {start}").unwrap();
+        }
         if let Some(idle) = server.idle_timeout_ms {
             writeln!(out, "  idle {idle}").unwrap();
         }

@@ -6,10 +6,11 @@ mod discovery;
 mod examples;
 mod hostile;
 mod oauth;
+mod trust;
 
 use std::path::{Path, PathBuf};
 
-use limbeck_setup::{ConfigError, Configuration, Discovery, Level};
+use limbeck_setup::{ConfigError, Configuration, Discovery, Level, Trusting};
 
 fn environment(name: &str) -> Option<String> {
     match name {
@@ -31,6 +32,7 @@ fn given(files: &[&Path]) -> Result<Configuration, ConfigError> {
         home: Some(Path::new("/home/me")),
         env: &environment,
         self_exe: None,
+        trusting: Trusting::Everything,
     })
 }
 
@@ -60,7 +62,16 @@ impl World {
         self
     }
 
+    /// Everything that is there, with whatever the repository adds.
     fn load(&self, config: &[&str]) -> Result<Configuration, ConfigError> {
+        self.load_trusting(config, Trusting::Everything)
+    }
+
+    fn load_trusting(
+        &self,
+        config: &[&str],
+        trusting: Trusting<'_>,
+    ) -> Result<Configuration, ConfigError> {
         let files: Vec<PathBuf> = config.iter().map(PathBuf::from).collect();
         limbeck_setup::load(&Discovery {
             config_files: &files,
@@ -69,6 +80,7 @@ impl World {
             home: Some(&self.path("home")),
             env: &environment,
             self_exe: None,
+            trusting,
         })
     }
 

@@ -1,7 +1,7 @@
 //! One request and its answer.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
@@ -9,15 +9,17 @@ use limbeck_domain::{limits, text};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::UpstreamError;
+use crate::stdio::envelope::RpcError;
 use crate::stdio::tap::AnswerFault;
 use crate::sync::lock;
 
 use super::guard::{self, Response};
 use super::params;
+use super::retry;
 use super::session::{Session, Speech, fault};
 
 /// Body of an error response that is read.
@@ -108,7 +110,7 @@ impl Session {
             return self.answered(request, response).await;
         }
         let (status, rpc) = self.refusal(response).await?;
-        let code = rpc.as_ref().map_or(0, |(code, _)| *code);
+        let code = rpc.as_ref().map_or(0, |error| error.code);
         if code == HEADER_MISMATCH
             && request.method == "tools/call"
             && self.speech == Speech::Modern
@@ -128,8 +130,19 @@ impl Session {
     async fn post(&self, request: &Request) -> Result<Response, AnswerFault> {
         let headers = self.routing(request)?;
         let url = self.messages().map_err(AnswerFault::Failed)?;
-        let sent = self.request(Method::POST, url, headers, request.body.clone());
-        sent.await.map_err(AnswerFault::Failed)
+        let mut again = 0;
+        loop {
+            let sent = self.request(Method::POST, url, headers.clone(), request.body.clone());
+            let response = sent.await.map_err(AnswerFault::Failed)?;
+            let pause = retry::pause(&request.method, response.status(), response.headers());
+            match pause {
+                Some(pause) if again < retry::AGAIN_MAX => {
+                    again += 1;
+                    sleep(pause).await;
+                }
+                _ => return Ok(response),
+            }
+        }
     }
 
     /// `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*`, which only modern servers know.
@@ -210,7 +223,7 @@ impl Session {
     async fn refusal(
         &self,
         mut response: Response,
-    ) -> Result<(UpstreamError, Option<(i64, String)>), AnswerFault> {
+    ) -> Result<(UpstreamError, Option<RpcError>), AnswerFault> {
         let status = response.status();
         if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             let target = response.redirect_target(&self.access.url);
@@ -233,7 +246,7 @@ impl Session {
             None
         };
         let said = match &rpc {
-            Some((_, message)) => text::clean_line(message, EXCERPT_BYTES_MAX),
+            Some(error) => text::clean_line(&error.message, EXCERPT_BYTES_MAX),
             // A page for people holds anything but a reason.
             None if matches!(kind.as_str(), "application/json" | "text/plain") => {
                 text::clean_line(body.trim(), EXCERPT_BYTES_MAX)
@@ -246,6 +259,10 @@ impl Session {
                 .map_or_else(String::new, |it| format!(" ({it})")),
             said => format!(": {said}"),
         };
+        let reason = match retry::asked(response.headers(), SystemTime::now()) {
+            Some(wait) => format!("{reason}; it asks to wait for {} s", wait.as_secs()),
+            None => reason,
+        };
         let error = UpstreamError::Http {
             status: status.as_u16(),
             reason,
@@ -253,7 +270,7 @@ impl Session {
         Ok((error, rpc))
     }
 
-    fn refused(&self, error: UpstreamError, rpc: Option<(i64, String)>) -> AnswerFault {
+    fn refused(&self, error: UpstreamError, rpc: Option<RpcError>) -> AnswerFault {
         let status = match error {
             UpstreamError::Http { status, .. } => status,
             _ => 0,
@@ -266,11 +283,12 @@ impl Session {
             });
         }
         // In a handshake the status tells what to try next, so it is kept beside the error.
-        if self.tap.greeting().is_none() && rpc.as_ref().is_none_or(|(code, _)| !is_modern(*code)) {
+        if self.tap.greeting().is_none() && rpc.as_ref().is_none_or(|error| !is_modern(error.code))
+        {
             return AnswerFault::Failed(error);
         }
         match rpc {
-            Some((code, message)) => AnswerFault::Rpc { code, message },
+            Some(error) => AnswerFault::Rpc(error),
             None => AnswerFault::Failed(error),
         }
     }
@@ -349,18 +367,16 @@ pub(super) fn is_modern(code: i64) -> bool {
 }
 
 /// Some servers answer an unknown session with 400 and say so only in words.
-fn names_session(rpc: Option<&(i64, String)>) -> bool {
-    rpc.is_some_and(|(_, message)| message.to_ascii_lowercase().contains("session"))
+fn names_session(rpc: Option<&RpcError>) -> bool {
+    rpc.is_some_and(|error| error.message.to_ascii_lowercase().contains("session"))
 }
 
-fn rpc_error(body: &str) -> Option<(i64, String)> {
+fn rpc_error(body: &str) -> Option<RpcError> {
     let body: Value = serde_json::from_str(body).ok()?;
     let error = body.get("error")?;
     let message = error.get("message")?.as_str()?;
-    Some((
-        error.get("code")?.as_i64()?,
-        text::clean_line(message, 2 << 10),
-    ))
+    let code = error.get("code")?.as_i64()?;
+    Some(RpcError::new(code, message, error.get("data")))
 }
 
 /// The media type, in lower case, cleaned and cut; empty when there is none.

@@ -200,7 +200,7 @@ impl OAuthError {
 
     /// One step that may help the person who signs in to `server`.
     pub fn hint(&self, server: &str) -> Option<String> {
-        let login = super::login_command(server);
+        let login = super::login_command(server, None);
         match self {
             Self::NotAsked { .. } => Some(format!("call it right away: `limbeck tools {server}`")),
             Self::Unreachable { .. } | Self::Locked { .. } => {

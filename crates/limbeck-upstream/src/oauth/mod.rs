@@ -98,6 +98,22 @@ impl ServerAuth {
         })
     }
 
+    /// The sign-in of `principal` to the same server, with tokens of its own. None of an earlier system's:
+    /// those were the user's who runs us.
+    pub fn for_principal(&self, principal: &str) -> Arc<Self> {
+        let slot = self.slot.of(principal);
+        Arc::new_cyclic(|me| Self {
+            name: self.name.clone(),
+            url: self.url.clone(),
+            settings: self.settings.clone(),
+            client: self.client.clone(),
+            slot,
+            seen: Mutex::new(None),
+            turn: tokio::sync::Mutex::new(()),
+            me: me.clone(),
+        })
+    }
+
     /// Whether tokens are got without a person.
     pub fn is_unattended(&self) -> bool {
         self.settings.grant.is_unattended()
@@ -165,14 +181,22 @@ impl std::fmt::Debug for ServerAuth {
     }
 }
 
-/// What a person types to sign in to `server`.
-pub(crate) fn login_command(server: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@".contains(c);
-    if !server.is_empty() && !server.starts_with('-') && server.chars().all(plain) {
-        format!("limbeck auth login {server}")
+/// What a person types to sign in to `server`, or to sign a principal in.
+pub(crate) fn login_command(server: &str, principal: Option<&str>) -> String {
+    let whose = principal.map_or_else(String::new, |principal| {
+        format!(" --principal={}", quoted(principal))
+    });
+    let dashes = if server.starts_with('-') { " --" } else { "" };
+    format!("limbeck auth login{whose}{dashes} {}", quoted(server))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
     } else {
-        let quoted = server.replace('\'', r"'\''");
-        format!("limbeck auth login -- '{quoted}'")
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

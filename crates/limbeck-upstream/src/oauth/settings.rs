@@ -27,6 +27,8 @@ pub struct OAuthSettings {
     pub metadata_url: Option<Url>,
     /// How a token is got.
     pub grant: Grant,
+    /// Whether the user who runs us lets every principal call with the tokens of this sign-in.
+    pub shared: bool,
 }
 
 /// A secret of an entry.

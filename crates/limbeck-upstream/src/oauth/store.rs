@@ -45,23 +45,33 @@ impl TokenStore {
 
     /// The place of one server.
     pub(super) fn slot(&self, server: &str, url: &str) -> Slot {
-        let stem = stem(server, url);
+        self.slot_of(server, url, None)
+    }
+
+    fn slot_of(&self, server: &str, url: &str, principal: Option<&str>) -> Slot {
+        let stem = stem(server, url, principal);
         Slot {
             path: self.directory.join(format!("{stem}.json")),
             lock: self.directory.join(format!("{stem}.lock")),
             server: server.to_owned(),
             url: url.to_owned(),
+            principal: principal.map(str::to_owned),
             store: self.clone(),
         }
     }
 }
 
-/// `NAME-HASH`: readable, and one for every pair of name and address.
-fn stem(server: &str, url: &str) -> String {
+/// `NAME-HASH`: readable, and one for every name, address and principal.
+fn stem(server: &str, url: &str, principal: Option<&str>) -> String {
     let mut hash = Sha256::new();
     hash.update((server.len() as u64).to_le_bytes());
     hash.update(server.as_bytes());
     hash.update(url.as_bytes());
+    if let Some(principal) = principal {
+        // No url has a NUL, so these are no other url's bytes.
+        hash.update([0]);
+        hash.update(principal.as_bytes());
+    }
     let hash: String = hash.finalize()[..10]
         .iter()
         .map(|byte| format!("{byte:02x}"))
@@ -82,6 +92,8 @@ pub(super) struct Slot {
     lock: PathBuf,
     server: String,
     url: String,
+    /// Whose, where that is not the user who runs us.
+    principal: Option<String>,
     store: TokenStore,
 }
 
@@ -95,6 +107,20 @@ pub enum Stored {
 }
 
 impl Slot {
+    /// The place of another principal's record of the same server.
+    pub(super) fn of(&self, principal: &str) -> Self {
+        // Beside ours, so that no name counts as taken by them.
+        let mut directory = self.store.directory.clone().into_os_string();
+        directory.push("-of-principals");
+        let store = TokenStore::new(directory);
+        store.slot_of(&self.server, &self.url, Some(principal))
+    }
+
+    /// Whose record it is, where that is not the user who runs us.
+    pub(super) fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
+    }
+
     /// The record, and where it is.
     pub(super) fn read(&self) -> Result<Option<(Record, Stored)>, OAuthError> {
         let Some(content) = file::read(&self.path)? else {

@@ -44,6 +44,14 @@ impl Credentials for ServerAuth {
             answered.map_err(|error| self.failure(&error))
         })
     }
+
+    fn of(&self, principal: &str) -> Option<Arc<dyn Credentials>> {
+        // A client's own account is nobody's in particular.
+        if self.settings.shared || self.is_unattended() {
+            return None;
+        }
+        Some(self.for_principal(principal))
+    }
 }
 
 impl ServerAuth {
@@ -52,7 +60,7 @@ impl ServerAuth {
         match error {
             OAuthError::Expired => UpstreamError::SignInNeeded {
                 url: address::shown(&self.url),
-                command: login_command(self.name.as_str()),
+                command: login_command(self.name.as_str(), self.slot.principal()),
             },
             error => error.to_upstream(),
         }

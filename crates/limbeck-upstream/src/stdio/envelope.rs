@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use limbeck_domain::limits::ERROR_DATA_BYTES_MAX;
 use limbeck_domain::text;
 use serde::Deserialize;
 use serde_json::Value;
@@ -63,7 +64,22 @@ pub(crate) enum Outcome<'a> {
 pub(crate) struct RpcError {
     pub(crate) code: i64,
     pub(crate) message: String,
-    pub(crate) data: Option<Value>,
+    /// Not null, and at most [`ERROR_DATA_BYTES_MAX`] as JSON; what is larger is left out.
+    pub(crate) data: Option<Box<Value>>,
+}
+
+impl RpcError {
+    pub(crate) fn new(code: i64, message: &str, data: Option<&Value>) -> Self {
+        let data = data.filter(|data| {
+            // Cheaper than it looks: nearly every error has none.
+            !data.is_null() && data.to_string().len() <= ERROR_DATA_BYTES_MAX
+        });
+        Self {
+            code,
+            message: text::clean_line(message, ERROR_MESSAGE_BYTES_MAX),
+            data: data.cloned().map(Box::new),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -145,11 +161,7 @@ fn rpc_error(raw: &RawValue) -> RpcError {
         (Some(Value::String(message)), _) | (None, Value::String(message)) => message.as_str(),
         _ => raw.get(),
     };
-    RpcError {
-        code: code.unwrap_or(INTERNAL_ERROR),
-        message: text::clean_line(message, ERROR_MESSAGE_BYTES_MAX),
-        data: value.get("data").cloned(),
-    }
+    RpcError::new(code.unwrap_or(INTERNAL_ERROR), message, value.get("data"))
 }
 
 /// Whose answer a line was that cannot be parsed, read off its beginning or its end.

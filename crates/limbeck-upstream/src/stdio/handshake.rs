@@ -59,7 +59,7 @@ pub(crate) fn read(
     }
     match kind {
         HandshakeKind::Initialize => initialize(&value),
-        HandshakeKind::Discover => Ok(discover(&value)),
+        HandshakeKind::Discover => discover(&value),
     }
 }
 
@@ -77,9 +77,13 @@ fn initialize(value: &Value) -> Result<(Greeting, ServerResult), String> {
     Ok((greeting, ServerResult::InitializeResult(result)))
 }
 
-/// A server that answers `server/discover` at all is modern, so no version is refused here; `rmcp` picks
-/// from the list, and a list without versions is taken as the revision that was asked for.
-fn discover(value: &Value) -> (Greeting, ServerResult) {
+/// A server that answers `server/discover` is modern, so no version is refused here; `rmcp` picks from the
+/// list, and an answer without one is taken as the revision that was asked for. One that says nothing of
+/// itself at all is no answer: there are legacy servers that say `{}` to whatever they do not know.
+fn discover(value: &Value) -> Result<(Greeting, ServerResult), String> {
+    if value.get("supportedVersions").is_none() && value.get("capabilities").is_none() {
+        return Err("it has neither versions nor capabilities".to_owned());
+    }
     let mut versions: Vec<ProtocolVersion> = ProtocolVersion::KNOWN_VERSIONS
         .iter()
         .filter(|known| lists(value.get("supportedVersions"), known.as_str()))
@@ -96,7 +100,7 @@ fn discover(value: &Value) -> (Greeting, ServerResult) {
     let greeting = greeting(value, &ProtocolVersion::V_2026_07_28);
     let mut result = DiscoverResult::new(versions, capabilities(value));
     result.instructions = greeting.instructions.clone();
-    (greeting, ServerResult::DiscoverResult(result))
+    Ok((greeting, ServerResult::DiscoverResult(result)))
 }
 
 fn lists(versions: Option<&Value>, wanted: &str) -> bool {
@@ -210,12 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn a_discover_answer_needs_nothing_but_to_be_an_object() {
-        let (_, result) = parse(HandshakeKind::Discover, "{}").unwrap();
+    fn a_discover_answer_says_something_of_the_server_and_need_not_list_versions() {
+        let (_, result) = parse(HandshakeKind::Discover, r#"{"capabilities":{}}"#).unwrap();
         let ServerResult::DiscoverResult(result) = result else {
             panic!("{result:?}");
         };
         assert_eq!(result.supported_versions, [ProtocolVersion::V_2026_07_28]);
-        assert!(parse(HandshakeKind::Discover, "[]").is_err());
+        for none in ["{}", r#"{"ok":true}"#, "[]"] {
+            assert!(parse(HandshakeKind::Discover, none).is_err(), "{none}");
+        }
     }
 }

@@ -216,7 +216,7 @@ impl RpcError {
 fn raw_answer(outcome: Outcome<'_>) -> Result<Box<RawValue>, AnswerFault> {
     let invalid = |reason: String| AnswerFault::Invalid { reason };
     match outcome {
-        Outcome::Error(RpcError { code, message, .. }) => Err(AnswerFault::Rpc { code, message }),
+        Outcome::Error(error) => Err(AnswerFault::Rpc(error)),
         Outcome::Nothing => Err(invalid("it has neither result nor error".to_owned())),
         Outcome::Result(raw) if !raw.get().starts_with('{') => {
             Err(invalid("its result is not an object".to_owned()))
@@ -234,17 +234,7 @@ fn fail(id: i64, waiter: Waiter, fault: AnswerFault) -> RxJsonRpcMessage<RoleCli
         }
         Waiter::Handshake(_) => {
             let reason = match fault {
-                AnswerFault::Rpc { code, message } => {
-                    let data = None;
-                    return typed_error(
-                        id,
-                        RpcError {
-                            code,
-                            message,
-                            data,
-                        },
-                    );
-                }
+                AnswerFault::Rpc(error) => return typed_error(id, error),
                 AnswerFault::Invalid { reason } => reason,
                 AnswerFault::TooLarge { bytes } => format!("its answer has {bytes} bytes"),
                 AnswerFault::Failed(error) => error.to_string(),
@@ -261,7 +251,7 @@ fn stand_in(id: i64) -> RxJsonRpcMessage<RoleClient> {
 
 fn typed_error(id: i64, error: RpcError) -> RxJsonRpcMessage<RoleClient> {
     let code = i32::try_from(error.code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
-    let data = error.data.filter(Value::is_object);
+    let data = error.data.map(|data| *data).filter(Value::is_object);
     ServerJsonRpcMessage::error(
         ErrorData::new(code, error.message, data),
         Some(NumberOrString::Number(id)),

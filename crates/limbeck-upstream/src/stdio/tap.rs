@@ -15,6 +15,7 @@ use crate::listener::Listener;
 use crate::sync::lock;
 use crate::{Traffic, UpstreamError};
 
+use super::envelope::RpcError;
 use super::handshake::{Greeting, HandshakeKind};
 
 /// Requests of the server that we have not answered yet; one more is dropped.
@@ -27,7 +28,7 @@ pub(crate) type Answer = Result<Box<RawValue>, AnswerFault>;
 #[derive(Debug)]
 pub(crate) enum AnswerFault {
     /// The server answered with an error.
-    Rpc { code: i64, message: String },
+    Rpc(RpcError),
     /// The answer was longer than a line may be.
     TooLarge { bytes: u64 },
     /// The answer cannot be used.

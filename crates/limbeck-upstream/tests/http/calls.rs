@@ -1,6 +1,10 @@
 //! Calls over HTTP: concurrency, errors, parameters in headers.
 
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
 use futures::future::join_all;
+use limbeck_domain::limits;
 use limbeck_upstream::UpstreamError;
 use serde_json::{Value, json};
 
@@ -38,14 +42,15 @@ async fn an_answer_on_the_wrong_stream_with_a_foreign_id_reaches_nobody() {
 }
 
 #[tokio::test]
-async fn errors_of_the_protocol_keep_their_code_whatever_their_status() {
+async fn errors_of_the_protocol_keep_their_code_and_data_whatever_their_status() {
     let peer = Peer::start(|seen| {
         match (
             seen.rpc(),
             seen.body["params"]["arguments"]["status"].as_u64(),
         ) {
             ("tools/call", Some(status)) => {
-                let refused = error(&seen.id(), -32602, "no such tool");
+                let mut refused = error(&seen.id(), -32602, "no such tool");
+                refused["error"]["data"] = seen.body["params"]["arguments"]["data"].clone();
                 Reply::typed(
                     u16::try_from(status).unwrap(),
                     "application/json",
@@ -57,14 +62,28 @@ async fn errors_of_the_protocol_keep_their_code_whatever_their_status() {
     })
     .await;
     let pool = pool(&peer.url());
-    for status in [200, 400, 404, 500] {
-        let error = call(&pool, &format!("{{\"status\":{status}}}"))
-            .await
-            .unwrap_err();
-        let UpstreamError::Protocol { code, message } = &error else {
+    let small = json!({"known": ["echo"], "at": 1.5});
+    let large = json!("x".repeat(limits::ERROR_DATA_BYTES_MAX));
+    let cases = [
+        (200, &small),
+        (400, &small),
+        (404, &large),
+        (500, &Value::Null),
+    ];
+    for (status, sent) in cases {
+        let arguments = json!({"status": status, "data": sent});
+        let error = call(&pool, &arguments.to_string()).await.unwrap_err();
+        let UpstreamError::Protocol {
+            code,
+            message,
+            data,
+        } = &error
+        else {
             panic!("{status}: {error}");
         };
         assert_eq!((*code, message.as_str()), (-32602, "no such tool"));
+        let passed = Some(sent).filter(|sent| **sent == small);
+        assert_eq!(data.as_deref(), passed);
     }
     echoes(&pool, 1).await;
 }
@@ -172,4 +191,53 @@ async fn a_tool_that_fails_over_and_over_is_not_repeated_by_itself() {
         "the server answered with HTTP 503 (Service Unavailable)"
     );
     assert_eq!(peer.count("tools/call"), 1);
+}
+
+/// Answers a call of a tool like `first` once for each of `times`, then as it should.
+fn busy(
+    times: usize,
+    first: impl Fn() -> Reply + Send + Sync + 'static,
+) -> impl Fn(&Seen) -> Reply {
+    let refused = std::sync::atomic::AtomicUsize::new(0);
+    move |seen| match seen.rpc() {
+        "tools/call" if refused.fetch_add(1, Ordering::Relaxed) < times => first(),
+        _ => modern(seen),
+    }
+}
+
+#[tokio::test]
+async fn a_wait_that_is_asked_for_is_kept_and_the_call_made_again() {
+    let wait = || Reply::status(429).with("Retry-After", "1");
+    let peer = Peer::start(busy(2, wait)).await;
+    let pool = pool(&peer.url());
+    let before = Instant::now();
+    echoes(&pool, 1).await;
+    assert!(before.elapsed() >= Duration::from_secs(2));
+    assert_eq!(peer.count("tools/call"), 3);
+}
+
+#[tokio::test]
+async fn a_wait_too_long_or_asked_for_again_and_again_is_told_instead() {
+    for (asked, sent) in [("60", 1), ("0", 3)] {
+        let wait = move || Reply::status(429).with("Retry-After", asked);
+        let peer = Peer::start(busy(usize::MAX, wait)).await;
+        let error = call(&pool(&peer.url()), "{}").await.unwrap_err();
+        let told = format!("HTTP 429 (Too Many Requests); it asks to wait for {asked} s");
+        assert!(error.to_string().ends_with(&told), "{error}");
+        assert_eq!(peer.count("tools/call"), sent, "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_been_made_behind_a_proxy_is_not_made_again() {
+    let away = || Reply::status(503).with("Retry-After", "0");
+    let peer = Peer::start(busy(1, away)).await;
+    let pool = pool(&peer.url());
+    let error = call(&pool, "{}").await.unwrap_err();
+    assert!(
+        matches!(error, UpstreamError::Http { status: 503, .. }),
+        "{error}"
+    );
+    assert_eq!(peer.count("tools/call"), 1);
+    echoes(&pool, 2).await;
 }

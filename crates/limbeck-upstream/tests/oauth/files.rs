@@ -79,7 +79,7 @@ async fn a_file_of_another_server_is_not_believed() {
 }
 
 /// A token file as the earlier system wrote it, with a token that is good.
-async fn earlier(world: &World) -> std::path::PathBuf {
+pub(crate) async fn earlier(world: &World) -> std::path::PathBuf {
     let auth = auth_at(
         "donor",
         &world.url(),

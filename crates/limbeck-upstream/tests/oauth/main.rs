@@ -7,6 +7,7 @@
 mod files;
 mod hostile;
 mod login;
+mod principals;
 mod refusals;
 mod tokens;
 mod two_processes;

@@ -261,8 +261,12 @@ async fn servers_that_cannot_be_called_say_why() {
     let mut off = healthy(&[]);
     off.name = "off".into();
     off.disabled = true;
-    let reason = "a url needs a transport that this build lacks".to_owned();
-    let remote = ServerSpec::new("remote", TransportSpec::Unsupported { reason });
+    let unusable = Unusable {
+        kind: UnusableKind::Unsupported,
+        reason: "a url needs a transport that this build lacks".to_owned(),
+        next_step: Some("use another".to_owned()),
+    };
+    let remote = ServerSpec::new("remote", TransportSpec::Unusable(unusable));
     let pool = Pool::new(vec![off, remote]);
     let names: Vec<_> = pool.names().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["off", "remote"]);
@@ -272,6 +276,8 @@ async fn servers_that_cannot_be_called_say_why() {
     };
     assert_eq!(code("off").await, CallCode::ServerUnavailable);
     assert_eq!(code("remote").await, CallCode::ServerUnavailable);
+    let next_step = pool.report(&"remote".into()).next_step;
+    assert_eq!(next_step.as_deref(), Some("use another"));
     assert_eq!(code("other").await, CallCode::UnknownServer);
     assert_eq!(pool.state(&"off".into()), ServerState::Disabled);
     assert_eq!(pool.state(&"other".into()), ServerState::NotConfigured);

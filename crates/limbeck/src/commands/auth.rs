@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use limbeck_gateway::LOCAL;
 use limbeck_gateway::upstream::oauth::{
     OAuthError, PendingLogin, Redirect, ServerAuth, SignInState, SignedIn, Status, Stored,
 };
@@ -36,13 +37,25 @@ pub(super) async fn auth(invocation: &Invocation, command: &AuthCommand) -> Resu
     match command {
         AuthCommand::Login(arguments) => {
             let auth = named(invocation, &configuration, &arguments.server)?;
+            let auth = of(auth, arguments.principal.as_deref());
             login(invocation, &auth, arguments).await
         }
-        AuthCommand::Logout { server } => {
-            let auth = named(invocation, &configuration, server)?;
+        AuthCommand::Logout { server, principal } => {
+            let auth = of(
+                named(invocation, &configuration, server)?,
+                principal.as_deref(),
+            );
             logout(&invocation.printer, &auth, server).await
         }
         AuthCommand::Status(arguments) => status(invocation, &configuration, arguments).await,
+    }
+}
+
+/// The sign-in of a principal; of the user who runs the gateway, when none is named.
+fn of(auth: Arc<ServerAuth>, principal: Option<&str>) -> Arc<ServerAuth> {
+    match principal {
+        Some(principal) if principal != LOCAL => auth.for_principal(principal),
+        Some(_) | None => auth,
     }
 }
 
@@ -241,15 +254,16 @@ async fn status(
     arguments: &StatusArgs,
 ) -> Result<Exit, Failure> {
     let mut found = Vec::new();
+    let principal = arguments.principal.as_deref();
     match &arguments.server {
         Some(name) => {
-            let auth = named(invocation, configuration, name)?;
+            let auth = of(named(invocation, configuration, name)?, principal);
             let status = auth.status().await;
             found.push(status.map_err(|error| failure(error, name))?);
         }
         None => {
             for entry in configuration.servers.iter().filter(|entry| is_http(entry)) {
-                found.extend(one(invocation, entry).await);
+                found.extend(one(invocation, entry, principal).await);
             }
         }
     }
@@ -266,9 +280,13 @@ fn is_http(entry: &ServerEntry) -> bool {
 }
 
 /// One of many: what is wrong with it is a warning, and the others are shown.
-async fn one(invocation: &Invocation, entry: &ServerEntry) -> Option<Status> {
+async fn one(
+    invocation: &Invocation,
+    entry: &ServerEntry,
+    principal: Option<&str>,
+) -> Option<Status> {
     let auth = match server_auth(invocation, entry) {
-        Ok(auth) => auth?,
+        Ok(auth) => of(auth?, principal),
         Err(failure) => {
             invocation.printer.warning(&failure.error.to_string());
             return None;

@@ -203,9 +203,9 @@ impl State {
     }
 }
 
-/// Whether a server does what its entry wants, as far as this version can tell.
+/// Whether a server does what its entry wants, as far as this version can tell, or waits for its user.
 fn works(server: &ServerReport) -> bool {
-    ["ready", "disabled", "unsupported"].contains(&server.state)
+    ["ready", "disabled", "unsupported", "untrusted"].contains(&server.state)
 }
 
 fn as_text<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error> {

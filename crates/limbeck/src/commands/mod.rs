@@ -11,6 +11,7 @@ mod search;
 mod serve;
 mod signals;
 mod tools;
+mod trust;
 mod types;
 
 pub(crate) use executions::numbered;
@@ -107,6 +108,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             Command::Types(arguments) => types::types(invocation, &arguments).await,
             Command::Call(arguments) => call::call(invocation, &arguments).await,
             Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
+            Command::Trust(arguments) => trust::trust(invocation, &arguments),
             Command::Auth { command } => auth::auth(invocation, &command).await,
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
@@ -153,7 +155,9 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
     let Some(name) = invocation.environment.variable("LIMBECK_LOG") else {
         return match command {
             // It says of every server what is wrong with it; said twice is harder to read.
-            Command::Tools(_) | Command::Types(_) | Command::Doctor(_) => LogLevel::Error,
+            Command::Tools(_) | Command::Types(_) | Command::Trust(_) | Command::Doctor(_) => {
+                LogLevel::Error
+            }
             _ => LogLevel::Warn,
         };
     };

@@ -8,14 +8,14 @@ use anyhow::{Context as _, anyhow};
 use limbeck_gateway::domain::limits::PROGRAM_BYTES_MAX;
 use limbeck_gateway::domain::{Envelope, Language};
 use limbeck_gateway::policy::Scope;
-use limbeck_gateway::{ExecuteRequest, Gateway};
+use limbeck_gateway::{ExecuteRequest, Gateway, LOCAL};
 use serde::de::IgnoredAny;
 
 use super::{Invocation, signals::EndSignals};
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::report::{Source, print_envelope};
-use crate::wiring::{Lifetime, PRINCIPAL, Session};
+use crate::wiring::{Lifetime, Session};
 
 /// Runs the program and prints what came back.
 pub(super) async fn run(invocation: &Invocation, arguments: &RunArgs) -> Result<Exit, Failure> {
@@ -54,7 +54,7 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, Failure> {
         input: input(arguments.input.as_deref())?,
         timeout_ms: arguments.timeout_ms,
         scope,
-        principal: PRINCIPAL.to_owned(),
+        principal: LOCAL.to_owned(),
         origin: "run".to_owned(),
     })
 }

@@ -14,6 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
 use crate::table::Table;
 use crate::wiring::{Lifetime, Session, call_failure};
+use crate::words::quoted;
 
 /// As long as a server may take to start and list, so that every one has its answer.
 pub(super) const PATIENCE: Duration = Duration::from_millis(UPSTREAM_START_MS + UPSTREAM_LIST_MS);
@@ -182,27 +183,5 @@ fn print_some(printer: &Printer, label: &str, details: &[impl AsRef<str>]) {
     }
     if let Some(more @ 1..) = details.len().checked_sub(DETAILS_MAX) {
         printer.note(&format!("  … and {more} more: `--json` has all"));
-    }
-}
-
-/// A name as a shell takes it.
-fn quoted(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if !name.is_empty() && name.chars().all(plain) {
-        name.to_owned()
-    } else {
-        format!("'{}'", name.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_name_in_a_hint_can_be_pasted_into_a_shell() {
-        assert_eq!(quoted("my-server"), "my-server");
-        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
-        assert_eq!(quoted(""), "''");
     }
 }

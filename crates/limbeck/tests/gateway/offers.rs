@@ -1,7 +1,6 @@
 //! Resources and prompts of servers in programs, and servers that change what they offer.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
@@ -132,13 +131,14 @@ fn process(name: &str, script: &str, args: &[&str]) -> ServerSpec {
     ServerSpec::new(name, TransportSpec::Stdio(stdio))
 }
 
-/// Accepts every form and counts the progress it hears.
+/// Accepts every form and keeps the messages it hears.
 #[derive(Default)]
-struct Agreeing(AtomicUsize);
+struct Agreeing(Mutex<Vec<String>>);
 
 impl Caller for Agreeing {
-    fn progress(&self, _: Progress) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    fn progress(&self, progress: Progress) {
+        let message = progress.message.unwrap_or_default();
+        self.0.lock().unwrap().push(message);
     }
 
     fn answers(&self) -> Answers {
@@ -175,7 +175,10 @@ async fn who_runs_a_program_hears_its_calls_and_answers_their_servers() {
     let envelope = gateway.execute(request(program), context).await;
     let accepted = json!({"action": "accept", "content": {"name": "Ada"}});
     assert_eq!(value_of(&envelope), json!([accepted, "input_required"]));
-    assert_eq!(caller.0.load(Ordering::Relaxed), 2);
+    // Each call is named when it begins, and what its server reports comes under that name.
+    let told = caller.0.lock().unwrap().join(" ");
+    let progress = "asking.progress asking.progress asking.progress";
+    assert_eq!(told, format!("{progress} asking.ask asking.rounds"));
     // The control: the same program of somebody who cannot be asked.
     let envelope = run(&gateway, program).await;
     assert_eq!(

@@ -318,6 +318,8 @@ fn two_thousand_programs_of_fifty_clients_each_get_their_own_value_and_leave_not
     let before = size();
     let outcome = load::run(&load(2_000));
     assert_eq!((outcome.right, &outcome.wrong), (2_000, &Vec::new()));
+    let pairs = load::interleaved(&load(0), 100);
+    assert_eq!((pairs.right, &pairs.wrong), (100, &Vec::new()));
     let after = size();
     assert!(
         after.0 < before.0 + (16 << 10),

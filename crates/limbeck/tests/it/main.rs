@@ -13,6 +13,7 @@ mod run;
 mod secrets;
 mod serve;
 mod servers;
+mod trust;
 mod types;
 mod usage;
 mod world;

@@ -1,0 +1,71 @@
+//! What published MCP servers answer to `tools/list`, for tests and measurements.
+//!
+//! The data lies in `tests/catalogues`, whose README says where it is from. It is compiled in, so a test
+//! reads no file. The crate is never part of the product; it stands apart from `limbeck-testkit` so that
+//! tests of `limbeck-catalog`, below the gateway, can use it too.
+
+#![forbid(unsafe_code)]
+
+use flate2::read::GzDecoder;
+use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};
+use serde::Deserialize;
+use serde_json::Value;
+
+static CAPTURES: &[u8] = include_bytes!("../../../tests/catalogues/catalogues.json.gz");
+
+/// One server's list.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Capture {
+    /// Short name, unique among the captures: `github`, `aws-eks`.
+    pub server: String,
+    /// Package of npm, PyPI or a repository.
+    pub package: String,
+    /// Version of the package.
+    pub version: String,
+    /// What the server says about itself.
+    pub instructions: Option<String>,
+    /// The tools as the server sent them, nothing left out.
+    pub tools: Vec<Value>,
+}
+
+/// All captures, by server name.
+///
+/// # Panics
+///
+/// When the data is damaged.
+#[must_use]
+pub fn captures() -> Vec<Capture> {
+    serde_json::from_reader(GzDecoder::new(CAPTURES)).expect("the captured lists are JSON")
+}
+
+impl Capture {
+    /// The tools as the gateway would know them, under the capture's server name.
+    #[must_use]
+    pub fn definitions(&self) -> Vec<ToolDefinition> {
+        let tools = self.tools.iter();
+        tools.map(|tool| definition(&self.server, tool)).collect()
+    }
+
+    /// The server's name.
+    #[must_use]
+    pub fn name(&self) -> ServerName {
+        ServerName::from(self.server.as_str())
+    }
+}
+
+fn definition(server: &str, tool: &Value) -> ToolDefinition {
+    let text = |key: &str| tool[key].as_str().map(str::to_owned);
+    let hint = |key: &str| tool["annotations"][key].as_bool();
+    ToolDefinition {
+        id: ToolId::new(server, tool["name"].as_str().unwrap_or_default()),
+        title: text("title").or_else(|| tool["annotations"]["title"].as_str().map(str::to_owned)),
+        description: text("description"),
+        input_schema: tool["inputSchema"].clone(),
+        output_schema: tool.get("outputSchema").cloned(),
+        annotations: ToolAnnotations {
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            idempotent: hint("idempotentHint"),
+        },
+    }
+}

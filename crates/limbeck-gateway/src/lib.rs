@@ -191,6 +191,11 @@ impl Gateway {
         &self.shared.store
     }
 
+    /// Returns once the results of all calls that were answered so far were learnt from.
+    pub async fn catch_up(&self) {
+        self.shared.learning.flush().await;
+    }
+
     /// Ends every worker and upstream and makes the journal durable. Nothing of ours is left running.
     pub async fn shutdown(&self) {
         self.shared.workers.shutdown().await;

@@ -9,6 +9,9 @@ const FORMATTED_BYTES_MAX: usize = 2 << 10;
 /// Letters and hyphens of a label in a domain name (RFC 1035 §2.3.4).
 const LABEL_BYTES_MAX: usize = 63;
 
+/// Whether a text has a format.
+type Has = fn(&str) -> bool;
+
 /// The format of a text. Two that differ make [`Format::Plain`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -27,7 +30,7 @@ pub(super) enum Format {
 impl Format {
     /// The one format `text` has. They exclude each other.
     pub(super) fn of(text: &str) -> Self {
-        let formats: [(Self, fn(&str) -> bool); 7] = [
+        let formats: [(Self, Has); 7] = [
             (Self::DateTime, is_date_time),
             (Self::Date, is_date),
             (Self::Uuid, is_uuid),

@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod evidence;
 mod http;
+mod learn;
 mod past;
 mod run;
 mod secrets;

@@ -69,7 +69,7 @@ def test_u01_a_line_that_is_no_json_is_answered_with_no_id(world: World, line: s
 def nameless(peer: Peer) -> list[int]:
     """Codes of the errors that are about no request."""
     answers = [json.loads(line) for line in list(peer.lines)]
-    return [answer["error"]["code"] for answer in answers if "error" in answer and answer["id"] is None]
+    return [answer["error"]["code"] for answer in answers if "error" in answer and answer.get("id") is None]
 
 
 def test_u01_a_line_without_end_is_not_kept_and_the_next_is_read(world: World) -> None:

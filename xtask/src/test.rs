@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     install_nextest(root)?;
     command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
 
-    let stages: [Stage<'_>; 10] = [
+    let stages: [Stage<'_>; 11] = [
         ("unit and integration tests", &|| {
             command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
         }),
@@ -34,6 +34,15 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         }),
         ("documentation tests", &|| {
             command::run(cargo(root).args(["test", "--release", "--doc", "--workspace"]))
+        }),
+        ("declarations before type checkers", &|| {
+            let tests = ["-p", "limbeck-catalog", "--test", "checkers"];
+            command::run(
+                cargo(root)
+                    .args(["nextest", "run", "--release"])
+                    .args(tests)
+                    .args(["--run-ignored", "only", "--success-output", "final"]),
+            )
         }),
         ("the Python prelude, natively", &|| {
             pytest(root, &python, "crates/limbeck-guest-py/tests")

@@ -7,7 +7,6 @@
 //!
 //! Start reading at [`render`].
 
-mod identifiers;
 mod python;
 mod stub;
 mod typescript;

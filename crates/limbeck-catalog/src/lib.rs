@@ -22,6 +22,7 @@
 mod catalog;
 mod check;
 pub mod declarations;
+mod identifiers;
 pub mod names;
 mod nearest;
 mod observed;

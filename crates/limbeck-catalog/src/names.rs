@@ -138,11 +138,13 @@ fn push_unicode_escape(literal: &mut String, c: char, language: Language) {
     }
 }
 
-/// `text` fit for a comment: hidden characters gone, `*/` broken, one line.
+/// `text` fit for a comment: hidden characters gone, `*/` broken, one line, and no order to a type checker
+/// (`@ts-ignore` and its like).
 pub(crate) fn comment_line(text: &str, bytes_max: usize) -> String {
     let cut = text::cut(text, bytes_max);
     let line = text::clean_line(cut, bytes_max)
         .replace(['\u{2028}', '\u{2029}', '\r'], " ")
+        .replace("@ts-", "@ts ")
         .replace("*/", "*\\/");
     let mut words = line.split_whitespace().collect::<Vec<_>>().join(" ");
     if cut.len() < text.len() {

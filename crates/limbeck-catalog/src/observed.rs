@@ -85,6 +85,17 @@ pub enum Provenance {
     },
 }
 
+impl Provenance {
+    /// What a reader of the type has to know of it: `observed in 12 calls`.
+    pub(crate) fn note(self) -> Option<String> {
+        match self {
+            Self::Declared => None,
+            Self::Observed { calls: 1 } => Some("observed in 1 call".to_owned()),
+            Self::Observed { calls } => Some(format!("observed in {calls} calls")),
+        }
+    }
+}
+
 /// The type of what a program gets of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputShape<'t> {

@@ -12,6 +12,44 @@ pub(crate) fn local_reference<'s>(root: &'s Value, reference: &str) -> Option<&'
     root.pointer(&pointer)
 }
 
+/// Whether `value` is of the type, or of one of the types, that the value of `type` names. Anything is when
+/// it names none.
+pub(crate) fn is_of(value: &Value, types: Option<&Value>) -> bool {
+    match types {
+        Some(Value::String(name)) => is_of_type(value, name),
+        Some(Value::Array(names)) => names
+            .iter()
+            .any(|name| name.as_str().is_none_or(|name| is_of_type(value, name))),
+        _ => true,
+    }
+}
+
+fn is_of_type(value: &Value, name: &str) -> bool {
+    match name {
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        // A whole number may be written with a fraction.
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => true,
+    }
+}
+
+/// Whether the dialect that `root` names takes no notice of what stands beside `$ref`, as those did up to
+/// draft 7 (section 8.3).
+pub(crate) fn ignores_siblings_of_references(root: &Value) -> bool {
+    let dialect = root
+        .get("$schema")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    ["draft-04/", "draft-06/", "draft-07/"]
+        .iter()
+        .any(|name| dialect.contains(name))
+}
+
 fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);

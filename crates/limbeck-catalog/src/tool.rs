@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::names;
 use crate::observed::{Lesson, Observed, OutputShape, Provenance};
-use crate::signature::{self, Style};
+use crate::signature;
 use crate::validate::ArgumentCheck;
 
 /// How much of a tool is told.
@@ -124,7 +124,7 @@ impl Tool {
             Language::Typescript => &self.typescript,
             Language::Python => &self.python,
         };
-        kept.get_or_init(|| signature::render(self, Style::Line, language))
+        kept.get_or_init(|| signature::signature(self, language))
     }
 
     /// The first sentence of the description, or of the title when there is none. May be empty.
@@ -159,7 +159,7 @@ impl Tool {
                     Language::Typescript => format!("/**\n{} */\n", self.comment(" * ")),
                     Language::Python => self.comment("# "),
                 };
-                text.push_str(&signature::render(self, Style::Block, language));
+                text.push_str(&signature::declaration(self, language));
                 text
             }
         }

@@ -81,7 +81,20 @@ fn every_kind_of_schema_has_its_type() {
         ),
         (
             json!({"type": "object", "properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
-            "{ a?: unknown }",
+            "{ a?: unknown } & ({ a: unknown } | { b: unknown })",
+        ),
+        (
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"required": ["a"]}]}),
+            "{ a: string }",
+        ),
+        (json!({"type": "string", "enum": ["a", null]}), r#""a""#),
+        (
+            json!({"type": "object", "patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": false}),
+            "Record<string, string>",
+        ),
+        (
+            json!({"type": "object", "properties": {}}),
+            "Record<string, unknown>",
         ),
         (json!(true), "unknown"),
         (json!(false), "never"),
@@ -101,7 +114,7 @@ fn references_are_followed_inside_the_schema_and_cut_where_they_recur_or_leave()
     assert_eq!(
         tool(schema).signature(Language::Typescript),
         "tools.s.t(args?: { root?: { name?: string; children?: unknown[] /* Node again */ }; far?: unknown /* Far, defined elsewhere */ }): \
-         Promise<unknown> // no output schema: text, unless the server sends structured content"
+         Promise<unknown> // usually text"
     );
 }
 

@@ -27,6 +27,11 @@ pub enum HostOp {
     /// Read what a server offers besides tools. Body: `{"server": string, "method": string, "params"?: object}`,
     /// the method a [`crate::ReadMethod`].
     Read = 8,
+    /// Read, list or keep artifacts of the principal. Body: `{"do": string, "id"?: string, "from"?: number,
+    /// "path"?: string, "value"?: any, "name"?: string}`.
+    Artifact = 9,
+    /// Give the client a content block beside the result. Body: `{"block": any}`.
+    Emit = 10,
 }
 
 impl HostOp {
@@ -41,6 +46,8 @@ impl HostOp {
             6 => Self::StoreSet,
             7 => Self::Check,
             8 => Self::Read,
+            9 => Self::Artifact,
+            10 => Self::Emit,
             _ => return None,
         })
     }
@@ -56,6 +63,8 @@ impl HostOp {
             Self::StoreSet => "store.set",
             Self::Check => "check",
             Self::Read => "read",
+            Self::Artifact => "artifact",
+            Self::Emit => "emit",
         }
     }
 }

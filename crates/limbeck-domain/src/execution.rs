@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{ExecutionId, ExecutionLimits};
+use crate::{ArtifactView, ExecutionId, ExecutionLimits};
 
 /// Language of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -196,6 +196,25 @@ pub struct Effects {
     pub writes: u32,
 }
 
+/// A content block that a program gave the client beside its result.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Emitted {
+    /// `text`, `image`, `audio` or `resource`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its media type.
+    #[serde(default, rename = "mimeType", skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Bytes of its content.
+    pub bytes: usize,
+    /// What a model reads of it as text; the block itself travels beside the envelope, not in it.
+    #[serde(skip)]
+    pub text: Option<String>,
+    /// The block as MCP writes it; absent for a text, and in an envelope that was read from a journal.
+    #[serde(skip)]
+    pub block: Option<Box<RawValue>>,
+}
+
 /// What comes back from an execution, once, only non-empty fields.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Envelope {
@@ -206,9 +225,6 @@ pub struct Envelope {
     /// What the program returned; absent when it returned nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Box<RawValue>>,
-    /// The beginning of a value too large to show; `warnings` says how to get the rest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value_preview: Option<String>,
     /// What the program printed with `console.log`, `info`, `debug`, or `print`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
@@ -224,4 +240,10 @@ pub struct Envelope {
     /// Calls that reached an upstream; absent when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
+    /// Parts of the answer that were over its budget and are kept whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactView>,
+    /// Blocks given to the client beside this, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub emitted: Vec<Emitted>,
 }

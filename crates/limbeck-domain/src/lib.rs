@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod artifact;
 pub mod call;
 pub mod execution;
 pub mod expose;
@@ -19,9 +20,10 @@ pub mod site;
 pub mod text;
 pub mod tool;
 
+pub use artifact::{ArtifactCounts, ArtifactId, ArtifactView};
 pub use call::{CallCode, CallError, CallForm, HostCall, HostOp, ToolTarget};
 pub use execution::{
-    Effects, Envelope, ErrorKind, ExecutionStatus, Language, ProgramError, ProgramStart,
+    Effects, Emitted, Envelope, ErrorKind, ExecutionStatus, Language, ProgramError, ProgramStart,
 };
 pub use expose::Expose;
 pub use ids::{CallId, ExecutionId, ServerName, ToolId};

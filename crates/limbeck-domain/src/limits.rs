@@ -22,8 +22,37 @@ pub const JSON_DEPTH_MAX: usize = 128;
 pub const FRAME_BYTES_MAX: usize = CALL_RESULT_BYTES_MAX + (64 << 10);
 /// Value a program returns, as JSON text, before the worker gives up.
 pub const VALUE_BYTES_MAX: usize = 16 << 20;
-/// Value shown to the client; a larger one is kept whole in the store and shown as a preview.
-pub const VALUE_SHOWN_BYTES_MAX: usize = 256 << 10;
+/// Tokens of an answer whose request asks for no other number. Claude Code shows an answer of 40,000
+/// characters and replaces one of 80,000 by its beginning; Codex cuts at about 12,000 characters.
+pub const OUTPUT_TOKENS_DEFAULT: usize = 10_000;
+/// Tokens of an answer, at least: what describes three artifacts needs some 300.
+pub const OUTPUT_TOKENS_MIN: usize = 500;
+/// Tokens of an answer, at most: about 240 KiB, which Claude Code shows of a tool that says so.
+pub const OUTPUT_TOKENS_MAX: usize = 60_000;
+/// A whole answer, whatever its tokens.
+pub const OUTPUT_BYTES_MAX: usize = 256 << 10;
+/// Blocks that a program gives the client beside its result.
+pub const EMITTED_MAX: usize = 16;
+/// Content of those blocks together; clients refuse images above 5 MB.
+pub const EMITTED_BYTES_MAX: usize = 8 << 20;
+/// Artifacts of one principal; with more, its oldest go.
+pub const ARTIFACTS_PER_PRINCIPAL_MAX: u32 = 500;
+/// Content of the artifacts of one principal: ten of the largest and the small ones.
+pub const ARTIFACTS_PER_PRINCIPAL_BYTES_MAX: u64 = 256 << 20;
+/// Content of all artifacts in a state file; with more, the oldest of anybody go.
+pub const ARTIFACTS_BYTES_MAX: u64 = 2 << 30;
+/// Time for which an artifact is kept after it was made the last time: a week.
+pub const ARTIFACT_KEPT_MS: u64 = 7 * 24 * 3_600_000;
+/// Artifacts of one listing.
+pub const ARTIFACTS_LISTED_MAX: u32 = 100;
+/// Name a program gives an artifact.
+pub const ARTIFACT_NAME_BYTES_MAX: usize = 128;
+/// Items of an artifact that are given to a program at once, together.
+pub const ARTIFACT_PAGE_BYTES: usize = 1 << 20;
+/// JSON path into an artifact.
+pub const ARTIFACT_PATH_BYTES_MAX: usize = 512;
+/// Values in an artifact that a path can be evaluated over: each takes some 72 bytes of memory then.
+pub const ARTIFACT_PARTS_MAX: usize = 2_000_000;
 /// Printed text kept of one execution, both streams together.
 pub const LOG_BYTES_MAX: usize = 64 << 10;
 /// Message, stack and name of a program's own exception, each.

@@ -84,6 +84,7 @@ impl Gateway {
             cancel,
             caller,
             language: Language::Typescript,
+            emissions: Arc::default(),
         };
         let target = ToolTarget {
             server: Some(call.tool.server.to_string()),
@@ -160,12 +161,13 @@ impl Gateway {
             status,
             execution_id: id.clone(),
             value: None,
-            value_preview: None,
             stdout: String::new(),
             stderr: String::new(),
             error,
             warnings: Vec::new(),
             effects: Some(effects).filter(|effects| effects.reads + effects.writes > 0),
+            artifacts: Vec::new(),
+            emitted: Vec::new(),
         };
         let summary = ExecutionSummary {
             calls: 1,

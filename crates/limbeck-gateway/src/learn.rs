@@ -291,7 +291,7 @@ fn passes_power(before: u64, after: u64) -> bool {
 /// What each result teaches; one that is an error, or no result, teaches nothing.
 fn read(work: Vec<Work>) -> Vec<(Arc<Tool>, Observed)> {
     let learnt = work.into_iter().filter_map(|Work { tool, result, .. }| {
-        let value = broker::value_of(&result, tool.definition()).ok()?;
+        let value = broker::value_for_program(&result, tool.definition()).ok()?;
         Some((tool, Observed::once(&value).ok()?))
     });
     learnt.collect()

@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod artifacts;
 mod broker;
 mod catalogue;
 mod clock;
@@ -34,6 +35,7 @@ pub mod http;
 mod learn;
 mod listing;
 mod pins;
+mod render;
 pub mod sandbox;
 pub mod search;
 pub mod surface;
@@ -50,9 +52,10 @@ pub use limbeck_upstream as upstream;
 
 pub use admission::AdmissionSize;
 pub use broker::CallReport;
-pub use executor::{ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
+pub use executor::{AnswerForm, ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
 pub use learn::{Learnt, NoLesson};
 pub use listing::{ServerReport, ToolReport};
+pub use render::Render;
 
 use admission::Admission;
 use catalogue::Catalogue;
@@ -64,6 +67,7 @@ use limbeck_launcher::Pools;
 use limbeck_store::Store;
 use limbeck_upstream::Pool as UpstreamPool;
 use surface::exchange::Exchanges;
+use tokio::sync::Semaphore;
 
 /// What a gateway is made of.
 #[derive(Debug)]
@@ -113,6 +117,9 @@ impl Default for Bounds {
     }
 }
 
+/// Paths evaluated over artifacts at the same time: some 300 MB of memory at most.
+const SELECTING_MAX: usize = 2;
+
 /// The user who runs the gateway: who asks over stdio, on the command line, and with the token it made.
 pub const LOCAL: &str = "local";
 
@@ -142,6 +149,8 @@ struct Shared {
     cpu_ms: u64,
     exposure: Exposure,
     exchanges: Exchanges,
+    /// Paths being evaluated over artifacts: each holds a tree of the whole.
+    selecting: Semaphore,
 }
 
 impl Gateway {
@@ -175,6 +184,7 @@ impl Gateway {
                 cpu_ms: bounds.cpu_ms,
                 exposure: Exposure::default(),
                 exchanges: Exchanges::default(),
+                selecting: Semaphore::new(SELECTING_MAX),
             }),
             principal: LOCAL.into(),
         }

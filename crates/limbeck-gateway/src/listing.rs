@@ -133,6 +133,7 @@ impl Gateway {
             cancel,
             caller,
             language: Language::Typescript,
+            emissions: Arc::default(),
         };
         let target = ToolTarget {
             server: Some(server.to_owned()),

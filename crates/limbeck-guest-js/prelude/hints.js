@@ -26,10 +26,8 @@ const HINTS = {
   __dirname: 'there are no files here',
   __filename: 'there are no files here',
   Worker: 'there are no threads here; `await Promise.all([...])` runs tool calls at the same time',
-  artifacts: 'there are no artifacts here; `return` the value, a large result is kept and shown as a preview',
   skills: 'there are no skills here; `store` keeps values between programs',
   llm: 'no model can be asked from here; `return` the data and answer yourself',
-  emit: 'use `console.log` for text, and `return` the result',
   mcp: 'tools are called as `await tools.server.tool({...})`',
   call_mcp_tool: 'in TypeScript it is `callMCPTool`, or `await tools.server.tool({...})`',
   print: 'use `console.log`',
@@ -40,7 +38,7 @@ setPrototypeOf(HINTS, null);
 const NEAREST = 3;
 const NAME_CHARS_MAX = 40;
 const SUGGESTED = [
-  'tools', 'search', 'describe', 'servers', 'input', 'console', 'store', 'budget', 'ToolError', 'callMCPTool',
+  'tools', 'search', 'describe', 'servers', 'input', 'console', 'store', 'artifacts', 'emit', 'budget', 'ToolError', 'callMCPTool',
   'discoverMCPTools', 'searchTools', 'getToolSchema', 'listServers', 'setTimeout', 'clearTimeout', 'setInterval',
   'clearInterval', 'setImmediate', 'queueMicrotask', 'structuredClone', 'URL', 'URLSearchParams', 'TextEncoder',
   'TextDecoder', 'atob', 'btoa', 'crypto', 'performance', 'AbortController', 'AbortSignal', 'Object', 'Array',

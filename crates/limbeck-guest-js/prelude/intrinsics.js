@@ -39,6 +39,7 @@ const stringPadEnd = uncurry(String.prototype.padEnd);
 const stringReplaceAll = uncurry(String.prototype.replaceAll);
 const stringToLowerCase = uncurry(String.prototype.toLowerCase);
 const stringToUpperCase = uncurry(String.prototype.toUpperCase);
+const stringCodeAt = uncurry(String.prototype.charCodeAt);
 const stringTrim = uncurry(String.prototype.trim);
 const stringTrimEnd = uncurry(String.prototype.trimEnd);
 const wellFormed = uncurry(String.prototype.toWellFormed);

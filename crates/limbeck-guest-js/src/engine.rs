@@ -33,6 +33,7 @@ const PRELUDE: &str = concat!(
     include_str!("../prelude/calls.js"),
     include_str!("../prelude/tools.js"),
     include_str!("../prelude/servers.js"),
+    include_str!("../prelude/artifacts.js"),
     include_str!("../prelude/compat.js"),
     include_str!("../prelude/console.js"),
     include_str!("../prelude/timers.js"),

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from . import (
+    artifacts,
     calls,
     catalogue,
     compat_names,
@@ -118,6 +119,8 @@ _GLOBALS: dict[str, Any] = {
     "describe": catalogue.describe,
     "servers": offers.Servers(),
     "store": catalogue.Store(),
+    "artifacts": artifacts.Artifacts(),
+    "emit": artifacts.emit,
     "ToolError": ToolError,
     "MCPError": MCPError,
     **compat_names.GLOBALS,

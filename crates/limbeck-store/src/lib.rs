@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod artifact;
 mod error;
 mod file;
 mod observed;
@@ -40,10 +41,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
-use limbeck_domain::{Envelope, ExecutionId, ExecutionStatus, JournalEntry};
+use limbeck_domain::{ArtifactId, Envelope, ExecutionId, ExecutionStatus, JournalEntry};
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
+pub use artifact::{ArtifactInfo, NewArtifact};
 pub use error::StoreError;
 pub use observed::{Join, Observation};
 pub use record::{
@@ -324,6 +326,53 @@ impl Store {
             value,
         })
         .await
+    }
+
+    /// Keeps content for `principal`; returns once it is committed. Equal content is kept once.
+    ///
+    /// What has expired by `new.created_us`, and the oldest of what is over a bound, goes.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn keep_artifact(&self, principal: &str, new: NewArtifact) -> Result<(), StoreError> {
+        let work = Work::Artifact {
+            principal: principal.to_owned(),
+            new: Box::new(new),
+        };
+        self.committed(work, false).await
+    }
+
+    /// An artifact of `principal` with its content; none when it has expired, or is another's.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn artifact(
+        &self,
+        principal: &str,
+        id: &ArtifactId,
+        now_us: u64,
+    ) -> Result<Option<(ArtifactInfo, Vec<u8>)>, StoreError> {
+        let (principal, id) = (principal.to_owned(), id.clone());
+        self.read(move |reader| reader.artifact(&principal, &id, now_us))
+            .await
+    }
+
+    /// The artifacts of `principal`, newest first, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn artifacts(
+        &self,
+        principal: &str,
+        now_us: u64,
+        limit: u32,
+    ) -> Result<Vec<ArtifactInfo>, StoreError> {
+        let principal = principal.to_owned();
+        self.read(move |reader| reader.artifacts(&principal, now_us, limit))
+            .await
     }
 
     /// What the server whose configuration entry hashes to `spec_hash` listed the last time.

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use limbeck_domain::{
-    Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry, ProgramStart,
+    ArtifactId, Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry,
+    ProgramStart,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::de::DeserializeOwned;
 
+use crate::artifact::{self, ArtifactInfo};
 use crate::error::StoreError;
 use crate::observed::{self, Observation};
 use crate::record::{CachedTools, ExecutionRecord, ExecutionRow};
@@ -174,6 +176,25 @@ impl Reader<'_> {
 
     pub(crate) fn observations(&self, spec_hash: &str) -> Result<Vec<Observation>, StoreError> {
         observed::of(self.connection, spec_hash).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn artifact(
+        &self,
+        principal: &str,
+        id: &ArtifactId,
+        now_us: u64,
+    ) -> Result<Option<(ArtifactInfo, Vec<u8>)>, StoreError> {
+        artifact::get(self.connection, principal, id, now_us).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn artifacts(
+        &self,
+        principal: &str,
+        now_us: u64,
+        limit: u32,
+    ) -> Result<Vec<ArtifactInfo>, StoreError> {
+        artifact::list(self.connection, principal, now_us, limit)
+            .map_err(|error| self.sqlite(error))
     }
 
     /// A catalogue that does not decode is as good as none: it is listed again.

@@ -47,12 +47,13 @@ fn end(
         status,
         execution_id: id.clone(),
         value: None,
-        value_preview: None,
         stdout: String::new(),
         stderr: String::new(),
         error: Some(error),
         warnings: Vec::new(),
         effects: None,
+        artifacts: Vec::new(),
+        emitted: Vec::new(),
     };
     let entry = serde_json::to_string(&JournalEntry::Ended {
         envelope: Box::new(envelope),

@@ -6,6 +6,8 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::artifact;
+
 /// Executions removed in one transaction, so that a live execution waits for milliseconds at most.
 const STEP_EXECUTIONS: i64 = 8;
 /// Free pages given back to the file system after a step: 4 MiB of 4 KiB pages.
@@ -20,6 +22,8 @@ pub(crate) struct Retention {
     pub(crate) bytes: u64,
     /// Time between an execution and the newest one, in microseconds.
     pub(crate) age_us: u64,
+    /// What is kept of artifacts.
+    pub(crate) artifacts: artifact::Bounds,
 }
 
 impl Retention {
@@ -28,16 +32,19 @@ impl Retention {
         executions: 1_000,
         bytes: 2 << 30,
         age_us: 30 * 24 * 3_600 * 1_000_000,
+        artifacts: artifact::Bounds::FILE,
     };
     /// For a store in memory, which serves one session.
     pub(crate) const MEMORY: Self = Self {
         executions: 100,
         bytes: 128 << 20,
         age_us: Self::FILE.age_us,
+        artifacts: artifact::Bounds::MEMORY,
     };
 }
 
-/// Removes up to [`STEP_EXECUTIONS`] executions that a bound no longer covers; returns how many.
+/// Removes up to [`STEP_EXECUTIONS`] executions that a bound no longer covers, and artifacts that expired;
+/// returns how many.
 pub(crate) fn prune(connection: &mut Connection, retention: &Retention) -> rusqlite::Result<usize> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let surplus: Vec<i64> = transaction
@@ -74,11 +81,18 @@ pub(crate) fn prune(connection: &mut Connection, retention: &Retention) -> rusql
             transaction.prepare_cached(sql)?.execute([row])?;
         }
     }
+    let now_us: Option<i64> =
+        transaction.query_row("SELECT max(created_us) FROM execution", [], |row| {
+            row.get(0)
+        })?;
+    let expired = artifact::expire(&transaction, now_us.unwrap_or(0))?;
+    artifact::forget_content(&transaction)?;
     transaction.commit()?;
-    if !surplus.is_empty() {
+    let removed = surplus.len() + expired;
+    if removed > 0 {
         connection.execute_batch(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
     }
-    Ok(surplus.len())
+    Ok(removed)
 }
 
 fn signed(bound: u64) -> i64 {
@@ -96,6 +110,7 @@ mod tests {
         executions: 100,
         bytes: 1_000_000,
         age_us: 1_000_000,
+        artifacts: artifact::Bounds::FILE,
     };
 
     /// A database with one execution per status: created at 0, 100, 200 …, of 10 bytes each.

@@ -77,6 +77,27 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE start ADD COLUMN sandbox TEXT;
 ",
 "
+    -- Content is kept once; who has it and until when is a row of `artifact`.
+    CREATE TABLE content (
+        id      TEXT PRIMARY KEY,
+        content BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE artifact (
+        row        INTEGER PRIMARY KEY,
+        principal  TEXT NOT NULL,
+        id         TEXT NOT NULL,
+        media_type TEXT NOT NULL,
+        name       TEXT,
+        bytes      INTEGER NOT NULL,
+        created_us INTEGER NOT NULL,
+        expires_us INTEGER NOT NULL,
+        UNIQUE (principal, id)
+    ) STRICT;
+    CREATE INDEX artifact_content ON artifact (id);
+    CREATE INDEX artifact_expiry ON artifact (expires_us);
+",
+"
     -- What results of tools look like, by the entry of their server and the hash of their definition. The
     -- store joins bodies without looking into them.
     CREATE TABLE observed (

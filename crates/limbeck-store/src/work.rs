@@ -3,6 +3,7 @@
 use limbeck_domain::{CallId, Effects, Envelope, ExecutionId, JournalEntry, limits};
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
+use crate::artifact::{self, NewArtifact};
 use crate::error::StoreError;
 use crate::observed::{self, Join, Observation};
 use crate::record::{self, ExecutionSummary, NewExecution};
@@ -34,6 +35,10 @@ pub(crate) enum Work {
         listed_us: u64,
         body: String,
     },
+    Artifact {
+        principal: String,
+        new: Box<NewArtifact>,
+    },
     /// Joins what results taught with what is kept.
     Observe {
         observation: Observation,
@@ -55,6 +60,7 @@ impl Work {
             Self::Finish { envelope, .. } => envelope_bytes(envelope),
             Self::KvSet { key, value, .. } => key.len() + value.as_ref().map_or(0, String::len),
             Self::Cache { body, .. } => body.len(),
+            Self::Artifact { new, .. } => new.content.len(),
             Self::Observe { observation, .. } => observation.body.len(),
             Self::Flush => 0,
         };
@@ -107,6 +113,7 @@ impl Work {
                 listed_us,
                 body,
             },
+            Self::Artifact { principal, new } => Row::Artifact { principal, new },
             Self::Observe { observation, join } => Row::Observe { observation, join },
             Self::Flush => Row::Flush,
         })
@@ -131,7 +138,6 @@ fn entry_bytes(entry: &JournalEntry) -> usize {
 
 fn envelope_bytes(envelope: &Envelope) -> usize {
     envelope.value.as_ref().map_or(0, |value| value.get().len())
-        + envelope.value_preview.as_ref().map_or(0, String::len)
         + envelope.stdout.len()
         + envelope.stderr.len()
 }
@@ -199,6 +205,10 @@ pub(crate) enum Row {
         listed_us: u64,
         body: String,
     },
+    Artifact {
+        principal: String,
+        new: Box<NewArtifact>,
+    },
     Observe {
         observation: Observation,
         join: Join,
@@ -220,6 +230,7 @@ impl Row {
             | Self::Finish { .. }
             | Self::KvSet { .. }
             | Self::Cache { .. }
+            | Self::Artifact { .. }
             | Self::Observe { .. }
             | Self::Flush => None,
         }
@@ -247,6 +258,7 @@ impl Row {
         &self,
         transaction: &Transaction<'_>,
         owner: &str,
+        bounds: &artifact::Bounds,
     ) -> rusqlite::Result<Result<(), StoreError>> {
         match self {
             Self::Begin { new, texts } => begin(transaction, owner, new, texts),
@@ -294,6 +306,9 @@ impl Row {
                 listed_us,
                 body,
             } => cache(transaction, spec_hash, *listed_us, body),
+            Self::Artifact { principal, new } => {
+                artifact::put(transaction, principal, new, bounds).map(Ok)
+            }
             Self::Observe { observation, join } => {
                 observed::join(transaction, observation, *join).map(Ok)
             }

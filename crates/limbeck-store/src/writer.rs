@@ -193,6 +193,7 @@ impl Writer {
             Work::Append { .. }
             | Work::KvSet { .. }
             | Work::Cache { .. }
+            | Work::Artifact { .. }
             | Work::Observe { .. }
             | Work::Flush => Ok(()),
         }
@@ -259,7 +260,10 @@ impl Writer {
                 Some(id) if self.lost.contains(id) => {
                     Err(StoreError::JournalIncomplete { id: id.to_string() })
                 }
-                _ => ready.row.apply(&transaction, token).map_err(sqlite)?,
+                _ => ready
+                    .row
+                    .apply(&transaction, token, &self.retention.artifacts)
+                    .map_err(sqlite)?,
             };
             // At once, and not when it is answered: the next row may be of the same journal.
             if result.is_err()

@@ -17,7 +17,7 @@ use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
 use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions, ServerSpec};
-use limbeck_gateway::{Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
+use limbeck_gateway::{AnswerForm, Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
 pub use limbeck_captures as catalogues;
@@ -184,6 +184,7 @@ fn request_in(language: Language, program: &str) -> ExecuteRequest {
         scope: Scope::everything(),
         principal: "test".to_owned(),
         origin: "test".to_owned(),
+        answer: AnswerForm::default(),
     }
 }
 

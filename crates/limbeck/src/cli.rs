@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use limbeck_gateway::domain::limits::WALL_MS_MAX;
+use limbeck_gateway::domain::limits::{OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, WALL_MS_MAX};
 use limbeck_gateway::domain::{Language, Tier};
 use limbeck_gateway::search::{LIMIT_MAX, QUERIES_MAX};
 
@@ -203,6 +203,9 @@ pub(crate) struct RunArgs {
     /// Stop the program after N milliseconds [default: 60000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=WALL_MS_MAX))]
     pub(crate) timeout_ms: Option<u64>,
+    /// Fit the answer into N tokens as `execute` does; more becomes artifacts [default: 10000 with --json]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(OUTPUT_TOKENS_MIN as u64..=OUTPUT_TOKENS_MAX as u64))]
+    pub(crate) max_output_tokens: Option<u64>,
     /// Allow only tools matching PATTERN (`server.tool`, `*` wildcards); repeat for more
     #[arg(long, value_name = "PATTERN")]
     pub(crate) tools: Vec<String>,

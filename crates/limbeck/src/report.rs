@@ -1,6 +1,6 @@
 //! An execution's envelope and its sandbox, for people.
 
-use limbeck_gateway::domain::{Envelope, Layer, ProgramError, Sandbox};
+use limbeck_gateway::domain::{ArtifactView, Envelope, Layer, ProgramError, Sandbox};
 
 use crate::printer::Printer;
 
@@ -27,8 +27,18 @@ pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Sou
     if let Some(value) = &envelope.value {
         print_value(printer, value.get());
     }
-    if let Some(preview) = &envelope.value_preview {
-        printer.data_line(preview);
+    for artifact in &envelope.artifacts {
+        print_artifact(printer, artifact);
+    }
+    for block in &envelope.emitted {
+        match &block.text {
+            Some(text) => printer.data_line(text),
+            None => printer.note(&format!(
+                "emitted {}: {} bytes",
+                block.mime_type.as_deref().unwrap_or(&block.kind),
+                block.bytes
+            )),
+        }
     }
     for warning in &envelope.warnings {
         printer.warning(warning);
@@ -36,6 +46,17 @@ pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Sou
     if let Some(error) = &envelope.error {
         print_error(printer, error, source);
     }
+}
+
+/// What was left out: a sample of it as data, what it is beside.
+fn print_artifact(printer: &Printer, artifact: &ArtifactView) {
+    if let Some(sample) = &artifact.sample {
+        print_value(printer, sample.get());
+    }
+    let shape = artifact.shape.as_deref().unwrap_or("text");
+    let ArtifactView { what, open, .. } = artifact;
+    let bytes = artifact.counts.bytes;
+    printer.note(&format!("{what} left out: {shape}, {bytes} bytes; {open}"));
 }
 
 /// Tier and layers in one line: `strict (17 of 18 layers; missing: speculation)`.

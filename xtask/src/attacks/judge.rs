@@ -11,11 +11,12 @@ use super::world::Facts;
 /// Time beyond a program's own until its end must be known (property S21).
 const GRACE: Duration = Duration::from_secs(1);
 /// Everything an answer may have; a program's value is inside `value` and nowhere else.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "status",
     "execution_id",
     "value",
-    "value_preview",
+    "artifacts",
+    "emitted",
     "stdout",
     "stderr",
     "error",

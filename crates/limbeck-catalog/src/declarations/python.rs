@@ -6,11 +6,11 @@
 
 use limbeck_domain::Language;
 
-use super::identifiers::{Names, attribute, module_name, type_name};
 use super::stub::{Classes, Way};
+use crate::identifiers::{Names, attribute, module_name, type_name};
 use crate::names;
 use crate::server::{Match, ServerTools};
-use crate::signature::{self, Object, Type, python};
+use crate::signature::{self, Extent, Object, Type, one_of_intersection, python};
 use crate::tool::Tool;
 
 /// Directory of the package.
@@ -18,7 +18,7 @@ const PACKAGE: &str = "limbeck_types";
 /// What every module imports, whether it needs it or not.
 const IMPORTS: &str = "\
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, overload
+from typing import Annotated, Any, Literal, TypeAlias, overload
 
 from typing_extensions import Never, NotRequired, TypedDict, Unpack
 
@@ -144,13 +144,16 @@ fn tool_class(tool: &Tool, classes: &mut Classes) -> String {
     let definition = tool.definition();
     let returns = match &definition.output_schema {
         Some(schema) => {
-            let (kind, _) = signature::output_type(schema, Language::Python);
-            returned(&kind, &format!("{name}-result"), classes)
+            let tree = signature::output_tree(schema, Extent::File, Language::Python);
+            classes.enter(&tree, name, Way::Out);
+            returned(&tree.kind, &format!("{name}-result"), classes)
         }
         None => "Any".into(),
     };
-    let (arguments, _) = signature::arguments_type(&definition.input_schema, Language::Python);
-    let takes = parameters(&arguments, &format!("{name}-arguments"), classes);
+    let schema = &definition.input_schema;
+    let arguments = signature::arguments_tree(schema, Extent::File, Language::Python);
+    classes.enter(&arguments, name, Way::In);
+    let takes = parameters(&arguments.kind, &format!("{name}-arguments"), classes);
     let class = classes.names.take(&type_name(name));
     let mut text = format!(
         "class {class}(Tool):\n    \"\"\"{}\"\"\"\n\n",
@@ -177,8 +180,9 @@ fn parameters(arguments: &Type, path: &str, classes: &mut Classes) -> Vec<String
         ""
     };
     match arguments {
+        Type::Intersection(all) => parameters(&one_of_intersection(all), path, classes),
         Type::Object(object) if is_closed(object) => {
-            let class = classes.dictionary(object, path);
+            let class = classes.dictionary(object, path, None);
             let one = format!("arguments: {class}{default}, /");
             if python::takes_keywords(object) {
                 vec![format!("/, **arguments: Unpack[{class}]"), one]
@@ -188,6 +192,12 @@ fn parameters(arguments: &Type, path: &str, classes: &mut Classes) -> Vec<String
         }
         Type::Object(object) if object.is_empty() => {
             vec![format!("arguments: dict[str, Never]{default}, /")]
+        }
+        Type::Object(object) if !object.fields.is_empty() && python::takes_keywords(object) => {
+            vec![
+                open_parameters(object, path, classes),
+                format!("arguments: Mapping[str, Any]{default}, /"),
+            ]
         }
         // Other names than those that are known may be given.
         Type::Object(_) | Type::Unknown(_) => {
@@ -200,6 +210,22 @@ fn parameters(arguments: &Type, path: &str, classes: &mut Classes) -> Vec<String
     }
 }
 
+/// Named arguments, of which there may be others than those that are known.
+fn open_parameters(object: &Object, path: &str, classes: &mut Classes) -> String {
+    let mut text = String::from("/, *");
+    for field in &object.fields {
+        let kind = classes.annotation(&field.kind, &format!("{path}-{}", field.name), Way::In);
+        let default = if field.optional { " = ..." } else { "" };
+        text.push_str(&format!(", {}: {kind}{default}", field.name));
+    }
+    let others = match &object.rest {
+        Some(rest) if object.hidden == 0 => classes.annotation(rest, path, Way::In),
+        Some(_) | None => "Any".into(),
+    };
+    text.push_str(&format!(", **others: {others}"));
+    text
+}
+
 /// Whether `object` has names, and no others.
 fn is_closed(object: &Object) -> bool {
     !object.fields.is_empty() && object.rest.is_none() && object.hidden == 0
@@ -209,10 +235,15 @@ fn is_closed(object: &Object) -> bool {
 fn returned(kind: &Type, path: &str, classes: &mut Classes) -> String {
     match kind {
         Type::Unknown(_) | Type::Never => "Any".into(),
-        Type::Object(object) => classes.record(object, path, "Result"),
+        Type::Object(object) => classes.record(object, path, "Result", None),
         Type::Commented(inner, _) => returned(inner, path, classes),
-        Type::Intersection(all) => returned(python::narrowest(all), path, classes),
-        Type::Plain(_) | Type::Literal(_) | Type::Array(_) | Type::Tuple(..) | Type::Union(_) => {
+        Type::Intersection(all) => returned(&one_of_intersection(all), path, classes),
+        Type::Plain(_)
+        | Type::Literal(_)
+        | Type::Array(_)
+        | Type::Tuple(..)
+        | Type::Union(_)
+        | Type::Named(_) => {
             format!("Call[{}]", classes.annotation(kind, path, Way::Out))
         }
     }

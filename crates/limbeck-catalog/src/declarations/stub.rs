@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use limbeck_domain::Language;
 
-use super::identifiers::{Names, TAKEN, type_name};
+use crate::identifiers::{Names, TAKEN, type_name};
 use crate::names;
-use crate::signature::{Field, Object, Type, python};
+use crate::signature::{Field, Object, Tree, Type, one_of_intersection, python};
 
 /// Methods of dictionaries; a key of such a name is no attribute.
 const METHODS: [&str; 11] = [
@@ -42,6 +42,10 @@ pub(super) struct Classes {
     pub(super) text: String,
     /// Names of classes by what they are.
     known: HashMap<String, String>,
+    /// Names of the definitions of the schema that is being written.
+    defined: Vec<String>,
+    /// Name of the next object's class, when it has one already.
+    wanted: Option<String>,
 }
 
 impl Classes {
@@ -50,11 +54,34 @@ impl Classes {
             names: Names::without(&TAKEN),
             text: String::new(),
             known: HashMap::new(),
+            defined: Vec::new(),
+            wanted: None,
+        }
+    }
+
+    /// Writes the definitions of `tree`, called after `path`. Types of this tree, and of no other, may be
+    /// written until the next one is entered.
+    pub(super) fn enter(&mut self, tree: &Tree, path: &str, way: Way) {
+        let definitions = tree.definitions.iter();
+        self.defined = definitions
+            .map(|one| self.names.take(&type_name(&format!("{path}-{}", one.name))))
+            .collect();
+        for (definition, name) in tree.definitions.iter().zip(self.defined.clone()) {
+            self.wanted = Some(name.clone());
+            let path = format!("{path}-{}", definition.name);
+            let kind = self.annotation(&definition.kind, &path, way);
+            self.wanted = None;
+            if kind != name {
+                self.text
+                    .push_str(&format!("{name}: TypeAlias = {kind}\n\n"));
+            }
         }
     }
 
     /// `kind` as it is written in an annotation. Classes it needs are named after `path`.
     pub(super) fn annotation(&mut self, kind: &Type, path: &str, way: Way) -> String {
+        // Only the definition itself has its name.
+        let wanted = self.wanted.take();
         match kind {
             Type::Unknown(None) => "Any".into(),
             Type::Unknown(Some(why)) => python::annotated("Any", why),
@@ -62,7 +89,7 @@ impl Classes {
             Type::Plain(plain) => python::word(*plain).into(),
             Type::Literal(value) => match python::literal(value) {
                 Some(literal) => format!("Literal[{literal}]"),
-                None => "float".into(),
+                None => python::unliteral(value).into(),
             },
             Type::Commented(inner, comment) => {
                 python::annotated(&self.annotation(inner, path, way), comment)
@@ -72,27 +99,33 @@ impl Classes {
                 let item = python::items(first, rest.as_deref());
                 format!("list[{}]", self.annotation(&item, path, way))
             }
-            Type::Object(object) => self.object(object, path, way),
+            Type::Object(object) => self.object(object, path, way, wanted),
             Type::Union(any) => python::union(any, |kind| self.annotation(kind, path, way)),
-            Type::Intersection(all) => self.annotation(python::narrowest(all), path, way),
+            Type::Intersection(all) => self.annotation(&one_of_intersection(all), path, way),
+            Type::Named(at) => self.defined.get(*at).map_or("Any", |name| name).to_owned(),
         }
     }
 
-    fn object(&mut self, object: &Object, path: &str, way: Way) -> String {
+    fn object(&mut self, object: &Object, path: &str, way: Way, wanted: Option<String>) -> String {
         match (object.rest.as_deref(), way) {
             (Some(rest), _) if object.fields.is_empty() => {
                 format!("dict[str, {}]", self.annotation(rest, path, way))
             }
-            (_, Way::Out) => self.record(object, path, "Record"),
+            (_, Way::Out) => self.record(object, path, "Record", wanted),
             // A `TypedDict` has no other keys, and this type has.
             (_, Way::In) if object.hidden > 0 || object.rest.is_some() => "dict[str, Any]".into(),
             (None | Some(_), Way::In) if object.fields.is_empty() => "dict[str, Never]".into(),
-            (None | Some(_), Way::In) => self.dictionary(object, path),
+            (None | Some(_), Way::In) => self.dictionary(object, path, wanted),
         }
     }
 
-    /// The `TypedDict` of an object that has fields and no other keys.
-    pub(super) fn dictionary(&mut self, object: &Object, path: &str) -> String {
+    /// The `TypedDict` of an object that has fields and no other keys; called `wanted` when it is new.
+    pub(super) fn dictionary(
+        &mut self,
+        object: &Object,
+        path: &str,
+        wanted: Option<String>,
+    ) -> String {
         let members: Vec<(&Field, String)> = object
             .fields
             .iter()
@@ -108,7 +141,7 @@ impl Classes {
             .collect();
         let fits = |field: &Field| self.is_attribute(&field.name);
         if object.fields.iter().all(fits) {
-            return self.class("TypedDict", &body(&members), path);
+            return self.class("TypedDict", &body(&members), path, wanted);
         }
         let keys: String = members
             .iter()
@@ -117,13 +150,19 @@ impl Classes {
                 format!("{}    {key}: {kind},\n", comment(field))
             })
             .collect();
-        self.define(&keys, path, |name| {
+        self.define(&keys, path, wanted, |name| {
             format!("{name} = TypedDict(\"{name}\", {{\n{keys}}})\n\n")
         })
     }
 
     /// The class of a result, or of an object in one; `base` itself when no key of it is an attribute.
-    pub(super) fn record(&mut self, object: &Object, path: &str, base: &str) -> String {
+    pub(super) fn record(
+        &mut self,
+        object: &Object,
+        path: &str,
+        base: &str,
+        wanted: Option<String>,
+    ) -> String {
         let mut members = Vec::new();
         for field in &object.fields {
             if self.is_attribute(&field.name) && !METHODS.contains(&field.name.as_str()) {
@@ -134,7 +173,7 @@ impl Classes {
         if members.is_empty() {
             return base.to_owned();
         }
-        self.class(base, &body(&members), path)
+        self.class(base, &body(&members), path, wanted)
     }
 
     /// Whether a class may have an attribute `name` that hides none of the names in its annotations.
@@ -142,19 +181,25 @@ impl Classes {
         names::is_python_identifier(name) && !name.starts_with("__") && !self.names.has(name)
     }
 
-    fn class(&mut self, base: &str, body: &str, path: &str) -> String {
+    fn class(&mut self, base: &str, body: &str, path: &str, wanted: Option<String>) -> String {
         let what = format!("{base}\n{body}");
-        self.define(&what, path, |name| {
+        self.define(&what, path, wanted, |name| {
             format!("class {name}({base}):\n{body}\n")
         })
     }
 
     /// The name of what `what` says all about, which is written when it is new.
-    fn define(&mut self, what: &str, path: &str, write: impl Fn(&str) -> String) -> String {
+    fn define(
+        &mut self,
+        what: &str,
+        path: &str,
+        wanted: Option<String>,
+        write: impl Fn(&str) -> String,
+    ) -> String {
         if let Some(name) = self.known.get(what) {
             return name.clone();
         }
-        let name = self.names.take(&type_name(path));
+        let name = wanted.unwrap_or_else(|| self.names.take(&type_name(path)));
         self.text.push_str(&write(&name));
         self.known.insert(what.to_owned(), name.clone());
         name
@@ -176,6 +221,6 @@ fn comment(field: &Field) -> String {
     if field.doc.is_empty() {
         String::new()
     } else {
-        format!("    # {}\n", field.doc)
+        format!("    # {}\n", python::comment(&field.doc))
     }
 }

@@ -1,29 +1,85 @@
 //! The declaration file for TypeScript: the globals of a program, with every tool.
+//!
+//! Types that have a name, because they contain themselves or are mentioned more than once, stand in the
+//! namespace `Limbeck` and are called after server, tool and definition.
 
 use limbeck_domain::Language;
 
+use crate::identifiers::{Names, type_name};
 use crate::names;
 use crate::server::ServerTools;
-use crate::signature;
+use crate::signature::{self, Extent, Style, Tree};
 use crate::tool::Tool;
 
 /// Spaces before a member of `tools`, and before one of a server.
 const SERVER_INDENT: &str = "  ";
 const TOOL_INDENT: &str = "    ";
+/// Names of the namespace that are taken.
+const TAKEN: [&str; 5] = [
+    "CallToolResult",
+    "Offers",
+    "OptionalTool",
+    "SearchOptions",
+    "Tool",
+];
 
 /// The file over `servers`.
 pub(super) fn file(servers: &[&ServerTools]) -> String {
+    let mut types = Types {
+        names: Names::without(&TAKEN),
+        text: String::new(),
+    };
+    let mut tools = String::new();
+    for server in servers {
+        write_server(&mut tools, server, &mut types);
+    }
     let mut text = String::from("// The globals of a program. Made by `limbeck types`.\n\n");
     text.push_str(include_str!("limbeck.d.ts"));
-    text.push_str("/** The tools of every server. */\ndeclare const tools: {\n");
-    for server in servers {
-        write_server(&mut text, server);
+    if !types.text.is_empty() {
+        text.push_str("declare namespace Limbeck {\n");
+        text.push_str(&types.text);
+        text.push_str("}\n\n");
     }
+    text.push_str("/** The tools of every server. */\ndeclare const tools: {\n");
+    text.push_str(&tools);
     text.push_str("};\n");
     text
 }
 
-fn write_server(text: &mut String, server: &ServerTools) {
+/// The types that have a name.
+struct Types {
+    names: Names,
+    text: String,
+}
+
+impl Types {
+    /// Declares the definitions of `tree`, called after `path`, and gives the text of its type.
+    fn declare(&mut self, tree: &Tree, path: &str) -> String {
+        let definitions = tree.definitions.iter();
+        let taken: Vec<String> = definitions
+            .map(|one| self.names.take(&type_name(&format!("{path}-{}", one.name))))
+            .collect();
+        let full: Vec<String> = taken.iter().map(|name| format!("Limbeck.{name}")).collect();
+        for (definition, name) in tree.definitions.iter().zip(&taken) {
+            if !definition.doc.is_empty() {
+                let doc = &definition.doc;
+                self.text
+                    .push_str(&format!("{SERVER_INDENT}/** {doc} */\n"));
+            }
+            let written = text(&definition.kind, SERVER_INDENT, &full);
+            let declared = format!("{SERVER_INDENT}type {name} = {written};\n");
+            self.text.push_str(&declared);
+        }
+        text(&tree.kind, TOOL_INDENT, &full)
+    }
+}
+
+/// A type whose lines stand behind `indent`. No text of a type holds a line end inside quotes.
+fn text(kind: &signature::Type, indent: &str, names: &[String]) -> String {
+    signature::typescript::text(kind, Style::Block, names).replace('\n', &format!("\n{indent}"))
+}
+
+fn write_server(text: &mut String, server: &ServerTools, types: &mut Types) {
     let line = server.line();
     if !line.is_empty() {
         text.push_str(&format!("{SERVER_INDENT}/** {line} */\n"));
@@ -31,30 +87,32 @@ fn write_server(text: &mut String, server: &ServerTools) {
     let key = names::property_key(server.name().as_str());
     text.push_str(&format!("{SERVER_INDENT}{key}: {{\n"));
     for tool in server.tools() {
-        write_tool(text, tool);
+        write_tool(text, tool, types);
     }
     text.push_str(&format!("{SERVER_INDENT}}};\n"));
 }
 
-fn write_tool(text: &mut String, tool: &Tool) {
+fn write_tool(text: &mut String, tool: &Tool, types: &mut Types) {
     text.push_str(&format!("{TOOL_INDENT}/**\n"));
     text.push_str(&tool.comment(&format!("{TOOL_INDENT} * ")));
     text.push_str(&format!("{TOOL_INDENT} */\n"));
     let definition = tool.definition();
-    let schema = &definition.input_schema;
-    let (arguments, written) = signature::arguments_type(schema, Language::Typescript);
-    let interface = if arguments.accepts_empty_object() {
+    let id = tool.id();
+    let path = format!("{}-{}", id.server, id.tool);
+    let (extent, language) = (Extent::File, Language::Typescript);
+    let arguments = signature::arguments_tree(&definition.input_schema, extent, language);
+    let interface = if arguments.kind.accepts_empty_object() {
         "OptionalTool"
     } else {
         "Tool"
     };
+    let written = types.declare(&arguments, &path);
     let value = definition.output_schema.as_ref().map_or_else(
         || "unknown".to_owned(),
-        |schema| signature::output_type(schema, Language::Typescript).1,
+        |schema| types.declare(&signature::output_tree(schema, extent, language), &path),
     );
-    let key = names::property_key(&tool.id().tool);
-    // No text of a type holds a line end inside quotes.
-    let kind = format!("Limbeck.{interface}<{written}, {value}>");
-    let kind = kind.replace('\n', &format!("\n{TOOL_INDENT}"));
-    text.push_str(&format!("{TOOL_INDENT}{key}: {kind};\n"));
+    let key = names::property_key(&id.tool);
+    text.push_str(&format!(
+        "{TOOL_INDENT}{key}: Limbeck.{interface}<{written}, {value}>;\n"
+    ));
 }

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::Style;
-use super::types::{Field, Object, Plain, Type};
+use super::types::{Field, Object, Plain, Type, one_of_intersection};
 use crate::names;
 use limbeck_domain::Language;
 
@@ -15,18 +15,30 @@ use limbeck_domain::Language;
 const INDENT: &str = "    ";
 /// Name of the parameter that stands for arguments that are not named.
 const OTHERS: &str = "others";
+/// Names that a type is written with, and that no definition may have.
+pub(super) const TAKEN: [&str; 6] = ["Annotated", "Any", "False", "Literal", "Never", "None"];
+/// How a comment begins that a type checker would obey.
+const DIRECTIVES: [&str; 6] = ["type:", "mypy:", "pyright:", "pyre-", "pytype:", "ty:"];
 
-/// A type on its own.
-pub(super) fn text(kind: &Type, style: Style) -> String {
-    let mut writer = Writer::new(style);
+/// A type on its own; `names` are those of the definitions it mentions.
+pub(super) fn text(kind: &Type, style: Style, names: &[String]) -> String {
+    let mut writer = Writer::new(style, names);
     writer.write(kind);
     writer.text
 }
 
 /// What stands between the parentheses of a call: keyword arguments, or one dictionary where a name
 /// cannot be a keyword.
-pub(super) fn parameters(arguments: &Type, style: Style) -> String {
-    let mut writer = Writer::new(style);
+pub(super) fn parameters(arguments: &Type, style: Style, names: &[String]) -> String {
+    let mut writer = Writer::new(style, names);
+    let one;
+    let arguments = match arguments {
+        Type::Intersection(all) => {
+            one = one_of_intersection(all);
+            &one
+        }
+        arguments => arguments,
+    };
     match arguments {
         Type::Object(object) if object.is_empty() => {}
         Type::Object(object) if takes_keywords(object) => writer.write_parameters(object),
@@ -48,22 +60,6 @@ pub(crate) fn takes_keywords(object: &Object) -> bool {
     object.fields.iter().all(fits)
 }
 
-/// The part of an intersection that says most. Python cannot say that a value is both, and either
-/// alone is true.
-pub(crate) fn narrowest(all: &[Type]) -> &Type {
-    let weight = |kind: &&Type| match kind {
-        Type::Literal(_) | Type::Never => 0,
-        Type::Object(object) if !object.fields.is_empty() => 1,
-        Type::Union(_) | Type::Tuple(..) | Type::Array(_) => 2,
-        Type::Object(_) | Type::Intersection(_) => 3,
-        Type::Plain(_) | Type::Commented(..) => 4,
-        Type::Unknown(_) => 5,
-    };
-    all.iter()
-        .min_by_key(weight)
-        .unwrap_or(&Type::Unknown(None))
-}
-
 /// The name of a type whose values have no parts.
 pub(crate) fn word(plain: Plain) -> &'static str {
     match plain {
@@ -75,15 +71,34 @@ pub(crate) fn word(plain: Plain) -> &'static str {
     }
 }
 
-/// A value as `Literal` takes it; `None` for a fraction, which it does not.
+/// What a comment of Python says: `doc`, unless a type checker would take it as an order.
+pub(crate) fn comment(doc: &str) -> String {
+    // `comment_line` broke the end of a TypeScript comment, which nothing can end here.
+    let text = doc.replace("*\\/", "*/");
+    if DIRECTIVES
+        .iter()
+        .any(|directive| text.starts_with(directive))
+    {
+        format!("- {text}")
+    } else {
+        text
+    }
+}
+
+/// A value as `Literal` takes it; `None` for a fraction or a number of more than 64 bits, which it does not.
 pub(crate) fn literal(value: &Value) -> Option<String> {
     match value {
         Value::Bool(true) => Some("True".into()),
         Value::Bool(false) => Some("False".into()),
         Value::String(text) => Some(names::quoted_in(text, Language::Python)),
-        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
+        Value::Number(number) if number.is_i64() => Some(number.to_string()),
         _ => None,
     }
+}
+
+/// The type of a value that is no [`literal`].
+pub(crate) fn unliteral(value: &Value) -> &'static str {
+    if value.is_u64() { "int" } else { "float" }
 }
 
 /// `kind` with a note that stays with it.
@@ -145,18 +160,20 @@ pub(crate) fn items(items: &[(Type, bool)], rest: Option<&Type>) -> Type {
     }
 }
 
-struct Writer {
+struct Writer<'n> {
     text: String,
     style: Style,
     level: usize,
+    names: &'n [String],
 }
 
-impl Writer {
-    fn new(style: Style) -> Self {
+impl<'n> Writer<'n> {
+    fn new(style: Style, names: &'n [String]) -> Self {
         Self {
             text: String::new(),
             style,
             level: 0,
+            names,
         }
     }
 
@@ -168,7 +185,7 @@ impl Writer {
             Type::Plain(plain) => self.push(word(*plain)),
             Type::Literal(value) => match literal(value) {
                 Some(literal) => self.push(&format!("Literal[{literal}]")),
-                None => self.push("float"),
+                None => self.push(unliteral(value)),
             },
             Type::Commented(inner, comment) => {
                 let inner = self.inner(inner);
@@ -181,7 +198,11 @@ impl Writer {
                 let union = union(any, |kind| self.inner(kind));
                 self.push(&union);
             }
-            Type::Intersection(all) => self.write(narrowest(all)),
+            Type::Intersection(all) => self.write(&one_of_intersection(all)),
+            Type::Named(at) => match self.names.get(*at) {
+                Some(name) => self.push(name),
+                None => self.push("Any"),
+            },
         }
     }
 
@@ -236,7 +257,7 @@ impl Writer {
         for field in &object.fields {
             self.next_member(before);
             if self.style == Style::Block && !field.doc.is_empty() {
-                self.push(&format!("# {}", field.doc.replace("*\\/", "*/")));
+                self.push(&format!("# {}", comment(&field.doc)));
                 self.new_line();
             }
             write(self, field);

@@ -8,12 +8,29 @@ use crate::names;
 
 /// Spaces of one level.
 const INDENT: &str = "  ";
+/// Names that a type is written with, and that no definition may have.
+pub(super) const TAKEN: [&str; 3] = ["Array", "Promise", "Record"];
+/// What every object has already: an object without a property of its own by such a name is no value of a
+/// type that says something else of it.
+const INHERITED: [&str; 7] = [
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+];
+/// Bytes of a type in a comment.
+const REMARK_BYTES_MAX: usize = 200;
 
-pub(super) fn text(kind: &Type, style: Style) -> String {
+/// A type on its own; `names` are those of the definitions it mentions.
+pub(crate) fn text(kind: &Type, style: Style, names: &[String]) -> String {
     let mut writer = Writer {
         text: String::new(),
         style,
         level: 0,
+        names,
     };
     writer.write(kind, Place::Top);
     writer.text
@@ -27,13 +44,14 @@ enum Place {
     Tight,
 }
 
-struct Writer {
+struct Writer<'n> {
     text: String,
     style: Style,
     level: usize,
+    names: &'n [String],
 }
 
-impl Writer {
+impl Writer<'_> {
     fn write(&mut self, kind: &Type, place: Place) {
         match kind {
             Type::Unknown(None) => self.push("unknown"),
@@ -56,6 +74,10 @@ impl Writer {
             Type::Object(object) => self.write_object(object),
             Type::Union(any) => self.write_joined(any, " | ", place, Place::Top),
             Type::Intersection(all) => self.write_joined(all, " & ", place, Place::Tight),
+            Type::Named(at) => match self.names.get(*at) {
+                Some(name) => self.push(name),
+                None => self.push("unknown"),
+            },
         }
     }
 
@@ -99,6 +121,12 @@ impl Writer {
 
     fn write_object(&mut self, object: &Object) {
         match (&object.rest, object.fields.is_empty() && object.hidden == 0) {
+            // An alias may contain itself in an index signature and not in a `Record`.
+            (Some(rest), true) if !self.names.is_empty() => {
+                self.push("{ [key: string]: ");
+                self.write(rest, Place::Top);
+                self.push(" }");
+            }
             (Some(rest), true) => {
                 self.push("Record<string, ");
                 self.write(rest, Place::Top);
@@ -141,23 +169,26 @@ impl Writer {
 
     /// In TypeScript an index signature covers the named properties too, so only a wider type is true.
     fn write_rest(&mut self, object: &Object, rest: &Type) {
-        if object
-            .fields
-            .iter()
-            .all(|field| field.kind == *rest && !field.optional)
-        {
+        let covers = |field: &Field| field.kind == *rest && !field.optional;
+        if object.fields.iter().all(covers) {
             self.write(rest, Place::Top);
         } else {
-            self.push("unknown /* others: ");
-            let before = self.text.len();
-            self.write(rest, Place::Top);
-            let inner = self.text.split_off(before);
-            self.push(&names::comment_line(
-                &inner.replace("/* ", "").replace(" */", ""),
-                200,
-            ));
-            self.push(" */");
+            self.write_remark("others: ", rest);
         }
+    }
+
+    /// Anything, and `kind` in a comment.
+    fn write_remark(&mut self, what: &str, kind: &Type) {
+        self.push("unknown");
+        if matches!(kind, Type::Unknown(None)) {
+            return;
+        }
+        let before = self.text.len();
+        self.write(kind, Place::Top);
+        let inner = self.text.split_off(before);
+        let inner = inner.replace("/* ", "").replace(" */", "");
+        let inner = names::comment_line(&inner, REMARK_BYTES_MAX);
+        self.push(&format!(" /* {what}{inner} */"));
     }
 
     fn write_field(&mut self, field: &Field) {
@@ -167,7 +198,11 @@ impl Writer {
         }
         self.push(&names::property_key(&field.name));
         self.push(if field.optional { "?: " } else { ": " });
-        self.write(&field.kind, Place::Top);
+        if field.optional && INHERITED.contains(&field.name.as_str()) {
+            self.write_remark("", &field.kind);
+        } else {
+            self.write(&field.kind, Place::Top);
+        }
         self.push(";");
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::words::{described, member, place, shown, shown_value};
 use crate::names;
 use crate::nearest::nearest;
-use crate::signature::{self, Style};
+use crate::signature;
 use crate::tool::Tool;
 
 /// Findings of one error.
@@ -93,7 +93,7 @@ fn joined<'t>(parts: impl Iterator<Item = &'t str>, between: &str) -> String {
 }
 
 fn parameters(tool: &Tool, language: Language) -> String {
-    let parameters = signature::arguments(&tool.definition().input_schema, Style::Line, language);
+    let parameters = signature::arguments(&tool.definition().input_schema, language);
     let cut = text::cut(&parameters, PARAMETERS_SHOWN_BYTES_MAX);
     let mark = if cut.len() < parameters.len() {
         " …"

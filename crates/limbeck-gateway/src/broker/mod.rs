@@ -4,7 +4,9 @@
 //! against the schema, ask policy, write the intent, spend the permit, write the outcome, answer.
 //! Validation, policy, journal and upstream see the same bytes.
 
+mod artifacts;
 mod check;
+mod emit;
 mod journal;
 mod named;
 mod queries;
@@ -27,10 +29,12 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Shared, foreign};
+pub(crate) use emit::Emissions;
 pub(crate) use journal::Journal;
 use named::Named;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
-pub(crate) use unwrap::value_of;
+pub(crate) use unwrap::value_for_program;
+use unwrap::{Binaries, Unwrapped};
 
 /// What one execution may do and where its calls are written.
 #[derive(Clone)]
@@ -46,6 +50,8 @@ pub(crate) struct Broker {
     pub(crate) caller: Option<Arc<dyn Caller>>,
     /// Language of who asks: signatures and hints are written in it.
     pub(crate) language: Language,
+    /// What the program gave the client so far.
+    pub(crate) emissions: Arc<Emissions>,
 }
 
 /// How a host call ended.
@@ -107,7 +113,9 @@ impl Broker {
             | HostOp::Servers
             | HostOp::StoreGet
             | HostOp::StoreSet
-            | HostOp::Check => {
+            | HostOp::Check
+            | HostOp::Artifact
+            | HostOp::Emit => {
                 self.journal
                     .call(call.clone(), None, EffectClass::Read, false)
                     .await;
@@ -284,19 +292,13 @@ impl Broker {
                 };
             }
         };
-        let contradiction;
-        let result = match form {
-            CallForm::Raw => {
-                contradiction = self.contradiction(tool, &raw);
-                Ok(raw.get().to_owned())
-            }
+        let (result, contradiction) = match form {
+            CallForm::Raw => (Ok(raw.get().to_owned()), self.contradiction(tool, &raw)),
             CallForm::Value => {
-                let value = value_of(&raw, tool.definition());
-                contradiction = value
-                    .as_ref()
-                    .ok()
-                    .and_then(|value| self.differs(tool, value));
-                value
+                let value = self.value(tool, &raw).await;
+                let contradiction = value.as_ref().ok();
+                let contradiction = contradiction.and_then(|value| self.differs(tool, value));
+                (value, contradiction)
             }
         };
         let result = result.and_then(|text| match text.len() {
@@ -313,10 +315,21 @@ impl Broker {
         }
     }
 
+    /// What a program gets of a result; what is binary in it becomes artifacts.
+    async fn value(&self, tool: &Arc<Tool>, result: &RawValue) -> Result<String, CallError> {
+        let Unwrapped { value, kept } =
+            unwrap::value_of(result, tool.definition(), Binaries::Handles)?;
+        for draft in kept {
+            let kept = self.shared.keep(&self.principal, draft).await;
+            kept.map_err(|error| queries::store_fault(&error))?;
+        }
+        Ok(value)
+    }
+
     /// How a whole result differs from what the tool declares. What is an error may have any form.
     fn contradiction(&self, tool: &Arc<Tool>, result: &RawValue) -> Option<String> {
         tool.definition().output_schema.as_ref()?;
-        let value = value_of(result, tool.definition()).ok()?;
+        let value = value_for_program(result, tool.definition()).ok()?;
         self.differs(tool, &value)
     }
 
@@ -456,7 +469,8 @@ impl Broker {
             .call(permit, self.context(self.cancel.child_token()))
             .await
             .map_err(|error| error.to_call_error(tool.id()))?;
-        let value = value_of(&result.0, tool.definition());
+        let value = unwrap::value_of(&result.0, tool.definition(), Binaries::AsSent)
+            .map(|unwrapped| unwrapped.value);
         let mut contradiction = None;
         if let Ok(value) = &value {
             contradiction = self.differs(&tool, value);

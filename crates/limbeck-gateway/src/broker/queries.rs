@@ -53,6 +53,8 @@ impl Broker {
             HostOp::StoreGet => self.store_get(parse(&call.body)?).await,
             HostOp::StoreSet => self.store_set(parse(&call.body)?).await,
             HostOp::Check => self.check(&call.body).await,
+            HostOp::Artifact => self.artifact(parse(&call.body)?).await,
+            HostOp::Emit => self.emit(call.id, parse(&call.body)?).await,
             HostOp::Tool | HostOp::Read => Err(CallError::new(
                 CallCode::GatewayFault,
                 "what reaches a server is no query",
@@ -162,7 +164,7 @@ fn check_key(key: &str) -> Result<(), CallError> {
     ))
 }
 
-fn store_fault(error: &limbeck_store::StoreError) -> CallError {
+pub(super) fn store_fault(error: &limbeck_store::StoreError) -> CallError {
     tracing::error!(error = error as &dyn std::error::Error, "store failed");
     CallError::new(CallCode::GatewayFault, format!("the store failed: {error}"))
         .with_hint("free disk space or choose another `--state-dir`")

@@ -2,12 +2,18 @@
 //!
 //! `structuredContent` if there is one; else one text block, as JSON when the tool declares an
 //! output schema, as a string when not; else several text blocks joined by newlines; else the list
-//! of blocks, text blocks as strings. `isError` is an error with the text of the blocks.
+//! of blocks, text blocks as strings. Of an image, of sound and of a resource that is no text the content
+//! is kept beside, and the list has a handle. `isError` is an error with the text of the blocks.
+
+use std::borrow::Cow;
 
 use limbeck_domain::text::cut;
 use limbeck_domain::{CallCode, CallError, ToolDefinition};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use crate::artifacts::Draft;
+use crate::artifacts::binary::handle_of;
 
 /// Text of a tool's own error that is kept.
 const ERROR_TEXT_BYTES_MAX: usize = 4 << 10;
@@ -25,18 +31,39 @@ struct CallToolResult<'a> {
 #[derive(Deserialize)]
 struct Block<'a> {
     #[serde(borrow, default, rename = "type")]
-    kind: Option<std::borrow::Cow<'a, str>>,
+    kind: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
-    text: Option<std::borrow::Cow<'a, str>>,
+    text: Option<Cow<'a, str>>,
 }
 
-/// The value of a successful result as JSON text.
+/// The value of a result and what is to be kept for its handles.
+#[derive(Debug)]
+pub(super) struct Unwrapped {
+    /// JSON text.
+    pub(super) value: String,
+    pub(super) kept: Vec<Draft>,
+}
+
+/// What stands in a value for a binary block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binaries {
+    /// A handle; the content is kept.
+    Handles,
+    /// The block as the server sent it.
+    AsSent,
+}
+
+/// The value of a successful result.
 ///
 /// # Errors
 ///
 /// [`CallCode::ToolFailed`] when the result says `isError`, [`CallCode::UpstreamError`] when it is
 /// not an object.
-pub(crate) fn value_of(result: &RawValue, tool: &ToolDefinition) -> Result<String, CallError> {
+pub(super) fn value_of(
+    result: &RawValue,
+    tool: &ToolDefinition,
+    binaries: Binaries,
+) -> Result<Unwrapped, CallError> {
     let fail = |code, message: String| {
         CallError::new(code, message).with_target(tool.id.server.as_str(), &*tool.id.tool)
     };
@@ -64,20 +91,41 @@ pub(crate) fn value_of(result: &RawValue, tool: &ToolDefinition) -> Result<Strin
         return Err(fail(CallCode::ToolFailed, text.to_owned()));
     }
     if let Some(structured) = parsed.structured.filter(|value| value.get() != "null") {
-        return Ok(structured.get().to_owned());
+        return Ok(Unwrapped::plain(structured.get().to_owned()));
     }
     if let [(_, Some(text))] = blocks.as_slice()
         && tool.output_schema.is_some()
         && serde_json::from_str::<&RawValue>(text).is_ok()
     {
-        return Ok(text.trim().to_owned());
+        return Ok(Unwrapped::plain(text.trim().to_owned()));
     }
     let value = match joined_text(&blocks) {
-        Some(text) => serde_json::to_string(&text),
-        None if blocks.is_empty() => Ok("null".to_owned()),
-        None => Ok(list_of(&blocks)),
+        Some(text) => serde_json::Value::from(text).to_string(),
+        None if blocks.is_empty() => "null".to_owned(),
+        None => return Ok(list_of(&blocks, binaries)),
     };
-    value.map_err(|error| fail(CallCode::UpstreamError, error.to_string()))
+    Ok(Unwrapped::plain(value))
+}
+
+impl Unwrapped {
+    fn plain(value: String) -> Self {
+        Self {
+            value,
+            kept: Vec::new(),
+        }
+    }
+}
+
+/// The value that a program gets, without what it leads to.
+///
+/// # Errors
+///
+/// Those of [`value_of`].
+pub(crate) fn value_for_program(
+    result: &RawValue,
+    tool: &ToolDefinition,
+) -> Result<String, CallError> {
+    value_of(result, tool, Binaries::Handles).map(|unwrapped| unwrapped.value)
 }
 
 /// Every block with its text, when it is a text block.
@@ -119,15 +167,25 @@ fn joined_text(blocks: &[(&RawValue, Option<String>)]) -> Option<String> {
     texts.map(|texts| texts.join("\n"))
 }
 
-fn list_of(blocks: &[(&RawValue, Option<String>)]) -> String {
+fn list_of(blocks: &[(&RawValue, Option<String>)], binaries: Binaries) -> Unwrapped {
+    let mut kept = Vec::new();
     let items: Vec<String> = blocks
         .iter()
         .map(|(raw, text)| match text {
             Some(text) => serde_json::Value::from(text.as_str()).to_string(),
-            None => raw.get().to_owned(),
+            None => match handle_of(raw).filter(|_| binaries == Binaries::Handles) {
+                Some((handle, draft)) => {
+                    kept.push(draft);
+                    handle
+                }
+                None => raw.get().to_owned(),
+            },
         })
         .collect();
-    format!("[{}]", items.join(","))
+    Unwrapped {
+        value: format!("[{}]", items.join(",")),
+        kept,
+    }
 }
 
 #[cfg(test)]
@@ -147,7 +205,8 @@ mod tests {
             annotations: ToolAnnotations::default(),
         };
         let raw = serde_json::value::to_raw_value(result).unwrap();
-        value_of(&raw, &tool).map(|text| serde_json::from_str(&text).unwrap())
+        value_of(&raw, &tool, Binaries::Handles)
+            .map(|unwrapped| serde_json::from_str(&unwrapped.value).unwrap())
     }
 
     fn text(text: &str) -> Value {
@@ -170,12 +229,26 @@ mod tests {
     }
 
     #[test]
+    fn a_block_that_is_no_content_to_keep_stays_as_it_is() {
+        for other in [
+            json!({"type": "resource", "resource": {"uri": "f:a", "text": "t"}}),
+            json!({"type": "image", "data": "no base64", "mimeType": "image/png"}),
+            json!({"type": "video", "src": "x"}),
+        ] {
+            let content = json!({"content": [other]});
+            assert_eq!(unwrap(&content, false).unwrap(), json!([other]));
+        }
+    }
+
+    #[test]
     fn several_texts_are_lines_and_other_blocks_make_a_list() {
         let texts = json!({"content": [text("a"), text("b")]});
         assert_eq!(unwrap(&texts, false).unwrap(), json!("a\nb"));
         let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
         let mixed = json!({"content": [text("a"), image]});
-        assert_eq!(unwrap(&mixed, false).unwrap(), json!(["a", image]));
+        let id = crate::artifacts::id_of("image/png", &[0]);
+        let handle = json!({"artifact": id, "mimeType": "image/png", "bytes": 1});
+        assert_eq!(unwrap(&mixed, false).unwrap(), json!(["a", handle]));
         assert_eq!(unwrap(&json!({"content": []}), false).unwrap(), Value::Null);
         assert_eq!(unwrap(&json!({}), false).unwrap(), Value::Null);
     }

@@ -4,10 +4,13 @@
 //! meanwhile and of the time, and runs again. What it hears is in the journal first. So the guest
 //! depends on the journal alone, and the gateway alone decides when a run is over.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_domain::limits::{TURNS_BURST, TURNS_PER_SECOND, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES};
-use limbeck_domain::{Delivered, Effects, HostCall, HostOp, ProgramError, ProgramStart, text};
+use limbeck_domain::{
+    Delivered, Effects, Emitted, HostCall, HostOp, ProgramError, ProgramStart, text,
+};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_wire::{Delivery, Done, FromWorker, Idle, Pace, ToWorker};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout_at};
@@ -16,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::output::Printed;
 use super::under_way::{Left, UnderWay};
 use super::{signals, words};
-use crate::broker::{Broker, Journal};
+use crate::broker::{Broker, Emissions, Journal};
 use crate::clock::now_us;
 
 /// How often memory and processor time of a running worker are looked at.
@@ -29,6 +32,7 @@ pub(super) struct Ended {
     pub(super) printed: Printed,
     pub(super) warnings: Vec<String>,
     pub(super) effects: Effects,
+    pub(super) emitted: Vec<Emitted>,
     pub(super) calls: u32,
     /// The worker was killed from outside before anything was heard of the program. Nothing has come of
     /// the run then, and another worker may have the program.
@@ -42,6 +46,7 @@ impl Ended {
             printed: Printed::default(),
             warnings: Vec::new(),
             effects: Effects::default(),
+            emitted: Vec::new(),
             calls: 0,
             unheard: false,
         }
@@ -67,6 +72,7 @@ enum Next {
 pub(super) struct Drive {
     worker: Worker,
     journal: Journal,
+    emissions: Arc<Emissions>,
     start: ProgramStart,
     calls: UnderWay,
     calls_made: u32,
@@ -88,6 +94,7 @@ impl Drive {
         Self {
             worker,
             journal: broker.journal.clone(),
+            emissions: Arc::clone(&broker.emissions),
             calls: UnderWay::new(broker, start.limits.calls_pending),
             calls_made: 0,
             wake_at_us: None,
@@ -115,6 +122,7 @@ impl Drive {
             worker,
             calls,
             calls_made,
+            emissions,
             printed,
             mut warnings,
             heard,
@@ -138,6 +146,7 @@ impl Drive {
             printed,
             warnings,
             effects,
+            emitted: emissions.take(),
             calls: calls_made,
             unheard: killed && !heard,
         }

@@ -1,5 +1,6 @@
 //! Runs programs: one task, one state machine and one worker for each.
 
+mod budget;
 mod calls;
 mod drive;
 mod output;
@@ -10,7 +11,10 @@ mod words;
 
 use std::sync::Arc;
 
-use limbeck_domain::limits::{INPUT_BYTES_MAX, PROGRAM_BYTES_MAX, WALL_MS_MAX};
+use limbeck_domain::limits::{
+    INPUT_BYTES_MAX, OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN,
+    PROGRAM_BYTES_MAX, WALL_MS_MAX,
+};
 use limbeck_domain::{
     Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus, Language, ProgramError,
     ProgramStart,
@@ -19,12 +23,15 @@ use limbeck_launcher::WorkerError;
 use limbeck_policy::Scope;
 use limbeck_store::{ExecutionSummary, NewExecution};
 use limbeck_upstream::CallContext;
+use serde_json::value::RawValue;
 
 pub use calls::{InnerCall, inner_calls};
 pub use replay::{ReplayError, ReplayReport};
 
+use crate::artifacts::{Draft, binary};
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
+use crate::render::Render;
 use crate::{Gateway, listing, sandbox};
 use drive::{Drive, Ended};
 
@@ -45,11 +52,23 @@ pub struct ExecuteRequest {
     pub principal: String,
     /// Where the request came from, for listings: a client's name or `run`.
     pub origin: String,
+    /// How the answer is written.
+    pub answer: AnswerForm,
+}
+
+/// How an answer is written, and how much of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnswerForm {
+    /// Tokens (o200k_base) of it; [`OUTPUT_TOKENS_DEFAULT`] when absent, cut to [`OUTPUT_TOKENS_MIN`] and
+    /// [`OUTPUT_TOKENS_MAX`].
+    pub tokens_max: Option<u64>,
+    /// Its notation, in which it is counted.
+    pub render: Render,
 }
 
 impl Gateway {
-    /// Runs a program to its end and gives what comes back, at most
-    /// [`limbeck_domain::limits::VALUE_SHOWN_BYTES_MAX`] of its value.
+    /// Runs a program to its end and gives what comes back, within the tokens asked for: a part that is
+    /// over its share is kept as an artifact.
     ///
     /// Everything that goes wrong is in the envelope. `context.cancel` ends the run and the calls it has
     /// under way; `caller` hears of the calls' progress and is asked what their servers want to know.
@@ -95,6 +114,8 @@ impl Gateway {
             Err(error) => return refused(id, no_worker(&error)),
         };
         let (limits, warning) = self.limits_of(&request);
+        let (budget, over_budget) = budget_of(&request.answer);
+        let render = request.answer.render;
         let start = match self.program_start(&request, limits) {
             Ok(start) => start,
             Err(error) => return refused(id, error),
@@ -126,6 +147,7 @@ impl Gateway {
                 cancel,
                 caller: caller.clone(),
                 language,
+                emissions: Arc::default(),
             }
         };
         let drive = Drive::new(worker, broker(), start.clone());
@@ -143,11 +165,79 @@ impl Gateway {
             }
         }
         ended.warnings.extend(warning);
+        ended.warnings.extend(over_budget);
         ended.warnings.extend(sandbox::warning(&sandbox));
-        self.close(id, ended, started_us).await
+        let envelope = self.close(id, ended, started_us).await;
+        self.fitted(envelope, &principal, budget, render).await
     }
 
-    /// Writes the whole envelope into the journal and cuts what the client sees of it.
+    /// The answer within its budget; what is left out of it is kept.
+    async fn fitted(
+        &self,
+        envelope: Envelope,
+        principal: &str,
+        budget: usize,
+        render: Render,
+    ) -> Envelope {
+        let envelope = self.without_binaries(envelope, principal).await;
+        // Most answers are counted in microseconds; a large one is read several times.
+        let is_large = envelope
+            .value
+            .as_ref()
+            .is_some_and(|value| value.get().len() > LARGE_BYTES);
+        let fitted = if is_large {
+            let unfitted = envelope.clone();
+            tokio::task::spawn_blocking(move || budget::fit(envelope, budget, render))
+                .await
+                .unwrap_or_else(|_| budget::nothing_shown(unfitted))
+        } else {
+            budget::fit(envelope, budget, render)
+        };
+        let budget::Fitted { mut envelope, kept } = fitted;
+        for kept in kept {
+            let draft = Draft {
+                id: kept.id.clone(),
+                media_type: kept.media_type.to_owned(),
+                name: Some(format!("{} of {}", kept.what, envelope.execution_id)),
+                content: kept.content,
+            };
+            if let Err(error) = self.shared.keep(principal, draft).await {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "an artifact could not be kept"
+                );
+                budget::not_kept(&mut envelope, &kept.id);
+            }
+        }
+        envelope
+    }
+
+    /// The answer with handles where a program returned binary content, as of a raw result.
+    async fn without_binaries(&self, mut envelope: Envelope, principal: &str) -> Envelope {
+        let value = envelope.value.as_ref().map_or("", |value| value.get());
+        let Some((value, drafts)) = binary::without_content(value) else {
+            return envelope;
+        };
+        for draft in drafts {
+            if let Err(error) = self.shared.keep(principal, draft).await {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "an artifact could not be kept"
+                );
+                return envelope;
+            }
+        }
+        if let Ok(value) = RawValue::from_string(value) {
+            envelope.value = Some(value);
+            envelope.warnings.push(
+                "binary content of the value was kept as artifacts; `emit(handle)` shows one"
+                    .to_owned(),
+            );
+        }
+        envelope
+    }
+
+    /// Writes the whole envelope into the journal.
     async fn close(&self, id: ExecutionId, ended: Ended, started_us: u64) -> Envelope {
         let summary = ExecutionSummary {
             calls: ended.calls,
@@ -160,7 +250,7 @@ impl Gateway {
                 .warnings
                 .push(format!("the journal could not be written: {error}"));
         }
-        output::shown(envelope)
+        envelope
     }
 
     fn limits_of(&self, request: &ExecuteRequest) -> (ExecutionLimits, Option<String>) {
@@ -199,6 +289,24 @@ impl Gateway {
             limits,
         })
     }
+}
+
+/// A value above this is fitted on a thread of its own.
+const LARGE_BYTES: usize = 256 << 10;
+
+/// Tokens of the answer, and a warning when they are not those asked for.
+fn budget_of(answer: &AnswerForm) -> (usize, Option<String>) {
+    let Some(asked) = answer.tokens_max else {
+        return (OUTPUT_TOKENS_DEFAULT, None);
+    };
+    let budget = usize::try_from(asked).unwrap_or(usize::MAX);
+    let budget = budget.clamp(OUTPUT_TOKENS_MIN, OUTPUT_TOKENS_MAX);
+    let warning = (budget as u64 != asked).then(|| {
+        format!(
+            "max_output_tokens {asked} is outside {OUTPUT_TOKENS_MIN} to {OUTPUT_TOKENS_MAX}; used {budget}"
+        )
+    });
+    (budget, warning)
 }
 
 /// How often a program is given to another worker because the last was killed before it said anything:

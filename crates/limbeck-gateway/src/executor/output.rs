@@ -1,6 +1,6 @@
-//! What a run left, as the envelope that is kept and the one that is shown.
+//! What a run left, as the envelope that is kept.
 
-use limbeck_domain::limits::{LOG_BYTES_MAX, VALUE_SHOWN_BYTES_MAX};
+use limbeck_domain::limits::LOG_BYTES_MAX;
 use limbeck_domain::text::cut;
 use limbeck_domain::{Effects, Envelope, ErrorKind, ExecutionId, ProgramError};
 use limbeck_wire::LogStream;
@@ -8,9 +8,6 @@ use serde_json::value::RawValue;
 
 use super::drive::Ended;
 use super::status_of;
-
-/// Text shown of a value that is too large.
-const PREVIEW_BYTES: usize = 8 << 10;
 
 /// What a program printed, at most [`LOG_BYTES_MAX`] of it.
 #[derive(Debug, Default)]
@@ -42,6 +39,7 @@ pub(super) fn envelope(id: ExecutionId, ended: Ended) -> Envelope {
         printed,
         mut warnings,
         effects,
+        emitted,
         calls: _,
         unheard: _,
     } = ended;
@@ -60,12 +58,13 @@ pub(super) fn envelope(id: ExecutionId, ended: Ended) -> Envelope {
         status: status_of(error.as_ref()),
         execution_id: id,
         value,
-        value_preview: None,
         stdout: printed.stdout,
         stderr: printed.stderr,
         error,
         warnings,
         effects: (effects != Effects::default()).then_some(effects),
+        artifacts: Vec::new(),
+        emitted,
     }
 }
 
@@ -77,23 +76,6 @@ fn no_json() -> ProgramError {
     .with_hint("run the program again; the worker was discarded")
 }
 
-/// The envelope a client sees: a value over the bound is replaced by its beginning, and says so.
-pub(super) fn shown(mut envelope: Envelope) -> Envelope {
-    if let Some(value) = envelope
-        .value
-        .take_if(|value| value.get().len() > VALUE_SHOWN_BYTES_MAX)
-    {
-        let text = value.get();
-        envelope.value_preview = Some(cut(text, PREVIEW_BYTES).to_owned());
-        envelope.warnings.push(format!(
-            "the value has {} bytes, {VALUE_SHOWN_BYTES_MAX} are shown at most; it is kept whole: `limbeck executions {} --value`. Return less: filter or aggregate in the program",
-            text.len(),
-            envelope.execution_id
-        ));
-    }
-    envelope
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,20 +85,6 @@ mod tests {
             result: Ok(Some(value)),
             ..Ended::before_start(no_json())
         }
-    }
-
-    #[test]
-    fn a_value_at_the_bound_is_shown_and_one_above_it_is_previewed_with_the_way_to_the_rest() {
-        let id = ExecutionId::new("ex_1");
-        let text = format!("\"{}\"", "x".repeat(VALUE_SHOWN_BYTES_MAX - 2));
-        let whole = shown(envelope(id.clone(), ended(text)));
-        assert!(whole.value.is_some() && whole.warnings.is_empty());
-
-        let text = format!("\"{}\"", "x".repeat(VALUE_SHOWN_BYTES_MAX - 1));
-        let cut = shown(envelope(id, ended(text)));
-        assert!(cut.value.is_none());
-        assert_eq!(cut.value_preview.unwrap().len(), PREVIEW_BYTES);
-        assert!(cut.warnings[0].contains("limbeck executions ex_1 --value"));
     }
 
     #[test]

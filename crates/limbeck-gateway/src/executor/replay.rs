@@ -150,6 +150,7 @@ impl Tape {
             printed: Printed::default(),
             warnings: Vec::new(),
             effects: Effects::default(),
+            emitted: Vec::new(),
             calls: 0,
             unheard: false,
         };

@@ -139,7 +139,7 @@ impl Gateway {
             return Err(NoLesson::TooLarge { bytes });
         }
         let value = if is_call_tool_result(result) {
-            let value = broker::value_of(result, tool.definition());
+            let value = broker::value_for_program(result, tool.definition());
             value.map_err(|_| NoLesson::Failed { tool: id.clone() })?
         } else {
             result.get().to_owned()

@@ -6,9 +6,10 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use crate::search::{QUERIES_MAX, SearchRequest};
+use crate::{AnswerForm, Render};
 
 const SEARCH_FORM: &str = "accepted: {queries: string[], server?: string, limit?: number}";
-const EXECUTE_FORM: &str = "accepted: {code: string, input?: any, timeout_ms?: number, tools?: string[], language?: \"typescript\"}";
+const EXECUTE_FORM: &str = "accepted: {code: string, input?: any, timeout_ms?: number, max_output_tokens?: number, render?: \"json\" | \"toon\" | \"auto\", tools?: string[], language?: \"typescript\" | \"python\"}";
 
 /// Arguments of `search`.
 pub(super) struct SearchArguments;
@@ -56,6 +57,7 @@ pub(super) struct ExecuteArguments {
     pub(super) timeout_ms: Option<u64>,
     pub(super) scope: Scope,
     pub(super) language: Language,
+    pub(super) answer: AnswerForm,
 }
 
 impl ExecuteArguments {
@@ -75,6 +77,10 @@ impl ExecuteArguments {
             }
         };
         let language = language(&mut arguments, EXECUTE_FORM)?;
+        let answer = AnswerForm {
+            tokens_max: optional_number(&mut arguments, "max_output_tokens", EXECUTE_FORM)?,
+            render: render(&mut arguments)?,
+        };
         nothing_left(&arguments, EXECUTE_FORM)?;
         Ok(Self {
             code,
@@ -82,7 +88,18 @@ impl ExecuteArguments {
             timeout_ms,
             scope,
             language,
+            answer,
         })
+    }
+}
+
+fn render(arguments: &mut JsonObject) -> Result<Render, String> {
+    match optional_string(arguments, "render", EXECUTE_FORM)? {
+        None => Ok(Render::default()),
+        Some(name) => Render::from_name(&name).ok_or_else(|| {
+            let name = limbeck_domain::text::clean_line(&name, 32);
+            format!("`render` is `{name}`; write `json`, `toon` or `auto`")
+        }),
     }
 }
 
@@ -176,6 +193,10 @@ mod tests {
             let read = execute(json!({"code": "x", "timeout_ms": timeout})).unwrap();
             assert_eq!(read.timeout_ms, Some(1500));
         }
+        let read =
+            execute(json!({"code": "x", "max_output_tokens": 800, "render": "auto"})).unwrap();
+        assert_eq!(read.answer.tokens_max, Some(800));
+        assert_eq!(read.answer.render, Render::Auto);
     }
 
     #[test]
@@ -201,6 +222,8 @@ mod tests {
             assert!(error.contains(named), "{error}");
             assert!(error.contains("accepted:"), "{error}");
         }
+        let error = execute(json!({"code": "x", "render": "yaml"})).unwrap_err();
+        assert!(error.contains("`json`, `toon` or `auto`"), "{error}");
         let error = execute(json!({"code": "x", "language": "cobol"})).unwrap_err();
         assert!(error.contains("`cobol` is not available"), "{error}");
     }

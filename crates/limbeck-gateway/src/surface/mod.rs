@@ -14,6 +14,7 @@ mod convert;
 mod events;
 pub(crate) mod exchange;
 mod forward;
+mod kept;
 mod lists;
 mod logging;
 mod session;
@@ -25,7 +26,7 @@ pub use stdio::serve_stdio;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use limbeck_domain::Envelope;
+use limbeck_domain::{Emitted, Envelope};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -40,7 +41,8 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
-use crate::{ExecuteRequest, Gateway};
+use crate::artifacts::URI_PREFIX;
+use crate::{ExecuteRequest, Gateway, Render, render};
 use arguments::{ExecuteArguments, SearchArguments};
 use exchange::{Kind, Outcome};
 use forward::{Forwarded, Retry};
@@ -108,7 +110,9 @@ impl Surface {
             scope: arguments.scope,
             principal: self.principal.to_string(),
             origin: "mcp".to_owned(),
+            answer: arguments.answer,
         };
+        let render = request.answer.render;
         let subject = self.subject("tools/call", tools::EXECUTE);
         let gateway = self.gateway.clone();
         let forwarded = self
@@ -120,7 +124,9 @@ impl Surface {
             .await?;
         Ok(match forwarded {
             Forwarded::InputRequired(result) => result.into(),
-            Forwarded::Done(Outcome::Program(envelope)) => envelope_result(&envelope).into(),
+            Forwarded::Done(Outcome::Program(envelope)) => {
+                envelope_result(&envelope, render).into()
+            }
             Forwarded::Done(Outcome::Raw(_)) => {
                 let message = "a server answered for a program";
                 return Err(ErrorData::internal_error(message, None));
@@ -155,15 +161,20 @@ impl Surface {
 }
 
 /// The envelope once, as text: clients that find `structuredContent` drop the text, and others
-/// would show both.
-fn envelope_result(envelope: &Envelope) -> CallToolResult {
-    match serde_json::to_string(envelope) {
-        Ok(json) => text(json, envelope.error.is_some()),
-        Err(error) => failed(format!(
-            "the result could not be written: {error}; it is kept: `limbeck executions {}`",
-            envelope.execution_id
-        )),
-    }
+/// would show both. Behind it come the blocks the program emitted.
+fn envelope_result(envelope: &Envelope, render: Render) -> CallToolResult {
+    let mut result = text(render::text(envelope, render), envelope.error.is_some());
+    result
+        .content
+        .extend(envelope.emitted.iter().map(emitted_block));
+    result
+}
+
+fn emitted_block(emitted: &Emitted) -> ContentBlock {
+    let block = emitted.block.as_ref();
+    block
+        .and_then(|block| serde_json::from_str(block.get()).ok())
+        .unwrap_or_else(|| ContentBlock::text(emitted.text.clone().unwrap_or_default()))
 }
 
 fn text(text: String, is_error: bool) -> CallToolResult {
@@ -240,8 +251,8 @@ impl ServerHandler for Surface {
         }
     }
 
-    // Resources and prompts are those of exposed servers. Where none can be exposed the lists are empty, with
-    // hints of how long they may be kept, as revision 2026-07-28 wants all lists.
+    // Prompts and templates are those of exposed servers; resources are artifacts as well. Where no server can be
+    // exposed the lists are empty, with hints of how long they may be kept, as revision 2026-07-28 wants all lists.
 
     async fn list_prompts(
         &self,
@@ -277,8 +288,9 @@ impl ServerHandler for Surface {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let listed = lists::resources(&self.gateway).await;
-        let resources = listed.into_iter().map(|(_, resource)| resource).collect();
-        let (resources, next) = lists::page(resources, cursor(request.as_ref()))?;
+        let listed = listed.into_iter().map(|(_, resource)| resource);
+        let resources = self.kept_resources().await.into_iter().chain(listed);
+        let (resources, next) = lists::page(resources.collect(), cursor(request.as_ref()))?;
         let mut result = ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(LISTS_TTL_MS)
             .with_cache_scope(CacheScope::Private);
@@ -306,6 +318,9 @@ impl ServerHandler for Surface {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if let Some(id) = request.uri.strip_prefix(URI_PREFIX) {
+            return self.read_kept(id, &request.uri).await.map(Into::into);
+        }
         let retry = Retry {
             responses: request.input_responses,
             state: request.request_state,
@@ -402,7 +417,7 @@ impl Surface {
 
     fn capabilities(&self) -> ServerCapabilities {
         if !self.may_expose() {
-            // Two tools that never change, and lists of everything else that are empty.
+            // Two tools that never change, artifacts, and lists of everything else that are empty.
             return ServerCapabilities::builder()
                 .enable_tools()
                 .enable_prompts()

@@ -172,7 +172,8 @@ async fn an_older_format_is_brought_up_to_date_and_keeps_its_executions() {
     rusqlite::Connection::open(&path)
         .unwrap()
         .execute_batch(
-            "ALTER TABLE start DROP COLUMN sandbox; DROP TABLE observed; PRAGMA user_version = 1",
+            "ALTER TABLE start DROP COLUMN sandbox; DROP TABLE content; DROP TABLE artifact;
+             DROP TABLE observed; PRAGMA user_version = 1",
         )
         .unwrap();
 

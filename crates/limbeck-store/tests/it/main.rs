@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
 
+mod artifacts;
 mod durability;
 mod executions;
 mod files;
@@ -85,7 +86,6 @@ fn envelope(name: &str, status: ExecutionStatus) -> Envelope {
         value: (!failed).then(|| {
             serde_json::value::to_raw_value(&serde_json::json!({"a": [1, 2.5, null]})).unwrap()
         }),
-        value_preview: None,
         stdout: "out\n\nput".to_owned(),
         stderr: String::new(),
         error: failed.then(|| ProgramError::new(ErrorKind::Exception, "Error: no")),
@@ -94,6 +94,8 @@ fn envelope(name: &str, status: ExecutionStatus) -> Envelope {
             reads: 1,
             writes: 2,
         }),
+        artifacts: Vec::new(),
+        emitted: Vec::new(),
     }
 }
 

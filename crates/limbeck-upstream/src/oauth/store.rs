@@ -229,16 +229,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_address_or_name_is_another_place() {
+    fn a_changed_address_name_or_principal_is_another_place() {
         let places = [
-            stem("a", "https://x/mcp"),
-            stem("a", "https://x/mcp2"),
-            stem("b", "https://x/mcp"),
-            stem("ahttps", "://x/mcp"),
-            stem("../../etc/passwd", "https://x/mcp"),
+            stem("a", "https://x/mcp", None),
+            stem("a", "https://x/mcp2", None),
+            stem("b", "https://x/mcp", None),
+            stem("ahttps", "://x/mcp", None),
+            stem("a", "https://x/mcp", Some("b")),
+            stem("../../etc/passwd", "https://x/mcp", None),
         ];
         let distinct: std::collections::BTreeSet<_> = places.iter().collect();
         assert_eq!(distinct.len(), places.len());
-        assert!(places[4].starts_with("______etc_passwd-"), "{}", places[4]);
+        assert!(places[5].starts_with("______etc_passwd-"), "{}", places[5]);
     }
 }

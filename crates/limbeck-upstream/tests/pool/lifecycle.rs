@@ -9,7 +9,7 @@ use limbeck_domain::{CallCode, ServerName, ToolId};
 use limbeck_policy::Permit;
 use limbeck_upstream::{
     CallContext, Era, Pool, RawToolResult, ServerSpec, ServerState, StdioSpec, ToolList,
-    TransportSpec, Upstream, UpstreamError,
+    TransportSpec, Unusable, UnusableKind, Upstream, UpstreamError,
 };
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use limbeck_gateway::domain::limits::PROGRAM_BYTES_MAX;
 use limbeck_gateway::domain::{Envelope, Language};
 use limbeck_gateway::policy::Scope;
-use limbeck_gateway::{ExecuteRequest, Gateway, LOCAL};
+use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL};
 use serde::de::IgnoredAny;
 
 use super::{Invocation, signals::EndSignals};
@@ -32,8 +32,11 @@ pub(super) async fn run(invocation: &Invocation, arguments: &RunArgs) -> Result<
     let printed = if arguments.json {
         invocation.printer.json(&envelope)
     } else {
-        let envelope = whole(&session.gateway, envelope.clone()).await;
-        print_envelope(&invocation.printer, &envelope, source);
+        let shown = match arguments.max_output_tokens {
+            Some(_) => envelope.clone(),
+            None => whole(&session.gateway, envelope.clone()).await,
+        };
+        print_envelope(&invocation.printer, &shown, source);
         Ok(())
     };
     session.close().await;
@@ -56,6 +59,10 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, Failure> {
         scope,
         principal: LOCAL.to_owned(),
         origin: "run".to_owned(),
+        answer: AnswerForm {
+            tokens_max: arguments.max_output_tokens,
+            ..AnswerForm::default()
+        },
     })
 }
 
@@ -130,10 +137,10 @@ fn source_name(file: &Path) -> String {
     }
 }
 
-/// The envelope with the value a model would only be shown the beginning of: a person asked for it
-/// on a stream that takes any length.
+/// The envelope with what a model would only be shown a part of: a person asked for it on a stream that
+/// takes any length.
 async fn whole(gateway: &Gateway, envelope: Envelope) -> Envelope {
-    if envelope.value_preview.is_none() {
+    if envelope.artifacts.is_empty() {
         return envelope;
     }
     let id = envelope.execution_id.as_str();

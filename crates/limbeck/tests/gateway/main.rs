@@ -5,6 +5,7 @@
     reason = "a test that cannot go on fails with the place"
 )]
 
+mod artifacts;
 mod calls;
 mod confinement;
 mod flood;

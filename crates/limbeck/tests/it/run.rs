@@ -157,23 +157,22 @@ fn tools_outside_the_patterns_are_denied_and_those_inside_are_not() {
 }
 
 #[test]
-fn a_value_too_large_to_show_a_model_is_printed_whole_for_people_and_previewed_in_the_envelope() {
+fn a_value_too_large_to_show_a_model_is_printed_whole_for_people_and_an_artifact_in_the_envelope() {
     let world = World::empty();
     let program = "return 'x'.repeat(300_000)";
     let whole = world.limbeck_reading(["run", "-"], program).ends_with(0);
     assert_eq!(whole.stdout.len(), 300_001);
     let envelope = world.envelope(program);
     assert!(envelope.get("value").is_none());
+    let artifact = &envelope["artifacts"][0];
+    assert_eq!(artifact["counts"]["bytes"], 300_002);
+    assert_eq!(artifact["shape"], "string");
+    let sample = artifact["sample"].as_str().unwrap();
     assert!(
-        envelope["value_preview"]
-            .as_str()
-            .unwrap()
-            .starts_with("\"xxx")
+        sample.starts_with("xxx") && sample.ends_with("characters left out"),
+        "{sample}"
     );
-    assert!(
-        envelope["warnings"][0]
-            .as_str()
-            .unwrap()
-            .contains("--value")
-    );
+    let id = envelope["execution_id"].as_str().unwrap();
+    let kept = world.limbeck(["executions", id, "--value"]).ends_with(0);
+    assert_eq!(kept.stdout.len(), 300_001);
 }

@@ -16,21 +16,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn connect(world: &World, arguments: &[&str]) -> Self {
+    pub(crate) fn connect(world: &World, arguments: &[&str]) -> Self {
         Self::start(world.command(arguments))
     }
 
     /// Starts a command that serves, and speaks the handshake.
     pub(crate) fn start(mut command: Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let to = child.stdin.take();
-        let from = BufReader::new(child.stdout.take().unwrap());
-        let mut client = Self { child, to, from };
+        let mut client = Self::silent(command.stderr(Stdio::null()));
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
         let answer = client.ask(1, "initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "limbeck");
@@ -38,12 +30,24 @@ impl Client {
         client
     }
 
+    /// Starts a command that serves, and says nothing to it.
+    pub(crate) fn silent(command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let to = child.stdin.take();
+        let from = BufReader::new(child.stdout.take().unwrap());
+        Self { child, to, from }
+    }
+
     pub(crate) fn send(&mut self, message: &Value) {
         writeln!(self.to.as_mut().unwrap(), "{message}").unwrap();
     }
 
     /// Sends a request and reads its answer, which is the next line: nothing else may be on the stream.
-    fn ask(&mut self, id: u32, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, id: u32, method: &str, params: &Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let mut line = String::new();
         self.from.read_line(&mut line).unwrap();
@@ -53,7 +57,7 @@ impl Client {
         answer
     }
 
-    fn execute(&mut self, id: u32, code: &str) -> Value {
+    pub(crate) fn execute(&mut self, id: u32, code: &str) -> Value {
         let answer = self.ask(
             id,
             "tools/call",

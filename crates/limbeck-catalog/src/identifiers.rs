@@ -9,7 +9,7 @@ const NAME_BYTES_MAX: usize = 60;
 
 /// Names a stub needs for itself: what it imports, the types it names, and the words of Python that are
 /// written like types.
-pub(super) const TAKEN: [&str; 26] = [
+pub(crate) const TAKEN: [&str; 27] = [
     "Annotated",
     "Any",
     "Call",
@@ -26,6 +26,7 @@ pub(super) const TAKEN: [&str; 26] = [
     "Store",
     "Tool",
     "True",
+    "TypeAlias",
     "TypedDict",
     "Unpack",
     "bool",
@@ -40,20 +41,20 @@ pub(super) const TAKEN: [&str; 26] = [
 
 /// Names of one kind, each given out once.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(crate) struct Names {
     used: HashSet<String>,
 }
 
 impl Names {
     /// No name but `taken` is used yet.
-    pub(super) fn without(taken: &[&str]) -> Self {
+    pub(crate) fn without(taken: &[&str]) -> Self {
         Self {
             used: taken.iter().map(|name| (*name).to_owned()).collect(),
         }
     }
 
     /// `name`, or with a number behind it when it is used already.
-    pub(super) fn take(&mut self, name: &str) -> String {
+    pub(crate) fn take(&mut self, name: &str) -> String {
         let mut free = name.to_owned();
         let mut number = 2;
         while !self.used.insert(free.clone()) {
@@ -64,13 +65,13 @@ impl Names {
     }
 
     /// Whether a type is called `name`, or may not be.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.used.contains(name)
     }
 }
 
 /// `name` in the style of types: `create-issue` gives `CreateIssue`.
-pub(super) fn type_name(name: &str) -> String {
+pub(crate) fn type_name(name: &str) -> String {
     let mut made = String::new();
     let mut begins = true;
     for c in name.chars() {
@@ -90,7 +91,7 @@ pub(super) fn type_name(name: &str) -> String {
 }
 
 /// `name` as the name of a module: lower case, runs of other characters `_`, none of Python's words.
-pub(super) fn module_name(name: &str) -> String {
+pub(crate) fn module_name(name: &str) -> String {
     let mut made = String::new();
     for c in name.chars() {
         if made.len() >= NAME_BYTES_MAX {
@@ -113,7 +114,7 @@ pub(super) fn module_name(name: &str) -> String {
 
 /// How `name` may be written behind a dot in a stub: as it is, else in its identifier form. `None` when
 /// that form could be taken for something else there.
-pub(super) fn attribute(name: &str) -> Option<String> {
+pub(crate) fn attribute(name: &str) -> Option<String> {
     let mut made = names::identifier(name);
     if !made.is_empty() && !names::is_python_identifier(&made) {
         made.push('_');

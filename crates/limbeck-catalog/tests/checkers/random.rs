@@ -1,0 +1,31 @@
+//! Numbers that look random and are the same every time (SplitMix64, Steele and others, 2014).
+
+/// A source of numbers.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Below `end`, which is not zero.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    pub fn pick<'v, T>(&mut self, values: &'v [T]) -> &'v T {
+        &values[self.below(values.len())]
+    }
+
+    pub fn half(&mut self) -> bool {
+        self.next() % 2 == 0
+    }
+}

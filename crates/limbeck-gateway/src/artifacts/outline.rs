@@ -1,0 +1,465 @@
+//! What a JSON text is like, read without building its value: counts, a sample, a type.
+//!
+//! A value of 16 MiB may have millions of parts, and a tree of them takes many times its text. Here a level
+//! is walked twice at most (to count, then to take what is wanted) and only what was taken is gone into.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Items of an array that its type is made of, evenly spread.
+const TYPED_ITEMS: usize = 24;
+/// Members of an object that its type names.
+const TYPED_MEMBERS: usize = 24;
+/// Levels of a type.
+const TYPED_DEPTH: usize = 5;
+
+/// How much of a value is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detail {
+    /// Items at the beginning of an array; one of the middle and one of the end are shown besides.
+    first: usize,
+    members: usize,
+    text_chars: usize,
+    depth: usize,
+}
+
+impl Detail {
+    /// From much to little.
+    pub(crate) const LEVELS: [Self; 5] = [
+        Self::new(8, 64, 400, 8),
+        Self::new(4, 40, 200, 6),
+        Self::new(2, 24, 100, 4),
+        Self::new(1, 12, 60, 3),
+        Self::new(1, 6, 30, 2),
+    ];
+
+    const fn new(first: usize, members: usize, text_chars: usize, depth: usize) -> Self {
+        Self {
+            first,
+            members,
+            text_chars,
+            depth,
+        }
+    }
+}
+
+/// Items of an array or members of an object; `None` for everything else.
+pub(crate) fn count(json: &str) -> Option<usize> {
+    match json.as_bytes().first()? {
+        b'[' => Some(items(json, |_| false)?.0),
+        b'{' => Some(members(json, 0)?.0),
+        _ => None,
+    }
+}
+
+/// A part of a JSON value that stands for it, as JSON; `None` when it would be over `bytes_max`.
+pub(crate) fn sample(json: &str, detail: Detail, bytes_max: usize) -> Option<String> {
+    let mut writer = Sampler {
+        detail,
+        bytes_max,
+        out: String::new(),
+    };
+    writer.value(json, 0).ok()?;
+    Some(writer.out)
+}
+
+/// The type of a JSON value, in the notation of TypeScript: of arrays what some items have in common.
+pub(crate) fn shape(json: &str) -> String {
+    let mut shape = Shape::default();
+    shape.observe(json, 0);
+    let mut out = String::new();
+    // Writing into a text cannot fail.
+    let _ = shape.write(&mut out);
+    out
+}
+
+struct Sampler {
+    detail: Detail,
+    bytes_max: usize,
+    out: String,
+}
+
+impl Sampler {
+    fn value(&mut self, json: &str, depth: usize) -> fmt::Result {
+        match json.as_bytes().first() {
+            Some(b'[') => self.array(json, depth),
+            Some(b'{') => self.object(json, depth),
+            Some(b'"') => self.text(json),
+            _ => self.push(json),
+        }
+    }
+
+    fn array(&mut self, json: &str, depth: usize) -> fmt::Result {
+        let (count, _) = items(json, |_| false).ok_or(fmt::Error)?;
+        if count > 0 && depth >= self.detail.depth {
+            return self.note(&format!("[… {count} items]"));
+        }
+        let first = self.detail.first;
+        let all = count <= first + 3;
+        let wanted = |at: usize| all || at < first || at == count / 2 || at + 1 == count;
+        let (_, picked) = items(json, wanted).ok_or(fmt::Error)?;
+        self.push("[")?;
+        let mut next = 0;
+        for (at, item) in picked {
+            if next > 0 {
+                self.push(",")?;
+            }
+            if at > next {
+                self.note(&format!("… {} items left out", at - next))?;
+                self.push(",")?;
+            }
+            self.value(item.get(), depth + 1)?;
+            next = at + 1;
+        }
+        self.push("]")
+    }
+
+    fn object(&mut self, json: &str, depth: usize) -> fmt::Result {
+        let shown = self.detail.members;
+        let (count, members) = members(json, shown).ok_or(fmt::Error)?;
+        if count > 0 && depth >= self.detail.depth {
+            return self.note(&format!("{{… {count} keys}}"));
+        }
+        self.push("{")?;
+        for (at, (key, value)) in members.iter().enumerate() {
+            if at > 0 {
+                self.push(",")?;
+            }
+            let key = self.shortened(key);
+            self.note(&key)?;
+            self.push(":")?;
+            self.value(value.get(), depth + 1)?;
+        }
+        if count > shown {
+            self.push(",")?;
+            self.note("…")?;
+            self.push(":")?;
+            self.note(&format!("{} keys left out", count - shown))?;
+        }
+        self.push("}")
+    }
+
+    fn text(&mut self, json: &str) -> fmt::Result {
+        match serde_json::from_str::<Cow<'_, str>>(json) {
+            Ok(text) => {
+                let text = self.shortened(&text);
+                self.note(&text)
+            }
+            Err(_) => Err(fmt::Error),
+        }
+    }
+
+    fn shortened<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let max = self.detail.text_chars;
+        match text.char_indices().nth(max) {
+            None => Cow::Borrowed(text),
+            Some((end, _)) => {
+                let more = text[end..].chars().count();
+                Cow::Owned(format!("{}… {more} characters left out", &text[..end]))
+            }
+        }
+    }
+
+    /// A text of ours, or one that was shortened.
+    fn note(&mut self, text: &str) -> fmt::Result {
+        let json = serde_json::to_string(text).map_err(|_| fmt::Error)?;
+        self.push(&json)
+    }
+
+    fn push(&mut self, text: &str) -> fmt::Result {
+        if self.out.len() + text.len() > self.bytes_max {
+            return Err(fmt::Error);
+        }
+        self.out.push_str(text);
+        Ok(())
+    }
+}
+
+/// What was seen of the values in one place.
+#[derive(Default)]
+struct Shape {
+    null: bool,
+    boolean: bool,
+    number: bool,
+    text: bool,
+    items: Option<Box<Shape>>,
+    object: Option<Fields>,
+    /// Something deeper than is looked at.
+    any: bool,
+}
+
+#[derive(Default)]
+struct Fields {
+    objects: usize,
+    /// Name, in how many objects, what.
+    named: Vec<(String, usize, Shape)>,
+    more: bool,
+}
+
+impl Shape {
+    fn observe(&mut self, json: &str, depth: usize) {
+        match json.as_bytes().first() {
+            Some(b'n') => self.null = true,
+            Some(b't' | b'f') => self.boolean = true,
+            Some(b'"') => self.text = true,
+            Some(b'[' | b'{') if depth >= TYPED_DEPTH => self.any = true,
+            Some(b'[') => {
+                let items_of = self.items.get_or_insert_default();
+                let count = items(json, |_| false).map_or(0, |(count, _)| count);
+                let step = count.div_ceil(TYPED_ITEMS).max(1);
+                let wanted = |at: usize| at.is_multiple_of(step) || at + 1 == count;
+                for (_, item) in items(json, wanted)
+                    .map(|(_, picked)| picked)
+                    .unwrap_or_default()
+                {
+                    items_of.observe(item.get(), depth + 1);
+                }
+            }
+            Some(b'{') => {
+                let fields = self.object.get_or_insert_default();
+                fields.observe(json, depth);
+            }
+            _ => self.number = true,
+        }
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let mut first = true;
+        let mut or = |out: &mut String| {
+            if !std::mem::take(&mut first) {
+                out.push_str(" | ");
+            }
+        };
+        if let Some(fields) = &self.object {
+            or(out);
+            fields.write(out)?;
+        }
+        if let Some(items) = &self.items {
+            or(out);
+            let mut item = String::new();
+            items.write(&mut item)?;
+            if item.contains(" | ") && !item.starts_with('{') {
+                write!(out, "({item})[]")?;
+            } else {
+                write!(out, "{item}[]")?;
+            }
+        }
+        for (seen, name) in [
+            (self.text, "string"),
+            (self.number, "number"),
+            (self.boolean, "boolean"),
+            (self.any, "any"),
+            (self.null, "null"),
+        ] {
+            if seen {
+                or(out);
+                out.push_str(name);
+            }
+        }
+        if first {
+            out.push_str("never");
+        }
+        Ok(())
+    }
+}
+
+impl Fields {
+    fn observe(&mut self, json: &str, depth: usize) {
+        self.objects += 1;
+        let Some((count, members)) = members(json, TYPED_MEMBERS) else {
+            return;
+        };
+        self.more |= count > members.len();
+        for (key, value) in members {
+            let place = match self.named.iter().position(|(name, ..)| *name == key) {
+                Some(place) => place,
+                None if self.named.len() < TYPED_MEMBERS => {
+                    self.named.push((key, 0, Shape::default()));
+                    self.named.len() - 1
+                }
+                None => {
+                    self.more = true;
+                    continue;
+                }
+            };
+            let (_, seen, shape) = &mut self.named[place];
+            *seen += 1;
+            shape.observe(value.get(), depth + 1);
+        }
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        out.push_str("{ ");
+        for (at, (name, seen, shape)) in self.named.iter().enumerate() {
+            if at > 0 {
+                out.push_str(", ");
+            }
+            let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if plain && name.len() <= 64 {
+                out.push_str(name);
+            } else {
+                let name = limbeck_domain::text::clean_line(name, 64);
+                write!(out, "{}", serde_json::Value::from(name))?;
+            }
+            out.push_str(if *seen < self.objects { "?: " } else { ": " });
+            shape.write(out)?;
+        }
+        if self.more {
+            out.push_str(if self.named.is_empty() {
+                "…"
+            } else {
+                ", …"
+            });
+        }
+        out.push_str(" }");
+        Ok(())
+    }
+}
+
+/// How many items an array has, and those at the places `wanted`.
+pub(crate) fn items(
+    json: &str,
+    wanted: impl Fn(usize) -> bool,
+) -> Option<(usize, Vec<(usize, &RawValue)>)> {
+    struct Items<F>(F);
+    impl<'de, F: Fn(usize) -> bool> Visitor<'de> for Items<F> {
+        type Value = (usize, Vec<(usize, &'de RawValue)>);
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            let (mut at, mut picked) = (0, Vec::new());
+            loop {
+                if (self.0)(at) {
+                    match seq.next_element::<&RawValue>()? {
+                        Some(item) => picked.push((at, item)),
+                        None => break,
+                    }
+                } else if seq.next_element::<IgnoredAny>()?.is_none() {
+                    break;
+                }
+                at += 1;
+            }
+            Ok((at, picked))
+        }
+    }
+    let mut reader = serde_json::Deserializer::from_str(json);
+    reader.deserialize_seq(Items(wanted)).ok()
+}
+
+/// How many members an object has, and the first `wanted` of them.
+fn members(json: &str, wanted: usize) -> Option<(usize, Vec<(String, &RawValue)>)> {
+    struct Members(usize);
+    impl<'de> Visitor<'de> for Members {
+        type Value = (usize, Vec<(String, &'de RawValue)>);
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let (mut count, mut first) = (0, Vec::new());
+            while first.len() < self.0 {
+                match map.next_entry::<String, &RawValue>()? {
+                    Some(member) => first.push(member),
+                    None => return Ok((first.len(), first)),
+                }
+            }
+            count += first.len();
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+                count += 1;
+            }
+            Ok((count, first))
+        }
+    }
+    let mut reader = serde_json::Deserializer::from_str(json);
+    reader.deserialize_map(Members(wanted)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn sampled(value: &Value, detail: Detail) -> Value {
+        let json = value.to_string();
+        serde_json::from_str(&sample(&json, detail, 1 << 20).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_sample_has_first_middle_and_last_items_and_says_what_is_left_out() {
+        let rows: Vec<Value> = (0..1_000).map(|id| json!({"id": id})).collect();
+        let shown = sampled(&json!(rows), Detail::new(2, 6, 30, 3));
+        assert_eq!(
+            shown,
+            json!([
+                {"id": 0}, {"id": 1}, "… 498 items left out", {"id": 500},
+                "… 498 items left out", {"id": 999}
+            ])
+        );
+        assert_eq!(
+            sampled(&json!([1, 2, 3, 4, 5]), Detail::new(2, 6, 30, 3)),
+            json!([1, 2, 3, 4, 5])
+        );
+    }
+
+    #[test]
+    fn a_sample_cuts_texts_keys_and_depth_and_marks_each() {
+        let detail = Detail::new(1, 2, 5, 1);
+        let shown = sampled(
+            &json!({"a": "abcdefgh", "b": [1, [2]], "c": 1, "d": 2}),
+            detail,
+        );
+        assert_eq!(
+            shown,
+            json!({"a": "abcde… 3 characters left out", "b": "[… 2 items]", "…": "2 keys left out"})
+        );
+        assert_eq!(sampled(&json!([{}, []]), detail), json!([{}, []]));
+    }
+
+    #[test]
+    fn a_sample_that_would_be_too_large_is_none() {
+        let json = json!({"a": "x".repeat(100)}).to_string();
+        assert!(sample(&json, Detail::LEVELS[0], 50).is_none());
+        assert!(sample(&json, Detail::LEVELS[0], 500).is_some());
+    }
+
+    #[test]
+    fn a_shape_unites_what_items_have() {
+        let rows = json!([{"id": 1, "tags": ["a"]}, {"id": null, "tags": [], "x-y": {"n": 1.5}}]);
+        assert_eq!(
+            shape(&rows.to_string()),
+            r#"{ id: number | null, tags: string[], "x-y"?: { n: number } }[]"#
+        );
+        assert_eq!(shape("[1,\"a\"]"), "(string | number)[]");
+        assert_eq!(shape("[]"), "never[]");
+        assert_eq!(shape("true"), "boolean");
+    }
+
+    #[test]
+    fn counts_are_of_the_outermost_level() {
+        for (json, counted) in [
+            ("[1,[2,3]]", Some(2)),
+            (r#"{"a":1,"b":{}}"#, Some(2)),
+            ("\"x\"", None),
+        ] {
+            assert_eq!(count(json), counted, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_many_parts_is_sampled_without_a_tree_of_it() {
+        let json = format!("[{}[]]", "[],".repeat(2_000_000));
+        let shown = sample(&json, Detail::LEVELS[0], 4_096).unwrap();
+        assert!(shown.contains("left out"), "{shown}");
+        assert_eq!(shape(&json), "never[][]");
+        assert_eq!(count(&json), Some(2_000_001));
+    }
+}

@@ -1,0 +1,515 @@
+//! Fits an answer into the tokens that its reader has for it.
+//!
+//! An answer within its budget stays as it is. Of any other the parts share the budget equally, and what
+//! one does not need the others have; a part that is over its share is kept whole as an artifact, and the
+//! answer says of it what it is, how much there is, and how to read it. Every cut is marked.
+
+use limbeck_domain::limits::OUTPUT_BYTES_MAX;
+use limbeck_domain::text::cut;
+use limbeck_domain::{ArtifactCounts, ArtifactId, ArtifactView, Envelope};
+use serde_json::value::RawValue;
+
+use crate::artifacts::outline::{self, Detail};
+use crate::artifacts::{JSON, TEXT, id_of};
+use crate::render::{self, Render};
+use crate::tokens;
+
+/// Times the shares are made smaller until the answer fits: what an artifact is described with counts too.
+const ROUNDS: usize = 6;
+/// Bytes that are counted to estimate the tokens of a large text.
+const ESTIMATED_FROM_BYTES: usize = 32 << 10;
+/// Bytes kept of the hint of an error that is over its share.
+const HINT_BYTES: usize = 512;
+
+/// A part of an answer to keep as an artifact.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) id: ArtifactId,
+    pub(super) what: &'static str,
+    pub(super) media_type: &'static str,
+    pub(super) content: Vec<u8>,
+}
+
+/// An answer that fits, and what has to be kept for it.
+#[derive(Debug)]
+pub(super) struct Fitted {
+    pub(super) envelope: Envelope,
+    pub(super) kept: Vec<Kept>,
+}
+
+/// The answer in at most `budget` tokens of its rendering and [`OUTPUT_BYTES_MAX`].
+pub(super) fn fit(envelope: Envelope, budget: usize, render: Render) -> Fitted {
+    if excess(&envelope, budget, render).is_none() {
+        return Fitted {
+            envelope,
+            kept: Vec::new(),
+        };
+    }
+    let mut envelope = envelope;
+    shorten_warnings(&mut envelope, budget / 8);
+    let parts = Part::of(&envelope);
+    let sizes: Vec<usize> = parts
+        .iter()
+        .map(|part| tokens_within(part.text(&envelope), budget))
+        .collect();
+    let mut room = budget.saturating_sub(skeleton_tokens(&envelope));
+    for _ in 0..ROUNDS {
+        let fitted = apply(&envelope, &parts, &sizes, room, budget);
+        match excess(&fitted.envelope, budget, render) {
+            None => return fitted,
+            Some(over) => room = room.saturating_sub(over + room / 5),
+        }
+    }
+    apply(&envelope, &parts, &sizes, 0, budget)
+}
+
+/// An answer of which nothing can be shown but where it is.
+pub(super) fn nothing_shown(mut envelope: Envelope) -> Fitted {
+    envelope.value = None;
+    envelope.warnings.push(format!(
+        "the value could not be shown; it is kept: `limbeck executions {} --value`",
+        envelope.execution_id
+    ));
+    Fitted {
+        envelope,
+        kept: Vec::new(),
+    }
+}
+
+/// Says of an artifact that could not be kept where else its content is.
+pub(super) fn not_kept(envelope: &mut Envelope, id: &ArtifactId) {
+    for view in &mut envelope.artifacts {
+        if view.id.as_ref() == Some(id) {
+            view.id = None;
+            let what = if view.what == "value" {
+                "--value"
+            } else {
+                "--json"
+            };
+            view.open = format!("`limbeck executions {} {what}`", envelope.execution_id);
+        }
+    }
+    envelope
+        .warnings
+        .push("the state could not be written, so what was left out is no artifact".to_owned());
+}
+
+/// Tokens by which an answer is over its budget; `None` when it is not.
+fn excess(envelope: &Envelope, budget: usize, render: Render) -> Option<usize> {
+    let mut text = render::text(envelope, render);
+    for emitted in envelope
+        .emitted
+        .iter()
+        .filter_map(|block| block.text.as_ref())
+    {
+        text.push_str(emitted);
+    }
+    if text.len() > OUTPUT_BYTES_MAX {
+        return Some(budget);
+    }
+    // No token is shorter than a byte.
+    if text.len() <= budget || tokens::at_most(&text, budget).is_some() {
+        return None;
+    }
+    Some(tokens::at_most(&text, 2 * budget).map_or(budget, |tokens| tokens - budget))
+}
+
+/// Tokens of a text, one more than `max` when there are more.
+fn tokens_within(text: &str, max: usize) -> usize {
+    tokens::at_most(text, max).unwrap_or(max + 1)
+}
+
+fn skeleton_tokens(envelope: &Envelope) -> usize {
+    let mut skeleton = envelope.clone();
+    skeleton.value = None;
+    skeleton.stdout = String::new();
+    skeleton.stderr = String::new();
+    if let Some(error) = &mut skeleton.error {
+        error.message = String::new();
+    }
+    serde_json::to_string(&skeleton).map_or(0, |json| tokens::count(&json))
+}
+
+/// Keeps the first warnings, and says how many there are more.
+fn shorten_warnings(envelope: &mut Envelope, share: usize) {
+    let mut used = 0;
+    let fitting = envelope.warnings.iter().take_while(|warning| {
+        used += tokens_within(warning, share);
+        used <= share
+    });
+    let fitting = fitting.count();
+    let more = envelope.warnings.len() - fitting;
+    if more > 0 {
+        envelope.warnings.truncate(fitting);
+        envelope.warnings.push(format!(
+            "{more} more warnings: `limbeck executions {} --json`",
+            envelope.execution_id
+        ));
+    }
+}
+
+/// What of an answer can be large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Value,
+    Stdout,
+    Stderr,
+    Error,
+    /// The text of an emitted block, by its place.
+    Emitted(usize),
+}
+
+impl Part {
+    fn of(envelope: &Envelope) -> Vec<Self> {
+        let all = [Self::Value, Self::Stdout, Self::Stderr, Self::Error];
+        let emitted = (0..envelope.emitted.len()).map(Self::Emitted);
+        let present = all.into_iter().chain(emitted);
+        present
+            .filter(|part| !part.text(envelope).is_empty())
+            .collect()
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Error => "error",
+            Self::Emitted(_) => "emitted text",
+        }
+    }
+
+    fn text(self, envelope: &Envelope) -> &str {
+        match self {
+            Self::Value => envelope.value.as_ref().map_or("", |value| value.get()),
+            Self::Stdout => &envelope.stdout,
+            Self::Stderr => &envelope.stderr,
+            Self::Error => envelope.error.as_ref().map_or("", |error| &error.message),
+            Self::Emitted(place) => {
+                let block = envelope.emitted.get(place);
+                block.and_then(|block| block.text.as_deref()).unwrap_or("")
+            }
+        }
+    }
+}
+
+/// Equal shares of `room`; what a part does not need the larger ones have.
+fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|part| sizes[*part]);
+    let mut shares = vec![0; sizes.len()];
+    let mut left = room;
+    for (done, part) in order.into_iter().enumerate() {
+        shares[part] = sizes[part].min(left / (sizes.len() - done));
+        left -= shares[part];
+    }
+    shares
+}
+
+fn apply(
+    envelope: &Envelope,
+    parts: &[Part],
+    sizes: &[usize],
+    room: usize,
+    budget: usize,
+) -> Fitted {
+    let mut fitted = Fitted {
+        envelope: envelope.clone(),
+        kept: Vec::new(),
+    };
+    let shares = shares(sizes, room);
+    let mut names = Vec::new();
+    for ((part, size), share) in parts.iter().zip(sizes).zip(shares) {
+        if *size > share {
+            // A view need not fill what there is: it is read to decide what to open.
+            spill(&mut fitted, *part, share.min(budget / 4));
+            names.push(part.as_str());
+        }
+    }
+    let names = names.join(", ");
+    fitted.envelope.warnings.push(format!(
+        "over max_output_tokens ({budget}): {names} kept whole as an artifact, see `artifacts`; return less, or ask for more tokens"
+    ));
+    fitted
+}
+
+/// Takes one part out of the answer and puts in its place what says so, of about `share` tokens.
+fn spill(fitted: &mut Fitted, part: Part, share: usize) {
+    let Fitted { envelope, kept } = fitted;
+    let text = part.text(envelope).to_owned();
+    let (media_type, view) = if part == Part::Value {
+        envelope.value = None;
+        (JSON, value_view(&text, share))
+    } else {
+        let shown = ends(&text, share);
+        match part {
+            Part::Stdout => envelope.stdout = shown,
+            Part::Stderr => envelope.stderr = shown,
+            Part::Emitted(place) => {
+                if let Some(block) = envelope.emitted.get_mut(place) {
+                    block.text = Some(shown);
+                    block.block = None;
+                }
+            }
+            Part::Error | Part::Value => {
+                if let Some(error) = &mut envelope.error {
+                    error.message = shown;
+                    error.hint = error.hint.take().map(|hint| shortened(&hint, HINT_BYTES));
+                }
+            }
+        }
+        (TEXT, text_view(&text))
+    };
+    let id = id_of(media_type, text.as_bytes());
+    envelope.artifacts.push(ArtifactView {
+        what: part.as_str().to_owned(),
+        open: opening(&id, media_type, &view),
+        id: Some(id.clone()),
+        ..view
+    });
+    kept.push(Kept {
+        id,
+        what: part.as_str(),
+        media_type,
+        content: text.into_bytes(),
+    });
+}
+
+fn opening(id: &ArtifactId, media_type: &str, view: &ArtifactView) -> String {
+    match (media_type, view.counts.items) {
+        (JSON, Some(_))
+            if view
+                .shape
+                .as_deref()
+                .is_some_and(|shape| shape.ends_with("[]")) =>
+        {
+            format!("for await (const item of artifacts.open(\"{id}\")) …; or .select(\"$[0]\")")
+        }
+        (JSON, _) => {
+            format!("await artifacts.open(\"{id}\").json(); or .select(\"$.path\")")
+        }
+        _ => format!("await artifacts.open(\"{id}\").text()"),
+    }
+}
+
+/// What is said of a value: as much of a sample as `share` tokens hold, none when they hold none.
+fn value_view(json: &str, share: usize) -> ArtifactView {
+    // A token of JSON has three to four bytes; what is longer than six a token cannot fit.
+    let bytes_max = share.saturating_mul(6);
+    let shape = shortened(&outline::shape(json), (share * 2).max(60));
+    let shape_tokens = tokens::count(&shape);
+    let sample = Detail::LEVELS.into_iter().find_map(|detail| {
+        let sample = outline::sample(json, detail, bytes_max)?;
+        tokens::at_most(&sample, share.saturating_sub(shape_tokens))?;
+        RawValue::from_string(sample).ok()
+    });
+    ArtifactView {
+        id: None,
+        what: String::new(),
+        shape: Some(shape),
+        counts: ArtifactCounts {
+            bytes: json.len(),
+            tokens_estimate: estimate(json),
+            items: outline::count(json),
+            lines: None,
+        },
+        sample,
+        open: String::new(),
+    }
+}
+
+fn text_view(text: &str) -> ArtifactView {
+    ArtifactView {
+        id: None,
+        what: String::new(),
+        shape: None,
+        counts: ArtifactCounts {
+            bytes: text.len(),
+            tokens_estimate: estimate(text),
+            items: None,
+            lines: Some(text.lines().count()),
+        },
+        sample: None,
+        open: String::new(),
+    }
+}
+
+/// Tokens of a text, from those of its beginning.
+fn estimate(text: &str) -> usize {
+    let counted = cut(text, ESTIMATED_FROM_BYTES);
+    let tokens = tokens::count(counted);
+    if counted.len() == text.len() {
+        return tokens;
+    }
+    let scaled = tokens as u128 * text.len() as u128 / counted.len().max(1) as u128;
+    usize::try_from(scaled).unwrap_or(usize::MAX)
+}
+
+fn shortened(text: &str, bytes: usize) -> String {
+    let kept = cut(text, bytes);
+    if kept.len() == text.len() {
+        return text.to_owned();
+    }
+    format!("{kept}… {} bytes left out", text.len() - kept.len())
+}
+
+/// The first and last lines of a text in at most `tokens`, and between them how much is left out.
+fn ends(text: &str, tokens: usize) -> String {
+    let mut bytes = tokens.saturating_mul(4).min(text.len() / 2);
+    while bytes >= 16 {
+        let shown = ends_of(text, bytes);
+        if tokens::at_most(&shown, tokens).is_some() {
+            return shown;
+        }
+        bytes = bytes * 2 / 3;
+    }
+    left_out(text, true)
+}
+
+/// The ends of a text in about `bytes`: two thirds from its beginning, whole lines where there are some.
+fn ends_of(text: &str, bytes: usize) -> String {
+    let head = cut(text, bytes * 2 / 3);
+    let head_line = head.rfind('\n').filter(|at| *at >= head.len() / 2);
+    let head_end = head_line.map_or(head.len(), |at| at + 1);
+    let mut tail_start = text.len() - bytes / 3;
+    while !text.is_char_boundary(tail_start) {
+        tail_start += 1;
+    }
+    let tail = &text[tail_start..];
+    let tail_line = tail.find('\n').filter(|at| *at < tail.len() / 2);
+    tail_start += tail_line.map_or(0, |at| at + 1);
+    let whole_lines = head_line.is_some() && tail_line.is_some();
+    let note = left_out(&text[head_end..tail_start], whole_lines);
+    let (head, tail) = (&text[..head_end], &text[tail_start..]);
+    let gap = if whole_lines { "" } else { " " };
+    let end = if whole_lines { "\n" } else { " " };
+    format!("{head}{gap}{note}{end}{tail}")
+}
+
+fn left_out(text: &str, whole_lines: bool) -> String {
+    if whole_lines {
+        format!("… {} lines left out", text.lines().count())
+    } else {
+        format!("… {} characters left out …", text.chars().count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::{ErrorKind, ExecutionId, ExecutionStatus, ProgramError};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn envelope(value: Option<&Value>, stdout: &str) -> Envelope {
+        Envelope {
+            status: ExecutionStatus::Completed,
+            execution_id: ExecutionId::new("ex_1"),
+            value: value.map(|value| RawValue::from_string(value.to_string()).unwrap()),
+            stdout: stdout.to_owned(),
+            stderr: String::new(),
+            error: None,
+            warnings: Vec::new(),
+            effects: None,
+            artifacts: Vec::new(),
+            emitted: Vec::new(),
+        }
+    }
+
+    fn tokens_of(envelope: &Envelope) -> usize {
+        tokens::count(&render::text(envelope, Render::Json))
+    }
+
+    #[test]
+    fn an_answer_within_its_budget_is_not_changed_and_one_above_it_is_within() {
+        let rows: Vec<Value> = (0..900)
+            .map(|id| json!({"id": id, "name": "a name"}))
+            .collect();
+        let whole = envelope(Some(&json!(rows)), "printed\n");
+        let tokens = tokens_of(&whole);
+        let same = fit(whole.clone(), tokens, Render::Json);
+        assert_eq!(
+            serde_json::to_string(&same.envelope).unwrap(),
+            serde_json::to_string(&whole).unwrap()
+        );
+        assert!(same.kept.is_empty());
+
+        let less = fit(whole, tokens - 1, Render::Json);
+        assert!(tokens_of(&less.envelope) < tokens);
+        assert!(less.envelope.value.is_none());
+        assert_eq!(less.envelope.stdout, "printed\n");
+        let view = &less.envelope.artifacts[0];
+        assert_eq!(
+            view.shape.as_deref(),
+            Some("{ id: number, name: string }[]")
+        );
+        assert_eq!(view.counts.items, Some(900));
+        assert_eq!(less.kept[0].content, json!(rows).to_string().into_bytes());
+        assert_eq!(view.id.as_ref(), Some(&less.kept[0].id));
+        let sample = view.sample.as_ref().unwrap().get();
+        assert!(
+            sample.contains("left out") && sample.contains("\"id\":899"),
+            "{sample}"
+        );
+    }
+
+    #[test]
+    fn printed_text_keeps_its_ends_and_counts_the_lines_between() {
+        let lines: String = (0..5_000).map(|line| format!("line {line}\n")).collect();
+        let fitted = fit(
+            envelope(Some(&json!({"a": 1})), &lines),
+            1_000,
+            Render::Json,
+        );
+        let shown = &fitted.envelope.stdout;
+        assert!(
+            shown.starts_with("line 0\nline 1\n") && shown.ends_with("line 4999\n"),
+            "{shown}"
+        );
+        let between: usize = shown
+            .lines()
+            .find_map(|line| {
+                line.strip_prefix("… ")?
+                    .strip_suffix(" lines left out")?
+                    .parse()
+                    .ok()
+            })
+            .unwrap();
+        assert_eq!(between + shown.lines().count() - 1, 5_000);
+        assert_eq!(fitted.envelope.value.as_ref().unwrap().get(), r#"{"a":1}"#);
+        assert_eq!(fitted.kept[0].content, lines.as_bytes());
+        assert_eq!(fitted.envelope.artifacts[0].counts.lines, Some(5_000));
+    }
+
+    #[test]
+    fn every_answer_gets_into_the_smallest_budget_whatever_its_parts_are() {
+        let long = "word ".repeat(20_000);
+        let mut all = envelope(Some(&json!({"a": long, "b": [long, long]})), &long);
+        all.stderr = "é".repeat(30_000);
+        all.warnings = vec!["a warning of some length".repeat(20); 40];
+        let error = ProgramError::new(ErrorKind::Exception, "E: ".to_owned() + &long[..8_000]);
+        all.error = Some(error.with_hint(&long[..8_000]));
+        for budget in [500, 1_000, 10_000] {
+            let fitted = fit(all.clone(), budget, Render::Json);
+            let tokens = tokens_of(&fitted.envelope);
+            assert!(
+                tokens <= budget,
+                "{tokens} of {budget}: {:?}",
+                fitted.envelope
+            );
+            assert!(fitted.envelope.error.is_some());
+            let text = render::text(&fitted.envelope, Render::Json);
+            assert!(
+                text.contains("left out") && text.contains("more warnings"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn small_parts_stay_whole_beside_large_ones() {
+        assert_eq!(shares(&[10, 1_001, 300], 600), [10, 290, 300]);
+        assert_eq!(shares(&[1_001, 1_001], 600), [300, 300]);
+        assert_eq!(shares(&[], 600), Vec::<usize>::new());
+    }
+}

@@ -318,20 +318,19 @@ fn taught(tool: &Tool, results: &[Value]) -> Tool {
 fn a_signature_says_what_was_observed_and_in_how_many_calls() {
     let undeclared = tool(json!({"type": "object"}));
     let one = taught(&undeclared, &[json!({"total": 1})]);
-    assert_eq!(
-        one.signature(Language::Typescript),
-        "tools.s.t(args?: Record<string, unknown>): Promise<{ total: number }> // observed in 1 call"
+    let signature = one.signature(Language::Typescript);
+    assert!(
+        signature.ends_with(": Promise<{ total: number }> // observed in 1 call"),
+        "{signature}"
     );
     let results = [
         json!("{\"total\": 1, \"next\": null}"),
         json!("{\"total\": 2}"),
     ];
     let text = taught(&undeclared, &results);
-    assert_eq!(
-        text.signature(Language::Typescript),
-        "tools.s.t(args?: Record<string, unknown>): \
-         Promise<string /* JSON: { next?: null; total: number } */> // observed in 2 calls"
-    );
+    let signature = text.signature(Language::Typescript);
+    let told = "Promise<string /* JSON: { next?: null; total: number } */> // observed in 2 calls";
+    assert!(signature.ends_with(told), "{signature}");
     let python = text.signature(Language::Python);
     assert!(
         python.ends_with(

@@ -48,7 +48,7 @@ fn signature(world: &World) -> String {
 fn a_call_teaches_what_its_result_looks_like() {
     let world = world(&json!({}));
     assert!(
-        signature(&world).contains("no output schema"),
+        signature(&world).contains("usually text"),
         "{}",
         signature(&world)
     );
@@ -137,7 +137,7 @@ fn the_calls_of_a_past_execution_teach() {
     let off = world.limbeck(learn).ends_with(1);
     assert!(off.stderr.contains("`observe = false`"), "{off:?}");
     assert!(
-        signature(&world).contains("no output schema"),
+        signature(&world).contains("usually text"),
         "{}",
         signature(&world)
     );
@@ -156,7 +156,7 @@ fn the_calls_of_a_past_execution_teach() {
     // Off for everything wins over what an entry says.
     world.file("limbeck.toml", "observe = false\n");
     assert!(
-        signature(&world).contains("no output schema"),
+        signature(&world).contains("usually text"),
         "{}",
         signature(&world)
     );

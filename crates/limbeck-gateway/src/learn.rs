@@ -47,10 +47,10 @@ const FIRST_LARGE: u64 = 4;
 
 /// Whether the `nth` result of a tool in this process, from 1, is looked at. It depends on these numbers alone.
 fn is_sampled(nth: u64, bytes: usize) -> bool {
-    match bytes {
-        ..=SMALL_BYTES_MAX => nth <= FIRST_SMALL || nth.is_multiple_of(SMALL_PERIOD),
-        ..=LEARNT_RESULT_BYTES_MAX => nth <= FIRST_LARGE || nth.is_power_of_two(),
-        _ => false,
+    if bytes <= SMALL_BYTES_MAX {
+        nth <= FIRST_SMALL || nth.is_multiple_of(SMALL_PERIOD)
+    } else {
+        bytes <= LEARNT_RESULT_BYTES_MAX && (nth <= FIRST_LARGE || nth.is_power_of_two())
     }
 }
 
@@ -220,7 +220,7 @@ impl Learner {
         }
         for reply in waiting {
             // Whoever asked may have gone.
-            drop(reply.send(()));
+            let _ = reply.send(());
         }
     }
 
@@ -255,8 +255,8 @@ impl Learner {
         self.due = None;
         let mut by_server: HashMap<String, Vec<(Arc<Tool>, Observed)>> = HashMap::new();
         for ((server, _), known) in &mut self.tools {
-            let unsaved = known.unsaved != Observed::default();
-            if !known.news && !(everything && unsaved) {
+            let unsaved = everything && known.unsaved != Observed::default();
+            if !(known.news || unsaved) {
                 continue;
             }
             let learnt = std::mem::take(&mut known.unsaved);

@@ -21,7 +21,7 @@ use limbeck_catalog::{ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALL_RESULT_BYTES_MAX};
 use limbeck_domain::{
     CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, Language, ServerName,
-    ToolTarget,
+    ToolId, ToolTarget,
 };
 use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
 use limbeck_upstream::{CallContext, Caller, RawToolResult};

@@ -65,7 +65,11 @@ pub(crate) fn declaration(tool: &Tool, language: Language) -> String {
     let output = tool.output_shape();
     let output = output.map(|shape| output_tree(shape.schema, extent, language));
     let output = output.map(|tree| {
-        let taken = declare(&tree);
+        let taken = if tree.definitions == arguments.definitions {
+            taken.clone()
+        } else {
+            declare(&tree)
+        };
         text(&tree.kind, extent.style(), language, &taken)
     });
     declared + &call(tool, &parameters, output.as_deref(), language)

@@ -2,7 +2,7 @@
 //! under `.tools` at the root of the repository.
 //!
 //! Everything is an npm or PyPI package, pinned by the `package-lock.json` and `requirements.txt` of the
-//! directory that needs it: `tests/real`, `tests/clients`, `tests/fleet` and `benches/python`. A stamp in
+//! directory that needs it: `tests/real`, `tests/clients`, `tests/fleet`, `benches/python` and `benches/tokens`. A stamp in
 //! each installation holds the hash of what it was made from, written last: the same lock files and the same
 //! interpreters install nothing, and an installation that broke off is made again.
 
@@ -80,6 +80,7 @@ pub(crate) fn install(root: &Path) -> anyhow::Result<PathBuf> {
     install_node(&conformance, &tools.join("conformance"))?;
     install_node(&fleet, &tools.join("fleet/node"))?;
     install_venv(&fleet, &tools.join("fleet/venv"))?;
+    install_venv(&root.join("benches/tokens"), &tools.join("tokens/venv"))?;
     install_venv(&real, &tools.join("venv"))
 }
 

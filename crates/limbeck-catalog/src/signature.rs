@@ -59,7 +59,11 @@ pub(crate) fn declaration(tool: &Tool, language: Language) -> String {
     let output = definition.output_schema.as_ref();
     let output = output.map(|schema| output_tree(schema, extent, language));
     let output = output.map(|tree| {
-        let taken = declare(&tree);
+        let taken = if tree.definitions == arguments.definitions {
+            taken.clone()
+        } else {
+            declare(&tree)
+        };
         text(&tree.kind, extent.style(), language, &taken)
     });
     declared + &call(tool, &parameters, output.as_deref(), language)

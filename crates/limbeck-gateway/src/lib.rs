@@ -11,7 +11,7 @@
 //! - `executor` runs one program: one task, one state machine, one worker.
 //! - `broker` turns a host call into an effect: resolve, validate, permit, intent, send, outcome.
 //! - [`sandbox`] says what a worker's confinement lacks.
-//! - [`tokens`] counts what a model reads.
+//! - [`tokens`] counts what a model reads, [`ledger`] what executions cost it.
 //! - `catalogue` keeps the tools known, from the store's cache and from the upstreams themselves.
 //!
 //! Two things hold here. No byte of a program is parsed in this process. Nothing reaches an upstream
@@ -31,6 +31,7 @@ mod direct;
 mod executor;
 mod exposure;
 pub mod http;
+pub mod ledger;
 mod listing;
 mod pins;
 mod render;
@@ -58,6 +59,7 @@ use admission::Admission;
 use catalogue::Catalogue;
 use counters::Counters;
 use exposure::Exposure;
+use ledger::Ledger;
 use limbeck_domain::limits;
 use limbeck_launcher::Pools;
 use limbeck_store::Store;
@@ -141,6 +143,7 @@ struct Shared {
     wall_ms: u64,
     cpu_ms: u64,
     exposure: Exposure,
+    ledger: Ledger,
     exchanges: Exchanges,
     /// Paths being evaluated over artifacts: each holds a tree of the whole.
     selecting: Semaphore,
@@ -162,6 +165,7 @@ impl Gateway {
             sources,
         } = parts;
         let upstreams = Arc::new(upstreams);
+        let exposure = Exposure::open(&store, &sources).await;
         let catalogue = Catalogue::open(Arc::clone(&upstreams), store.clone(), sources).await;
         Self {
             shared: Arc::new(Shared {
@@ -173,7 +177,8 @@ impl Gateway {
                 counters: Counters::default(),
                 wall_ms,
                 cpu_ms: bounds.cpu_ms,
-                exposure: Exposure::default(),
+                exposure,
+                ledger: Ledger::default(),
                 exchanges: Exchanges::default(),
                 selecting: Semaphore::new(SELECTING_MAX),
             }),
@@ -196,6 +201,7 @@ impl Gateway {
     pub async fn shutdown(&self) {
         self.shared.workers.shutdown().await;
         self.shared.upstreams.shutdown().await;
+        self.note_leftover_searches().await;
         if let Err(error) = self.shared.store.flush().await {
             tracing::error!(
                 error = &error as &dyn std::error::Error,

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::artifact::{self, ArtifactInfo};
 use crate::error::StoreError;
+use crate::ledger::{self, LedgerRow};
 use crate::record::{CachedTools, ExecutionRecord, ExecutionRow};
 use crate::schema;
 
@@ -171,6 +172,18 @@ impl Reader<'_> {
                     .optional()
             })
             .map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn ledger(&self, since_us: u64) -> Result<Vec<LedgerRow>, StoreError> {
+        ledger::since(self.connection, since_us).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn ledger_of(&self, id: &ExecutionId) -> Result<Option<LedgerRow>, StoreError> {
+        ledger::of(self.connection, id.as_str()).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn listing(&self, hash: &str) -> Result<Option<String>, StoreError> {
+        ledger::listing(self.connection, hash).map_err(|error| self.sqlite(error))
     }
 
     pub(crate) fn artifact(

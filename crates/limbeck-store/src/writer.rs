@@ -193,6 +193,9 @@ impl Writer {
             Work::Append { .. }
             | Work::KvSet { .. }
             | Work::Cache { .. }
+            | Work::Note(_)
+            | Work::Listing { .. }
+            | Work::Account { .. }
             | Work::Artifact { .. }
             | Work::Flush => Ok(()),
         }

@@ -14,6 +14,7 @@ use limbeck_domain::{CallId, Effects, HostCall, ProgramError};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
+use super::rounds::Rounds;
 use super::words;
 use crate::broker::{Answer, Broker};
 
@@ -35,6 +36,7 @@ pub(super) struct UnderWay {
     /// In the order the answers came.
     answered: Vec<CallResult>,
     answered_bytes: usize,
+    rounds: Rounds,
     left: Left,
 }
 
@@ -47,6 +49,8 @@ struct Call {
 #[derive(Debug, Default)]
 pub(super) struct Left {
     pub(super) effects: Effects,
+    /// Rounds of tool calls.
+    pub(super) rounds: u32,
     /// Each once.
     pub(super) warnings: Vec<String>,
 }
@@ -62,6 +66,7 @@ impl UnderWay {
             bytes: 0,
             answered: Vec::new(),
             answered_bytes: 0,
+            rounds: Rounds::default(),
             left: Left::default(),
         }
     }
@@ -83,6 +88,7 @@ impl UnderWay {
                 "the arguments of waiting calls are over {CALLS_PENDING_BYTES_MAX} bytes"
             )));
         }
+        self.rounds.called(&call);
         let label = words::label_of(&call);
         self.calls.insert(call.id, Call { label, bytes });
         self.polled.push(answer(self.broker.clone(), call));
@@ -132,6 +138,7 @@ impl UnderWay {
         }
         let results: Vec<CallResult> = self.answered.drain(..count).collect();
         self.answered_bytes -= results.iter().map(bytes_of).sum::<usize>();
+        self.rounds.heard(results.iter().map(|result| result.id));
         results
     }
 
@@ -171,6 +178,7 @@ impl UnderWay {
             ));
         }
         self.drain(limit).await;
+        self.left.rounds = self.rounds.most();
         self.left
     }
 
@@ -179,6 +187,7 @@ impl UnderWay {
         self.broker.cancel.cancel();
         let limit = Instant::now() + Duration::from_millis(CANCEL_MS);
         self.drain(limit).await;
+        self.left.rounds = self.rounds.most();
         self.left
     }
 
@@ -213,7 +222,9 @@ impl UnderWay {
         if let Some(call) = self.calls.remove(&id) {
             self.bytes -= call.bytes;
         }
-        let Left { effects, warnings } = &mut self.left;
+        let Left {
+            effects, warnings, ..
+        } = &mut self.left;
         match reached {
             Some(effect) if effect.may_write() => effects.writes += 1,
             Some(_) => effects.reads += 1,

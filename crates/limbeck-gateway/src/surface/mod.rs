@@ -16,6 +16,7 @@ mod convert;
 mod events;
 pub(crate) mod exchange;
 mod forward;
+mod instructions;
 mod kept;
 mod lists;
 mod logging;
@@ -25,7 +26,6 @@ mod tools;
 
 pub use stdio::serve_stdio;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use rmcp::ErrorData;
@@ -40,27 +40,24 @@ use rmcp::model::{
     Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use serde_json::Value;
 
 use crate::artifacts::URI_PREFIX;
+use crate::exposure::Exposed;
 use crate::{ExecuteRequest, Gateway};
 use answers::{envelope_result, failed, text, with_hint};
 use arguments::{ExecuteArguments, SearchArguments};
 use exchange::{Kind, Outcome};
 use forward::{Forwarded, Retry};
+pub(crate) use instructions::instructions;
 use session::Session;
 
 /// Names that no other tool is listed by.
 pub(crate) const BUILT_IN: [&str; 2] = [tools::SEARCH, tools::EXECUTE];
 /// How long a client may keep a list; it hears of changes before.
 const LISTS_TTL_MS: u64 = 60_000;
-/// Bytes of the catalogue digest in `instructions`: about 500 tokens.
-const DIGEST_BYTES_MAX: usize = 1_600;
 /// Bytes repeated of the name of a method nobody has.
 const METHOD_SHOWN_BYTES: usize = 128;
-
-const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that call the tools of all connected MCP servers. \
-Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
-(`await tools.server.tool({...})`, loops, `Promise.all`) and returns only what you want to read.";
 
 /// The server face of a gateway.
 #[derive(Clone, Debug)]
@@ -83,12 +80,17 @@ impl Surface {
     }
 
     async fn search(&self, arguments: JsonObject) -> CallToolResult {
+        let asked = Value::Object(arguments.clone()).to_string();
         let request = match SearchArguments::read(arguments) {
             Ok(request) => request,
             Err(message) => return failed(message),
         };
         match self.gateway.search(&request).await {
-            Ok(report) => text(report.text(), false),
+            Ok(report) => {
+                let answer = report.text();
+                self.gateway.note_search(&self.principal, &asked, &answer);
+                text(answer, false)
+            }
             Err(error) => failed(with_hint(&error.message, error.hint.as_deref())),
         }
     }
@@ -134,38 +136,19 @@ impl Surface {
             }
         })
     }
+}
 
-    fn instructions(&self) -> String {
-        let catalog = Arc::clone(&self.gateway.exposed().searched);
-        let total = catalog.servers().len();
-        let mut text = INTRODUCTION.to_owned();
-        if total == 0 {
-            text.push_str("\nNo MCP servers are configured.");
-            return text;
-        }
-        let mut shown = 0;
-        let mut lines = String::new();
-        for server in catalog.servers() {
-            let mut line = format!("\n- {}", server.name());
-            if !server.tools().is_empty() {
-                let _ = write!(line, " ({} tools): {}", server.tools().len(), server.line());
-            }
-            if lines.len() + line.len() > DIGEST_BYTES_MAX {
-                break;
-            }
-            lines.push_str(&line);
-            shown += 1;
-        }
-        let _ = write!(text, "\nServers ({shown} of {total} shown):{lines}");
-        text
-    }
+/// Every tool a client sees: ours, then those of servers that are listed as they are.
+pub(crate) fn listed_tools(exposed: &Exposed) -> Vec<Tool> {
+    let direct = exposed.tools.iter().map(|listed| listed.tool.clone());
+    tools::all().into_iter().chain(direct).collect()
 }
 
 impl ServerHandler for Surface {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(self.capabilities())
             .with_server_info(Implementation::new("limbeck", env!("CARGO_PKG_VERSION")))
-            .with_instructions(self.instructions())
+            .with_instructions(instructions(&self.gateway.exposed().searched))
     }
 
     async fn list_tools(

@@ -6,6 +6,7 @@ mod artifacts;
 mod durability;
 mod executions;
 mod files;
+mod ledger;
 mod state;
 
 use limbeck_domain::{

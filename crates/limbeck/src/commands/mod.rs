@@ -4,6 +4,7 @@ mod auth;
 mod call;
 mod doctor;
 mod executions;
+mod ledger;
 mod replay;
 mod run;
 mod search;
@@ -14,6 +15,7 @@ mod trust;
 mod types;
 
 pub(crate) use executions::numbered;
+pub(crate) use ledger::verdict;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -109,6 +111,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             Command::Trust(arguments) => trust::trust(invocation, &arguments),
             Command::Auth { command } => auth::auth(invocation, &command).await,
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
+            Command::Ledger(arguments) => ledger::ledger(invocation, &arguments).await,
             Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
             Command::Doctor(arguments) => doctor::doctor(invocation, &arguments).await,
             Command::Demo => demo::demo(&invocation.printer, demo_tier(invocation)).await,

@@ -18,6 +18,9 @@ use crate::schema::{self, local_reference};
 
 /// References followed inside one another before one is cut.
 const REFERENCES_NESTED_MAX: usize = 32;
+/// Schemas read inside one another, parts of the same value included; a schema without references, of at
+/// most `limits::JSON_DEPTH_MAX` levels, has half as many.
+const NESTED_MAX: usize = 128;
 /// Bytes of an enumeration's value when many are shown, on average.
 const VALUE_BYTES: usize = 16;
 /// The media type of texts whose content has a type that is told.
@@ -35,6 +38,7 @@ pub(super) fn read(schema: &Value, extent: Extent, bounds: Bounds, language: Lan
         bounds,
         language,
         nodes_left: bounds.nodes,
+        nested: 0,
         references: Vec::new(),
         is_inside: false,
         named: HashMap::new(),
@@ -63,6 +67,8 @@ struct Reader<'s> {
     bounds: Bounds,
     language: Language,
     nodes_left: usize,
+    /// Schemas being read, each inside the one before.
+    nested: usize,
     /// References being followed, so that one inside itself is cut.
     references: Vec<&'s str>,
     /// Whether what is read lies inside an object or an array of the type that is being read. A name may
@@ -85,8 +91,12 @@ impl<'s> Reader<'s> {
         let Some(left) = self.nodes_left.checked_sub(1) else {
             return Type::cut("…");
         };
+        if self.nested >= NESTED_MAX {
+            return Type::cut("…");
+        }
         self.nodes_left = left;
-        match schema {
+        self.nested += 1;
+        let kind = match schema {
             Value::Object(schema) => self.read_keywords(schema, depth, of_object),
             Value::Bool(false) => Type::Never,
             Value::Bool(true)
@@ -94,7 +104,9 @@ impl<'s> Reader<'s> {
             | Value::Number(_)
             | Value::String(_)
             | Value::Array(_) => Type::Unknown(None),
-        }
+        };
+        self.nested -= 1;
+        kind
     }
 
     /// All keywords of a schema hold at once, so the type is the intersection of what each says.

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use limbeck_domain::Language;
 use serde_json::{Map, Value};
 
-use super::bounds::{Bounds, Extent};
+use super::bounds::{Bounds, Extent, Style};
 use super::doc::doc;
 use super::types::{Definition, Field, Object, Plain, Tree, Type};
 use crate::names;
@@ -23,6 +23,10 @@ const REFERENCES_NESTED_MAX: usize = 32;
 const NESTED_MAX: usize = 128;
 /// Bytes of an enumeration's value when many are shown, on average.
 const VALUE_BYTES: usize = 16;
+/// The media type of texts whose content has a type that is told.
+const JSON: &str = "application/json";
+/// Bytes told of that type; no more of it fits a declaration anyway.
+const CONTENT_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a definition's name in a comment.
 const NAME_BYTES_MAX: usize = 60;
 
@@ -168,7 +172,7 @@ impl<'s> Reader<'s> {
         let Some(target) = local_reference(self.root, reference) else {
             return Type::cut(&format!("{name}, defined elsewhere"));
         };
-        if self.is_inside && self.extent != Extent::Signature && deserves_name(target) {
+        if self.is_inside && self.extent.style() == Style::Block && deserves_name(target) {
             let next = self.targets.len();
             let at = *self.named.entry(reference).or_insert(next);
             if at == next {
@@ -247,7 +251,7 @@ impl<'s> Reader<'s> {
 
     fn read_type(&mut self, name: &str, schema: &'s Map<String, Value>, depth: usize) -> Type {
         match name {
-            "string" => Type::Plain(Plain::String),
+            "string" => self.read_string(schema, depth),
             "number" => Type::Plain(Plain::Number),
             "integer" => Type::Plain(Plain::Integer),
             "boolean" => Type::Plain(Plain::Boolean),
@@ -256,6 +260,25 @@ impl<'s> Reader<'s> {
             "array" => self.read_array(schema, depth),
             _ => Type::Unknown(None),
         }
+    }
+
+    /// A text, with what it holds when that is JSON of a known type.
+    fn read_string(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Type {
+        let string = Type::Plain(Plain::String);
+        let json = schema.get("contentMediaType").and_then(Value::as_str) == Some(JSON);
+        let Some(content) = schema.get("contentSchema").filter(|_| json) else {
+            return string;
+        };
+        // A type that has a name is no use in a comment.
+        let extent = std::mem::replace(&mut self.extent, Extent::Signature);
+        let content = self.read(content, depth);
+        self.extent = extent;
+        let content = super::text(&content, Style::Line, self.language, &[]);
+        let content = content.replace("/* ", "").replace(" */", "");
+        Type::Commented(
+            Box::new(string),
+            format!("JSON: {}", names::comment_line(&content, CONTENT_BYTES_MAX)),
+        )
     }
 
     fn read_array(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Type {
@@ -373,7 +396,9 @@ impl<'s> Reader<'s> {
                 self.read_inside(schema.get("additionalProperties")?, depth)
             }
             // A reader knows that an object may have more than is said of it.
-            Some(_) if self.extent == Extent::Signature && has_fields("properties") => Type::Never,
+            Some(_) if self.extent.style() == Style::Line && has_fields("properties") => {
+                Type::Never
+            }
             None if patterns.is_some() || has_fields("properties") => Type::Never,
             Some(_) | None => Type::Unknown(None),
         };

@@ -1,5 +1,7 @@
 //! What a search costs over 3,000 and over 100,000 tools: the captured lists, again and again under other names.
 
+#![allow(clippy::print_stdout, reason = "the table is what is reported")]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

@@ -16,7 +16,8 @@ use crate::tool::Tool;
 #[derive(Debug, Default)]
 pub struct Catalog {
     servers: BTreeMap<ServerName, ServerTools>,
-    index: OnceLock<Index>,
+    /// Shared with snapshots that differ in what results taught alone.
+    index: Arc<OnceLock<Index>>,
     fingerprint: OnceLock<u32>,
 }
 
@@ -32,8 +33,22 @@ impl Catalog {
             .collect();
         Self {
             servers,
-            index: OnceLock::new(),
+            index: Arc::default(),
             fingerprint: OnceLock::new(),
+        }
+    }
+
+    /// The same tools, where `server` holds those of its own that results taught more ([`ServerTools::taught`]).
+    ///
+    /// Cheap: search looks at definitions alone, so its index stays.
+    #[must_use]
+    pub fn taught(&self, server: ServerTools) -> Self {
+        let mut servers = self.servers.clone();
+        servers.insert(server.name().clone(), server);
+        Self {
+            servers,
+            index: Arc::clone(&self.index),
+            fingerprint: self.fingerprint.clone(),
         }
     }
 

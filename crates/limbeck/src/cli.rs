@@ -116,6 +116,8 @@ pub(crate) enum Command {
     Types(TypesArgs),
     /// Call one tool
     Call(CallArgs),
+    /// Learn what results of tools look like from recorded ones
+    Learn(LearnArgs),
     /// Show servers that a repository adds, and accept them
     Trust(TrustArgs),
     /// Sign in to servers over HTTP, and out again
@@ -315,6 +317,19 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) arguments: String,
     /// Print the result as the server sent it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LearnArgs {
+    /// Recorded results: JSON or lines of JSON, or a directory of such files
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) path: PathBuf,
+    /// Learn of this server alone; it is also that of records that name none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

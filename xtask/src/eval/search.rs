@@ -1,5 +1,7 @@
 //! Recall and rank of search over the captured tools, with each part alone and beside two baselines.
 
+#![allow(clippy::print_stdout, reason = "the tables are what is reported")]
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use limbeck_gateway::domain::{ErrorKind, Language};
+use limbeck_gateway::domain::ErrorKind;
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::search::SearchRequest;
 use limbeck_testkit::{FakeServer, World, request, run, value_of};

@@ -10,6 +10,7 @@ mod calls;
 mod confinement;
 mod flood;
 mod journal;
+mod learning;
 mod leftovers;
 mod limits;
 mod offers;

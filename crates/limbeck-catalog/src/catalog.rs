@@ -7,6 +7,7 @@ use limbeck_domain::{ServerName, Sites, ToolId, ToolTarget};
 use sha2::{Digest as _, Sha256};
 
 use crate::check::{self, Caller, Findings};
+use crate::plan::{self, Plan};
 use crate::resolve::{self, ResolveError, Resolved, Suggest};
 use crate::search::{self, Index, SearchAnswer, SearchQuery};
 use crate::server::ServerTools;
@@ -147,6 +148,11 @@ impl Catalog {
     /// told, by line and column, and the rest is counted.
     pub fn judge(&self, sites: &Sites, caller: &Caller<'_>) -> Findings {
         check::judge(self, sites, caller)
+    }
+
+    /// What a program may call, from what its parser saw: bounded, and in the order of the text.
+    pub fn plan(&self, sites: &Sites) -> Plan {
+        plan::plan(self, sites)
     }
 
     /// Ranks tools against `query`, best first.

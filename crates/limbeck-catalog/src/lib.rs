@@ -7,6 +7,7 @@
 //! - how it is called: [`Tool::signature`] and [`Tool::declaration`],
 //! - whether these arguments fit: [`Tool::validate`],
 //! - whether the calls of a program can work at all: [`Catalog::judge`],
+//! - what a program may call: [`Catalog::plan`],
 //! - what a type checker needs to know: [`declarations`],
 //! - which tools do such a thing: [`Catalog::search`],
 //! - what results look like where their server does not say: [`Observed`] and [`Tool::output_shape`].
@@ -26,6 +27,7 @@ mod identifiers;
 pub mod names;
 mod nearest;
 mod observed;
+mod plan;
 mod resolve;
 mod schema;
 mod search;
@@ -35,8 +37,9 @@ mod tool;
 mod validate;
 
 pub use catalog::Catalog;
-pub use check::{Caller, Finding, Findings};
+pub use check::{Caller, Edit, Finding, FindingKind, Findings};
 pub use observed::{Observed, OutputShape, Provenance, Shape};
+pub use plan::{Plan, PlannedCall, PlannedFlow, PlannedTool, PlannedUnknown};
 pub use resolve::{ResolveError, Resolved};
 pub use search::{Evidence, Hit, SearchAnswer, SearchQuery};
 pub use server::ServerTools;

@@ -127,7 +127,7 @@ impl ResolveError {
         }
     }
 
-    fn code(&self) -> CallCode {
+    pub(crate) fn code(&self) -> CallCode {
         match self {
             Self::NoServers | Self::UnknownServer { .. } | Self::AmbiguousServer { .. } => {
                 CallCode::UnknownServer

@@ -21,8 +21,8 @@ pub enum HostOp {
     StoreGet = 5,
     /// Write a key of the principal's store. Body: `{"key": string, "value": any}`; null deletes.
     StoreSet = 6,
-    /// Judge the calls a program has written down, before it runs. Body: what a program calls, as
-    /// `limbeck_catalog::check` reads it.
+    /// Judge the calls a program has written down, before it runs. Body: [`crate::Sites`]; answer:
+    /// [`crate::Verdict`].
     Check = 7,
     /// Read what a server offers besides tools. Body: `{"server": string, "method": string, "params"?: object}`,
     /// the method a [`crate::ReadMethod`].

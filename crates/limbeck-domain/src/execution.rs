@@ -41,6 +41,38 @@ impl std::fmt::Display for Language {
     }
 }
 
+/// What is to be done with a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It runs.
+    #[default]
+    Run,
+    /// Its calls are judged, and nothing runs.
+    Check,
+    /// What it may call is told, and nothing runs.
+    Plan,
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::Run, Self::Check, Self::Plan];
+
+    /// The mode as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Check => "check",
+            Self::Plan => "plan",
+        }
+    }
+
+    /// Reads what [`Mode::as_str`] wrote; anything else is `None`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == name)
+    }
+}
+
 /// Everything that determines a guest besides its journal. Recorded before the guest starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramStart {
@@ -58,6 +90,9 @@ pub struct ProgramStart {
     pub now_us: u64,
     /// Bounds of the run.
     pub limits: ExecutionLimits,
+    /// What is done with the program. Executions recorded before there was a choice ran.
+    #[serde(default)]
+    pub mode: Mode,
 }
 
 /// Where an execution stands.

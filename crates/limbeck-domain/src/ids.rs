@@ -91,6 +91,10 @@ impl fmt::Display for ExecutionId {
 pub struct CallId(pub u32);
 
 impl CallId {
+    /// The worker's own question, asked before the guest has made a call: the
+    /// [`HostOp::Check`](crate::HostOp) of a program that the worker parsed.
+    pub const CHECK: Self = Self(0);
+
     /// The only id a guest may use after this one.
     #[must_use]
     pub fn next(self) -> Self {

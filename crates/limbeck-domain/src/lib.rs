@@ -24,7 +24,8 @@ pub mod tool;
 pub use artifact::{ArtifactCounts, ArtifactId, ArtifactView};
 pub use call::{CallCode, CallError, CallForm, HostCall, HostOp, ToolTarget};
 pub use execution::{
-    Effects, Emitted, Envelope, ErrorKind, ExecutionStatus, Language, ProgramError, ProgramStart,
+    Effects, Emitted, Envelope, ErrorKind, ExecutionStatus, Language, Mode, ProgramError,
+    ProgramStart,
 };
 pub use expose::Expose;
 pub use ids::{CallId, ExecutionId, ServerName, ToolId};
@@ -33,5 +34,7 @@ pub use ledger::{Account, Basis, LedgerNote, LedgerTexts, ServerAccount, ServerN
 pub use limits::ExecutionLimits;
 pub use read::ReadMethod;
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
-pub use site::{Site, SiteArgument, Sites, SitesError};
+pub use site::{
+    DynamicSite, Repeat, Site, SiteArgument, SiteError, SiteRead, Sites, SitesError, Verdict,
+};
 pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use limbeck_domain::{
     CallCode, CallError, CallForm, CallId, Effects, Envelope, ErrorKind, ExecutionId,
-    ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, ProgramError, ProgramStart,
+    ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, Mode, ProgramError, ProgramStart,
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Scope, decide_read};
@@ -118,6 +118,7 @@ impl Gateway {
                 seed: [0; 32],
                 now_us: now_us(),
                 limits: ExecutionLimits::default(),
+                mode: Mode::Run,
             },
             guest_hash: NO_GUEST.to_owned(),
             sandbox: Sandbox::of(Vec::new(), Vec::new()),

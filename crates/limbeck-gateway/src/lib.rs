@@ -53,7 +53,9 @@ pub use limbeck_upstream as upstream;
 
 pub use admission::AdmissionSize;
 pub use broker::CallReport;
-pub use executor::{AnswerForm, ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
+pub use executor::{
+    AnswerForm, Examination, ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls,
+};
 pub use learn::{Learnt, NoLesson};
 pub use listing::{ServerReport, ToolReport};
 pub use render::Render;

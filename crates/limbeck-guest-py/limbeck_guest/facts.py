@@ -13,6 +13,8 @@ _CONTEXTS = (ast.Load, ast.Store, ast.Del)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 _ENTRY_NAMES = ("main", "run")
+# Methods that give an object members, or take them.
+_CHANGERS = frozenset("update setdefault pop popitem clear append extend insert".split())
 
 
 class Facts:
@@ -31,8 +33,15 @@ class Facts:
         self.calls: list[tuple[str, ast.Call]] = []
         # `from mcp.servers.alias import name as here`.
         self.imports: list[ast.ImportFrom] = []
-        # Statements that may catch what their bodies raise.
+        # Statements that may catch what their bodies raise, and calls that may collect it.
         self.guards: list[ast.stmt] = []
+        self.gathers: list[ast.Call] = []
+        # Functions with a name.
+        self.functions: dict[str, list[Any]] = {}
+        # Whether any object is given a member, or loses one.
+        self.changes_members = False
+        # The node around each node, by id.
+        self.parents: dict[int, ast.AST] = {}
 
     def bind(self, name: str) -> None:
         """Notes that a name is given a value."""
@@ -53,6 +62,7 @@ def root_of(node: ast.expr) -> str | None:
 def gather(tree: ast.Module) -> Facts:
     """Walks the tree once."""
     facts = Facts()
+    parents = facts.parents
     imported = _imported_from_servers(tree)
     stack: list[tuple[Any, bool]] = [(statement, False) for statement in tree.body]
     while stack:
@@ -70,6 +80,10 @@ def gather(tree: ast.Module) -> Facts:
             root = root_of(node.func)
             if root is not None and (root in TOOL_ROOTS or root.startswith("mcp_") or root in imported):
                 facts.calls.append((root, node))
+            if type(node.func) is ast.Attribute and node.func.attr in _CHANGERS or root == "setattr":
+                facts.changes_members = True
+            if node.keywords and any(word.arg == "return_exceptions" for word in node.keywords):
+                facts.gathers.append(node)
         else:
             visit = _VISITS.get(kind)
             if visit is not None:
@@ -77,8 +91,12 @@ def gather(tree: ast.Module) -> Facts:
         inside = inside or kind in _FUNCTIONS
         for value in node.__dict__.values():
             if type(value) is list:
-                stack += [(item, inside) for item in value if isinstance(item, ast.AST)]
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        parents[id(item)] = node
+                        stack.append((item, inside))
             elif isinstance(value, ast.AST) and not isinstance(value, _CONTEXTS):
+                parents[id(value)] = node
                 stack.append((value, inside))
     return facts
 
@@ -100,7 +118,7 @@ def _visit_return(facts: Facts, node: Any, inside: bool) -> None:
 def _visit_async(facts: Facts, node: Any, inside: bool) -> None:
     facts.is_async = True
     if type(node) is ast.AsyncFunctionDef:
-        facts.bind(node.name)
+        _visit_function(facts, node, inside)
     elif not inside:
         facts.awaits = True
 
@@ -112,6 +130,16 @@ def _visit_comprehension(facts: Facts, node: Any, inside: bool) -> None:
 
 def _visit_definition(facts: Facts, node: Any, inside: bool) -> None:
     facts.bind(node.name)
+
+
+def _visit_function(facts: Facts, node: Any, inside: bool) -> None:
+    facts.bind(node.name)
+    facts.functions.setdefault(node.name, []).append(node)
+
+
+def _visit_member(facts: Facts, node: Any, inside: bool) -> None:
+    if type(node.ctx) is not ast.Load:
+        facts.changes_members = True
 
 
 def _visit_argument(facts: Facts, node: Any, inside: bool) -> None:
@@ -151,7 +179,9 @@ _VISITS = {
     ast.Return: _visit_return,
     **dict.fromkeys(_ASYNC, _visit_async),
     ast.comprehension: _visit_comprehension,
-    ast.FunctionDef: _visit_definition,
+    ast.FunctionDef: _visit_function,
+    ast.Attribute: _visit_member,
+    ast.Subscript: _visit_member,
     ast.ClassDef: _visit_definition,
     ast.arg: _visit_argument,
     ast.ExceptHandler: _visit_named,

@@ -74,7 +74,10 @@ def _run(text: str, globals_json: str) -> Ended:
         return SYNTAX, report.syntax_json(error, text)
     calls.begin(blocking=not program.facts.is_async)
     try:
-        warnings = sites.check(program)
+        runs = "mode" not in start
+        warnings = sites.check(program, runs)
+        if not runs:
+            return VALUE, ""
     except sites.Unfit as error:
         return CONTRACT, report.findings_json(error.errors)
     for warning in warnings:

@@ -1,8 +1,8 @@
 """The calls of tools that stand in a program, as facts for the gateway to judge before it runs.
 
 Only names that are constants count, and only where `tools` (or whatever the call begins with) is not a
-name that the program gives another meaning. A call whose refusal the program would catch is left out: it
-tries it on purpose. See `domain::site` for the form of the facts.
+name that the program gives another meaning. A call whose refusal the program may catch is marked: it may try
+it on purpose. See `domain::site` for the form of the facts.
 """
 
 import ast
@@ -13,6 +13,7 @@ from . import calls, host, jsontext, values
 from .compat_runtime import server_by_alias
 from .errors import ToolError
 from .facts import Facts
+from .flow import Flow
 from .source import Source
 
 SITES_MAX = 500
@@ -30,13 +31,17 @@ class Unfit(Exception):
         self.errors = errors
 
 
-def check(program: Source) -> list[str]:
-    """Has the calls judged and gives the warnings. Raises Unfit when one would surely be refused."""
-    found = sites_of(program)
-    if not found:
+def check(program: Source, runs: bool) -> list[str]:
+    """Has the calls judged and gives the warnings. Raises Unfit when one would surely be refused.
+
+    Of a program that does not run the gateway wants to know even that there is nothing to judge.
+    """
+    found, dynamic = sites_of(program)
+    # A refusal that the program may catch is its own affair.
+    if runs and all(site.get("guarded") for site in found):
         return []
     try:
-        answer = calls.ask(host.CHECK, _body(found), "check")
+        answer = calls.ask(host.CHECK, _body(found, dynamic), "check")
     except ToolError:
         # A gateway that cannot judge lets the program run; it judges every call again.
         return []
@@ -47,72 +52,81 @@ def check(program: Source) -> list[str]:
     return [text for text in warnings or [] if isinstance(text, str)]
 
 
-def _body(found: list[dict[str, Any]]) -> str:
+def _body(found: list[dict[str, Any]], dynamic: list[dict[str, Any]]) -> str:
     """As many sites as fit, from the first."""
-    found = found[:SITES_MAX]
+    found, dynamic = found[:SITES_MAX], dynamic[:SITES_MAX]
     while True:
-        body = _print({"sites": found})
+        body = _print({"sites": found, "dynamic": dynamic} if dynamic else {"sites": found})
         if len(body.encode("utf-8", "replace")) <= BODY_BYTES_MAX:
             return body
-        found = found[: len(found) // 2]
+        found, dynamic = found[: len(found) // 2], dynamic[: len(dynamic) // 2]
 
 
-def sites_of(program: Source) -> list[dict[str, Any]]:
-    """One entry for each call of a tool, in the order of the text."""
+def sites_of(program: Source) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One entry for each call of a tool, in the order of the text, and the places where it is not known which."""
     facts = program.facts
     if not facts.calls:
-        return []
+        return [], []
     servers = server_by_alias()
     imported = _Imported(facts, servers)
-    guarded = _guarded(facts)
     lines = program.text.split("\n")
-    found = []
+    found: list[tuple[ast.Call, dict[str, Any]]] = []
+    dynamic = []
     for root, call in facts.calls:
-        if id(call) in guarded:
-            continue
         target = imported.target(root, call)
         if target is None and (root not in facts.bound or root in imported.meant):
             target = _target(root, call, servers)
+            if target is None and _is_dynamic(root, call):
+                dynamic.append({"line": call.lineno, "column": _column(call, lines)})
         if target is not None:
             missing = id(call) in program.unawaited and root != "call_mcp_tool"
-            found.append(_site(call, *target, lines=lines, awaited=not missing))
-    found.sort(key=lambda site: (site["line"], site["column"]))
-    return found
+            found.append((call, _site(call, *target, lines=lines, awaited=not missing)))
+    found.sort(key=lambda pair: (pair[1]["line"], pair[1]["column"]))
+    del found[SITES_MAX:]
+    dynamic.sort(key=lambda place: (place["line"], place["column"]))
+    try:
+        _add_flow(found, Flow(facts, program.tree), lines)
+    except RecursionError:
+        # A program too deep to be followed is told as far as it was.
+        pass
+    return [site for _, site in found], dynamic
 
 
-# What a handler has to catch to catch the refusal of a call.
-_CATCHING = frozenset("ToolError MCPError RuntimeError Exception BaseException".split())
+def _add_flow(found: list[tuple[ast.Call, dict[str, Any]]], flow: Flow, lines: list[str]) -> None:
+    reads_left = 1_000
+    for (call, site), uses in zip(found, flow.carry([call for call, _ in found])):
+        if flow.is_guarded(call):
+            site["guarded"] = True
+        repeat = flow.repeat(call)
+        if repeat != "once":
+            site["repeat"] = repeat
+        if uses:
+            site["uses"] = uses
+        if not _gives_value(call):
+            continue
+        reads = [
+            {"line": node.end_lineno or node.lineno, "column": _read_column(node, lines), "path": path, "optional": optional}
+            for node, path, optional in flow.reads(call)[:reads_left]
+        ]
+        reads_left -= len(reads)
+        if reads:
+            site["reads"] = reads
 
 
-def _guarded(facts: Facts) -> set[int]:
-    """Ids of the calls whose refusal the program would catch: it tries them on purpose."""
-    return {
-        id(node)
-        for guard in facts.guards
-        if _catches(guard)
-        for statement in guard.body  # type: ignore[attr-defined]
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Call)
-    }
+def _gives_value(call: ast.Call) -> bool:
+    """Whether a call gives the value of a result, and not the result itself in some form."""
+    names = _constant_names(call.func) or []
+    return names[:1] == ["tools"] and len(names) == 3
 
 
-def _catches(guard: Any) -> bool:
-    if isinstance(guard, ast.With):
-        entered = [item.context_expr for item in guard.items]
-        suppressed = [call.args for call in entered if isinstance(call, ast.Call) and _last_name(call.func) == "suppress"]
-        return any(_last_name(kind) in _CATCHING for kinds in suppressed for kind in kinds)
-    return any(
-        handler.type is None or any(_last_name(kind) in _CATCHING for kind in _kinds(handler.type))
-        for handler in guard.handlers
-    )
-
-
-def _kinds(kind: ast.expr) -> list[ast.expr]:
-    return kind.elts if isinstance(kind, ast.Tuple) else [kind]
-
-
-def _last_name(node: ast.expr) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
+def _is_dynamic(root: str, call: ast.Call) -> bool:
+    """Whether a call is surely one of a tool, and only the running program knows which."""
+    if root in ("call_tool", "acall_tool", "call_mcp_tool"):
+        return isinstance(call.func, ast.Name)
+    depth, node = 0, call.func
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        depth, node = depth + 1, node.value
+    return root == "tools" and isinstance(node, ast.Name) and depth == 2
 
 
 class _Imported:
@@ -243,8 +257,19 @@ def _site(
 
 def _column(call: ast.Call, lines: list[str]) -> int:
     """The column in characters; the tree counts bytes."""
-    line = lines[call.lineno - 1]
-    return len(line.encode()[: call.col_offset].decode("utf-8", "replace")) + 1
+    return _characters(lines[call.lineno - 1], call.col_offset) + 1
+
+
+def _read_column(node: Any, lines: list[str]) -> int:
+    """The column of the name at the end of an attribute, or of the end of a subscript's value."""
+    line = lines[(node.end_lineno or node.lineno) - 1]
+    if isinstance(node, ast.Attribute):
+        return _characters(line, node.end_col_offset or 0) - len(node.attr) + 1
+    return _characters(line, node.slice.col_offset) + 1
+
+
+def _characters(line: str, offset: int) -> int:
+    return len(line.encode()[:offset].decode("utf-8", "replace"))
 
 
 def _arguments_of_dict(node: ast.expr, arguments: dict[str, dict[str, Any]]) -> bool:

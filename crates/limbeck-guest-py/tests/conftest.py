@@ -86,7 +86,8 @@ def _host() -> types.ModuleType:
 
 def _start(input_value: Any, gateway: Gateway) -> dict[str, Any]:
     servers = [{"name": name, "tools": len(tools)} for name, tools in gateway.servers.items()]
-    return {"input": input_value, "servers": servers, "limits": {"wall_ms": 60_000, "calls": 10_000}}
+    start = {"input": input_value, "servers": servers, "limits": {"wall_ms": 60_000, "calls": 10_000}}
+    return start | ({"mode": gateway.mode} if gateway.mode else {})
 
 
 class Native:

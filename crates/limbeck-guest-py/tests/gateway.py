@@ -73,11 +73,14 @@ class Gateway:
     """The host of one run."""
 
     judges: bool = True
+    # What is done with the program; none runs it.
+    mode: str | None = None
     store: dict[str, Any] = field(default_factory=dict)
     servers: dict[str, dict[str, ToolSpec]] = field(default_factory=lambda: SERVERS)
     now_us: int = EPOCH_US
     calls: list[tuple[str, Any]] = field(default_factory=list)
     sites: list[dict[str, Any]] = field(default_factory=list)
+    dynamic: list[dict[str, Any]] = field(default_factory=list)
     lines: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     emitted: list[Any] = field(default_factory=list)
     waits: int = 0
@@ -185,7 +188,9 @@ class Gateway:
             return None
         assert op == 7, f"op {op}"
         self.sites = body["sites"]
-        return {"errors": [e for site in self.sites if (e := self._judge(site))] if self.judges else [], "warnings": []}
+        self.dynamic = body.get("dynamic", [])
+        judged = [site for site in self.sites if not site.get("guarded")] if self.judges else []
+        return {"errors": [error for site in judged if (error := self._judge(site))], "warnings": []}
 
     def _artifact(self, body: dict[str, Any]) -> Any:
         """An artifact of three items, one a page; everything else of it is what was asked."""

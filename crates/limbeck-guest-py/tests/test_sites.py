@@ -143,6 +143,10 @@ def test_calls_that_are_awaited_elsewhere_are_no_mistake(run, program):
         ("try:\n    tools.shop.nope()\nexcept:\n    x = 1\nx", 0),
         ("try:\n    tools.shop.nope()\nexcept* ToolError:\n    x = 1\nx", 0),
         ("import contextlib\nwith contextlib.suppress(ToolError):\n    tools.shop.nope()\n1", 0),
+        ("import asyncio\nawait asyncio.gather(tools.shop.nope(), return_exceptions=True)\n1", 0),
+        ("def f():\n    tools.shop.nope()\ntry:\n    f()\nexcept ToolError:\n    pass\n1", 0),
+        ("def attempt(f):\n    try:\n        f()\n    except ToolError:\n        pass\nattempt(lambda: tools.shop.nope())\n1", 0),
+        ("def f():\n    tools.shop.nope()\ntry:\n    x = 1\nexcept ToolError:\n    pass\nf()", 1),
         ("try:\n    x = 1\n    tools.shop.nope()\nexcept KeyError:\n    pass", 1),
         ("try:\n    x = 1\nexcept ToolError:\n    tools.shop.nope()", 1),
         ("with open('/tmp/x') as f:\n    tools.shop.nope()", 1),
@@ -150,7 +154,7 @@ def test_calls_that_are_awaited_elsewhere_are_no_mistake(run, program):
 )
 def test_a_call_whose_refusal_is_caught_is_a_try_and_not_judged(run, program, judged):
     ended = run(program)
-    assert len(ended.gateway.sites) == judged
+    assert len([found for found in ended.gateway.sites if not found.get("guarded")]) == judged
     assert ended.kind == (4 if judged else 0)
 
 
@@ -164,3 +168,72 @@ def test_many_calls_are_bounded(run):
     assert len(gateway.sites) == 500
     program = "\n".join("tools.shop.echo(a='" + "x" * 2_000 + "')" for _ in range(200))
     assert 0 < len(run(f"return 1\n{program}").gateway.sites) < 200
+
+
+@pytest.mark.parametrize(
+    "program, repeat",
+    [
+        ("tools.shop.echo(a=1)", None),
+        ("for x in [1, 2]:\n    tools.shop.echo(a=x)", {"at_most": 2}),
+        ("for i in range(3):\n    for x in (1, 2):\n        tools.shop.echo(a=x)", {"at_most": 6}),
+        ("xs = [1]\nfor x in xs:\n    tools.shop.echo(a=x)", "many"),
+        ("[tools.shop.echo(a=x) for x in 'ab']", "many"),
+        ("for x in tools.shop.echo(a=[1]):\n    pass", None),
+        ("while True:\n    tools.shop.echo(a=1)\n    break", "endless"),
+        ("import itertools\nfor i in itertools.count():\n    tools.shop.echo(a=i)\n    break", "endless"),
+        ("def f():\n    tools.shop.echo(a=1)\nf()\nf()", {"at_most": 2}),
+        ("def main():\n    tools.shop.echo(a=1)", None),
+        ("def f(n):\n    tools.shop.echo(a=1)\n    if n: f(n - 1)\nf(1)", "many"),
+    ],
+)
+def test_how_often_a_call_is_made_is_what_its_loops_say(run, program, repeat):
+    assert site(run, program).get("repeat") == repeat
+
+
+@pytest.mark.parametrize(
+    "program, reads",
+    [
+        ("o = tools.shop.echo(a={'b': 1})\no['a']['b']", ["a", "a.b"]),
+        ("o = await tools.shop.echo(a={'b': 1})\no.a.b", ["a", "a.b"]),
+        ("for x in tools.shop.echo(a=[{'b': 1}])['a']:\n    x['b']", ["a", "a.[].b"]),
+        ("[x.b for x in tools.shop.echo(a=[{'b': 1}]).a]", ["a", "a.[].b"]),
+        ("o = tools.shop.echo(a=1)\no.get('a'); o.items()", []),
+        ("o = tools.shop.echo(a=1)\no = {'a': 2}\no['a']", []),
+        ("o = tools.shop.echo(a=1)\no['c'] = 2\no['c']", ["c?"]),
+        ("o = tools.shop.echo(a=1)\ntry:\n    o['c']\nexcept KeyError:\n    pass", ["c?"]),
+        ("o = tools.shop.echo.raw(a=1)\no['content']", []),
+    ],
+)
+def test_reads_of_a_result_are_followed_in_a_straight_line(run, program, reads):
+    found = site(run, program).get("reads", [])
+    assert [".".join(read["path"]) + "?" * read["optional"] for read in found] == reads
+
+
+@pytest.mark.parametrize(
+    "program, uses",
+    [
+        ("o = tools.shop.get_order(id=1)\ntools.shop.echo(a=o.id)", [0]),
+        ("tools.shop.echo(a=tools.shop.get_order(id=1))", [1]),
+        ("out = []\nfor o in tools.shop.list_orders():\n    out.append(o['id'])\ntools.shop.echo(a=out)", [0]),
+        ("def get():\n    return tools.shop.get_order(id=1)\ntools.shop.echo(a=get())", [0]),
+        ("def put(x):\n    tools.shop.echo(a=x)\nput(tools.shop.get_order(id=1))", [1]),
+        ("if tools.shop.get_order(id=1):\n    tools.shop.echo(a=1)", None),
+    ],
+)
+def test_a_result_goes_with_its_names_into_arguments(run, program, uses):
+    sites = run(program, gateway=Gateway(judges=False)).gateway.sites
+    (echo,) = [found for found in sites if found["tool"] == "echo"]
+    assert echo.get("uses") == uses
+
+
+def test_calls_under_names_that_are_not_known_are_counted(run):
+    gateway = run("n = 'echo'\ntools.shop[n](a=1)\ncall_tool(f'shop.{n}', {'a': 1})\ntools.shop.echo(a=1)").gateway
+    assert [(place["line"], place["column"]) for place in gateway.dynamic] == [(2, 1), (3, 1)]
+
+
+def test_a_program_that_is_only_examined_is_judged_and_does_not_run(run):
+    ended = run("print('ran')\ntools.shop.echo(a=1)", gateway=Gateway(mode="check"))
+    assert (ended.kind, ended.text, ended.stdout) == (0, "", "")
+    assert [found["tool"] for found in ended.gateway.sites] == ["echo"]
+    assert ended.gateway.calls == []
+    assert run("print('ran')", gateway=Gateway(mode="check")).gateway.last_id == 1

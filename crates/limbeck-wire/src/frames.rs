@@ -40,7 +40,8 @@ pub struct CallResult {
 pub enum FromWorker {
     /// The worker stands ready; its first frame, once.
     Ready(Ready),
-    /// The guest asks for something. Ids count up from 1 without gaps.
+    /// The guest asks for something: ids count up from 1 without gaps. Or the worker does, once and before
+    /// all of these, with [`CallId::CHECK`].
     Call(HostCall),
     /// The guest printed.
     Log(LogLine),

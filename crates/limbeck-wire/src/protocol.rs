@@ -5,7 +5,7 @@ use limbeck_domain::limits::{
     WARNING_BYTES_MAX, WARNINGS_MAX,
 };
 use limbeck_domain::sandbox::REASON_BYTES_MAX;
-use limbeck_domain::{CallId, ExecutionLimits, HostCall, Layer, Sandbox};
+use limbeck_domain::{CallId, ExecutionLimits, HostCall, HostOp, Layer, Sandbox};
 
 use crate::{Done, Fault, FromWorker, LogLine, Ready};
 
@@ -103,6 +103,8 @@ impl State {
 #[derive(Debug)]
 pub struct Conversation {
     state: State,
+    /// Whether the worker has asked about the program it was given.
+    checked: bool,
     last_call: CallId,
     calls_max: u32,
     call_bytes: usize,
@@ -115,6 +117,7 @@ impl Default for Conversation {
     fn default() -> Self {
         Self {
             state: State::Starting,
+            checked: false,
             last_call: CallId(0),
             calls_max: 0,
             call_bytes: 0,
@@ -196,6 +199,10 @@ impl Conversation {
     }
 
     fn call(&mut self, call: &HostCall) -> Result<(), ProtocolError> {
+        if call.id == CallId::CHECK && call.op == HostOp::Check && self.may_check() {
+            self.checked = true;
+            return self.call_bytes(call);
+        }
         let expected = self.last_call.next();
         if call.id != expected {
             return Err(ProtocolError::CallId {
@@ -209,6 +216,15 @@ impl Conversation {
             });
         }
         self.last_call = expected;
+        self.call_bytes(call)
+    }
+
+    /// A worker asks once, before anything its guest asks.
+    fn may_check(&self) -> bool {
+        !self.checked && self.last_call == CallId(0)
+    }
+
+    fn call_bytes(&mut self, call: &HostCall) -> Result<(), ProtocolError> {
         at_most("names of a call", call.head.len(), CALL_HEAD_BYTES_MAX)?;
         at_most("arguments of a call", call.body.len(), CALL_ARGS_BYTES_MAX)?;
         self.call_bytes += call.head.len() + call.body.len();

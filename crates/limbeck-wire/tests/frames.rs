@@ -6,7 +6,7 @@
 )]
 
 use limbeck_wire::domain::{
-    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, MissingLayer,
+    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, MissingLayer, Mode,
     ProgramStart, Sandbox, Tier,
 };
 use limbeck_wire::{
@@ -110,6 +110,7 @@ fn to_worker() -> impl Strategy<Value = ToWorker> {
                 seed,
                 now_us,
                 limits: ExecutionLimits::default(),
+                mode: Mode::Run,
             }))
         });
     let result = prop_oneof![".*".prop_map(Ok), ".*".prop_map(Err)];

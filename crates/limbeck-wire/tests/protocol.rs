@@ -287,3 +287,34 @@ fn ready_names_a_real_hash_and_no_tier_above_its_layers() {
     let wordy = Sandbox::wasm_only(&"r".repeat(257));
     refused(starting(), &ready_with(|ready| ready.sandbox = wordy));
 }
+
+#[test]
+fn a_worker_asks_about_its_program_once_and_before_its_guest_asks_anything() {
+    let check = |op| {
+        FromWorker::Call(HostCall {
+            id: CallId::CHECK,
+            op,
+            head: String::new(),
+            body: "{}".to_owned(),
+        })
+    };
+    let mut conversation = running();
+    conversation.receive(&check(HostOp::Check)).unwrap();
+    conversation.receive(&idle()).unwrap();
+    conversation.delivered();
+    conversation.receive(&call(1)).unwrap();
+
+    let mut again = running();
+    again.receive(&check(HostOp::Check)).unwrap();
+    let twice = refused(again, &check(HostOp::Check));
+    let mut late = running();
+    late.receive(&call(1)).unwrap();
+    let late = refused(late, &check(HostOp::Check));
+    let other = refused(running(), &check(HostOp::Tool));
+    for error in [twice, late, other] {
+        assert!(
+            matches!(error, ProtocolError::CallId { got: CallId(0), .. }),
+            "{error}"
+        );
+    }
+}

@@ -151,6 +151,23 @@ impl Host {
         self.send(&FromWorker::Log(LogLine { stream, text }))
     }
 
+    /// Asks the gateway whether the program may start, given the calls that stand in it. This is no call of
+    /// the guest's, whose numbers begin at 1 and whose bounds it does not count against. The error is that of
+    /// a gateway that cannot say.
+    pub(crate) fn check(&mut self, sites: String) -> Result<Result<String, String>, Stop> {
+        self.send(&FromWorker::Call(HostCall {
+            id: CallId::CHECK,
+            op: HostOp::Check,
+            head: String::new(),
+            body: sites,
+        }))?;
+        let mut results = self.wait(None)?.results;
+        match (results.pop(), results.is_empty()) {
+            (Some(answer), true) if answer.id == CallId::CHECK => Ok(answer.result),
+            _ => Err(ChannelError::OutOfOrder("deliver").into()),
+        }
+    }
+
     /// Reports that the guest waits, and waits.
     pub(crate) fn wait(&mut self, wake_at_us: Option<u64>) -> Result<Delivery, Stop> {
         let channel = self.attached()?;

@@ -1,7 +1,7 @@
 //! One program from `Start` to `Done`, in whatever language.
 
 use limbeck_wire::domain::text::cut;
-use limbeck_wire::domain::{Language, ProgramStart};
+use limbeck_wire::domain::{Language, Mode, ProgramStart};
 use limbeck_wire::limits::{WARNING_BYTES_MAX, WARNINGS_MAX};
 use limbeck_wire::{Done, Fault, FromWorker, ToWorker};
 
@@ -112,15 +112,20 @@ fn bounded(mut warnings: Vec<String>) -> Vec<String> {
     warnings
 }
 
-/// What the guest knows from its start, as JSON. `input` and `servers` are JSON texts already.
+/// What the guest knows from its start, as JSON. `input` and `servers` are JSON texts already; `mode` is there
+/// when the program is not to run.
 pub(crate) fn globals(start: &ProgramStart) -> String {
     let or = |text: &str, empty: &'static str| match text {
         "" => empty.to_owned(),
         text => text.to_owned(),
     };
     let limits = serde_json::to_string(&start.limits).expect("limits are plain numbers");
+    let mode = match start.mode {
+        Mode::Run => String::new(),
+        mode => format!(r#","mode":"{}""#, mode.as_str()),
+    };
     format!(
-        r#"{{"input":{},"servers":{},"limits":{limits}}}"#,
+        r#"{{"input":{},"servers":{},"limits":{limits}{mode}}}"#,
         or(&start.input, "null"),
         or(&start.servers, "[]"),
     )

@@ -25,11 +25,12 @@ mod modules;
 mod nesting;
 mod positions;
 mod shape;
+mod sites;
 
 use std::path::Path;
 
 use limbeck_wire::Fault;
-use limbeck_wire::domain::{ErrorKind, ProgramError};
+use limbeck_wire::domain::{ErrorKind, ProgramError, Sites};
 use limbeck_wire::limits::PROGRAM_BYTES_MAX;
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{Expression, Program, Statement};
@@ -73,6 +74,8 @@ pub(crate) struct Prepared {
     pub(crate) positions: Positions,
     /// What the model should know about how its text was read.
     pub(crate) warnings: Vec<String>,
+    /// The calls of tools that stand in the text.
+    pub(crate) sites: Sites,
 }
 
 /// Reads a program.
@@ -194,21 +197,30 @@ fn compile(text: &str, origin: Origin) -> Result<Prepared, Fault> {
     let mut program = parsed.program;
     program.hashbang = None;
     let entry = shape::entry(&mut program, &allocator);
-    let scoping = analyse(&program, text, origin)?;
+    let (scoping, sites) = analyse(&program, text, origin)?;
     transform(&mut program, scoping, &allocator, text, origin)?;
     let module = modules::flatten(&mut program, &allocator, text, origin)?;
-    Ok(print(&program, &entry, &module, origin))
+    let mut prepared = print(&program, &entry, &module, origin);
+    prepared.sites = sites;
+    Ok(prepared)
 }
 
-/// Finds early errors, such as a name declared twice, and what every name refers to.
-fn analyse(program: &Program<'_>, text: &str, origin: Origin) -> Result<Scoping, Fault> {
+/// Finds early errors, such as a name declared twice, what every name refers to, and the calls of tools.
+fn analyse(program: &Program<'_>, text: &str, origin: Origin) -> Result<(Scoping, Sites), Fault> {
+    let may_have_sites = sites::may_have(text);
     let analysed = SemanticBuilder::new_compiler()
+        .with_build_nodes(may_have_sites)
         .with_enum_eval(true)
         .build(program);
     if let Some(error) = analysed.diagnostics.errors().next() {
         return Err(diagnostics::syntax(error, text, origin));
     }
-    Ok(analysed.semantic.into_scoping())
+    let sites = if may_have_sites {
+        sites::collect(&analysed.semantic, text, origin)
+    } else {
+        Sites::default()
+    };
+    Ok((analysed.semantic.into_scoping(), sites))
 }
 
 fn transform<'a>(
@@ -259,6 +271,7 @@ fn print(program: &Program<'_>, entry: &Entry, module: &Module, origin: Origin) 
         positions: Positions::new(&script, tokens, origin),
         script,
         warnings: Vec::new(),
+        sites: Sites::default(),
     }
 }
 

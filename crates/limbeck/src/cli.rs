@@ -218,6 +218,12 @@ pub(crate) struct RunArgs {
     /// Language of the program [default: py for a FILE that ends in .py, else ts]
     #[arg(long)]
     pub(crate) language: Option<LanguageName>,
+    /// Judge the program's calls and run nothing; exit code 1 when there are errors
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) check: bool,
+    /// Print what the program may call, as JSON, and run nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
 }
 
 /// Languages by their short names.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use limbeck_gateway::domain::{CallCode, Envelope, ErrorKind};
+use limbeck_gateway::domain::{CallCode, Envelope, ErrorKind, ProgramError};
 use limbeck_gateway::store::StoreError;
 
 /// What the exit code says.
@@ -35,23 +35,28 @@ impl Exit {
 
     /// How an execution that ended with `envelope` is reported to a shell.
     pub(crate) fn of(envelope: &Envelope) -> Self {
-        match envelope.error.as_ref().map(|error| error.kind) {
-            None => Self::Completed,
-            Some(
-                ErrorKind::Syntax
-                | ErrorKind::Contract
-                | ErrorKind::Exception
-                | ErrorKind::CpuLimit
-                | ErrorKind::MemoryLimit
-                | ErrorKind::StackLimit
-                | ErrorKind::OutputLimit
-                | ErrorKind::CallLimit
-                | ErrorKind::NeverSettles
-                | ErrorKind::Cancelled,
-            ) => Self::Failed,
-            Some(ErrorKind::Timeout) => Self::TimedOut,
-            Some(ErrorKind::Request) => Self::Usage,
-            Some(ErrorKind::Busy | ErrorKind::WorkerLost | ErrorKind::Gateway) => Self::Fault,
+        envelope
+            .error
+            .as_ref()
+            .map_or(Self::Completed, Self::of_error)
+    }
+
+    /// How a program that did not complete is reported.
+    pub(crate) fn of_error(error: &ProgramError) -> Self {
+        match error.kind {
+            ErrorKind::Syntax
+            | ErrorKind::Contract
+            | ErrorKind::Exception
+            | ErrorKind::CpuLimit
+            | ErrorKind::MemoryLimit
+            | ErrorKind::StackLimit
+            | ErrorKind::OutputLimit
+            | ErrorKind::CallLimit
+            | ErrorKind::NeverSettles
+            | ErrorKind::Cancelled => Self::Failed,
+            ErrorKind::Timeout => Self::TimedOut,
+            ErrorKind::Request => Self::Usage,
+            ErrorKind::Busy | ErrorKind::WorkerLost | ErrorKind::Gateway => Self::Fault,
         }
     }
 

@@ -91,11 +91,16 @@ pub(crate) fn print_value(printer: &Printer, json: &str) {
 pub(crate) fn print_error(printer: &Printer, error: &ProgramError, source: Source<'_>) {
     printer.error(&error.message);
     if let Some(line) = error.line {
-        printer.note(&place(source, line, error.column));
+        note_place(printer, source, line, error.column);
     }
     if let Some(hint) = &error.hint {
         printer.hint(hint);
     }
+}
+
+/// A place with its line, and a caret under the column.
+pub(crate) fn note_place(printer: &Printer, source: Source<'_>, line: u32, column: Option<u32>) {
+    printer.note(&place(source, line, column));
 }
 
 fn place(source: Source<'_>, line: u32, column: Option<u32>) -> String {

@@ -103,11 +103,11 @@ impl ArgumentCheck {
     ///
     /// Every pair of names that is compared is taken from `comparisons`; without any left the rest is not
     /// looked at.
-    pub(crate) fn misspelt<'a>(
+    pub(crate) fn odd_names<'a>(
         &'a self,
         arguments: &'a PartialArguments,
         comparisons: &mut usize,
-    ) -> Vec<(&'a str, &'a str)> {
+    ) -> Vec<(&'a str, Option<&'a str>)> {
         let Some(listed) = self.compiled.as_ref().and_then(Compiled::listed) else {
             return Vec::new();
         };
@@ -119,9 +119,8 @@ impl ArgumentCheck {
             *comparisons = left;
             let free = listed.keys().map(String::as_str);
             let free = free.filter(|known| arguments.values.get(known).is_none());
-            if let [known, ..] = nearest(name, free.map(|known| (known, known))).as_slice() {
-                found.push((name, *known));
-            }
+            let meant = nearest(name, free.map(|known| (known, known)));
+            found.push((name, meant.first().copied()));
         }
         found
     }

@@ -1,30 +1,59 @@
 //! Judges the calls that stand in a program, before it runs.
 
-use limbeck_catalog::{Caller, Findings};
-use limbeck_domain::{CallCode, CallError, ServerName, Sites, ToolId};
-use limbeck_policy::Denied;
+use limbeck_catalog::{Caller, Findings, Plan};
+use limbeck_domain::{CallCode, CallError, Language, Mode, ServerName, Sites, ToolId};
+use limbeck_policy::{Denied, Scope};
 
 use super::queries::FIRST_LIST_PATIENCE;
 use super::{Broker, denial};
+use crate::Shared;
 
 impl Broker {
-    /// What is wrong with the call sites in `body`, as JSON text of [`Findings`].
-    ///
-    /// A server that was never listed is listed first: the program is about to start it anyhow. An
-    /// error drawn from a cached list is told only when a fresh list says so too.
+    /// Whether a program with the call sites in `body` may run, as JSON text of a
+    /// [`Verdict`](limbeck_domain::Verdict).
     pub(super) async fn check(&self, body: &str) -> Result<String, CallError> {
         let sites = Sites::parse(body)
             .map_err(|error| CallError::new(CallCode::InvalidArguments, error.to_string()))?;
-        let catalogue = &self.shared.catalogue;
-        let unlisted = catalogue.snapshot().servers_needed(&sites);
-        self.list(&unlisted).await;
-        let mut findings = self.judge(&sites);
-        if !findings.drawn_from.is_empty() {
-            self.list(&findings.drawn_from).await;
-            findings = self.judge(&sites);
-        }
-        serde_json::to_string(&findings)
+        let judge = Judge {
+            shared: &self.shared,
+            scope: &self.scope,
+            language: self.language,
+            mode: Mode::Run,
+        };
+        let verdict = judge.findings(&sites).await.verdict();
+        serde_json::to_string(&verdict)
             .map_err(|error| CallError::new(CallCode::GatewayFault, error.to_string()))
+    }
+}
+
+/// What the calls of one program are judged by.
+pub(crate) struct Judge<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) scope: &'a Scope,
+    pub(crate) language: Language,
+    pub(crate) mode: Mode,
+}
+
+impl Judge<'_> {
+    /// What is wrong with the calls.
+    ///
+    /// A server that was never listed is listed first: the program is about to start it anyhow. An
+    /// error drawn from a cached list is told only when a fresh list says so too.
+    pub(crate) async fn findings(&self, sites: &Sites) -> Findings {
+        let catalogue = &self.shared.catalogue;
+        let unlisted = catalogue.snapshot().servers_needed(sites);
+        self.list(&unlisted).await;
+        let findings = self.judge(sites);
+        if findings.drawn_from.is_empty() {
+            return findings;
+        }
+        self.list(&findings.drawn_from).await;
+        self.judge(sites)
+    }
+
+    /// What may be called, by the lists that [`Judge::findings`] left.
+    pub(crate) fn plan(&self, sites: &Sites) -> Plan {
+        self.shared.catalogue.snapshot().plan(sites)
     }
 
     /// Servers that do not answer in time, or cannot be used, are judged by what is known of them; a
@@ -43,6 +72,7 @@ impl Broker {
         };
         let caller = Caller {
             language: self.language,
+            mode: self.mode,
             refuses: &refuses,
         };
         self.shared.catalogue.snapshot().judge(sites, &caller)

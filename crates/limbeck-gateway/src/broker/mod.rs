@@ -29,6 +29,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Shared, foreign};
+pub(crate) use check::Judge;
 pub(crate) use emit::Emissions;
 pub(crate) use journal::Journal;
 use named::Named;

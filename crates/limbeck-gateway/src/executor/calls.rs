@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use limbeck_domain::{CallError, CallId, EffectClass, HostCall, JournalEntry, ToolId};
+use limbeck_domain::{CallError, CallId, EffectClass, HostCall, HostOp, JournalEntry, ToolId};
 use serde::Serialize;
 
 /// One host call and how it ended.
@@ -35,7 +35,8 @@ impl InnerCall {
     }
 }
 
-/// The calls in the order the guest made them.
+/// The calls in the order the guest made them. What the gateway was asked about the program before it ran is no
+/// call of the program's.
 pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
     let mut calls: BTreeMap<CallId, InnerCall> = BTreeMap::new();
     for entry in journal {
@@ -46,6 +47,9 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
                 effect,
                 sent,
             } => {
+                if call.op == HostOp::Check {
+                    continue;
+                }
                 calls.insert(
                     call.id,
                     InnerCall {

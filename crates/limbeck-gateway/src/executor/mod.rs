@@ -3,6 +3,7 @@
 mod budget;
 mod calls;
 mod drive;
+mod examine;
 mod output;
 mod replay;
 mod rounds;
@@ -17,8 +18,8 @@ use limbeck_domain::limits::{
     PROGRAM_BYTES_MAX, WALL_MS_MAX,
 };
 use limbeck_domain::{
-    Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus, Language, ProgramError,
-    ProgramStart,
+    Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus, Language, Mode,
+    ProgramError, ProgramStart,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Scope;
@@ -27,8 +28,10 @@ use limbeck_upstream::CallContext;
 use serde_json::value::RawValue;
 
 pub use calls::{InnerCall, inner_calls};
+pub use examine::Examination;
 pub use replay::{ReplayError, ReplayReport};
 
+use crate::admission::Busy;
 use crate::artifacts::{Draft, binary};
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
@@ -95,11 +98,7 @@ impl Gateway {
         };
         match admitted {
             Ok(_place) => self.run(id, request, context).await,
-            Err(busy) => refused(
-                id,
-                ProgramError::new(ErrorKind::Busy, busy.to_string())
-                    .with_hint("wait until one has ended, then send the program again"),
-            ),
+            Err(error) => refused(id, busy(error)),
         }
     }
 
@@ -302,6 +301,7 @@ impl Gateway {
             seed,
             now_us: now_us(),
             limits,
+            mode: Mode::Run,
         })
     }
 }
@@ -358,6 +358,11 @@ fn check(request: &ExecuteRequest) -> Result<(), ProgramError> {
 /// The envelope of a program that never started; the journal knows nothing of it.
 fn refused(id: ExecutionId, error: ProgramError) -> Envelope {
     output::envelope(id, Ended::before_start(error))
+}
+
+fn busy(busy: Busy) -> ProgramError {
+    ProgramError::new(ErrorKind::Busy, busy.to_string())
+        .with_hint("wait until one has ended, then send the program again")
 }
 
 fn no_worker(error: &WorkerError) -> ProgramError {

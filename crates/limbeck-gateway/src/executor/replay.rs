@@ -155,6 +155,9 @@ impl Tape {
             rounds: 0,
             unheard: false,
         };
+        // Of executions recorded before workers asked about their programs.
+        let mut unrecorded_check = false;
+        let begun_us = start.now_us;
         let start = ToWorker::Start(Box::new(start));
         worker.send(&start, &limits).await?;
         ended.result = loop {
@@ -163,7 +166,17 @@ impl Tape {
                 Err(_) => break Err(ended_outside(then)),
             };
             match frame {
+                Ok(FromWorker::Call(call))
+                    if call.id == CallId::CHECK && !self.calls.contains_key(&call.id) =>
+                {
+                    unrecorded_check = true;
+                }
                 Ok(FromWorker::Call(call)) => made.push(call),
+                Ok(FromWorker::Idle(_)) if unrecorded_check => {
+                    unrecorded_check = false;
+                    let frame = ToWorker::Deliver(let_run(begun_us));
+                    worker.send(&frame, &limits).await?;
+                }
                 Ok(FromWorker::Log(line)) => ended.printed.push(line.stream, &line.text),
                 Ok(FromWorker::Idle(_)) => match delivered.next() {
                     Some(next) => {
@@ -198,6 +211,17 @@ impl Tape {
             now_us: delivered.now_us,
             results: results.collect(),
         }
+    }
+}
+
+/// The answer to a check that lets the program run.
+fn let_run(now_us: u64) -> Delivery {
+    Delivery {
+        now_us,
+        results: vec![CallResult {
+            id: CallId::CHECK,
+            result: Ok("{}".to_owned()),
+        }],
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arguments of our own tools: read leniently, refused with the accepted form.
 
-use limbeck_domain::Language;
+use limbeck_domain::{Language, Mode};
 use limbeck_policy::Scope;
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::search::{Detail, QUERIES_MAX, SearchRequest};
 use crate::{AnswerForm, Render};
 
 const SEARCH_FORM: &str = "accepted: {queries: string[], server?: string, limit?: number, detail?: \"brief\" | \"signature\" | \"full\", cursor?: string, language?: \"typescript\" | \"python\"}";
-const EXECUTE_FORM: &str = "accepted: {code: string, input?: any, timeout_ms?: number, max_output_tokens?: number, render?: \"json\" | \"toon\" | \"auto\", tools?: string[], language?: \"typescript\" | \"python\"}";
+const EXECUTE_FORM: &str = "accepted: {code: string, input?: any, timeout_ms?: number, max_output_tokens?: number, render?: \"json\" | \"toon\" | \"auto\", tools?: string[], language?: \"typescript\" | \"python\", mode?: \"run\" | \"check\" | \"plan\"}";
 
 /// Arguments of `search`.
 pub(super) struct SearchArguments;
@@ -61,6 +61,7 @@ pub(super) struct ExecuteArguments {
     pub(super) timeout_ms: Option<u64>,
     pub(super) scope: Scope,
     pub(super) language: Language,
+    pub(super) mode: Mode,
     pub(super) answer: AnswerForm,
 }
 
@@ -81,6 +82,12 @@ impl ExecuteArguments {
             }
         };
         let language = language(&mut arguments, EXECUTE_FORM)?;
+        let mode = match optional_string(&mut arguments, "mode", EXECUTE_FORM)? {
+            None => Mode::Run,
+            Some(name) => Mode::from_name(&name).ok_or_else(|| {
+                format!("`mode` must be `run`, `check` or `plan`; {EXECUTE_FORM}")
+            })?,
+        };
         let answer = AnswerForm {
             tokens_max: optional_number(&mut arguments, "max_output_tokens", EXECUTE_FORM)?,
             render: render(&mut arguments)?,
@@ -92,6 +99,7 @@ impl ExecuteArguments {
             timeout_ms,
             scope,
             language,
+            mode,
             answer,
         })
     }
@@ -247,6 +255,7 @@ mod tests {
                 "`timeout_ms` must be",
             ),
             (json!({"code": "x", "tools": "a"}), "`tools` must be a list"),
+            (json!({"code": "x", "mode": "dry"}), "`mode` must be"),
             (
                 json!({"code": "x", "timeout": 1}),
                 "unknown argument `timeout`",

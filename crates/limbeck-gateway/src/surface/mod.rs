@@ -28,6 +28,7 @@ pub use stdio::serve_stdio;
 
 use std::sync::Arc;
 
+use limbeck_domain::Mode;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -41,6 +42,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::artifacts::URI_PREFIX;
 use crate::exposure::Exposed;
@@ -116,6 +118,12 @@ impl Surface {
             origin: "mcp".to_owned(),
             answer: arguments.answer,
         };
+        if arguments.mode != Mode::Run {
+            return Ok(self
+                .examine(request, arguments.mode, &context.ct)
+                .await
+                .into());
+        }
         let render = request.answer.render;
         let subject = self.subject("tools/call", tools::EXECUTE);
         let gateway = self.gateway.clone();
@@ -136,6 +144,21 @@ impl Surface {
                 return Err(ErrorData::internal_error(message, None));
             }
         })
+    }
+
+    async fn examine(
+        &self,
+        request: ExecuteRequest,
+        mode: Mode,
+        cancel: &CancellationToken,
+    ) -> CallToolResult {
+        match self.gateway.examine(request, mode, cancel).await {
+            Ok(examination) => match serde_json::to_string(&examination) {
+                Ok(json) => text(json, false),
+                Err(error) => failed(format!("the findings could not be written: {error}")),
+            },
+            Err(error) => failed(with_hint(&error.message, error.hint.as_deref())),
+        }
     }
 }
 

@@ -47,6 +47,7 @@ pub(super) fn all() -> Vec<Tool> {
                 "code": {"type": "string", "description": "the program"},
                 "language": language(),
                 "input": {"description": "any JSON, `input` in the program"},
+                "mode": {"enum": ["run", "check", "plan"], "default": "run", "description": "check and plan run nothing"},
                 "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 300_000, "default": 60_000},
                 "max_output_tokens": {"type": "integer", "default": OUTPUT_TOKENS_DEFAULT},
                 "tools": {"type": "array", "items": {"type": "string"}, "description": "allow only these, e.g. `github.list_*`; default all"}

@@ -12,8 +12,8 @@ mod state;
 
 use limbeck_domain::{
     CallId, EffectClass, Envelope, ErrorKind, ExecutionId, ExecutionLimits, ExecutionStatus,
-    HostCall, HostOp, JournalEntry, Language, Layer, MissingLayer, ProgramError, ProgramStart,
-    Sandbox, ToolId,
+    HostCall, HostOp, JournalEntry, Language, Layer, MissingLayer, Mode, ProgramError,
+    ProgramStart, Sandbox, ToolId,
 };
 use limbeck_store::{ExecutionSummary, NewExecution};
 
@@ -38,6 +38,7 @@ fn new_execution(name: &str, created_us: u64) -> NewExecution {
             seed: [7; 32],
             now_us: created_us,
             limits: ExecutionLimits::default(),
+            mode: Mode::Run,
         },
         guest_hash: "abc".to_owned(),
         sandbox: sandbox(),

@@ -1,7 +1,7 @@
 //! Inputs to begin from: what real workers send, and every lie of a kind.
 
 use limbeck_wire::domain::{
-    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, ProgramError,
+    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, Mode, ProgramError,
     ProgramStart, Sandbox,
 };
 use limbeck_wire::{
@@ -221,6 +221,7 @@ fn answers() -> Vec<ToWorker> {
         seed: [7; 32],
         now_us: 1_700_000_000_000_000,
         limits: ExecutionLimits::default(),
+        mode: Mode::Run,
     };
     let results = vec![
         CallResult {

@@ -113,6 +113,15 @@ impl Imported<'_> {
     }
 }
 
+/// Whether a name of a module is a function of ours, and no server.
+pub(super) fn is_global(module: &Imported<'_>, name: &str) -> bool {
+    match module {
+        Imported::Globals => GLOBALS.contains(&name),
+        Imported::Servers => WRAPPER_FUNCTIONS.contains(&name),
+        Imported::Server(_) | Imported::Tool(..) => false,
+    }
+}
+
 fn global_or_server(name: &str, globals: &[&str]) -> String {
     if globals.contains(&name) {
         member("globalThis", name)

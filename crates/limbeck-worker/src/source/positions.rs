@@ -3,6 +3,8 @@
 //! Columns of the model's text are counted as editors do, in UTF-16 units from 1. The engine
 //! counts bytes; the map between both counts UTF-16 units from 0.
 
+use std::collections::HashMap;
+
 /// Lines of the script before the program's code; see `wrap` in the parent module.
 pub(super) const LINES_BEFORE_CODE: u32 = 1;
 /// File name the guest gives the script.
@@ -41,6 +43,35 @@ pub(super) fn position_of_byte(text: &str, at: usize, origin: Origin) -> (u32, u
     let column = before[start..].encode_utf16().count();
     let line = u32::try_from(line).unwrap_or(u32::MAX);
     origin.place(line, u32::try_from(column).unwrap_or(u32::MAX))
+}
+
+/// The positions of many bytes, found in one pass over the text.
+pub(super) fn positions_of_bytes(
+    text: &str,
+    mut at: Vec<u32>,
+    origin: Origin,
+) -> HashMap<u32, (u32, u32)> {
+    at.sort_unstable();
+    at.dedup();
+    let mut wanted = at.into_iter().peekable();
+    let mut positions = HashMap::with_capacity(wanted.len());
+    let (mut line, mut column) = (0, 0);
+    for (byte, character) in text.char_indices() {
+        while wanted.next_if(|at| *at as usize <= byte).is_some_and(|at| {
+            positions.insert(at, origin.place(line, column));
+            true
+        }) {}
+        if wanted.peek().is_none() {
+            break;
+        }
+        if character == '\n' {
+            (line, column) = (line + 1, 0);
+        } else {
+            // One or two.
+            column += character.len_utf16() as u32;
+        }
+    }
+    positions
 }
 
 /// One correspondence: a place of the printed code and a place of the compiled text, all from 0.

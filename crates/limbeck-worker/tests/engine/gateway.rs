@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use limbeck_wire::domain::{
-    CallCode, CallError, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, ProgramStart,
-    Sandbox, ToolTarget,
+    CallCode, CallError, CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Mode,
+    ProgramStart, Sandbox, Sites, ToolTarget, Verdict,
 };
 use limbeck_wire::protocol::Conversation;
 use limbeck_wire::{
@@ -33,6 +33,8 @@ pub(crate) struct Run {
     pub(crate) start: ProgramStart,
     /// Result of the tool `big`, as JSON text.
     pub(crate) big: String,
+    /// What the worker is told of the program before it runs.
+    pub(crate) verdict: Verdict,
 }
 
 /// What came back.
@@ -43,6 +45,8 @@ pub(crate) struct Outcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) calls: Vec<HostCall>,
+    /// What the worker asked of the program before it ran.
+    pub(crate) check: Option<Sites>,
     /// From sending `Start` to reading the end.
     pub(crate) elapsed: Duration,
     pub(crate) ready: Ready,
@@ -62,8 +66,10 @@ impl Run {
                     wall_ms: 10_000,
                     ..ExecutionLimits::default()
                 },
+                mode: Mode::Run,
             },
             big: String::new(),
+            verdict: Verdict::default(),
         }
     }
 
@@ -187,6 +193,7 @@ impl Gateway {
             stdout: String::new(),
             stderr: String::new(),
             calls: Vec::new(),
+            check: None,
             elapsed: Duration::ZERO,
             ready,
         };
@@ -195,6 +202,10 @@ impl Gateway {
         loop {
             match self.receive().expect("the worker answers before it ends") {
                 FromWorker::Ready(_) => unreachable!("the protocol allows one"),
+                FromWorker::Call(call) if call.id == CallId::CHECK => {
+                    outcome.check = Some(Sites::parse(&call.body).unwrap());
+                    self.answer_check(run);
+                }
                 FromWorker::Call(call) => outcome.calls.push(call),
                 FromWorker::Log(line) => {
                     let stream = match line.stream {
@@ -226,6 +237,21 @@ impl Gateway {
         }
         outcome.elapsed = begun.elapsed();
         outcome
+    }
+
+    /// Answers what the worker asks before the program runs. No time passes over it.
+    fn answer_check(&mut self, run: &Run) {
+        assert!(matches!(self.receive(), Some(FromWorker::Idle(_))));
+        let verdict = serde_json::to_string(&run.verdict).unwrap();
+        let answer = CallResult {
+            id: CallId::CHECK,
+            result: Ok(verdict),
+        };
+        self.send(&ToWorker::Deliver(Delivery {
+            now_us: run.start.now_us,
+            results: vec![answer],
+        }));
+        self.conversation.delivered();
     }
 }
 
@@ -260,7 +286,7 @@ fn answer(call: &HostCall, big: &str) -> CallResult {
                 )),
             }
         }
-        HostOp::Check => Ok(r#"{"errors":[],"warnings":[]}"#.to_owned()),
+        HostOp::Check => Ok("{}".to_owned()),
         HostOp::Read => Ok(call.body.clone()),
         HostOp::Search | HostOp::Servers => Ok("[]".to_owned()),
         HostOp::Describe | HostOp::StoreGet | HostOp::StoreSet | HostOp::Emit => {

@@ -3,6 +3,7 @@
 mod auth;
 mod call;
 mod doctor;
+mod examine;
 mod executions;
 mod learn;
 mod ledger;

@@ -11,7 +11,7 @@ use limbeck_gateway::policy::Scope;
 use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL};
 use serde::de::IgnoredAny;
 
-use super::{Invocation, signals::EndSignals};
+use super::{Invocation, examine, signals::EndSignals};
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::report::{Source, print_envelope};
@@ -24,6 +24,9 @@ pub(super) async fn run(invocation: &Invocation, arguments: &RunArgs) -> Result<
         name: &source_name(&arguments.file),
         text: &request.program.clone(),
     };
+    if let Some(mode) = examine::mode(arguments) {
+        return examine::run(invocation, arguments, request, mode, source).await;
+    }
     let signals = EndSignals::listen()?;
     let session = Session::open(invocation, Lifetime::Command).await?;
     let envelope = signals

@@ -7,6 +7,7 @@
 
 mod artifacts;
 mod calls;
+mod check;
 mod confinement;
 mod flood;
 mod journal;

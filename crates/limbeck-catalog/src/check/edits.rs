@@ -1,0 +1,68 @@
+//! What to write instead: only where one thing is likely.
+
+use limbeck_domain::Site;
+use serde_json::Value;
+
+use super::findings::Edit;
+use super::shown;
+use crate::nearest::nearest;
+use crate::resolve::ResolveError;
+use crate::tool::Tool;
+
+/// The name that was probably meant.
+pub(super) fn of_name(error: &ResolveError, site: &Site) -> Option<Edit> {
+    match error {
+        ResolveError::UnknownServer {
+            nearest, elsewhere, ..
+        } => {
+            let asked = site.server.as_deref()?;
+            let meant = elsewhere.first().map(|tool| &tool.server);
+            let meant = meant.or_else(|| nearest.first())?;
+            Some(Edit::new(shown(asked), meant.as_str()))
+        }
+        ResolveError::UnknownTool { nearest, .. } => {
+            let meant = nearest.first()?;
+            match &site.server {
+                Some(_) => Some(Edit::new(shown(&site.tool), &*meant.tool)),
+                None => {
+                    let full = format!("mcp__{}__{}", meant.server, meant.tool);
+                    Some(Edit::new(shown(&site.tool), full))
+                }
+            }
+        }
+        ResolveError::NoServers
+        | ResolveError::AmbiguousServer { .. }
+        | ResolveError::AmbiguousTool { .. } => None,
+    }
+}
+
+/// The argument or the constant that was probably meant: of the first that is not listed.
+pub(super) fn of_arguments(tool: &Tool, site: &Site) -> Option<Edit> {
+    let listed = tool
+        .definition()
+        .input_schema
+        .get("properties")?
+        .as_object()?;
+    site.arguments.iter().find_map(|argument| {
+        let Some(schema) = listed.get(&argument.name) else {
+            let is_free = |name: &&String| !site.arguments.iter().any(|given| given.name == **name);
+            let free = listed.keys().filter(is_free);
+            let meant = nearest(&argument.name, free.map(|name| (name.as_str(), name)));
+            return meant
+                .first()
+                .map(|meant| Edit::new(shown(&argument.name), shown(meant)));
+        };
+        let values = schema.get("enum")?.as_array()?;
+        let Some(Value::String(written)) = &argument.value else {
+            return None;
+        };
+        let texts = || values.iter().filter_map(Value::as_str);
+        if texts().any(|text| text == written) {
+            return None;
+        }
+        let meant = nearest(written, texts().map(|text| (text, text)));
+        meant
+            .first()
+            .map(|meant| Edit::new(shown(written), shown(meant)))
+    })
+}

@@ -8,8 +8,8 @@ use crate::{command, tools};
 /// Which benchmark.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox, python, http, tokens; all but
-    /// the last four when absent
+    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox, python, http, tokens,
+    /// search; all but the last five when absent
     name: Option<String>,
     /// With `sandbox`: how long programs run back to back
     #[arg(long)]
@@ -41,6 +41,8 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         if let Some(seconds) = args.seconds {
             cargo.args(["--seconds", &seconds.to_string()]);
         }
+    } else if args.name.as_deref() == Some("search") {
+        cargo.args(["--package", "limbeck-catalog", "--bench", "search"]);
     } else if args.name.as_deref() == Some("http") {
         cargo.args(["--package", "limbeck", "--bench", "http", "--"]);
         if let Some(requests) = args.requests {

@@ -153,6 +153,25 @@ fn a_reference_that_leads_to_itself_and_nothing_else_is_cut() {
 }
 
 #[test]
+fn parts_and_references_inside_one_another_without_end_are_cut() {
+    let mut definitions = Map::new();
+    for level in 0..32 {
+        let mut schema = json!({"$ref": format!("#/$defs/l{}", level + 1)});
+        for _ in 0..55 {
+            schema = json!({"allOf": [schema, {"type": "object", "properties": {"a": {"type": "string"}}}]});
+        }
+        definitions.insert(format!("l{level}"), schema);
+    }
+    definitions.insert("l32".into(), json!({"type": "string"}));
+    let schema = json!({"$defs": definitions, "$ref": "#/$defs/l0"});
+    let tool = tool_with_output(schema.clone(), schema);
+    for language in Language::ALL {
+        assert!(tool.signature(language).len() <= 5 << 10);
+        assert!(tool.declaration(Detail::Full, language).len() <= 60 << 10);
+    }
+}
+
+#[test]
 fn what_every_object_has_already_is_not_said_otherwise() {
     let kind = type_of(
         json!({"type": "object", "properties": {"toString": {"type": "string"}, "a": {"type": "string"}}}),

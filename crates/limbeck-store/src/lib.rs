@@ -23,6 +23,7 @@ mod artifact;
 mod error;
 mod file;
 mod ledger;
+mod observed;
 mod owner;
 mod read;
 mod record;
@@ -47,6 +48,7 @@ use tokio::sync::{Semaphore, oneshot};
 pub use artifact::{ArtifactInfo, NewArtifact};
 pub use error::StoreError;
 pub use ledger::{LedgerRow, NewLedgerRow};
+pub use observed::{Join, Observation};
 pub use record::{
     CachedTools, ExecutionRecord, ExecutionRow, ExecutionSummary, NewExecution, Pin, StoreStats,
 };
@@ -482,6 +484,29 @@ impl Store {
     pub async fn listing(&self, hash: &str) -> Result<Option<String>, StoreError> {
         let hash = hash.to_owned();
         self.read(move |reader| reader.listing(&hash)).await
+    }
+
+    /// What results of the tools of one server taught, by when they were seen last.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn observations(&self, spec_hash: &str) -> Result<Vec<Observation>, StoreError> {
+        let spec_hash = spec_hash.to_owned();
+        self.read(move |reader| reader.observations(&spec_hash))
+            .await
+    }
+
+    /// Joins an observation with what is kept of the same definition, in one transaction, so that no process
+    /// undoes what another learnt; returns once it is committed. What was seen longest ago goes when there is
+    /// too much.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports; then nothing of it is kept.
+    pub async fn observe(&self, observation: Observation, join: Join) -> Result<(), StoreError> {
+        let work = Work::Observe { observation, join };
+        self.committed(work, false).await
     }
 
     fn send(&self, message: Message) -> Result<(), StoreError> {

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::artifact::{self, ArtifactInfo};
 use crate::error::StoreError;
 use crate::ledger::{self, LedgerRow};
+use crate::observed::{self, Observation};
 use crate::record::{CachedTools, ExecutionRecord, ExecutionRow};
 use crate::schema;
 
@@ -184,6 +185,10 @@ impl Reader<'_> {
 
     pub(crate) fn listing(&self, hash: &str) -> Result<Option<String>, StoreError> {
         ledger::listing(self.connection, hash).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn observations(&self, spec_hash: &str) -> Result<Vec<Observation>, StoreError> {
+        observed::of(self.connection, spec_hash).map_err(|error| self.sqlite(error))
     }
 
     pub(crate) fn artifact(

@@ -117,6 +117,19 @@ const MIGRATIONS: &[&str] = &["
         seen_us INTEGER NOT NULL,
         body    TEXT NOT NULL
     ) STRICT;
+",
+"
+    -- What results of tools look like, by the entry of their server and the hash of their definition. The
+    -- store joins bodies without looking into them.
+    CREATE TABLE observed (
+        spec_hash TEXT NOT NULL,
+        tool_hash TEXT NOT NULL,
+        tool      TEXT NOT NULL,
+        seen_us   INTEGER NOT NULL,
+        body      TEXT NOT NULL,
+        UNIQUE (spec_hash, tool_hash)
+    ) STRICT;
+    CREATE INDEX observed_oldest ON observed (seen_us);
 "];
 
 /// The newest format this program reads and the one it writes.

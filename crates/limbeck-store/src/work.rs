@@ -6,6 +6,7 @@ use rusqlite::{OptionalExtension as _, Transaction, params};
 use crate::artifact::{self, NewArtifact};
 use crate::error::StoreError;
 use crate::ledger::{self, NewLedgerRow};
+use crate::observed::{self, Join, Observation};
 use crate::record::{self, ExecutionSummary, NewExecution};
 
 /// Catalogues kept: twice the servers one gateway may have, so that two projects do not evict each other.
@@ -52,6 +53,11 @@ pub(crate) enum Work {
         principal: String,
         new: Box<NewArtifact>,
     },
+    /// Joins what results taught with what is kept.
+    Observe {
+        observation: Observation,
+        join: Join,
+    },
     /// Nothing of its own: its wait brings what came before to disk.
     Flush,
 }
@@ -71,6 +77,7 @@ impl Work {
             Self::Note(row) => texts_bytes(row),
             Self::Account { account, .. } => account.len(),
             Self::Artifact { new, .. } => new.content.len(),
+            Self::Observe { observation, .. } => observation.body.len(),
             Self::Flush => 0,
         };
         REST + texts
@@ -138,6 +145,7 @@ impl Work {
             },
             Self::Account { id, account } => Row::Account { id, account },
             Self::Artifact { principal, new } => Row::Artifact { principal, new },
+            Self::Observe { observation, join } => Row::Observe { observation, join },
             Self::Flush => Row::Flush,
         })
     }
@@ -252,6 +260,10 @@ pub(crate) enum Row {
         principal: String,
         new: Box<NewArtifact>,
     },
+    Observe {
+        observation: Observation,
+        join: Join,
+    },
     Flush,
 }
 
@@ -273,6 +285,7 @@ impl Row {
             | Self::Listing { .. }
             | Self::Account { .. }
             | Self::Artifact { .. }
+            | Self::Observe { .. }
             | Self::Flush => None,
         }
     }
@@ -356,6 +369,9 @@ impl Row {
             Self::Account { id, account } => ledger::keep_account(transaction, id, account).map(Ok),
             Self::Artifact { principal, new } => {
                 artifact::put(transaction, principal, new, bounds).map(Ok)
+            }
+            Self::Observe { observation, join } => {
+                observed::join(transaction, observation, *join).map(Ok)
             }
             Self::Flush => Ok(Ok(())),
         }

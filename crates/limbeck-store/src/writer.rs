@@ -197,6 +197,7 @@ impl Writer {
             | Work::Listing { .. }
             | Work::Account { .. }
             | Work::Artifact { .. }
+            | Work::Observe { .. }
             | Work::Flush => Ok(()),
         }
     }

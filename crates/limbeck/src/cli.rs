@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use limbeck_gateway::domain::limits::{OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, WALL_MS_MAX};
 use limbeck_gateway::domain::{Language, Tier};
-use limbeck_gateway::search::{LIMIT_MAX, QUERIES_MAX};
+use limbeck_gateway::search::{Detail, LIMIT_MAX, QUERIES_MAX};
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime};
@@ -116,6 +116,8 @@ pub(crate) enum Command {
     Types(TypesArgs),
     /// Call one tool
     Call(CallArgs),
+    /// Learn what results of tools look like from recorded ones
+    Learn(LearnArgs),
     /// Show servers that a repository adds, and accept them
     Trust(TrustArgs),
     /// Sign in to servers over HTTP, and out again
@@ -238,6 +240,27 @@ impl From<LanguageName> for Language {
     }
 }
 
+/// How much of a tool is told, by its name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DetailName {
+    /// The call and one sentence
+    Brief,
+    /// Input and output types as well
+    Signature,
+    /// The whole description, and a comment on each property
+    Full,
+}
+
+impl From<DetailName> for Detail {
+    fn from(name: DetailName) -> Self {
+        match name {
+            DetailName::Brief => Self::Brief,
+            DetailName::Signature => Self::Signature,
+            DetailName::Full => Self::Full,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// What the tool should do; each argument is a query of its own
@@ -249,6 +272,12 @@ pub(crate) struct SearchArgs {
     /// Show at most N tools for each query [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=LIMIT_MAX as i64))]
     pub(crate) limit: Option<u16>,
+    /// How much to tell of each tool
+    #[arg(long, default_value = "signature")]
+    pub(crate) detail: DetailName,
+    /// Go on behind the answer that gave this cursor
+    #[arg(long)]
+    pub(crate) cursor: Option<String>,
     /// Language signatures are written in
     #[arg(long, default_value = "ts")]
     pub(crate) language: LanguageName,
@@ -288,6 +317,19 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) arguments: String,
     /// Print the result as the server sent it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LearnArgs {
+    /// Recorded results: JSON or lines of JSON, or a directory of such files
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) path: PathBuf,
+    /// Learn of this server alone; it is also that of records that name none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

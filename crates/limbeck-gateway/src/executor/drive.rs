@@ -142,6 +142,7 @@ impl Drive {
             effects,
             rounds,
             warnings: of_calls,
+            ..
         } = left;
         warnings.extend(of_calls);
         Ended {

@@ -1,6 +1,6 @@
 //! The calls of a live execution: under way, and answered but not yet told to the guest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use futures::stream::{FuturesUnordered, StreamExt as _};
 use limbeck_domain::limits::{
     ANSWERS_WAITING_BYTES_MAX, CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX,
 };
-use limbeck_domain::{CallId, Effects, HostCall, ProgramError};
+use limbeck_domain::{CallId, Effects, HostCall, ProgramError, ToolId};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
@@ -22,6 +22,8 @@ use crate::broker::{Answer, Broker};
 const CANCEL_MS: u64 = 2_000;
 /// Time in which calls of read tools end that nobody hears any more.
 const READS_END_MS: u64 = 50;
+/// Tools named whose results contradict their schemas.
+const CONTRADICTED_TOLD_MAX: usize = 8;
 /// Calls named in an error.
 const NAMED_MAX: usize = 3;
 
@@ -53,6 +55,27 @@ pub(super) struct Left {
     pub(super) rounds: u32,
     /// Each once.
     pub(super) warnings: Vec<String>,
+    /// Tools whose results were not what they declare.
+    contradicted: BTreeSet<ToolId>,
+}
+
+impl Left {
+    /// Warns once for each tool.
+    fn contradiction(&mut self, tool: ToolId, how: &str) {
+        if self.contradicted.contains(&tool) {
+            return;
+        }
+        match self.contradicted.len() {
+            ..CONTRADICTED_TOLD_MAX => self.warnings.push(format!(
+                "a result of `{tool}` does not fit the output schema its server declares: {how}; the program got it as it was sent"
+            )),
+            CONTRADICTED_TOLD_MAX => self.warnings.push(
+                "results of more tools do not fit the output schemas their servers declare: `limbeck tools` counts them".to_owned(),
+            ),
+            _ => {}
+        }
+        self.contradicted.insert(tool);
+    }
 }
 
 impl UnderWay {
@@ -218,9 +241,13 @@ impl UnderWay {
             result,
             reached,
             note,
+            contradiction,
         } = answer;
         if let Some(call) = self.calls.remove(&id) {
             self.bytes -= call.bytes;
+        }
+        if let Some((tool, how)) = contradiction {
+            self.left.contradiction(tool, &how);
         }
         let Left {
             effects, warnings, ..

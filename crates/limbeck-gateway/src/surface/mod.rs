@@ -9,7 +9,9 @@
     reason = "sampling, roots, logging and resources/subscribe are what legacy peers have"
 )]
 
+mod answers;
 mod arguments;
+mod capabilities;
 mod convert;
 mod events;
 pub(crate) mod exchange;
@@ -26,25 +28,24 @@ pub use stdio::serve_stdio;
 
 use std::sync::Arc;
 
-use limbeck_domain::{Emitted, Envelope};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult,
-    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
-    UnsubscribeRequestParams,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod,
+    SetLevelRequestParams, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
 
 use crate::artifacts::URI_PREFIX;
 use crate::exposure::Exposed;
-use crate::{ExecuteRequest, Gateway, Render, render};
+use crate::{ExecuteRequest, Gateway};
+use answers::{envelope_result, failed, text, with_hint};
 use arguments::{ExecuteArguments, SearchArguments};
 use exchange::{Kind, Outcome};
 use forward::{Forwarded, Retry};
@@ -84,6 +85,7 @@ impl Surface {
             Ok(request) => request,
             Err(message) => return failed(message),
         };
+        self.gateway.connect_named(&request);
         match self.gateway.search(&request).await {
             Ok(report) => {
                 let answer = report.text();
@@ -141,43 +143,6 @@ impl Surface {
 pub(crate) fn listed_tools(exposed: &Exposed) -> Vec<Tool> {
     let direct = exposed.tools.iter().map(|listed| listed.tool.clone());
     tools::all().into_iter().chain(direct).collect()
-}
-
-/// The envelope once, as text: clients that find `structuredContent` drop the text, and others
-/// would show both. Behind it come the blocks the program emitted.
-fn envelope_result(envelope: &Envelope, render: Render) -> CallToolResult {
-    let mut result = text(render::text(envelope, render), envelope.error.is_some());
-    result
-        .content
-        .extend(envelope.emitted.iter().map(emitted_block));
-    result
-}
-
-fn emitted_block(emitted: &Emitted) -> ContentBlock {
-    let block = emitted.block.as_ref();
-    block
-        .and_then(|block| serde_json::from_str(block.get()).ok())
-        .unwrap_or_else(|| ContentBlock::text(emitted.text.clone().unwrap_or_default()))
-}
-
-fn text(text: String, is_error: bool) -> CallToolResult {
-    let content = vec![ContentBlock::text(text)];
-    if is_error {
-        CallToolResult::error(content)
-    } else {
-        CallToolResult::success(content)
-    }
-}
-
-fn failed(message: String) -> CallToolResult {
-    text(message, true)
-}
-
-fn with_hint(message: &str, hint: Option<&str>) -> String {
-    match hint {
-        Some(hint) => format!("{message}\nhint: {hint}"),
-        None => message.to_owned(),
-    }
 }
 
 impl ServerHandler for Surface {
@@ -381,43 +346,6 @@ impl ServerHandler for Surface {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         events::stream(&self.gateway, &context).await;
         Ok(())
-    }
-}
-
-impl Surface {
-    /// Whether any server's entry allows that its tools are listed as they are.
-    fn may_expose(&self) -> bool {
-        !self.gateway.exposable().is_empty()
-    }
-
-    fn offered<M: ConstString>(&self) -> Result<(), ErrorData> {
-        if self.may_expose() {
-            Ok(())
-        } else {
-            Err(ErrorData::method_not_found::<M>())
-        }
-    }
-
-    fn capabilities(&self) -> ServerCapabilities {
-        if !self.may_expose() {
-            // Two tools that never change, artifacts, and lists of everything else that are empty.
-            return ServerCapabilities::builder()
-                .enable_tools()
-                .enable_prompts()
-                .enable_resources()
-                .build();
-        }
-        ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .enable_prompts()
-            .enable_prompts_list_changed()
-            .enable_resources()
-            .enable_resources_list_changed()
-            .enable_resources_subscribe()
-            .enable_logging()
-            .enable_completions()
-            .build()
     }
 }
 

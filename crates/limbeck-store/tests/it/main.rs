@@ -7,6 +7,7 @@ mod durability;
 mod executions;
 mod files;
 mod ledger;
+mod observed;
 mod state;
 
 use limbeck_domain::{

@@ -62,6 +62,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, Failure> {
         source: "built in".to_owned(),
         definition_hash: SERVER.to_owned(),
         expose: Expose::Code,
+        observe: false,
     };
     Ok(Gateway::start(Parts {
         workers: workers(Lifetime::Command, minimum)?,

@@ -73,8 +73,8 @@ _LOSSES = """\
 
 {list}
 
-These are tasks of one call, or of two or three small ones on a server with few tools: a search and a program cost
-more than they save. `limbeck ledger` shows them for your own programs, and `expose = "auto"`
+These are tasks of one call, or of a few small ones on a server with few tools: a search and a program cost more than
+they save. `limbeck ledger` shows them for your own programs, and `expose = "auto"`
 ([exposure](exposure.md)) lists the tools of a server that is mostly used so. Against a client that is connected to all
 five servers {rest}.
 """

@@ -38,6 +38,9 @@ def test_d09_a_poisoned_result_returned_whole_reaches_the_client_as_the_value(wo
         envelope = siege.execute("return await tools.hostile.poison({});")
         assert envelope["status"] == "completed"
         assert envelope["value"]["n"] == "should be a number"
+        told = [warning for warning in envelope["warnings"] if "output schema" in warning]
+        assert len(told) == 1
+        assert "`hostile.poison`" in told[0]
         assert envelope["value"]["nested"] == {"__proto__": {"polluted": True, "isAdmin": True}}
 
 

@@ -3,15 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context as _;
-
 use crate::{command, tools};
 
 /// Which benchmark.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox, python, http; all but
-    /// the last three when absent
+    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox, python, http, tokens,
+    /// search; all but the last five when absent
     name: Option<String>,
     /// With `sandbox`: how long programs run back to back
     #[arg(long)]
@@ -19,12 +17,20 @@ pub(crate) struct Args {
     /// With `http`: how many programs are sent
     #[arg(long)]
     requests: Option<u64>,
+    /// With `tokens`: compare with docs/benchmarks.md instead of writing it
+    #[arg(long)]
+    check: bool,
 }
 
 /// Prints medians beside promises.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     if args.name.as_deref() == Some("python") {
         return python(root);
+    }
+    if args.name.as_deref() == Some("tokens") {
+        let interpreter = tools::install(root)?;
+        build(root)?;
+        return tokens(root, &interpreter, args.check);
     }
     let mut cargo = Command::new("cargo");
     cargo.args(["bench", "--quiet"]).current_dir(root);
@@ -35,6 +41,8 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         if let Some(seconds) = args.seconds {
             cargo.args(["--seconds", &seconds.to_string()]);
         }
+    } else if args.name.as_deref() == Some("search") {
+        cargo.args(["--package", "limbeck-catalog", "--bench", "search"]);
     } else if args.name.as_deref() == Some("http") {
         cargo.args(["--package", "limbeck", "--bench", "http", "--"]);
         if let Some(requests) = args.requests {
@@ -50,14 +58,26 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
 /// Prints what Python costs, beside CPython, Pyodide and TypeScript in the same run.
 fn python(root: &Path) -> anyhow::Result<()> {
     let engines = tools::install_engines(root)?;
+    build(root)?;
+    let mut bench = Command::new("python3");
+    bench
+        .arg(root.join("benches/python"))
+        .arg(tools::built("limbeck")?);
+    command::run(bench.arg(engines))
+}
+
+/// Counts what catalogues and tasks cost in tokens, and writes `docs/benchmarks.md` or compares with it.
+pub(crate) fn tokens(root: &Path, interpreter: &Path, check: bool) -> anyhow::Result<()> {
+    let mut bench = Command::new(interpreter);
+    bench
+        .arg(root.join("benches/tokens"))
+        .args(check.then_some("--check"))
+        .env("LIMBECK_BIN", tools::built("limbeck")?);
+    command::run(&mut bench)
+}
+
+fn build(root: &Path) -> anyhow::Result<()> {
     let mut build = Command::new("cargo");
     build.args(["build", "--release", "--package", "limbeck"]);
-    command::run(build.current_dir(root))?;
-    // It lies beside ours, wherever the target directory is.
-    let limbeck = std::env::current_exe()
-        .context("path of this executable")?
-        .with_file_name(format!("limbeck{}", std::env::consts::EXE_SUFFIX));
-    let mut bench = Command::new("python3");
-    bench.arg(root.join("benches/python")).arg(limbeck);
-    command::run(bench.arg(engines))
+    command::run(build.current_dir(root))
 }

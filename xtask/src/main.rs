@@ -11,6 +11,7 @@ mod bench;
 mod check;
 mod command;
 mod docs;
+mod eval;
 mod fuzz;
 mod guests;
 mod portable;
@@ -36,6 +37,8 @@ enum Command {
     Check,
     /// Print what the gateway costs beside what is promised
     Bench(bench::Args),
+    /// Print how good answers are, where that can be counted
+    Eval(eval::Args),
     /// Run every command and code block of the documents
     Docs,
     /// Send the gateway's side of the frames whatever a worker could
@@ -57,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         Command::AttackUpstream => attacks::upstream::serve(),
         Command::Check => check::run(root),
         Command::Bench(args) => bench::run(root, &args),
+        Command::Eval(args) => eval::run(root, &args),
         Command::Docs => docs::run(root),
         Command::Fuzz(args) => fuzz::run(root, &args),
         Command::Guests(args) => guests::run(root, &args),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::bail;
 
-use crate::{command, tools};
+use crate::{bench, command, tools};
 
 /// Release of the test runner; the newest that builds with the pinned toolchain.
 const NEXTEST_VERSION: &str = "0.9.143";
@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     install_nextest(root)?;
     command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
 
-    let stages: [Stage<'_>; 11] = [
+    let stages: [Stage<'_>; 12] = [
         ("unit and integration tests", &|| {
             command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
         }),
@@ -52,6 +52,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         }),
         ("tests against real servers", &|| {
             pytest(root, &python, "tests/real")
+        }),
+        ("docs/benchmarks.md is what a fresh run says", &|| {
+            bench::tokens(root, &python, true)
         }),
         ("hostile servers and clients", &|| {
             pytest(root, &python, "tests/hostile")

@@ -2,7 +2,8 @@
 //! under `.tools` at the root of the repository.
 //!
 //! Everything is an npm or PyPI package, pinned by the `package-lock.json` and `requirements.txt` of the
-//! directory that needs it: `tests/real`, `tests/clients`, `tests/fleet` and `benches/python`. A stamp in
+//! directory that needs it: `tests/real`, `tests/clients`, `tests/fleet`, `benches/python`, `benches/tokens` and
+//! `benches/search`. A stamp in
 //! each installation holds the hash of what it was made from, written last: the same lock files and the same
 //! interpreters install nothing, and an installation that broke off is made again.
 
@@ -80,6 +81,7 @@ pub(crate) fn install(root: &Path) -> anyhow::Result<PathBuf> {
     install_node(&conformance, &tools.join("conformance"))?;
     install_node(&fleet, &tools.join("fleet/node"))?;
     install_venv(&fleet, &tools.join("fleet/venv"))?;
+    install_venv(&root.join("benches/tokens"), &tools.join("tokens/venv"))?;
     install_venv(&real, &tools.join("venv"))
 }
 
@@ -93,6 +95,21 @@ pub(crate) fn install_engines(root: &Path) -> anyhow::Result<PathBuf> {
     let into = root.join(".tools/engines");
     install_node(&root.join("benches/python"), &into)?;
     Ok(into.join("node_modules"))
+}
+
+/// Installs fuse.js, which `cargo xtask eval search` compares with, and gives the script that asks it.
+///
+/// # Errors
+///
+/// As [`install`].
+pub(crate) fn install_fuse(root: &Path) -> anyhow::Result<PathBuf> {
+    require()?;
+    let (pinned, into) = (root.join("benches/search"), root.join(".tools/search"));
+    install_node(&pinned, &into)?;
+    // Beside the packages it imports.
+    let script = into.join("fuse.mjs");
+    fs::copy(pinned.join("fuse.mjs"), &script)?;
+    Ok(script)
 }
 
 /// Installs the npm packages that are pinned in the directory `pinned`.

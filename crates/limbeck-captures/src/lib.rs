@@ -6,10 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+mod queries;
+
 use flate2::read::GzDecoder;
 use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};
 use serde::Deserialize;
 use serde_json::Value;
+
+pub use queries::{Figures, Kind, Labelled, Part, RECALL_AT, queries};
 
 static CAPTURES: &[u8] = include_bytes!("../../../tests/catalogues/catalogues.json.gz");
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use limbeck_domain::{ServerName, Sites, ToolId, ToolTarget};
+use sha2::{Digest as _, Sha256};
 
 use crate::check::{self, Caller, Findings};
 use crate::resolve::{self, ResolveError, Resolved, Suggest};
-use crate::search::{Index, SearchAnswer, SearchQuery};
+use crate::search::{self, Index, SearchAnswer, SearchQuery};
 use crate::server::ServerTools;
 use crate::tool::Tool;
 
@@ -15,7 +16,9 @@ use crate::tool::Tool;
 #[derive(Debug, Default)]
 pub struct Catalog {
     servers: BTreeMap<ServerName, ServerTools>,
-    index: OnceLock<Index>,
+    /// Shared with snapshots that differ in what results taught alone.
+    index: Arc<OnceLock<Index>>,
+    fingerprint: OnceLock<u32>,
 }
 
 impl Catalog {
@@ -30,8 +33,54 @@ impl Catalog {
             .collect();
         Self {
             servers,
-            index: OnceLock::new(),
+            index: Arc::default(),
+            fingerprint: OnceLock::new(),
         }
+    }
+
+    /// The same tools, where `server` holds those of its own that results taught more ([`ServerTools::taught`]).
+    ///
+    /// Cheap: search looks at definitions alone, so its index stays.
+    #[must_use]
+    pub fn taught(&self, server: ServerTools) -> Self {
+        let mut servers = self.servers.clone();
+        servers.insert(server.name().clone(), server);
+        Self {
+            servers,
+            index: Arc::clone(&self.index),
+            fingerprint: self.fingerprint.clone(),
+        }
+    }
+
+    /// The snapshot as it is for somebody for whom only those tools exist that `keep` keeps: names, nearest
+    /// names and scores tell nothing of the others. The snapshot itself when nothing is left out.
+    pub fn only(self: &Arc<Self>, keep: impl Fn(&ToolId) -> bool) -> Arc<Self> {
+        if self.tools().all(|tool| keep(tool.id())) {
+            return Arc::clone(self);
+        }
+        let servers = self.servers().map(|server| server.only(&keep));
+        Arc::new(Self::new(servers.collect()))
+    }
+
+    /// A number that changes when the names or the texts of the tools do, and with them what is found and in
+    /// which order.
+    pub fn fingerprint(&self) -> u32 {
+        *self.fingerprint.get_or_init(|| {
+            let mut hasher = Sha256::new();
+            for definition in self.tools().map(|tool| tool.definition()) {
+                for text in [
+                    definition.id.server.as_str(),
+                    &definition.id.tool,
+                    definition.title.as_deref().unwrap_or_default(),
+                    definition.description.as_deref().unwrap_or_default(),
+                ] {
+                    hasher.update((text.len() as u64).to_le_bytes());
+                    hasher.update(text);
+                }
+            }
+            let [one, two, three, four, ..] = <[u8; 32]>::from(hasher.finalize());
+            u32::from_le_bytes([one, two, three, four])
+        })
     }
 
     /// The servers by name, with or without tools.
@@ -105,7 +154,15 @@ impl Catalog {
     /// Query text over [`QUERY_BYTES_MAX`](limbeck_domain::limits::QUERY_BYTES_MAX) is cut. Without a word
     /// in it all tools fit, in catalogue order. Scores compare only within one answer; ties break by id.
     pub fn search(&self, query: &SearchQuery<'_>) -> SearchAnswer {
-        let index = self.index.get_or_init(|| Index::new(self));
-        index.search(self, query)
+        self.index().search(self, query)
+    }
+
+    /// The servers that `text` names, in any style, as [`Catalog::search`] understands it.
+    pub fn servers_named(&self, text: &str) -> Vec<ServerName> {
+        search::servers_named(self, text)
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::new(self))
     }
 }

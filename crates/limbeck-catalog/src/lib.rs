@@ -8,7 +8,8 @@
 //! - whether these arguments fit: [`Tool::validate`],
 //! - whether the calls of a program can work at all: [`Catalog::judge`],
 //! - what a type checker needs to know: [`declarations`],
-//! - which tools do such a thing: [`Catalog::search`].
+//! - which tools do such a thing: [`Catalog::search`],
+//! - what results look like where their server does not say: [`Observed`] and [`Tool::output_shape`].
 //!
 //! Definitions come from upstreams and names, arguments and queries from models, so nothing here is
 //! trusted: every walk over a schema is bounded in depth and in steps, every text in bytes, and no
@@ -24,6 +25,7 @@ pub mod declarations;
 mod identifiers;
 pub mod names;
 mod nearest;
+mod observed;
 mod resolve;
 mod schema;
 mod search;
@@ -34,8 +36,9 @@ mod validate;
 
 pub use catalog::Catalog;
 pub use check::{Caller, Finding, Findings};
+pub use observed::{Observed, OutputShape, Provenance, Shape};
 pub use resolve::{ResolveError, Resolved};
-pub use search::{Hit, SearchAnswer, SearchQuery};
+pub use search::{Evidence, Hit, SearchAnswer, SearchQuery};
 pub use server::ServerTools;
 pub use tool::{Detail, Tool};
 pub use validate::misfit;

@@ -1,18 +1,24 @@
 //! Search: which tools do what a few words say.
 //!
-//! [`tokens`] parts text into stems, [`synonyms`] knows which words stand for each other, [`index`] holds
-//! the words of all tools, [`slots`] reads a query and [`query`] scores. All of it is plain tables and arithmetic, so equal
-//! catalogues give equal answers.
+//! Two kinds of evidence are gathered and their rankings fused. By words: [`tokens`] parts text into stems,
+//! [`synonyms`] knows which words stand for each other, [`index`] holds the words of all tools. By meaning: [`table`]
+//! holds what the pieces of words mean, [`meaning`] adds them up. [`slots`] reads a query and [`query`] scores and
+//! fuses. All of it is plain tables and arithmetic, so equal catalogues give equal answers. `docs/search.md` tells
+//! the method and its figures.
 
 mod index;
+mod meaning;
 mod query;
 mod slots;
 mod synonyms;
+mod table;
 mod tokens;
+mod vectors;
 
 use std::sync::Arc;
 
 pub(crate) use index::Index;
+pub(crate) use query::servers_named;
 pub(crate) use tokens::words;
 
 use crate::catalog::Catalog;
@@ -28,6 +34,32 @@ pub struct SearchQuery<'q> {
     pub server: Option<&'q str>,
     /// Hits given at most.
     pub limit: usize,
+    /// What counts.
+    pub evidence: Evidence,
+}
+
+impl<'q> SearchQuery<'q> {
+    /// All tools of all servers that fit `text`.
+    pub fn new(text: &'q str) -> Self {
+        Self {
+            text,
+            server: None,
+            limit: usize::MAX,
+            evidence: Evidence::Both,
+        }
+    }
+}
+
+/// What a search goes by. Each kind alone is for measuring what it is worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Evidence {
+    /// Words and meaning, their rankings fused.
+    #[default]
+    Both,
+    /// Words alone.
+    Words,
+    /// Meaning alone.
+    Meaning,
 }
 
 /// One tool that fits.

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use limbeck_domain::{ServerName, ToolDefinition};
+use limbeck_domain::{ServerName, ToolDefinition, ToolId};
 
 use crate::names;
+use crate::observed::Observed;
 use crate::tool::Tool;
 
 /// Bytes of the line that says what a server is for.
@@ -24,6 +25,12 @@ struct Inner {
     name: ServerName,
     instructions: Option<String>,
     tools: Vec<Arc<Tool>>,
+    names: Arc<Names>,
+}
+
+/// Tools by their names, as positions in the list.
+#[derive(Debug, Default)]
+struct Names {
     exact: HashMap<Arc<str>, usize>,
     identifiers: HashMap<String, Vec<usize>>,
     folds: HashMap<String, Vec<usize>>,
@@ -48,19 +55,55 @@ impl ServerTools {
         definitions: Vec<ToolDefinition>,
         instructions: Option<String>,
     ) -> Self {
-        let mut inner = Inner {
-            name,
-            instructions,
-            tools: Vec::with_capacity(definitions.len()),
-            exact: HashMap::with_capacity(definitions.len()),
-            identifiers: HashMap::new(),
-            folds: HashMap::with_capacity(definitions.len()),
-        };
+        let mut tools = Vec::with_capacity(definitions.len());
+        let mut names = Names::default();
         for definition in definitions {
-            inner.add(definition);
+            if names.add(&definition.id.tool, tools.len()) {
+                tools.push(Arc::new(Tool::new(definition)));
+            }
         }
         Self {
-            inner: Arc::new(inner),
+            inner: Arc::new(Inner {
+                name,
+                instructions,
+                tools,
+                names: Arc::new(names),
+            }),
+        }
+    }
+
+    /// The same list with only those tools that `keep` keeps.
+    pub(crate) fn only(&self, keep: &impl Fn(&ToolId) -> bool) -> Self {
+        let kept = self.tools().iter().filter(|tool| keep(tool.id()));
+        let tools: Vec<Arc<Tool>> = kept.map(Arc::clone).collect();
+        let mut names = Names::default();
+        for (at, tool) in tools.iter().enumerate() {
+            names.add(&tool.id().tool, at);
+        }
+        Self {
+            inner: Arc::new(Inner {
+                name: self.inner.name.clone(),
+                instructions: self.inner.instructions.clone(),
+                tools,
+                names: Arc::new(names),
+            }),
+        }
+    }
+
+    /// The same list with what results of its tools taught; `None` keeps a tool as it is.
+    pub fn taught(&self, observed: impl Fn(&Tool) -> Option<Observed>) -> Self {
+        let taught = |tool: &Arc<Tool>| match observed(tool) {
+            Some(observed) => Arc::new(tool.taught(observed)),
+            None => Arc::clone(tool),
+        };
+        let inner = &*self.inner;
+        Self {
+            inner: Arc::new(Inner {
+                name: inner.name.clone(),
+                instructions: inner.instructions.clone(),
+                tools: inner.tools.iter().map(taught).collect(),
+                names: Arc::clone(&inner.names),
+            }),
         }
     }
 
@@ -109,7 +152,11 @@ impl ServerTools {
 
     /// The tool of exactly this name.
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
-        self.inner.exact.get(name).map(|at| &self.inner.tools[*at])
+        self.inner
+            .names
+            .exact
+            .get(name)
+            .map(|at| &self.inner.tools[*at])
     }
 
     /// The tool meant by `name`: verbatim, else by its identifier form, else in any style.
@@ -117,15 +164,18 @@ impl ServerTools {
         if let Some(tool) = self.tool(name) {
             return Match::Exact(tool);
         }
-        let identifiers = self.inner.identifiers.get(name);
+        let identifiers = self.inner.names.identifiers.get(name);
         match identifiers.map(Vec::as_slice) {
             Some([one]) => Match::Alias(&self.inner.tools[*one]),
             Some(many) => self.many(many),
-            None => match self.inner.folds.get(&names::style(name)).map(Vec::as_slice) {
-                Some([one]) => Match::Alias(&self.inner.tools[*one]),
-                Some(many) => self.many(many),
-                None => Match::None,
-            },
+            None => {
+                let folds = &self.inner.names.folds;
+                match folds.get(&names::style(name)).map(Vec::as_slice) {
+                    Some([one]) => Match::Alias(&self.inner.tools[*one]),
+                    Some(many) => self.many(many),
+                    None => Match::None,
+                }
+            }
         }
     }
 
@@ -134,16 +184,15 @@ impl ServerTools {
     }
 }
 
-impl Inner {
-    fn add(&mut self, definition: ToolDefinition) {
-        let name = Arc::clone(&definition.id.tool);
-        let at = self.tools.len();
-        if self.exact.contains_key(&name) {
-            return;
+impl Names {
+    /// Adds the tool at a position of the list. Gives false when there is one of that name.
+    fn add(&mut self, name: &Arc<str>, at: usize) -> bool {
+        if self.exact.contains_key(name) {
+            return false;
         }
-        let identifier = names::identifier(&name);
+        let identifier = names::identifier(name);
         // The fold of the identifier differs from the name's own where a letter is not ASCII.
-        for form in [names::fold(&name), names::fold(&identifier)] {
+        for form in [names::fold(name), names::fold(&identifier)] {
             if form.is_empty() {
                 continue;
             }
@@ -152,10 +201,10 @@ impl Inner {
                 same.push(at);
             }
         }
-        if *identifier != *name {
+        if *identifier != **name {
             self.identifiers.entry(identifier).or_default().push(at);
         }
-        self.exact.insert(name, at);
-        self.tools.push(Arc::new(Tool::new(definition)));
+        self.exact.insert(Arc::clone(name), at);
+        true
     }
 }

@@ -16,6 +16,7 @@ use limbeck_domain::Language;
 use serde_json::{Map, Value};
 
 use crate::identifiers::{Names, type_name};
+use crate::observed::{OutputShape, Provenance};
 use crate::tool::Tool;
 pub(crate) use bounds::{Extent, Style};
 pub(crate) use types::{Definition, Field, Object, Tree, Type, one_of_intersection};
@@ -30,9 +31,14 @@ pub(crate) fn signature(tool: &Tool, language: Language) -> String {
     let extent = Extent::Signature;
     let arguments = arguments_tree(&definition.input_schema, extent, language);
     let parameters = parameters(&arguments, extent.style(), language, &[]);
-    let output = definition.output_schema.as_ref();
-    let output = output.map(|schema| output_tree(schema, extent, language));
-    let output = output.map(|tree| text(&tree.kind, extent.style(), language, &[]));
+    let output = tool.output_shape().map(|shape| {
+        let extent = match shape.provenance {
+            Provenance::Declared => extent,
+            Provenance::Observed { .. } => Extent::Observed,
+        };
+        let tree = output_tree(shape.schema, extent, language);
+        text(&tree.kind, extent.style(), language, &[])
+    });
     call(tool, &parameters, output.as_deref(), language)
 }
 
@@ -56,10 +62,14 @@ pub(crate) fn declaration(tool: &Tool, language: Language) -> String {
     let arguments = arguments_tree(&definition.input_schema, extent, language);
     let taken = declare(&arguments);
     let parameters = parameters(&arguments, extent.style(), language, &taken);
-    let output = definition.output_schema.as_ref();
-    let output = output.map(|schema| output_tree(schema, extent, language));
+    let output = tool.output_shape();
+    let output = output.map(|shape| output_tree(shape.schema, extent, language));
     let output = output.map(|tree| {
-        let taken = declare(&tree);
+        let taken = if tree.definitions == arguments.definitions {
+            taken.clone()
+        } else {
+            declare(&tree)
+        };
         text(&tree.kind, extent.style(), language, &taken)
     });
     declared + &call(tool, &parameters, output.as_deref(), language)
@@ -68,13 +78,22 @@ pub(crate) fn declaration(tool: &Tool, language: Language) -> String {
 /// Parameters and the type of a result around the name of a tool.
 fn call(tool: &Tool, parameters: &str, output: Option<&str>, language: Language) -> String {
     let call = tool.call_expression();
-    match (language, output) {
-        (Language::Typescript, Some(output)) => format!("{call}({parameters}): Promise<{output}>"),
-        (Language::Typescript, None) => {
-            format!("{call}({parameters}): Promise<unknown> // {UNDECLARED}")
+    let unknown = match language {
+        Language::Typescript => "unknown",
+        Language::Python => "Any",
+    };
+    let output = output.unwrap_or(unknown);
+    let note = match tool.output_shape() {
+        Some(OutputShape { provenance, .. }) => provenance.note(),
+        None => Some(UNDECLARED.to_owned()),
+    };
+    match (language, note) {
+        (Language::Typescript, None) => format!("{call}({parameters}): Promise<{output}>"),
+        (Language::Typescript, Some(note)) => {
+            format!("{call}({parameters}): Promise<{output}> // {note}")
         }
-        (Language::Python, Some(output)) => format!("{call}({parameters}) -> {output}"),
-        (Language::Python, None) => format!("{call}({parameters}) -> Any  # {UNDECLARED}"),
+        (Language::Python, None) => format!("{call}({parameters}) -> {output}"),
+        (Language::Python, Some(note)) => format!("{call}({parameters}) -> {output}  # {note}"),
     }
 }
 

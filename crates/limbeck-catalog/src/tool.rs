@@ -1,7 +1,7 @@
 //! One tool: its definition and everything computed from it, each part once and only when asked for.
 
 use std::fmt::Write as _;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use limbeck_domain::{CallError, EffectClass, Language, ToolDefinition, ToolId};
 use serde::Serialize as _;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::names;
+use crate::observed::{Lesson, Observed, OutputShape, Provenance};
 use crate::signature;
 use crate::validate::ArgumentCheck;
 
@@ -34,38 +35,78 @@ const DESCRIPTION_SHOWN_BYTES_MAX: usize = 16 << 10;
 /// Signature, hash and compiled schema are made on first use and kept, so a new snapshot that holds the
 /// same tools costs nothing of that again.
 pub struct Tool {
-    definition: ToolDefinition,
+    defined: Arc<Defined>,
+    /// What its results taught; absent before the first.
+    lesson: Option<Lesson>,
     typescript: OnceLock<String>,
     python: OnceLock<String>,
+}
+
+/// What a definition alone decides: the same whatever results teach.
+struct Defined {
+    definition: ToolDefinition,
     hash: OnceLock<String>,
     check: OnceLock<ArgumentCheck>,
+    output_check: OnceLock<ArgumentCheck>,
 }
 
 impl Tool {
     /// Takes a definition whose parts `upstream` has bounded and cleaned.
     pub fn new(definition: ToolDefinition) -> Self {
-        Self {
+        let defined = Defined {
             definition,
-            typescript: OnceLock::new(),
-            python: OnceLock::new(),
             hash: OnceLock::new(),
             check: OnceLock::new(),
+            output_check: OnceLock::new(),
+        };
+        Self::with(Arc::new(defined), None)
+    }
+
+    /// The same tool with what its results taught so far.
+    pub fn taught(&self, observed: Observed) -> Self {
+        Self::with(Arc::clone(&self.defined), Some(Lesson::new(observed)))
+    }
+
+    fn with(defined: Arc<Defined>, lesson: Option<Lesson>) -> Self {
+        Self {
+            defined,
+            lesson,
+            typescript: OnceLock::new(),
+            python: OnceLock::new(),
         }
     }
 
     /// The tool as its server described it.
     pub fn definition(&self) -> &ToolDefinition {
-        &self.definition
+        &self.defined.definition
+    }
+
+    /// What its results taught so far, under this very definition.
+    pub fn observed(&self) -> Option<&Observed> {
+        self.lesson.as_ref().map(Lesson::observed)
+    }
+
+    /// The type of a call's result: what the server declares, else what results were seen to be.
+    ///
+    /// `None` for a tool that declares nothing and was not called yet.
+    pub fn output_shape(&self) -> Option<OutputShape<'_>> {
+        match &self.definition().output_schema {
+            Some(schema) => Some(OutputShape {
+                schema,
+                provenance: Provenance::Declared,
+            }),
+            None => self.lesson.as_ref()?.output_shape(),
+        }
     }
 
     /// Server and verbatim name.
     pub fn id(&self) -> &ToolId {
-        &self.definition.id
+        &self.definition().id
     }
 
     /// What a call may do.
     pub fn effect(&self) -> EffectClass {
-        self.definition.effect()
+        self.definition().effect()
     }
 
     /// The exact callable expression, the same in every language: `tools.github.list_issues`,
@@ -88,7 +129,7 @@ impl Tool {
 
     /// The first sentence of the description, or of the title when there is none. May be empty.
     pub fn summary(&self) -> String {
-        let definition = &self.definition;
+        let definition = self.definition();
         let text = definition
             .description
             .as_deref()
@@ -127,7 +168,7 @@ impl Tool {
     /// Title, description and effect, each line behind `start` and ended.
     pub(crate) fn comment(&self, start: &str) -> String {
         let mut text = String::new();
-        let definition = &self.definition;
+        let definition = self.definition();
         let effect = format!("Effect: {}.", self.effect().as_str());
         let told = [
             definition.title.as_deref(),
@@ -143,7 +184,10 @@ impl Tool {
     /// SHA-256 of the canonical definition in hexadecimal: equal for equal definitions, whatever the
     /// order of their keys.
     pub fn hash(&self) -> &str {
-        self.hash.get_or_init(|| definition_hash(&self.definition))
+        let Defined {
+            definition, hash, ..
+        } = &*self.defined;
+        hash.get_or_init(|| definition_hash(definition))
     }
 
     /// Checks `arguments`, JSON text, against the input schema and gives the text that will be sent.
@@ -166,9 +210,28 @@ impl Tool {
         self.check().unchecked()
     }
 
+    /// How `value`, what a program gets of a call as JSON text, differs from what the server declares; no word of
+    /// the value is in it.
+    ///
+    /// `None` when it fits and when nothing is declared, and for values that are not checked: those above
+    /// [`CHECKED_RESULT_BYTES_MAX`](limbeck_domain::limits::CHECKED_RESULT_BYTES_MAX) and schemas whose check would
+    /// be too much work.
+    pub fn contradiction(&self, value: &str) -> Option<String> {
+        let Defined {
+            definition,
+            output_check,
+            ..
+        } = &*self.defined;
+        let schema = definition.output_schema.as_ref()?;
+        let check = output_check.get_or_init(|| ArgumentCheck::new(schema));
+        check.contradiction(value)
+    }
+
     pub(crate) fn check(&self) -> &ArgumentCheck {
-        self.check
-            .get_or_init(|| ArgumentCheck::new(&self.definition.input_schema))
+        let Defined {
+            definition, check, ..
+        } = &*self.defined;
+        check.get_or_init(|| ArgumentCheck::new(&definition.input_schema))
     }
 }
 

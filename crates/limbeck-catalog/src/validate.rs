@@ -9,6 +9,7 @@
 
 mod cost;
 mod findings;
+mod output;
 mod partial;
 mod relax;
 mod words;

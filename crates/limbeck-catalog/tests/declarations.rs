@@ -139,6 +139,68 @@ fn all_servers_become_one_typescript_file() {
 }
 
 #[test]
+fn a_type_that_contains_itself_has_a_name_in_both_languages() {
+    let schema = json!({"type": "object", "properties": {"root": {"$ref": "#/$defs/Node"}}, "required": ["root"],
+        "$defs": {"Node": {"type": "object", "properties": {"name": {"type": "string"}, "parent": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}}, "required": ["name"]}}});
+    let catalog = only(json!({"tools": [{"name": "walk", "inputSchema": schema}]}));
+    let typescript = &render(&catalog, Language::Typescript)[0].1;
+    assert!(
+        typescript.contains(
+            "declare namespace Limbeck {\n  type MyServerWalkNode = {\n    name: string;\n    parent?: Limbeck.MyServerWalkNode | null;\n  };\n}\n"
+        ),
+        "{typescript}"
+    );
+    assert!(
+        typescript.contains(
+            "    walk: Limbeck.Tool<{\n      root: Limbeck.MyServerWalkNode;\n    }, unknown>;\n"
+        ),
+        "{typescript}"
+    );
+    let python = &render(&catalog, Language::Python)[2].1;
+    assert!(
+        python.contains(
+            "class WalkNode(TypedDict):\n    name: str\n    parent: NotRequired[WalkNode | None]\n"
+        ),
+        "{python}"
+    );
+    assert!(
+        python.contains("class WalkArguments(TypedDict):\n    root: WalkNode\n"),
+        "{python}"
+    );
+}
+
+#[test]
+fn arguments_that_allow_others_are_still_known_by_name_in_python() {
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}, "depth": {"type": "integer"}}, "required": ["path"], "additionalProperties": true});
+    let catalog = only(json!({"tools": [{"name": "walk", "inputSchema": schema}]}));
+    let python = &render(&catalog, Language::Python)[2].1;
+    assert!(
+        python.contains(
+            "    @overload\n    def __call__(self, /, *, path: str, depth: int = ..., **others: Any) -> Any: ...\n    \
+             @overload\n    def __call__(self, arguments: Mapping[str, Any], /) -> Any: ...\n"
+        ),
+        "{python}"
+    );
+}
+
+#[test]
+fn no_text_of_a_server_gives_a_type_checker_an_order() {
+    let evil = "type: ignore";
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "description": evil}, "b": {"type": "string", "description": "@ts-expect-error"}}});
+    let catalog = only(
+        json!({"instructions": "@ts-nocheck", "tools": [{"name": "walk", "description": "@ts-ignore\ntype: ignore", "inputSchema": schema}]}),
+    );
+    for language in Language::ALL {
+        for (path, text) in render(&catalog, language) {
+            assert!(
+                !text.contains("@ts-") && !text.contains("# type:"),
+                "{path}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
 fn names_that_python_would_confuse_are_items_and_those_that_clash_are_told_apart() {
     let schema = json!({"type": "object", "properties": {
         "str": {"type": "string"}, "list": {"type": "array", "items": {"type": "string"}}}});

@@ -2,17 +2,18 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use common::{catalog, named};
-use limbeck_catalog::{Catalog, ResolveError, SearchQuery};
-use limbeck_domain::limits;
+use limbeck_catalog::{Catalog, Evidence, ResolveError, SearchQuery, ServerTools};
+use limbeck_domain::{ToolId, limits};
 
 fn names(catalog: &Catalog, text: &str, server: Option<&str>, limit: usize) -> Vec<String> {
     let answer = catalog.search(&SearchQuery {
-        text,
         server,
         limit,
+        ..SearchQuery::new(text)
     });
     answer
         .hits
@@ -108,9 +109,9 @@ fn labelled_queries_find_their_tool_first() {
 fn an_empty_query_lists_the_tools_of_the_server_in_its_own_order() {
     let catalog = catalog();
     let answer = catalog.search(&SearchQuery {
-        text: "  ",
         server: Some("Memory"),
         limit: 2,
+        ..SearchQuery::new("  ")
     });
     let found = answer
         .hits
@@ -133,9 +134,9 @@ fn a_server_filter_leaves_the_others_out_and_an_unknown_one_is_said() {
     );
 
     let answer = catalog.search(&SearchQuery {
-        text: "list issues",
         server: Some("gitlob"),
         limit: 10,
+        ..SearchQuery::new("list issues")
     });
     let Some(ResolveError::UnknownServer { nearest, .. }) = answer.unknown_server else {
         panic!("{answer:?}");
@@ -144,19 +145,53 @@ fn a_server_filter_leaves_the_others_out_and_an_unknown_one_is_said() {
 }
 
 #[test]
-fn without_a_hit_the_nearest_names_are_told() {
-    let answer = catalog().search(&SearchQuery {
-        text: "slk_pst_mssge",
-        server: None,
-        limit: 5,
-    });
-    assert_eq!(answer.total, 0);
-    assert!(
-        answer
-            .nearest
-            .contains(&"tools.slack.slack_post_message".to_owned()),
-        "{answer:?}"
-    );
+fn without_a_hit_the_nearest_names_are_told_and_no_answer_is_empty() {
+    let catalog = catalog();
+    for text in ["zqxv wkjq", "日本語"] {
+        let answer = catalog.search(&SearchQuery::new(text));
+        assert_eq!(
+            (answer.total, answer.nearest.is_empty()),
+            (0, false),
+            "{text}: {answer:?}"
+        );
+        assert!(
+            answer.nearest.iter().all(|call| call.starts_with("tools.")),
+            "{answer:?}"
+        );
+    }
+}
+
+#[test]
+fn short_forms_and_letters_that_are_wrong_or_missing_are_understood() {
+    let catalog = catalog();
+    for (text, tool) in [
+        ("slk pst msg", "slack.slack_post_message"),
+        ("creat pul reqest", "github.create_pull_request"),
+        ("serch repostories", "github.search_repositories"),
+        ("knowlegde grpah", "memory.read_graph"),
+    ] {
+        let found = names(&catalog, text, None, 5);
+        assert!(found.iter().any(|name| name == tool), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn words_that_no_tool_has_find_what_they_mean() {
+    let catalog = catalog();
+    for (text, tool) in [
+        (
+            "vulnerable third party packages",
+            "github.list_dependabot_alerts",
+        ),
+        (
+            "put a new folder on the disk",
+            "filesystem.create_directory",
+        ),
+        ("who wrote each line of a source", "github.get_file_blame"),
+    ] {
+        let found = names(&catalog, text, None, 10);
+        assert!(found.iter().any(|name| name == tool), "{text}: {found:?}");
+    }
 }
 
 #[test]
@@ -165,10 +200,49 @@ fn equal_scores_come_in_the_order_of_names() {
         named("b", &["x_two", "x_one"]),
         named("a", &["x_two", "x_one"]),
     ]);
-    assert_eq!(
-        names(&catalog, "x", None, 10),
-        ["a.x_one", "a.x_two", "b.x_one", "b.x_two"]
-    );
+    let answer = catalog.search(&SearchQuery {
+        evidence: Evidence::Words,
+        ..SearchQuery::new("x")
+    });
+    let found: Vec<_> = answer
+        .hits
+        .iter()
+        .map(|hit| hit.tool.id().to_string())
+        .collect();
+    assert_eq!(found, ["a.x_one", "a.x_two", "b.x_one", "b.x_two"]);
+}
+
+#[test]
+fn what_may_not_be_seen_changes_no_rank_and_no_score() {
+    let whole = Arc::new(catalog());
+    let hidden = |id: &ToolId| id.server.as_str() != "gitlab" && !id.tool.contains("issue");
+    let seen = whole.only(hidden);
+    let lists = whole.servers().map(|server| {
+        let tools = server.tools().iter().filter(|tool| hidden(tool.id()));
+        let definitions = tools.map(|tool| tool.definition().clone()).collect();
+        ServerTools::new(server.name().clone(), definitions, None)
+    });
+    let never = Catalog::new(lists.collect());
+    for text in [
+        "list issues",
+        "merge request",
+        "gitlab",
+        "creat isue",
+        "accept a proposed change",
+    ] {
+        let [seen, never] = [&*seen, &never].map(|catalog| {
+            let answer = catalog.search(&SearchQuery::new(text));
+            let hits = answer.hits.iter();
+            let hits: Vec<_> = hits.map(|hit| (hit.tool.id().clone(), hit.score)).collect();
+            (hits, answer.total, answer.nearest)
+        });
+        assert_eq!(seen, never, "{text}");
+        assert!(
+            !seen.0.is_empty() && seen.0.iter().all(|(id, _)| hidden(id)),
+            "{text}"
+        );
+    }
+    assert!(Arc::ptr_eq(&whole, &whole.only(|_| true)));
 }
 
 #[test]
@@ -189,15 +263,15 @@ fn any_query_is_answered() {
         &"x ".repeat(5_000),
     ] {
         catalog.search(&SearchQuery {
-            text,
             server: None,
             limit: usize::MAX,
+            ..SearchQuery::new(text)
         });
     }
     Catalog::default().search(&SearchQuery {
-        text: "read file",
         server: None,
         limit: 5,
+        ..SearchQuery::new("read file")
     });
 }
 
@@ -214,7 +288,7 @@ fn three_thousand_tools_are_indexed_and_searched_soon() {
             });
             let definitions = definitions.collect::<Vec<_>>();
             let name = definitions[0].id.server.clone();
-            limbeck_catalog::ServerTools::new(name, definitions, None)
+            ServerTools::new(name, definitions, None)
         })
     });
     let catalog = Catalog::new(servers.collect());

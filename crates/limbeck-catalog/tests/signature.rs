@@ -119,6 +119,67 @@ fn references_are_followed_inside_the_schema_and_cut_where_they_recur_or_leave()
 }
 
 #[test]
+fn a_type_that_contains_itself_has_a_name_in_a_declaration() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"root": {"$ref": "#/$defs/Node"}},
+        "$defs": {"Node": {"type": "object", "description": "A place.", "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}}
+    });
+    let tool = tool_with_output(schema.clone(), schema);
+    let declared = tool.declaration(Detail::Full, Language::Typescript);
+    let (_, types) = declared.split_once("*/\n").unwrap();
+    assert_eq!(
+        types,
+        "/** A place. */\ntype Node = {\n  name?: string;\n  children?: Node[];\n};\n\
+         tools.s.t(args?: {\n  root?: Node;\n}): Promise<{\n  root?: Node;\n}>"
+    );
+}
+
+#[test]
+fn a_reference_that_leads_to_itself_and_nothing_else_is_cut() {
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "properties": {"x": {"$ref": "#/$defs/a"}}}),
+        json!({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "string"}]}}, "properties": {"x": {"$ref": "#/$defs/a"}}}),
+    ] {
+        let tool = tool_with_output(schema.clone(), schema);
+        for text in [
+            tool.signature(Language::Typescript).to_owned(),
+            tool.declaration(Detail::Full, Language::Typescript),
+        ] {
+            assert!(text.contains("again */"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn parts_and_references_inside_one_another_without_end_are_cut() {
+    let mut definitions = Map::new();
+    for level in 0..32 {
+        let mut schema = json!({"$ref": format!("#/$defs/l{}", level + 1)});
+        for _ in 0..55 {
+            schema = json!({"allOf": [schema, {"type": "object", "properties": {"a": {"type": "string"}}}]});
+        }
+        definitions.insert(format!("l{level}"), schema);
+    }
+    definitions.insert("l32".into(), json!({"type": "string"}));
+    let schema = json!({"$defs": definitions, "$ref": "#/$defs/l0"});
+    let tool = tool_with_output(schema.clone(), schema);
+    for language in Language::ALL {
+        assert!(tool.signature(language).len() <= 5 << 10);
+        assert!(tool.declaration(Detail::Full, language).len() <= 60 << 10);
+    }
+}
+
+#[test]
+fn what_every_object_has_already_is_not_said_otherwise() {
+    let kind = type_of(
+        json!({"type": "object", "properties": {"toString": {"type": "string"}, "a": {"type": "string"}}}),
+    );
+    assert_eq!(kind, "{ toString?: unknown /* string */; a?: string }");
+}
+
+#[test]
 fn a_declared_output_is_promised() {
     let tool = tool_with_output(
         json!({"type": "object", "properties": {}}),
@@ -187,7 +248,7 @@ fn a_schema_too_large_for_a_line_says_less_and_what_is_missing() {
 
 #[test]
 fn hostile_names_and_texts_stay_inside_their_quotes_and_comments() {
-    let evil = "*/ }); process.exit() /*\n\u{2028}\u{202e}";
+    let evil = "@ts-ignore */ }); process.exit() /*\n\u{2028}\u{202e}";
     let schema = json!({
         "type": "object",
         "description": evil,
@@ -199,6 +260,7 @@ fn hostile_names_and_texts_stay_inside_their_quotes_and_comments() {
         tool.declaration(Detail::Full, Language::Typescript),
     ] {
         assert!(!text.contains(['\u{2028}', '\u{202e}']), "{text}");
+        assert!(!text.contains("/** @ts-"), "{text}");
         let code = without_strings_and_comments(&text);
         assert!(!code.contains("process"), "{text}\n{code}");
     }

@@ -13,6 +13,7 @@ pub mod execution;
 pub mod expose;
 pub mod ids;
 pub mod journal;
+pub mod ledger;
 pub mod limits;
 pub mod read;
 pub mod sandbox;
@@ -28,6 +29,7 @@ pub use execution::{
 pub use expose::Expose;
 pub use ids::{CallId, ExecutionId, ServerName, ToolId};
 pub use journal::{Delivered, JournalEntry};
+pub use ledger::{Account, Basis, LedgerNote, LedgerTexts, ServerAccount, ServerNote, Tokens};
 pub use limits::ExecutionLimits;
 pub use read::ReadMethod;
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};

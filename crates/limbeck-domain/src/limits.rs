@@ -102,6 +102,15 @@ pub const EXECUTIONS_QUEUED_MAX: usize = 256;
 /// Of one principal: half of the queue is always left to others.
 pub const EXECUTIONS_QUEUED_PER_PRINCIPAL_MAX: usize = 128;
 
+/// Result that is checked against the output schema its tool declares: about 2 ms of reading.
+pub const CHECKED_RESULT_BYTES_MAX: usize = 256 << 10;
+/// Result from which a tool's output is learnt; reading one of this size takes some 50 ms, beside the calls.
+pub const LEARNT_RESULT_BYTES_MAX: usize = 8 << 20;
+/// Results waiting to be learnt from, together; more are not learnt from.
+pub const LEARNING_BYTES_MAX: usize = 32 << 20;
+/// A file of recorded results.
+pub const RECORDED_FILE_BYTES_MAX: usize = 64 << 20;
+
 /// Call sites of one program that are judged before it runs; a program of 10 KiB has some ten.
 pub const SITES_MAX: usize = 500;
 /// The call sites of one program, as JSON text. Constants of a program stand in its text, so no more of

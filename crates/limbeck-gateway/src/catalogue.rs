@@ -5,12 +5,12 @@
 //! started when somebody searches or calls. A server that announces a change is asked again in the
 //! background, once for all announcements that came meanwhile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use limbeck_catalog::{Catalog, ServerTools};
+use limbeck_catalog::{Catalog, Observed, ServerTools, Tool};
 use limbeck_domain::ServerName;
 use limbeck_store::{CachedTools, Store};
 use limbeck_upstream::{Pool as UpstreamPool, PoolEvent, ToolList, UpstreamError};
@@ -30,7 +30,25 @@ const START_QUEUE: Duration = Duration::from_secs(2);
 /// By tool, what its definition says beside the parts we use.
 pub(crate) type ToolExtras = BTreeMap<String, serde_json::Map<String, serde_json::Value>>;
 
-#[derive(Debug)]
+/// What results taught of the tools of one server.
+#[derive(Debug, Default)]
+struct Lessons {
+    /// Names of the tools, under whatever definition: most tools have none, and a hash takes time.
+    tools: HashSet<String>,
+    /// By the hash of a definition.
+    observed: HashMap<String, Observed>,
+}
+
+impl Lessons {
+    fn of(&self, tool: &Tool) -> Option<Observed> {
+        if !self.tools.contains(&*tool.id().tool) {
+            return None;
+        }
+        self.observed.get(tool.hash()).cloned()
+    }
+}
+
+#[derive(Clone, Debug)]
 pub(crate) struct Catalogue {
     inner: Arc<Inner>,
 }
@@ -72,6 +90,7 @@ struct Snapshot {
     /// Why the last list of a server could not be had.
     failures: BTreeMap<ServerName, String>,
     pins: BTreeMap<ServerName, Pins>,
+    lessons: BTreeMap<ServerName, Lessons>,
     catalog: Arc<Catalog>,
 }
 
@@ -91,6 +110,10 @@ impl Catalogue {
                 tracing::warn!(server = %name, error = &error as &dyn std::error::Error, "cached tools could not be read");
                 None
             });
+            if source.observe {
+                let lessons = lessons(&store, &source).await;
+                snapshot.lessons.insert(name.clone(), lessons);
+            }
             let freshness = match cached {
                 Some(cached) => {
                     snapshot.pins.insert(name.clone(), cached.pins);
@@ -172,6 +195,26 @@ impl Catalogue {
     /// Where the entry of `server` stands.
     pub(crate) fn source(&self, server: &ServerName) -> Option<&ServerSource> {
         self.inner.servers.get(server).map(|listed| &listed.source)
+    }
+
+    /// Whether results of the tools of `server` are learnt from.
+    pub(crate) fn observes(&self, server: &ServerName) -> bool {
+        self.source(server).is_some_and(|source| source.observe)
+    }
+
+    /// What results of `tool` taught, under this very definition.
+    pub(crate) fn observed(&self, tool: &Tool) -> Option<Observed> {
+        let snapshot = self.inner.read();
+        snapshot.lessons.get(&tool.id().server)?.of(tool)
+    }
+
+    /// Takes over all that is known of results of some tools of one server; the next snapshot shows it.
+    pub(crate) fn teach(&self, news: Vec<(Arc<Tool>, Observed)>) {
+        let Some((first, _)) = news.first() else {
+            return;
+        };
+        let server = first.id().server.clone();
+        self.inner.write().teach(&server, news);
     }
 
     /// All servers, by name.
@@ -318,6 +361,23 @@ impl Inner {
     }
 }
 
+/// What the store remembers of results of a server's tools. What cannot be read is learnt anew.
+async fn lessons(store: &Store, source: &ServerSource) -> Lessons {
+    let kept = store.observations(&source.definition_hash).await;
+    let kept = kept.unwrap_or_else(|error| {
+        tracing::warn!(server = %source.name, error = &error as &dyn std::error::Error, "what results look like could not be read");
+        Vec::new()
+    });
+    let mut lessons = Lessons::default();
+    for observation in kept {
+        if let Ok(observed) = serde_json::from_str(&observation.body) {
+            lessons.tools.insert(observation.tool);
+            lessons.observed.insert(observation.tool_hash, observed);
+        }
+    }
+    lessons
+}
+
 /// Asks servers again that announce other tools, for as long as there is a catalogue.
 async fn follow(inner: Weak<Inner>, mut events: broadcast::Receiver<PoolEvent>) {
     loop {
@@ -411,10 +471,28 @@ impl Snapshot {
         tools: Vec<limbeck_domain::ToolDefinition>,
         instructions: Option<String>,
     ) {
-        self.lists.insert(
-            name.clone(),
-            ServerTools::new(name.clone(), tools, instructions),
-        );
+        let mut list = ServerTools::new(name.clone(), tools, instructions);
+        if let Some(lessons) = self.lessons.get(name).filter(|all| !all.tools.is_empty()) {
+            list = list.taught(|tool| lessons.of(tool));
+        }
+        self.lists.insert(name.clone(), list);
+    }
+
+    fn teach(&mut self, server: &ServerName, news: Vec<(Arc<Tool>, Observed)>) {
+        let lessons = self.lessons.entry(server.clone()).or_default();
+        let mut hashes = HashSet::with_capacity(news.len());
+        for (tool, observed) in news {
+            lessons.tools.insert(tool.id().tool.to_string());
+            lessons.observed.insert(tool.hash().to_owned(), observed);
+            hashes.insert(tool.hash().to_owned());
+        }
+        let Some(list) = self.lists.get_mut(server) else {
+            return;
+        };
+        // Of the others the signature that was written already is kept.
+        let lesson = |tool: &Tool| lessons.of(tool).filter(|_| hashes.contains(tool.hash()));
+        *list = list.taught(lesson);
+        self.catalog = Arc::new(self.catalog.taught(list.clone()));
     }
 
     fn rebuild(&mut self) {

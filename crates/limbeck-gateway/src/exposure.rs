@@ -3,21 +3,24 @@
 //! Decided from what is known of a server's tools: from the cache when the gateway starts, and anew
 //! whenever the server lists them. A server with `expose = "auto"` of which nothing is known shows
 //! nothing; a client that lists tools has it asked in the background and hears of the outcome by
-//! `list_changed`.
+//! `list_changed`. What the ledger says of a server counts as it was when the gateway started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use limbeck_catalog::{Catalog, ServerTools};
 use limbeck_domain::{Expose, ServerName, ToolDefinition, ToolId, text};
+use limbeck_store::Store;
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
 use crate::catalogue::{Catalogue, ToolExtras};
-use crate::{Gateway, surface, tokens};
+use crate::{Gateway, ServerSource, ledger, surface, tokens};
 
 /// Tools of a server that `auto` exposes.
 const AUTO_TOOLS_MAX: usize = 5;
+/// Of a server that programs mostly call alone and at a loss.
+const AUTO_LOSING_TOOLS_MAX: usize = 20;
 /// Tokens (o200k) of all their definitions together, as JSON.
 const AUTO_TOKENS_MAX: usize = 1_500;
 /// Characters of a name that every client takes (specification 2025-11-25, "Tool Names").
@@ -27,7 +30,37 @@ const EXTRA_TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// The latest answer, kept for as long as the catalogue it was made from stands.
 #[derive(Debug, Default)]
-pub(crate) struct Exposure(Mutex<Option<(Arc<Catalog>, Arc<Exposed>)>>);
+pub(crate) struct Exposure {
+    /// Servers that had better been seen directly, by the ledger as it was when the gateway started: what
+    /// clients see does not change under them for what they do.
+    better_direct: BTreeSet<ServerName>,
+    latest: Mutex<Option<(Arc<Catalog>, Arc<Exposed>)>>,
+}
+
+impl Exposure {
+    /// Reads the ledger, when there is a server it could matter for.
+    pub(crate) async fn open(store: &Store, sources: &[ServerSource]) -> Self {
+        if !sources.iter().any(|source| source.expose == Expose::Auto) {
+            return Self::default();
+        }
+        let rows = store.ledger(0).await.unwrap_or_else(|error| {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the ledger could not be read"
+            );
+            Vec::new()
+        });
+        Self {
+            better_direct: ledger::better_direct(
+                &rows
+                    .iter()
+                    .map(|row| (row.created_us, row.reckoned()))
+                    .collect::<Vec<_>>(),
+            ),
+            latest: Mutex::default(),
+        }
+    }
+}
 
 /// What clients see of the servers behind us.
 #[derive(Debug, Default)]
@@ -64,13 +97,14 @@ impl Gateway {
         let mut kept = self
             .shared
             .exposure
-            .0
+            .latest
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match &*kept {
             Some((of, exposed)) if Arc::ptr_eq(of, &catalog) => Arc::clone(exposed),
             _ => {
-                let exposed = Arc::new(expose(catalogue, &catalog));
+                let better_direct = &self.shared.exposure.better_direct;
+                let exposed = Arc::new(expose(catalogue, &catalog, better_direct));
                 *kept = Some((catalog, Arc::clone(&exposed)));
                 exposed
             }
@@ -88,14 +122,18 @@ impl Gateway {
     }
 }
 
-fn expose(catalogue: &Catalogue, catalog: &Arc<Catalog>) -> Exposed {
+fn expose(
+    catalogue: &Catalogue,
+    catalog: &Arc<Catalog>,
+    better_direct: &BTreeSet<ServerName>,
+) -> Exposed {
     let mut shown = Vec::new();
     let mut quiet = BTreeSet::new();
     for server in catalog.servers() {
         let mode = catalogue.source(server.name()).map(|source| source.expose);
         match mode.unwrap_or_default() {
             Expose::Code => continue,
-            Expose::Auto if !is_small(server) => continue,
+            Expose::Auto if !is_small(server, tools_max(server.name(), better_direct)) => continue,
             Expose::Direct => {
                 quiet.insert(server.name().clone());
             }
@@ -123,10 +161,18 @@ fn searched(catalog: &Arc<Catalog>, quiet: &BTreeSet<ServerName>) -> Arc<Catalog
     Arc::new(Catalog::new(servers.cloned().collect()))
 }
 
+fn tools_max(server: &ServerName, better_direct: &BTreeSet<ServerName>) -> usize {
+    if better_direct.contains(server) {
+        AUTO_LOSING_TOOLS_MAX
+    } else {
+        AUTO_TOOLS_MAX
+    }
+}
+
 /// Whether `auto` exposes the server.
-fn is_small(server: &ServerTools) -> bool {
+fn is_small(server: &ServerTools, tools_max: usize) -> bool {
     let tools = server.tools();
-    if tools.is_empty() || tools.len() > AUTO_TOOLS_MAX {
+    if tools.is_empty() || tools.len() > tools_max {
         return false;
     }
     let definitions: Vec<Value> = tools
@@ -292,13 +338,24 @@ mod tests {
     }
 
     #[test]
-    fn auto_takes_five_small_tools_and_neither_six_nor_large_ones() {
+    fn auto_takes_five_small_tools_and_neither_six_nor_large_ones_without_evidence() {
+        let is_small = |server: &ServerTools| is_small(server, AUTO_TOOLS_MAX);
         assert!(is_small(&server(5, "short")));
         assert!(!is_small(&server(6, "short")));
         assert!(!is_small(&server(0, "")));
         // 5 times 290 words are about 1,450 tokens with what surrounds them above the bound.
         assert!(!is_small(&server(5, &"word ".repeat(290))));
         assert!(is_small(&server(5, &"word ".repeat(250))));
+    }
+
+    #[test]
+    fn evidence_lets_auto_take_more_tools_and_no_larger_definitions() {
+        let losing = BTreeSet::from([ServerName::from("s")]);
+        let tools_max = tools_max(&"s".into(), &losing);
+        assert!(is_small(&server(20, "short"), tools_max));
+        assert!(!is_small(&server(21, "short"), tools_max));
+        assert!(!is_small(&server(20, &"word ".repeat(100)), tools_max));
+        assert_eq!(super::tools_max(&"other".into(), &losing), AUTO_TOOLS_MAX);
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! - `executor` runs one program: one task, one state machine, one worker.
 //! - `broker` turns a host call into an effect: resolve, validate, permit, intent, send, outcome.
 //! - [`sandbox`] says what a worker's confinement lacks.
-//! - [`tokens`] counts what a model reads.
+//! - [`tokens`] counts what a model reads, [`ledger`] what executions cost it.
+//! - `learn` finds out what results look like whose server does not say.
 //! - `catalogue` keeps the tools known, from the store's cache and from the upstreams themselves.
 //!
 //! Two things hold here. No byte of a program is parsed in this process. Nothing reaches an upstream
@@ -31,6 +32,8 @@ mod direct;
 mod executor;
 mod exposure;
 pub mod http;
+mod learn;
+pub mod ledger;
 mod listing;
 mod pins;
 mod render;
@@ -51,6 +54,7 @@ pub use limbeck_upstream as upstream;
 pub use admission::AdmissionSize;
 pub use broker::CallReport;
 pub use executor::{AnswerForm, ExecuteRequest, InnerCall, ReplayError, ReplayReport, inner_calls};
+pub use learn::{Learnt, NoLesson};
 pub use listing::{ServerReport, ToolReport};
 pub use render::Render;
 
@@ -58,6 +62,8 @@ use admission::Admission;
 use catalogue::Catalogue;
 use counters::Counters;
 use exposure::Exposure;
+use learn::Learning;
+use ledger::Ledger;
 use limbeck_domain::limits;
 use limbeck_launcher::Pools;
 use limbeck_store::Store;
@@ -91,6 +97,8 @@ pub struct ServerSource {
     pub definition_hash: String,
     /// Who sees its tools.
     pub expose: limbeck_domain::Expose,
+    /// Whether results of its tools may teach what they look like.
+    pub observe: bool,
 }
 
 /// How much a gateway takes on; every number at most what [`limits`] says, but in tests.
@@ -136,11 +144,13 @@ struct Shared {
     upstreams: Arc<UpstreamPool>,
     store: Store,
     catalogue: Catalogue,
+    learning: Learning,
     admission: Admission,
     counters: Counters,
     wall_ms: u64,
     cpu_ms: u64,
     exposure: Exposure,
+    ledger: Ledger,
     exchanges: Exchanges,
     /// Paths being evaluated over artifacts: each holds a tree of the whole.
     selecting: Semaphore,
@@ -162,18 +172,22 @@ impl Gateway {
             sources,
         } = parts;
         let upstreams = Arc::new(upstreams);
+        let exposure = Exposure::open(&store, &sources).await;
         let catalogue = Catalogue::open(Arc::clone(&upstreams), store.clone(), sources).await;
+        let learning = Learning::start(catalogue.clone(), store.clone());
         Self {
             shared: Arc::new(Shared {
                 workers,
                 upstreams,
                 store,
                 catalogue,
+                learning,
                 admission: Admission::new(bounds.admission),
                 counters: Counters::default(),
                 wall_ms,
                 cpu_ms: bounds.cpu_ms,
-                exposure: Exposure::default(),
+                exposure,
+                ledger: Ledger::default(),
                 exchanges: Exchanges::default(),
                 selecting: Semaphore::new(SELECTING_MAX),
             }),
@@ -192,10 +206,17 @@ impl Gateway {
         &self.shared.store
     }
 
+    /// Returns once the results of all calls that were answered so far were learnt from.
+    pub async fn catch_up(&self) {
+        self.shared.learning.flush().await;
+    }
+
     /// Ends every worker and upstream and makes the journal durable. Nothing of ours is left running.
     pub async fn shutdown(&self) {
         self.shared.workers.shutdown().await;
         self.shared.upstreams.shutdown().await;
+        self.note_leftover_searches().await;
+        self.shared.learning.flush().await;
         if let Err(error) = self.shared.store.flush().await {
             tracing::error!(
                 error = &error as &dyn std::error::Error,

@@ -70,6 +70,13 @@ pub struct ToolReport {
     /// When its definition was last seen to differ from what it was, in microseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_us: Option<u64>,
+    /// Results that were not what its declared output schema says.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub contradictions: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Gateway {
@@ -182,6 +189,9 @@ fn tool_report(tool: &Tool, changed_us: Option<u64>) -> ToolReport {
         description: tool.summary(),
         effect: tool.effect(),
         changed_us,
+        contradictions: tool
+            .observed()
+            .map_or(0, |observed| observed.contradictions),
     }
 }
 

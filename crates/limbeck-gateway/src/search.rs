@@ -1,18 +1,21 @@
 //! Searching the catalogue, for the model, for programs and for people.
 
-use std::fmt::Write as _;
+mod cursor;
+mod text;
+
 use std::sync::Arc;
 
-use limbeck_catalog::{Catalog, Hit, SearchQuery};
+pub use limbeck_catalog::Detail;
+use limbeck_catalog::{Catalog, Hit, SearchAnswer, SearchQuery};
 use limbeck_domain::text::{clean_line, cut};
 use limbeck_domain::{CallError, EffectClass, Language, limits::QUERY_BYTES_MAX};
 use limbeck_policy::Scope;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Gateway;
 use crate::broker::FIRST_LIST_PATIENCE;
-use crate::listing;
+use crate::{Gateway, Shared, listing};
+use cursor::Fingerprint;
 
 /// Hits of a query that asks for no number.
 pub const LIMIT_DEFAULT: usize = 5;
@@ -32,8 +35,25 @@ pub struct SearchRequest {
     pub server: Option<String>,
     /// Hits of each query; [`LIMIT_DEFAULT`] when absent, at most [`LIMIT_MAX`].
     pub limit: Option<usize>,
+    /// How much of each tool is told.
+    pub detail: Detail,
+    /// Go on behind the answer that gave this.
+    pub cursor: Option<String>,
     /// Language signatures are written in.
     pub language: Language,
+}
+
+impl Default for SearchRequest {
+    fn default() -> Self {
+        Self {
+            queries: Vec::new(),
+            server: None,
+            limit: None,
+            detail: Detail::default(),
+            cursor: None,
+            language: Language::Typescript,
+        }
+    }
 }
 
 /// What was found, query by query; the JSON of `limbeck search --json`.
@@ -41,6 +61,9 @@ pub struct SearchRequest {
 pub struct SearchReport {
     /// In the order asked.
     pub queries: Vec<QueryReport>,
+    /// What leads on to further tools, when some query has more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
     /// Servers whose tools are not known yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starting: Vec<String>,
@@ -50,9 +73,14 @@ pub struct SearchReport {
     /// Servers behind the gateway, for an answer that makes sense when there are none.
     #[serde(skip)]
     pub servers: usize,
+    /// How much of each tool is told.
+    #[serde(skip)]
+    pub detail: Detail,
     /// Language of the signatures.
     #[serde(skip)]
     pub language: Language,
+    #[serde(skip)]
+    fingerprint: Fingerprint,
 }
 
 /// What one query found.
@@ -64,6 +92,9 @@ pub struct QueryReport {
     pub tools: Vec<HitReport>,
     /// Tools that matched in all.
     pub total: usize,
+    /// Tools that earlier answers held.
+    #[serde(skip)]
+    pub from: usize,
     /// Callable expressions of the nearest tools, when none matched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<String>,
@@ -82,6 +113,9 @@ pub struct HitReport {
     pub signature: String,
     /// First sentence of its description.
     pub description: String,
+    /// Whole description and commented types, at [`Detail::Full`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declaration: Option<String>,
     /// What a call may do.
     pub effect: EffectClass,
     /// Compares only within one query.
@@ -93,28 +127,78 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// [`CallError`] when `server` names none.
+    /// [`CallError`] when `server` names none, or when `cursor` does not belong to this request and to the
+    /// tools there are.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
         let starting = self.shared.catalogue.discover(FIRST_LIST_PATIENCE).await;
         let catalog = Arc::clone(&self.exposed().searched);
         if let Some(server) = &request.server {
             catalog.resolve_server(server)?;
         }
-        Ok(SearchReport {
-            queries: query_reports(&catalog, request, &Scope::everything()),
+        let fingerprint = Fingerprint::of(&catalog, request);
+        let asked = request.queries.len().min(QUERIES_MAX);
+        let from = match &request.cursor {
+            Some(cursor) => fingerprint.read(cursor, asked)?,
+            None => vec![0; asked],
+        };
+        let queries = request.queries.iter().zip(from);
+        let mut report = SearchReport {
+            queries: queries
+                .map(|(query, from)| query_report(&catalog, request, query, from))
+                .collect(),
+            cursor: None,
             unavailable: listing::unavailable(&self.shared, &starting),
             starting: starting.iter().map(ToString::to_string).collect(),
             servers: catalog.servers().len(),
+            detail: request.detail,
             language: request.language,
-        })
+            fingerprint,
+        };
+        let all: Vec<usize> = report
+            .queries
+            .iter()
+            .map(|query| query.tools.len())
+            .collect();
+        report.cursor = report.cursor_behind(&all);
+        Ok(report)
+    }
+
+    /// Starts connecting the servers that `request` names, so that they stand ready for the program that
+    /// follows.
+    pub(crate) fn connect_named(&self, request: &SearchRequest) {
+        let catalog = Arc::clone(&self.exposed().searched);
+        connect_named(&self.shared, &catalog, request, &Scope::everything());
     }
 }
 
-/// The answer of `search()` in a program: one list, tools outside its scope left out.
-pub(crate) fn program_hits(catalog: &Catalog, request: &SearchRequest, scope: &Scope) -> Value {
+/// Starts connecting each server whose name stands in `request` and of which `scope` covers a tool. Without
+/// waiting: its tools are known, or are being asked for already.
+pub(crate) fn connect_named(
+    shared: &Shared,
+    catalog: &Catalog,
+    request: &SearchRequest,
+    scope: &Scope,
+) {
+    let queries = request.queries.iter().take(QUERIES_MAX);
+    let texts = queries.chain(&request.server).map(String::as_str);
+    for server in texts.flat_map(|text| catalog.servers_named(text)) {
+        let mut tools = catalog.tools_of(&server).iter();
+        if tools.any(|tool| scope.covers(tool.id())) {
+            shared.catalogue.refresh_later(&server);
+        }
+    }
+}
+
+/// The answer of `search()` in a program: one list, in which tools outside its scope do not exist.
+pub(crate) fn program_hits(
+    catalog: &Arc<Catalog>,
+    request: &SearchRequest,
+    scope: &Scope,
+) -> Value {
+    let catalog = catalog.only(|id| scope.covers(id));
     let mut hits = Vec::new();
     for query in request.queries.iter().take(QUERIES_MAX) {
-        for hit in matching(catalog, request, query, scope).hits {
+        for hit in found(&catalog, request, query, 0).hits {
             let mut entry = listing::tool_json(&hit.tool, request.language);
             if let Value::Object(entry) = &mut entry {
                 entry.insert("score".to_owned(), hit.score.into());
@@ -125,157 +209,59 @@ pub(crate) fn program_hits(catalog: &Catalog, request: &SearchRequest, scope: &S
     Value::Array(hits)
 }
 
-fn query_reports(catalog: &Catalog, request: &SearchRequest, scope: &Scope) -> Vec<QueryReport> {
-    let queries = request.queries.iter().take(QUERIES_MAX);
-    queries
-        .map(|query| {
-            let matching = matching(catalog, request, query, scope);
-            QueryReport {
-                query: cut(query, QUERY_BYTES_MAX).to_owned(),
-                tools: reports(&matching.hits, request.language),
-                total: matching.total,
-                nearest: matching.nearest,
-            }
-        })
-        .collect()
-}
-
-/// The tools of one query that may be seen.
-struct Matching {
-    hits: Vec<Hit>,
-    total: usize,
-    nearest: Vec<String>,
-}
-
-fn matching(catalog: &Catalog, request: &SearchRequest, query: &str, scope: &Scope) -> Matching {
+/// What fits `query`, from place `from` on.
+fn found(catalog: &Catalog, request: &SearchRequest, query: &str, from: usize) -> SearchAnswer {
     let limit = request.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
-    let answer = catalog.search(&SearchQuery {
-        text: query,
+    let mut answer = catalog.search(&SearchQuery {
         server: request.server.as_deref(),
-        limit: usize::MAX,
+        limit: from.saturating_add(limit),
+        ..SearchQuery::new(query)
     });
-    let mut hits = answer.hits;
-    hits.retain(|hit| scope.covers(hit.tool.id()));
-    let total = hits.len();
-    hits.truncate(limit);
-    Matching {
-        hits,
-        total,
+    answer.hits.drain(..from.min(answer.hits.len()));
+    answer
+}
+
+fn query_report(
+    catalog: &Catalog,
+    request: &SearchRequest,
+    query: &str,
+    from: usize,
+) -> QueryReport {
+    let answer = found(catalog, request, query, from);
+    let tools = answer.hits.iter();
+    QueryReport {
+        query: cut(query, QUERY_BYTES_MAX).to_owned(),
+        tools: tools.map(|hit| hit_report(hit, request)).collect(),
+        total: answer.total,
+        from: from.min(answer.total),
         nearest: answer.nearest,
     }
 }
 
-fn reports(hits: &[Hit], language: Language) -> Vec<HitReport> {
-    hits.iter().map(|hit| hit_report(hit, language)).collect()
-}
-
-fn hit_report(hit: &Hit, language: Language) -> HitReport {
+fn hit_report(hit: &Hit, request: &SearchRequest) -> HitReport {
     let tool = &hit.tool;
+    let is_full = request.detail == Detail::Full;
     HitReport {
         server: tool.id().server.to_string(),
         tool: tool.id().tool.to_string(),
         call: tool.call_expression(),
-        signature: tool.signature(language).to_owned(),
+        signature: tool.signature(request.language).to_owned(),
         description: clean_line(&tool.summary(), SENTENCE_BYTES_MAX),
+        declaration: is_full.then(|| tool.declaration(Detail::Full, request.language)),
         effect: tool.effect(),
         score: hit.score,
     }
 }
 
 impl SearchReport {
-    /// The report as the model reads it: one signature a line, grouped by query.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        for query in &self.queries {
-            query.write(&mut text, self.queries.len() > 1, self.language);
-        }
-        if self.servers == 0 {
-            text.push_str("No MCP servers are configured. Add one to .mcp.json or limbeck.toml.\n");
-        }
-        for server in &self.unavailable {
-            let _ = writeln!(text, "Not available: {server}");
-        }
-        if !self.starting.is_empty() {
-            // Writing into a string cannot fail.
-            let _ = writeln!(
-                text,
-                "Still starting, search again in a moment: {}",
-                self.starting.join(", ")
-            );
-        }
-        text
-    }
-}
-
-impl QueryReport {
-    fn write(&self, text: &mut String, headed: bool, language: Language) {
-        let comment = match language {
-            Language::Typescript => "//",
-            Language::Python => "#",
-        };
-        let query = clean_line(&self.query, SENTENCE_BYTES_MAX);
-        if headed {
-            let _ = writeln!(text, "## {query}");
-        }
-        for hit in &self.tools {
-            let _ = writeln!(
-                text,
-                "{comment} {} · {}",
-                hit.effect.as_str(),
-                hit.description
-            );
-            let _ = writeln!(text, "{}", hit.signature);
-        }
-        if self.tools.len() < self.total {
-            let _ = writeln!(
-                text,
-                "({} of {} shown; raise `limit` or narrow the query)",
-                self.tools.len(),
-                self.total
-            );
-        }
-        if self.tools.is_empty() {
-            let _ = writeln!(text, "Nothing matches `{query}`.");
-            if !self.nearest.is_empty() {
-                let _ = writeln!(text, "Nearest: {}", self.nearest.join(", "));
-            }
-        }
+    /// The cursor behind the first `shown` tools of each query, unless nothing is left.
+    fn cursor_behind(&self, shown: &[usize]) -> Option<String> {
+        let ends = self.queries.iter().zip(shown);
+        let ends = ends.map(|(query, shown)| (query.from + shown, query.total));
+        let is_rest = ends.clone().any(|(end, total)| end < total);
+        is_rest.then(|| self.fingerprint.cursor(ends.map(|(end, _)| end)))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn remarks_are_comments_of_the_language_asked_for() {
-        for (language, remark) in [
-            (Language::Typescript, "// read · Gives a file.\n"),
-            (Language::Python, "# read · Gives a file.\n"),
-        ] {
-            let hit = HitReport {
-                server: "files".to_owned(),
-                tool: "get".to_owned(),
-                call: "tools.files.get".to_owned(),
-                signature: "the signature".to_owned(),
-                description: "Gives a file.".to_owned(),
-                effect: EffectClass::Read,
-                score: 1.0,
-            };
-            let query = QueryReport {
-                query: "file".to_owned(),
-                tools: vec![hit],
-                total: 1,
-                nearest: Vec::new(),
-            };
-            let report = SearchReport {
-                queries: vec![query],
-                starting: Vec::new(),
-                unavailable: Vec::new(),
-                servers: 1,
-                language,
-            };
-            assert_eq!(report.text(), format!("{remark}the signature\n"));
-        }
-    }
-}
+mod tests;

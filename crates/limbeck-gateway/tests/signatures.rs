@@ -1,5 +1,7 @@
 //! A signature costs a model at most a third of what the schemas it stands for would.
 
+#![allow(clippy::print_stdout, reason = "the table is what is reported")]
+
 use limbeck_gateway::catalog::{Detail, Tool};
 use limbeck_gateway::domain::Language;
 use limbeck_gateway::tokens::count;

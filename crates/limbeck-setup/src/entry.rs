@@ -39,6 +39,8 @@ pub struct ServerEntry {
     pub oauth: OAuthEntry,
     /// Who sees its tools: programs, clients, or both.
     pub expose: Expose,
+    /// Whether results of its tools may teach what they look like.
+    pub observe: bool,
 }
 
 impl ServerEntry {

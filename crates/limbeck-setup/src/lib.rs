@@ -93,6 +93,9 @@ pub struct Settings {
     /// `sandbox.minimum_tier`: a worker below it is given no program. Absent means
     /// [`Tier::MINIMUM_DEFAULT`].
     pub minimum_tier: Option<Setting<Tier>>,
+    /// `observe = false`: results teach nothing, whatever entries say. Absent means they do. Any file can switch it
+    /// off and none on again.
+    pub observe: Option<Setting<bool>>,
 }
 
 /// A value and where it comes from.

@@ -25,7 +25,7 @@ const SERVER_KEYS: &[&str] = &[
     "amp.mcpServers",  // Amp, literally
 ];
 /// Top level of `limbeck.toml`.
-const OUR_KEYS: &[&str] = &["limits", "sandbox", "servers"];
+const OUR_KEYS: &[&str] = &["limits", "observe", "sandbox", "servers"];
 
 /// One file to read.
 struct Source {
@@ -324,6 +324,7 @@ impl Loader<'_> {
         for (key, place) in root.entries()? {
             let read = match key {
                 "servers" => self.servers(open, &place, Dialect::Ours, &scope),
+                "observe" => self.observe(open, &place).map_err(Stop::Fault),
                 "limits" => self.limits(open, &place).map_err(Stop::Fault),
                 "sandbox" => self.sandbox(open, &place).map_err(Stop::Fault),
                 _ => Err(Stop::Fault(Fault {

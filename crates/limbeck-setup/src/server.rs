@@ -86,6 +86,7 @@ impl Reader<'_> {
             concurrency: None,
             oauth: OAuthEntry::default(),
             expose: Expose::default(),
+            observe: true,
         };
         entry.definition = self
             .settings(place, &mut entry, &mut warnings)
@@ -117,6 +118,7 @@ impl Reader<'_> {
             None => None,
         };
         entry.oauth = self.oauth(place)?;
+        entry.observe = flag(place, "observe")? != Some(false);
         entry.oauth.shared = flag(place, "shared_credentials")? == Some(true);
         if let Some(found) = place.get("expose")? {
             let word = Expose::parse(found.text()?);

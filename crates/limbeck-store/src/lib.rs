@@ -22,6 +22,8 @@
 mod artifact;
 mod error;
 mod file;
+mod ledger;
+mod observed;
 mod owner;
 mod read;
 mod record;
@@ -39,12 +41,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
-use limbeck_domain::{ArtifactId, Envelope, ExecutionId, ExecutionStatus, JournalEntry};
+use limbeck_domain::{Account, ArtifactId, Envelope, ExecutionId, ExecutionStatus, JournalEntry};
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use artifact::{ArtifactInfo, NewArtifact};
 pub use error::StoreError;
+pub use ledger::{LedgerRow, NewLedgerRow};
+pub use observed::{Join, Observation};
 pub use record::{
     CachedTools, ExecutionRecord, ExecutionRow, ExecutionSummary, NewExecution, Pin, StoreStats,
 };
@@ -405,6 +409,103 @@ impl Store {
             listed_us: tools.listed_us,
             body,
         };
+        self.committed(work, false).await
+    }
+
+    /// Keeps a row of the ledger; returns once it is queued.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Closed`].
+    pub async fn note(&self, row: NewLedgerRow) -> Result<(), StoreError> {
+        self.queue(Work::Note(Box::new(row)), false, None).await
+    }
+
+    /// Keeps definitions that rows of the ledger name by their hash; returns once they are queued. Those of
+    /// more than 4 MiB are not kept, and the oldest go when there are over 512.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Closed`].
+    pub async fn keep_listing(
+        &self,
+        hash: &str,
+        body: String,
+        seen_us: u64,
+    ) -> Result<(), StoreError> {
+        if body.len() > ledger::LISTING_BYTES_MAX {
+            return Ok(());
+        }
+        let work = Work::Listing {
+            hash: hash.to_owned(),
+            seen_us,
+            body,
+        };
+        self.queue(work, false, None).await
+    }
+
+    /// Keeps the tokens of a row and lets its texts go.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn keep_account(&self, id: &str, account: &Account) -> Result<(), StoreError> {
+        let account = serde_json::to_string(account).map_err(|error| StoreError::encode(&error))?;
+        let id = id.to_owned();
+        self.committed(Work::Account { id, account }, false).await
+    }
+
+    /// The ledger since `since_us`, newest first: at most some 20,000 rows.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn ledger(&self, since_us: u64) -> Result<Vec<LedgerRow>, StoreError> {
+        self.barrier().await?;
+        self.read(move |reader| reader.ledger(since_us)).await
+    }
+
+    /// What the ledger has of one execution.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn ledger_of(&self, id: &ExecutionId) -> Result<Option<LedgerRow>, StoreError> {
+        let id = id.clone();
+        self.barrier().await?;
+        self.read(move |reader| reader.ledger_of(&id)).await
+    }
+
+    /// Definitions by their hash; `None` when they are not kept any more.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn listing(&self, hash: &str) -> Result<Option<String>, StoreError> {
+        let hash = hash.to_owned();
+        self.read(move |reader| reader.listing(&hash)).await
+    }
+
+    /// What results of the tools of one server taught, by when they were seen last.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn observations(&self, spec_hash: &str) -> Result<Vec<Observation>, StoreError> {
+        let spec_hash = spec_hash.to_owned();
+        self.read(move |reader| reader.observations(&spec_hash))
+            .await
+    }
+
+    /// Joins an observation with what is kept of the same definition, in one transaction, so that no process
+    /// undoes what another learnt; returns once it is committed. What was seen longest ago goes when there is
+    /// too much.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports; then nothing of it is kept.
+    pub async fn observe(&self, observation: Observation, join: Join) -> Result<(), StoreError> {
+        let work = Work::Observe { observation, join };
         self.committed(work, false).await
     }
 

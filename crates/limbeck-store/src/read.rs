@@ -11,6 +11,8 @@ use serde::de::DeserializeOwned;
 
 use crate::artifact::{self, ArtifactInfo};
 use crate::error::StoreError;
+use crate::ledger::{self, LedgerRow};
+use crate::observed::{self, Observation};
 use crate::record::{CachedTools, ExecutionRecord, ExecutionRow};
 use crate::schema;
 
@@ -171,6 +173,22 @@ impl Reader<'_> {
                     .optional()
             })
             .map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn ledger(&self, since_us: u64) -> Result<Vec<LedgerRow>, StoreError> {
+        ledger::since(self.connection, since_us).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn ledger_of(&self, id: &ExecutionId) -> Result<Option<LedgerRow>, StoreError> {
+        ledger::of(self.connection, id.as_str()).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn listing(&self, hash: &str) -> Result<Option<String>, StoreError> {
+        ledger::listing(self.connection, hash).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn observations(&self, spec_hash: &str) -> Result<Vec<Observation>, StoreError> {
+        observed::of(self.connection, spec_hash).map_err(|error| self.sqlite(error))
     }
 
     pub(crate) fn artifact(

@@ -6,7 +6,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::artifact;
+use crate::{artifact, ledger};
 
 /// Executions removed in one transaction, so that a live execution waits for milliseconds at most.
 const STEP_EXECUTIONS: i64 = 8;
@@ -81,6 +81,7 @@ pub(crate) fn prune(connection: &mut Connection, retention: &Retention) -> rusql
             transaction.prepare_cached(sql)?.execute([row])?;
         }
     }
+    ledger::prune(&transaction)?;
     let now_us: Option<i64> =
         transaction.query_row("SELECT max(created_us) FROM execution", [], |row| {
             row.get(0)

@@ -96,6 +96,40 @@ const MIGRATIONS: &[&str] = &["
     ) STRICT;
     CREATE INDEX artifact_content ON artifact (id);
     CREATE INDEX artifact_expiry ON artifact (expires_us);
+",
+"
+    -- What executions cost a model. A row outlives its execution; `texts` wait to be counted and go
+    -- when `account` has their tokens.
+    CREATE TABLE ledger (
+        row        INTEGER PRIMARY KEY,
+        id         TEXT NOT NULL UNIQUE,
+        created_us INTEGER NOT NULL,
+        origin     TEXT NOT NULL,
+        note       TEXT NOT NULL,
+        texts      TEXT,
+        account    TEXT
+    ) STRICT;
+    CREATE INDEX ledger_newest ON ledger (created_us);
+
+    -- Definitions that a model was given, or would have been, by their hash.
+    CREATE TABLE listing (
+        hash    TEXT NOT NULL UNIQUE,
+        seen_us INTEGER NOT NULL,
+        body    TEXT NOT NULL
+    ) STRICT;
+",
+"
+    -- What results of tools look like, by the entry of their server and the hash of their definition. The
+    -- store joins bodies without looking into them.
+    CREATE TABLE observed (
+        spec_hash TEXT NOT NULL,
+        tool_hash TEXT NOT NULL,
+        tool      TEXT NOT NULL,
+        seen_us   INTEGER NOT NULL,
+        body      TEXT NOT NULL,
+        UNIQUE (spec_hash, tool_hash)
+    ) STRICT;
+    CREATE INDEX observed_oldest ON observed (seen_us);
 "];
 
 /// The newest format this program reads and the one it writes.

@@ -5,6 +5,8 @@ use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use crate::artifact::{self, NewArtifact};
 use crate::error::StoreError;
+use crate::ledger::{self, NewLedgerRow};
+use crate::observed::{self, Join, Observation};
 use crate::record::{self, ExecutionSummary, NewExecution};
 
 /// Catalogues kept: twice the servers one gateway may have, so that two projects do not evict each other.
@@ -34,9 +36,27 @@ pub(crate) enum Work {
         listed_us: u64,
         body: String,
     },
+    /// A row of the ledger.
+    Note(Box<NewLedgerRow>),
+    /// Definitions that rows of the ledger name.
+    Listing {
+        hash: String,
+        seen_us: u64,
+        body: String,
+    },
+    /// `account` is a [`limbeck_domain::Account`] as JSON.
+    Account {
+        id: String,
+        account: String,
+    },
     Artifact {
         principal: String,
         new: Box<NewArtifact>,
+    },
+    /// Joins what results taught with what is kept.
+    Observe {
+        observation: Observation,
+        join: Join,
     },
     /// Nothing of its own: its wait brings what came before to disk.
     Flush,
@@ -53,8 +73,11 @@ impl Work {
             Self::Append { entry, .. } => entry_bytes(entry),
             Self::Finish { envelope, .. } => envelope_bytes(envelope),
             Self::KvSet { key, value, .. } => key.len() + value.as_ref().map_or(0, String::len),
-            Self::Cache { body, .. } => body.len(),
+            Self::Cache { body, .. } | Self::Listing { body, .. } => body.len(),
+            Self::Note(row) => texts_bytes(row),
+            Self::Account { account, .. } => account.len(),
             Self::Artifact { new, .. } => new.content.len(),
+            Self::Observe { observation, .. } => observation.body.len(),
             Self::Flush => 0,
         };
         REST + texts
@@ -106,7 +129,23 @@ impl Work {
                 listed_us,
                 body,
             },
+            Self::Note(row) => Row::Note {
+                note: encode(&row.note)?,
+                texts: encode(&row.texts)?,
+                row,
+            },
+            Self::Listing {
+                hash,
+                seen_us,
+                body,
+            } => Row::Listing {
+                hash,
+                seen_us,
+                body,
+            },
+            Self::Account { id, account } => Row::Account { id, account },
             Self::Artifact { principal, new } => Row::Artifact { principal, new },
+            Self::Observe { observation, join } => Row::Observe { observation, join },
             Self::Flush => Row::Flush,
         })
     }
@@ -132,6 +171,12 @@ fn envelope_bytes(envelope: &Envelope) -> usize {
     envelope.value.as_ref().map_or(0, |value| value.get().len())
         + envelope.stdout.len()
         + envelope.stderr.len()
+}
+
+fn texts_bytes(row: &NewLedgerRow) -> usize {
+    let texts = &row.texts;
+    let ends = texts.program.iter().chain(&texts.result);
+    ends.chain(&texts.searches).map(String::len).sum()
 }
 
 /// What recovery looks for in an entry without decoding it.
@@ -197,9 +242,27 @@ pub(crate) enum Row {
         listed_us: u64,
         body: String,
     },
+    Note {
+        row: Box<NewLedgerRow>,
+        note: String,
+        texts: String,
+    },
+    Listing {
+        hash: String,
+        seen_us: u64,
+        body: String,
+    },
+    Account {
+        id: String,
+        account: String,
+    },
     Artifact {
         principal: String,
         new: Box<NewArtifact>,
+    },
+    Observe {
+        observation: Observation,
+        join: Join,
     },
     Flush,
 }
@@ -218,7 +281,11 @@ impl Row {
             | Self::Finish { .. }
             | Self::KvSet { .. }
             | Self::Cache { .. }
+            | Self::Note { .. }
+            | Self::Listing { .. }
+            | Self::Account { .. }
             | Self::Artifact { .. }
+            | Self::Observe { .. }
             | Self::Flush => None,
         }
     }
@@ -293,8 +360,18 @@ impl Row {
                 listed_us,
                 body,
             } => cache(transaction, spec_hash, *listed_us, body),
+            Self::Note { row, note, texts } => ledger::note(transaction, row, note, texts).map(Ok),
+            Self::Listing {
+                hash,
+                seen_us,
+                body,
+            } => ledger::keep_listing(transaction, hash, body, *seen_us).map(Ok),
+            Self::Account { id, account } => ledger::keep_account(transaction, id, account).map(Ok),
             Self::Artifact { principal, new } => {
                 artifact::put(transaction, principal, new, bounds).map(Ok)
+            }
+            Self::Observe { observation, join } => {
+                observed::join(transaction, observation, *join).map(Ok)
             }
             Self::Flush => Ok(Ok(())),
         }

@@ -193,7 +193,11 @@ impl Writer {
             Work::Append { .. }
             | Work::KvSet { .. }
             | Work::Cache { .. }
+            | Work::Note(_)
+            | Work::Listing { .. }
+            | Work::Account { .. }
             | Work::Artifact { .. }
+            | Work::Observe { .. }
             | Work::Flush => Ok(()),
         }
     }

@@ -161,6 +161,7 @@ fn source(name: &ServerName) -> ServerSource {
         source: "test".to_owned(),
         definition_hash: format!("test {name}"),
         expose: Expose::Code,
+        observe: true,
     }
 }
 

@@ -93,6 +93,18 @@ impl FakeServer {
         })
     }
 
+    /// Makes the tool that was added last declare what it answers.
+    ///
+    /// # Panics
+    ///
+    /// When there is no tool yet.
+    #[must_use]
+    pub fn declaring(mut self, output_schema: Value) -> Self {
+        let tool = self.tools.last_mut().expect("a tool was added");
+        tool.output_schema = Some(output_schema);
+        self
+    }
+
     /// Adds a resource that is a text, listed on a page of its own.
     #[must_use]
     pub fn resource(mut self, uri: &str, text: &str) -> Self {

@@ -15,6 +15,7 @@ mod events;
 mod exchange;
 pub mod guard;
 mod headers;
+mod keychain;
 pub(crate) mod params;
 mod resolve;
 mod retry;

@@ -77,7 +77,10 @@ pub(crate) async fn tools(
     }
     let greeting = connection.greeting();
     Ok(ToolList {
-        instructions: greeting.instructions.clone(),
+        instructions: greeting.instructions.clone().or_else(|| {
+            let server = greeting.server.as_ref()?;
+            server.about.clone()
+        }),
         server_info: greeting.server.clone(),
         ..decoder.finish()
     })

@@ -89,7 +89,7 @@ pub struct ToolList {
     pub dropped: Vec<String>,
     /// Parts of kept tools that were replaced or cut: `tool "x": input schema above 262144 bytes …`.
     pub notes: Vec<String>,
-    /// The server's own words about how to use it, cleaned and cut.
+    /// The server's own words about how to use it, cleaned and cut; without any, what it says it is.
     pub instructions: Option<String>,
     /// What the server calls itself. Shown, never used as identity.
     pub server_info: Option<ServerInfo>,
@@ -102,6 +102,8 @@ pub struct ServerInfo {
     pub name: String,
     /// `serverInfo.version`, when it sent one.
     pub version: Option<String>,
+    /// What it says it is: `serverInfo.description`, else its `title`.
+    pub about: Option<String>,
 }
 
 /// The two ways of speaking MCP.

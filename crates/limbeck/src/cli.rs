@@ -3,12 +3,16 @@
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use limbeck_gateway::domain::limits::{OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, WALL_MS_MAX};
 use limbeck_gateway::domain::{Language, Tier};
-use limbeck_gateway::search::{LIMIT_MAX, QUERIES_MAX};
+use limbeck_gateway::search::{Detail, LIMIT_MAX, QUERIES_MAX};
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime};
 
 /// One MCP server in front of all the others: programs instead of tool calls.
 #[derive(Debug, Parser)]
@@ -112,6 +116,8 @@ pub(crate) enum Command {
     Types(TypesArgs),
     /// Call one tool
     Call(CallArgs),
+    /// Learn what results of tools look like from recorded ones
+    Learn(LearnArgs),
     /// Show servers that a repository adds, and accept them
     Trust(TrustArgs),
     /// Sign in to servers over HTTP, and out again
@@ -121,6 +127,8 @@ pub(crate) enum Command {
     },
     /// List past executions, or show one with its calls
     Executions(ExecutionsArgs),
+    /// Show what executions cost in tokens, and what direct calls would have
+    Ledger(LedgerArgs),
     /// Run an execution again from its journal, with no upstream, and compare
     Replay(ReplayArgs),
     /// Show what is configured, what works and how programs are confined
@@ -232,6 +240,27 @@ impl From<LanguageName> for Language {
     }
 }
 
+/// How much of a tool is told, by its name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DetailName {
+    /// The call and one sentence
+    Brief,
+    /// Input and output types as well
+    Signature,
+    /// The whole description, and a comment on each property
+    Full,
+}
+
+impl From<DetailName> for Detail {
+    fn from(name: DetailName) -> Self {
+        match name {
+            DetailName::Brief => Self::Brief,
+            DetailName::Signature => Self::Signature,
+            DetailName::Full => Self::Full,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// What the tool should do; each argument is a query of its own
@@ -243,6 +272,12 @@ pub(crate) struct SearchArgs {
     /// Show at most N tools for each query [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=LIMIT_MAX as i64))]
     pub(crate) limit: Option<u16>,
+    /// How much to tell of each tool
+    #[arg(long, default_value = "signature")]
+    pub(crate) detail: DetailName,
+    /// Go on behind the answer that gave this cursor
+    #[arg(long)]
+    pub(crate) cursor: Option<String>,
     /// Language signatures are written in
     #[arg(long, default_value = "ts")]
     pub(crate) language: LanguageName,
@@ -282,6 +317,19 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) arguments: String,
     /// Print the result as the server sent it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LearnArgs {
+    /// Recorded results: JSON or lines of JSON, or a directory of such files
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) path: PathBuf,
+    /// Learn of this server alone; it is also that of records that name none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -367,6 +415,46 @@ pub(crate) struct ExecutionsArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct LedgerArgs {
+    /// Count only what ran since then: `30m`, `24h`, `7d`, `2026-11-01` or `2026-11-01T08:00:00Z`
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub(crate) since: Option<Since>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The beginning of a span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// So long before now.
+    Ago(Duration),
+    /// In microseconds since 1970.
+    At(u64),
+}
+
+/// Reads a span that ends now, a date or a time.
+fn since(text: &str) -> Result<Since, String> {
+    let wrong = || "accepted: `30m`, `24h`, `7d`, `2026-11-01`, `2026-11-01T08:00:00Z`".to_owned();
+    let units = [("m", 60), ("h", 3_600), ("d", 86_400)];
+    for (unit, seconds) in units {
+        let number = text
+            .strip_suffix(unit)
+            .and_then(|number| number.parse::<u32>().ok());
+        if let Some(number) = number {
+            return Ok(Since::Ago(Duration::from_secs(u64::from(number) * seconds)));
+        }
+    }
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]"));
+    let moment = match day {
+        Ok(day) => day.midnight().assume_utc(),
+        Err(_) => OffsetDateTime::parse(text, &Rfc3339).map_err(|_| wrong())?,
+    };
+    let micros = moment.unix_timestamp_nanos() / 1_000;
+    u64::try_from(micros).map(Since::At).map_err(|_| wrong())
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// Execution to replay; the beginning of an id is enough
     pub(crate) id: String,
@@ -394,6 +482,26 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_beginning_is_a_span_a_date_or_a_time() {
+        assert_eq!(since("90m"), Ok(Since::Ago(Duration::from_secs(5_400))));
+        assert_eq!(since("7d"), Ok(Since::Ago(Duration::from_secs(604_800))));
+        assert_eq!(since("1970-01-02"), Ok(Since::At(86_400_000_000)));
+        assert_eq!(since("1970-01-01T00:00:01+00:00"), Ok(Since::At(1_000_000)));
+        for text in [
+            "",
+            "d",
+            "-1d",
+            "7w",
+            "2026-13-01",
+            "1969-12-31",
+            "yesterday",
+            "99999999999d",
+        ] {
+            assert!(since(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use limbeck_gateway::domain::{CallError, Tier};
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::upstream::http::LocalSecrets;
 use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions};
-use limbeck_gateway::{Gateway, Parts};
+use limbeck_gateway::{Gateway, Parts, ServerSource};
 use limbeck_setup::{Configuration, Level, Setting, Settings};
 use serde::Serialize;
 
@@ -131,7 +131,13 @@ impl Session {
         let specs = specs.collect();
         let own = |name: &str| invocation.environment.variable(name).map(str::to_owned);
         let sources = configuration.servers.iter();
-        let sources = sources.map(|entry| server_source(entry, &own)).collect();
+        let observe = &configuration.settings.observe;
+        let observe = observe.as_ref().is_none_or(|setting| setting.value);
+        let sources = sources.map(|entry| ServerSource {
+            observe: observe && entry.observe,
+            ..server_source(entry, &own)
+        });
+        let sources = sources.collect();
         let gateway = Gateway::start(Parts {
             workers: workers(lifetime, minimum)?,
             upstreams: UpstreamPool::with_options(specs, &DECLARED),

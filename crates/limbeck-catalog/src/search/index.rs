@@ -5,10 +5,12 @@
 //! what makes a word that stands in the name and in the description count once, not twice.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
-use limbeck_domain::text;
+use limbeck_domain::{ServerName, text};
 use serde_json::Value;
 
+use super::meaning::Meaning;
 use super::synonyms;
 use super::tokens::{self, for_each_stem};
 use crate::catalog::Catalog;
@@ -54,6 +56,10 @@ pub(crate) struct Index {
     postings: Vec<Vec<(u32, f64)>>,
     /// Per document: the words that make up its name, without the server's and without common ones.
     name_words: Vec<Box<[WordId]>>,
+    /// Per server: the words that make up its name.
+    server_words: Vec<(ServerName, Box<[WordId]>)>,
+    /// Made when a search first asks for it.
+    meaning: OnceLock<Meaning>,
 }
 
 impl Index {
@@ -69,13 +75,29 @@ impl Index {
             }
             name_words.push(vocabulary.name_words(tool));
         }
+        let server_words = catalog
+            .servers()
+            .map(|server| {
+                (
+                    server.name().clone(),
+                    vocabulary.words(server.name().as_str()),
+                )
+            })
+            .collect();
         let mut words = vocabulary.ids.into_iter().collect::<Vec<_>>();
         words.sort_unstable();
         Self {
             postings: postings(&fields, words.len()),
             words,
             name_words,
+            server_words,
+            meaning: OnceLock::new(),
         }
+    }
+
+    /// What the tools mean; `catalog` is the snapshot that this index was made of.
+    pub(super) fn meaning(&self, catalog: &Catalog) -> &Meaning {
+        self.meaning.get_or_init(|| Meaning::new(catalog, self))
     }
 
     /// Number of tools.
@@ -111,6 +133,13 @@ impl Index {
         &self.postings[word as usize]
     }
 
+    /// The servers, and the words their names are made of.
+    pub(super) fn server_words(&self) -> impl Iterator<Item = (&ServerName, &[WordId])> {
+        self.server_words
+            .iter()
+            .map(|(server, words)| (server, &**words))
+    }
+
     /// The words a tool's name is made of.
     pub(super) fn name_words(&self, document: usize) -> &[WordId] {
         &self.name_words[document]
@@ -130,6 +159,11 @@ impl Vocabulary {
         let id = self.ids.len() as WordId;
         self.ids.insert(stem.into(), id);
         id
+    }
+
+    fn words(&mut self, text: &str) -> Box<[WordId]> {
+        let stems = tokens::words(text);
+        stems.iter().map(|stem| self.id(stem)).collect()
     }
 
     fn name_words(&mut self, tool: &Tool) -> Box<[WordId]> {
@@ -242,6 +276,7 @@ fn enum_values(schema: &Value) -> impl Iterator<Item = &str> {
 
 /// Weighted, length-normalised frequencies of all fields, added up per word and document.
 fn postings(fields: &[Counts], words: usize) -> Vec<Vec<(u32, f64)>> {
+    // A server without tools has words that stand in no tool.
     let mut all: Vec<Vec<(u32, f64)>> = vec![Vec::new(); words];
     for (counts, (_, weight, b)) in fields.iter().zip(FIELDS) {
         let total: f64 = counts.lengths.iter().copied().map(f64::from).sum();

@@ -14,6 +14,8 @@ pub(crate) enum Style {
 pub(crate) enum Extent {
     /// For a model that looks for a tool. Recursion is cut where it recurs.
     Signature,
+    /// The same of a result that was observed: it gets less room than what a server says of itself.
+    Observed,
     /// For a reader of one tool. What recurs has a name.
     Declaration,
     /// For editors and type checkers, which read megabytes: all of any schema that a person wrote.
@@ -85,7 +87,7 @@ impl Extent {
     /// What is tried, in order, until the text fits.
     pub(super) fn bounds(self) -> &'static [Bounds] {
         match self {
-            Self::Signature => &SIGNATURE,
+            Self::Signature | Self::Observed => &SIGNATURE,
             Self::Declaration => &DECLARATION,
             Self::File => &FILE,
         }
@@ -95,6 +97,7 @@ impl Extent {
     pub(super) fn bytes_max(self) -> usize {
         match self {
             Self::Signature => 2 << 10,
+            Self::Observed => 1 << 10,
             Self::Declaration => 16 << 10,
             // Twice what a schema may have (`limits::SCHEMA_BYTES_MAX`).
             Self::File => 512 << 10,
@@ -103,7 +106,7 @@ impl Extent {
 
     pub(crate) fn style(self) -> Style {
         match self {
-            Self::Signature => Style::Line,
+            Self::Signature | Self::Observed => Style::Line,
             Self::Declaration | Self::File => Style::Block,
         }
     }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use limbeck_domain::Language;
 use serde_json::{Map, Value};
 
-use super::bounds::{Bounds, Extent};
+use super::bounds::{Bounds, Extent, Style};
 use super::doc::doc;
 use super::types::{Definition, Field, Object, Plain, Tree, Type};
 use crate::names;
@@ -18,8 +18,15 @@ use crate::schema::{self, local_reference};
 
 /// References followed inside one another before one is cut.
 const REFERENCES_NESTED_MAX: usize = 32;
+/// Schemas read inside one another, parts of the same value included; a schema without references, of at
+/// most `limits::JSON_DEPTH_MAX` levels, has half as many.
+const NESTED_MAX: usize = 128;
 /// Bytes of an enumeration's value when many are shown, on average.
 const VALUE_BYTES: usize = 16;
+/// The media type of texts whose content has a type that is told.
+const JSON: &str = "application/json";
+/// Bytes told of that type; no more of it fits a declaration anyway.
+const CONTENT_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a definition's name in a comment.
 const NAME_BYTES_MAX: usize = 60;
 
@@ -31,6 +38,7 @@ pub(super) fn read(schema: &Value, extent: Extent, bounds: Bounds, language: Lan
         bounds,
         language,
         nodes_left: bounds.nodes,
+        nested: 0,
         references: Vec::new(),
         is_inside: false,
         named: HashMap::new(),
@@ -59,6 +67,8 @@ struct Reader<'s> {
     bounds: Bounds,
     language: Language,
     nodes_left: usize,
+    /// Schemas being read, each inside the one before.
+    nested: usize,
     /// References being followed, so that one inside itself is cut.
     references: Vec<&'s str>,
     /// Whether what is read lies inside an object or an array of the type that is being read. A name may
@@ -81,8 +91,12 @@ impl<'s> Reader<'s> {
         let Some(left) = self.nodes_left.checked_sub(1) else {
             return Type::cut("…");
         };
+        if self.nested >= NESTED_MAX {
+            return Type::cut("…");
+        }
         self.nodes_left = left;
-        match schema {
+        self.nested += 1;
+        let kind = match schema {
             Value::Object(schema) => self.read_keywords(schema, depth, of_object),
             Value::Bool(false) => Type::Never,
             Value::Bool(true)
@@ -90,7 +104,9 @@ impl<'s> Reader<'s> {
             | Value::Number(_)
             | Value::String(_)
             | Value::Array(_) => Type::Unknown(None),
-        }
+        };
+        self.nested -= 1;
+        kind
     }
 
     /// All keywords of a schema hold at once, so the type is the intersection of what each says.
@@ -156,7 +172,7 @@ impl<'s> Reader<'s> {
         let Some(target) = local_reference(self.root, reference) else {
             return Type::cut(&format!("{name}, defined elsewhere"));
         };
-        if self.is_inside && self.extent != Extent::Signature && deserves_name(target) {
+        if self.is_inside && self.extent.style() == Style::Block && deserves_name(target) {
             let next = self.targets.len();
             let at = *self.named.entry(reference).or_insert(next);
             if at == next {
@@ -235,7 +251,7 @@ impl<'s> Reader<'s> {
 
     fn read_type(&mut self, name: &str, schema: &'s Map<String, Value>, depth: usize) -> Type {
         match name {
-            "string" => Type::Plain(Plain::String),
+            "string" => self.read_string(schema, depth),
             "number" => Type::Plain(Plain::Number),
             "integer" => Type::Plain(Plain::Integer),
             "boolean" => Type::Plain(Plain::Boolean),
@@ -244,6 +260,25 @@ impl<'s> Reader<'s> {
             "array" => self.read_array(schema, depth),
             _ => Type::Unknown(None),
         }
+    }
+
+    /// A text, with what it holds when that is JSON of a known type.
+    fn read_string(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Type {
+        let string = Type::Plain(Plain::String);
+        let json = schema.get("contentMediaType").and_then(Value::as_str) == Some(JSON);
+        let Some(content) = schema.get("contentSchema").filter(|_| json) else {
+            return string;
+        };
+        // A type that has a name is no use in a comment.
+        let extent = std::mem::replace(&mut self.extent, Extent::Signature);
+        let content = self.read(content, depth);
+        self.extent = extent;
+        let content = super::text(&content, Style::Line, self.language, &[]);
+        let content = content.replace("/* ", "").replace(" */", "");
+        Type::Commented(
+            Box::new(string),
+            format!("JSON: {}", names::comment_line(&content, CONTENT_BYTES_MAX)),
+        )
     }
 
     fn read_array(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Type {
@@ -361,7 +396,9 @@ impl<'s> Reader<'s> {
                 self.read_inside(schema.get("additionalProperties")?, depth)
             }
             // A reader knows that an object may have more than is said of it.
-            Some(_) if self.extent == Extent::Signature && has_fields("properties") => Type::Never,
+            Some(_) if self.extent.style() == Style::Line && has_fields("properties") => {
+                Type::Never
+            }
             None if patterns.is_some() || has_fields("properties") => Type::Never,
             Some(_) | None => Type::Unknown(None),
         };

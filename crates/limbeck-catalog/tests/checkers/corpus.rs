@@ -3,7 +3,12 @@
 use limbeck_captures::captures;
 use limbeck_catalog::ServerTools;
 use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use super::random::Random;
+
+/// Tools with schemas at random.
+const RANDOM_SCHEMAS: usize = 400;
 
 /// What would end a literal, a comment, a class or a line, hide a name that declarations need, or give a
 /// type checker an order.
@@ -88,6 +93,86 @@ pub fn bombs() -> ServerTools {
     let tools = tools
         .map(|(name, schema)| json!({"name": name, "inputSchema": schema, "outputSchema": schema}));
     server("bombs", &tools.collect())
+}
+
+/// Schemas at random, most of them sense in parts: whatever they say, they have to be declared.
+pub fn random() -> ServerTools {
+    let mut random = Random::new(7);
+    let tools = (0..RANDOM_SCHEMAS).map(|number| {
+        let [input, output, a, b] = [(); 4].map(|()| any_schema(&mut random, 0));
+        let with_definitions = |schema: Value| match schema {
+            Value::Object(mut map) => {
+                map.insert("$defs".into(), json!({"a": a, "b": b}));
+                Value::Object(map)
+            }
+            other => other,
+        };
+        json!({
+            "name": format!("random_{number}"),
+            "inputSchema": with_definitions(input),
+            "outputSchema": with_definitions(output),
+        })
+    });
+    server("random", &tools.collect())
+}
+
+fn any_schema(random: &mut Random, depth: usize) -> Value {
+    const NAMES: [&str; 8] = ["a", "b", "c-d", "*/", "\"", "toString", "items", "None"];
+    const TYPES: [&str; 8] = [
+        "string", "number", "integer", "boolean", "null", "array", "object", "odd",
+    ];
+    const REFERENCES: [&str; 6] = [
+        "#",
+        "#/$defs/a",
+        "#/$defs/b",
+        "#/properties/a",
+        "#/properties/a/items",
+        "#/elsewhere",
+    ];
+    let mut schema = Map::new();
+    for _ in 0..1 + random.below(3) {
+        let some = |random: &mut Random| -> Vec<Value> {
+            (0..random.below(4))
+                .map(|_| any_schema(random, depth + 1))
+                .collect()
+        };
+        let named = |random: &mut Random| -> Value {
+            let parts = some(random).into_iter();
+            parts
+                .map(|part| ((*random.pick(&NAMES)).to_owned(), part))
+                .collect()
+        };
+        let names: Vec<&str> = (0..random.below(3)).map(|_| *random.pick(&NAMES)).collect();
+        let is_leaf = depth > 4;
+        let (keyword, value) = match random.below(if is_leaf { 6 } else { 16 }) {
+            0 | 1 => ("type", json!(random.pick(&TYPES))),
+            2 => ("type", json!([random.pick(&TYPES), random.pick(&TYPES)])),
+            3 => (
+                "enum",
+                json!([random.pick(&NAMES), 1, 1.5, null, [1], {"a": 1}]),
+            ),
+            4 => ("$ref", json!(random.pick(&REFERENCES))),
+            5 => ("nullable", json!(true)),
+            6 | 7 => ("properties", named(random)),
+            8 => ("required", json!(names)),
+            9 => ("additionalProperties", any_schema(random, depth + 1)),
+            10 => ("patternProperties", named(random)),
+            11 => ("items", any_schema(random, depth + 1)),
+            12 => ("prefixItems", some(random).into()),
+            13 => ("anyOf", some(random).into()),
+            14 => ("oneOf", some(random).into()),
+            _ => ("allOf", some(random).into()),
+        };
+        schema.insert(keyword.into(), value);
+    }
+    if random.below(4) == 0 {
+        schema.insert("minItems".into(), random.below(3).into());
+    }
+    match random.below(20) {
+        0 => json!(true),
+        1 => json!(false),
+        _ => schema.into(),
+    }
 }
 
 fn object(schema: Value) -> Value {

@@ -50,6 +50,17 @@ fn ignores_siblings(root: &Value) -> bool {
         .is_some_and(|dialect| dialect.contains("draft-07"))
 }
 
+/// Whether every list has the properties that a value must have, and one that it may: TypeScript asks for no
+/// more.
+fn is_like_list(schema: &Map<String, Value>) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let shared = |name: &String| name == "length" || INHERITED.contains(&name.as_str());
+    schema
+        .get("required")
+        .is_none_or(|names| *names == json!([]))
+        && properties.is_some_and(|properties| properties.keys().any(shared))
+}
+
 struct Weakener {
     checker: Checker,
     others: Others,
@@ -67,7 +78,10 @@ impl Weakener {
             };
         };
         if self.ignores_siblings && schema.contains_key("$ref") {
-            return json!({"$ref": schema["$ref"]});
+            let kept = ["$ref", "$schema", "definitions"].into_iter();
+            let kept =
+                kept.filter_map(|keyword| Some((keyword.to_owned(), schema.get(keyword)?.clone())));
+            return Value::Object(kept.collect());
         }
         let combined = ["$ref", "anyOf", "oneOf", "allOf"];
         let is_combined = combined.iter().any(|keyword| schema.contains_key(*keyword));
@@ -114,6 +128,9 @@ impl Weakener {
                 }
                 _ => {}
             }
+        }
+        if self.checker == Checker::Typescript && is_like_list(schema) {
+            kept.remove("type");
         }
         self.arrays(schema, &mut kept);
         self.objects(schema, &mut kept, in_part);
@@ -281,12 +298,10 @@ impl Weakener {
             }
         }
         // An object of known and other properties is a dictionary of anything.
-        if object
-            && schema
-                .get("additionalProperties")
-                .is_some_and(|others| *others != json!(false))
-            || schema.contains_key("patternProperties") && object
-        {
+        let others = schema.get("additionalProperties");
+        let is_open = others.is_some_and(|others| *others != json!(false))
+            || schema.contains_key("patternProperties");
+        if object && is_open {
             return json!({"type": "object"});
         }
         Value::Object(kept)

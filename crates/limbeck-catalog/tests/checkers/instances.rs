@@ -221,7 +221,7 @@ impl Maker<'_> {
             proptest::test_runner::Config::default(),
             proptest::test_runner::TestRng::from_seed(
                 proptest::test_runner::RngAlgorithm::XorShift,
-                &[self.random.next(), self.random.next()]
+                &[self.random.number(), self.random.number()]
                     .map(u64::to_le_bytes)
                     .concat(),
             ),

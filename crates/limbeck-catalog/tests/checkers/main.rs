@@ -8,6 +8,7 @@
 //! `cargo xtask test` installs the checkers and runs these; they are ignored without.
 
 #![allow(unreachable_pub, reason = "a test is no library")]
+#![allow(clippy::print_stdout, reason = "the counts are what is reported")]
 
 mod cases;
 mod checker;
@@ -23,7 +24,7 @@ use expressible::Checker;
 use instances::Unnamed;
 use limbeck_catalog::{ServerTools, declarations, names};
 use limbeck_domain::Language;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Mutated values of one schema that a checker is shown.
 const TYPESCRIPT_MUTATIONS_MAX: usize = 9;
@@ -147,7 +148,6 @@ fn tsc_accepts_every_declaration_with_the_values_of_its_schema_and_refuses_the_m
             program.push(&line(value));
         }
     }
-    servers.push(corpus::bombs());
     let place = Place::new("typescript");
     for (path, text) in render(&servers, Language::Typescript) {
         place.write(&path, &text);
@@ -188,6 +188,8 @@ fn tsc_accepts_every_one_line_signature_with_the_values_of_its_schemas() {
         let cases = cases(subject, Checker::Typescript, Unnamed::Left, 0, &mut counts);
         for value in &cases.right {
             program.push(&match subject.side {
+                // A call without arguments is written without an object.
+                Side::Input if *value == json!({}) => format!("{name}();"),
                 Side::Input => format!("{name}({});", typescript(value)),
                 Side::Output => format!(
                     "{{ const r: Awaited<ReturnType<typeof {name}>> = {}; }}",
@@ -275,7 +277,6 @@ fn mypy_accepts_every_stub_with_the_calls_of_its_schema_and_refuses_the_mutated_
             program.push(&format!("{}  # type: ignore", python_call(&subject, value)));
         }
     }
-    servers.push(corpus::bombs());
     let place = Place::new("python");
     for (path, text) in render(&servers, Language::Python) {
         place.write(&path, &text);
@@ -287,4 +288,36 @@ fn mypy_accepts_every_stub_with_the_calls_of_its_schema_and_refuses_the_mutated_
 
     assert!(said.is_empty(), "{}", place.explained(&said));
     counts.assert_all_were_tried();
+}
+
+#[test]
+#[ignore = "needs tsc and mypy, which `cargo xtask test` installs"]
+fn both_accept_the_declarations_of_whatever_a_server_sends() {
+    let servers = [corpus::bombs(), corpus::random(), corpus::hostile()];
+    let place = Place::new("anything");
+    let mut declared = 0;
+    for (path, text) in [Language::Typescript, Language::Python]
+        .into_iter()
+        .flat_map(|language| render(&servers, language))
+    {
+        place.write(&path, &text);
+        declared += text.len();
+    }
+    let mut signatures = Program::default();
+    let tools = servers.iter().flat_map(ServerTools::tools);
+    for (number, tool) in tools.enumerate() {
+        let signature = tool.signature(Language::Typescript);
+        let types = signature.strip_prefix(&tool.call_expression());
+        let types = types.expect("it begins with the call");
+        signatures.push(&format!("declare function f{number}{types}"));
+        signatures.push(";");
+    }
+    place.write("signatures.ts", &signatures.text);
+
+    println!("{declared} bytes of declarations");
+    let said = place.tsc(&["limbeck.d.ts"])
+        + &place.tsc(&["signatures.ts"])
+        + &place.mypy(&["limbeck_types"]);
+
+    assert!(said.is_empty(), "{}", place.explained(&said));
 }

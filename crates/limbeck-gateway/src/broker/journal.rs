@@ -1,12 +1,16 @@
 //! Both ends of every host call, written before anybody acts on them.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use limbeck_domain::{
     CallCode, CallError, CallId, Delivered, EffectClass, ExecutionId, HostCall, JournalEntry,
-    ToolId,
+    ServerName, ToolId,
 };
 use limbeck_store::{Store, StoreError};
+
+use crate::ledger::{Spent, Tally};
 
 /// The journal of one execution. Entries of reads are queued; entries of calls that may write are
 /// on disk before the method returns.
@@ -14,11 +18,25 @@ use limbeck_store::{Store, StoreError};
 pub(crate) struct Journal {
     store: Store,
     id: ExecutionId,
+    tally: Arc<Mutex<Tally>>,
 }
 
 impl Journal {
     pub(crate) fn new(store: Store, id: ExecutionId) -> Self {
-        Self { store, id }
+        Self {
+            store,
+            id,
+            tally: Arc::default(),
+        }
+    }
+
+    /// What the calls that left had in them so far, by server.
+    pub(crate) fn spent(&self) -> BTreeMap<ServerName, Spent> {
+        self.tally().spent()
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A call that does not reach an upstream.
@@ -49,6 +67,7 @@ impl Journal {
         tool: &ToolId,
         effect: EffectClass,
     ) -> Result<(), CallError> {
+        self.tally().sent(call.id, &tool.server, call.body.len());
         if !effect.may_write() {
             self.call(call, Some(tool.clone()), effect, true).await;
             return Ok(());
@@ -92,6 +111,7 @@ impl Journal {
         effect: EffectClass,
         started: Instant,
     ) -> Result<Result<String, CallError>, CallError> {
+        self.tally().ended(id, result_bytes(&result));
         let entry = outcome_entry(id, result.clone(), started);
         if effect.may_write() {
             self.store
@@ -120,6 +140,14 @@ impl Journal {
         if let Err(error) = queued {
             tracing::error!(execution = %self.id, error = &error as &dyn std::error::Error, "journal entry lost");
         }
+    }
+}
+
+/// Bytes that a model would have read.
+fn result_bytes(result: &Result<String, CallError>) -> usize {
+    match result {
+        Ok(text) => text.len(),
+        Err(error) => error.message.len(),
     }
 }
 

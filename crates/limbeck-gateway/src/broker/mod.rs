@@ -21,10 +21,11 @@ use limbeck_catalog::{ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALL_RESULT_BYTES_MAX};
 use limbeck_domain::{
     CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, Language, ServerName,
-    ToolTarget,
+    ToolId, ToolTarget,
 };
 use limbeck_policy::{Denied, Permit, Scope, ToolCall, decide};
 use limbeck_upstream::{CallContext, Caller, RawToolResult};
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Shared, foreign};
@@ -32,6 +33,7 @@ pub(crate) use emit::Emissions;
 pub(crate) use journal::Journal;
 use named::Named;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
+pub(crate) use unwrap::value_for_program;
 use unwrap::{Binaries, Unwrapped};
 
 /// What one execution may do and where its calls are written.
@@ -62,6 +64,8 @@ pub(crate) struct Answer {
     pub(crate) reached: Option<EffectClass>,
     /// Something the reader should know, such as an alias that was resolved.
     pub(crate) note: Option<String>,
+    /// The tool whose declared output schema the result does not fit, and how.
+    pub(crate) contradiction: Option<(ToolId, String)>,
 }
 
 impl Answer {
@@ -76,8 +80,17 @@ impl Answer {
             result: Err(error.with_hint("look at the gateway's log on standard error")),
             reached: None,
             note: None,
+            contradiction: None,
         }
     }
+}
+
+/// What came back of a call that was sent.
+struct Sent {
+    /// JSON text for the program, or the error it catches.
+    result: Result<String, CallError>,
+    /// How the result differs from what the tool declares.
+    contradiction: Option<String>,
 }
 
 /// A tool call that nothing stands in the way of.
@@ -113,6 +126,7 @@ impl Broker {
                     result,
                     reached: None,
                     note: None,
+                    contradiction: None,
                 }
             }
         }
@@ -146,9 +160,13 @@ impl Broker {
                 result: Err(error),
                 reached: None,
                 note,
+                contradiction: None,
             };
         }
-        let result = self.send(&tool, permit, target.form).await;
+        let Sent {
+            result,
+            contradiction,
+        } = self.send(&tool, permit, target.form).await;
         let result = match self.journal.outcome_of(id, result, effect, started).await {
             Ok(result) => result,
             Err(error) => Err(error),
@@ -159,6 +177,7 @@ impl Broker {
             result,
             reached: Some(effect),
             note,
+            contradiction: contradiction.map(|how| (tool.id().clone(), how)),
         }
     }
 
@@ -254,7 +273,7 @@ impl Broker {
         }
     }
 
-    async fn send(&self, tool: &Tool, permit: Permit, form: CallForm) -> Result<String, CallError> {
+    async fn send(&self, tool: &Arc<Tool>, permit: Permit, form: CallForm) -> Sent {
         let cancel = match permit.call().effect {
             EffectClass::Read => self.reads.child_token(),
             EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => {
@@ -263,25 +282,62 @@ impl Broker {
         };
         let caller = self.caller.clone();
         let caller = caller.map(|caller| Named::begin(caller, tool.id()));
-        let context = CallContext::new(cancel).with_caller(caller);
-        let sent = self.shared.upstreams.call(permit, context).await;
-        let RawToolResult(raw) = sent.map_err(|error| error.to_call_error(tool.id()))?;
-        let text = match form {
-            CallForm::Raw => raw.get().to_owned(),
-            CallForm::Value => {
-                let Unwrapped { value, kept } =
-                    unwrap::value_of(&raw, tool.definition(), Binaries::Handles)?;
-                for draft in kept {
-                    let kept = self.shared.keep(&self.principal, draft).await;
-                    kept.map_err(|error| queries::store_fault(&error))?;
-                }
-                value
+        let context = self.context(cancel).with_caller(caller);
+        let raw = match self.shared.upstreams.call(permit, context).await {
+            Ok(RawToolResult(raw)) => raw,
+            Err(error) => {
+                return Sent {
+                    result: Err(error.to_call_error(tool.id())),
+                    contradiction: None,
+                };
             }
         };
-        if text.len() > CALL_RESULT_BYTES_MAX {
-            return Err(too_large("result", text.len(), CALL_RESULT_BYTES_MAX, tool));
+        let (result, contradiction) = match form {
+            CallForm::Raw => (Ok(raw.get().to_owned()), self.contradiction(tool, &raw)),
+            CallForm::Value => {
+                let value = self.value(tool, &raw).await;
+                let contradiction = value.as_ref().ok();
+                let contradiction = contradiction.and_then(|value| self.differs(tool, value));
+                (value, contradiction)
+            }
+        };
+        let result = result.and_then(|text| match text.len() {
+            ..=CALL_RESULT_BYTES_MAX => Ok(text),
+            bytes => Err(too_large("result", bytes, CALL_RESULT_BYTES_MAX, tool)),
+        });
+        if result.is_ok() {
+            let bytes = raw.get().len();
+            self.shared.learning.result(tool, bytes, || raw);
         }
-        Ok(text)
+        Sent {
+            result,
+            contradiction,
+        }
+    }
+
+    /// What a program gets of a result; what is binary in it becomes artifacts.
+    async fn value(&self, tool: &Arc<Tool>, result: &RawValue) -> Result<String, CallError> {
+        let Unwrapped { value, kept } =
+            unwrap::value_of(result, tool.definition(), Binaries::Handles)?;
+        for draft in kept {
+            let kept = self.shared.keep(&self.principal, draft).await;
+            kept.map_err(|error| queries::store_fault(&error))?;
+        }
+        Ok(value)
+    }
+
+    /// How a whole result differs from what the tool declares. What is an error may have any form.
+    fn contradiction(&self, tool: &Arc<Tool>, result: &RawValue) -> Option<String> {
+        tool.definition().output_schema.as_ref()?;
+        let value = value_for_program(result, tool.definition()).ok()?;
+        self.differs(tool, &value)
+    }
+
+    /// The same for the value a program gets; it is counted too.
+    fn differs(&self, tool: &Arc<Tool>, value: &str) -> Option<String> {
+        let how = tool.contradiction(value)?;
+        self.shared.learning.contradiction(tool, &how);
+        Some(how)
     }
 
     fn context(&self, cancel: CancellationToken) -> CallContext {
@@ -309,6 +365,7 @@ impl Broker {
             result,
             reached: None,
             note: None,
+            contradiction: None,
         }
     }
 }
@@ -391,6 +448,8 @@ pub struct CallReport {
     pub value: Result<String, CallError>,
     /// An alias that was resolved.
     pub note: Option<String>,
+    /// How the result differs from what the tool declares.
+    pub contradiction: Option<String>,
 }
 
 impl Broker {
@@ -412,7 +471,16 @@ impl Broker {
             .map_err(|error| error.to_call_error(tool.id()))?;
         let value = unwrap::value_of(&result.0, tool.definition(), Binaries::AsSent)
             .map(|unwrapped| unwrapped.value);
+        let mut contradiction = None;
+        if let Ok(value) = &value {
+            contradiction = self.differs(&tool, value);
+            let bytes = result.0.get().len();
+            self.shared
+                .learning
+                .result(&tool, bytes, || result.0.clone());
+        }
         Ok(CallReport {
+            contradiction,
             result,
             value,
             note,

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::Broker;
 use crate::listing;
-use crate::search::{SearchRequest, program_hits};
+use crate::search::{SearchRequest, connect_named, program_hits};
 
 /// How long a search waits for servers that were never listed before. Package runners download.
 pub(crate) const FIRST_LIST_PATIENCE: Duration = Duration::from_secs(15);
@@ -69,8 +69,10 @@ impl Broker {
             server: body.server,
             limit: body.limit,
             language: self.language,
+            ..SearchRequest::default()
         };
         let catalog = self.shared.catalogue.snapshot();
+        connect_named(&self.shared, &catalog, &request, &self.scope);
         Ok(program_hits(&catalog, &request, &self.scope).to_string())
     }
 

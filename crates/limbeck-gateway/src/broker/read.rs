@@ -67,6 +67,7 @@ impl Broker {
             result,
             reached: leaves.then_some(EffectClass::Read),
             note: None,
+            contradiction: None,
         }
     }
 

@@ -45,6 +45,12 @@ impl Broker {
         };
         let outcome = self.journal.outcome_of(id, noted, effect, started).await;
         self.shared.catalogue.refresh_later(&tool.id().server);
+        if let (Ok(_), Ok(RawToolResult(raw))) = (&outcome, &sent) {
+            // Errors of the tool are told apart where the result is read.
+            let bytes = raw.get().len();
+            self.shared.learning.result(&tool, bytes, || raw.clone());
+            self.contradiction(&tool, raw);
+        }
         let result = match (outcome, sent) {
             (Err(error), _) => Err(error.into()),
             (Ok(_), Ok(RawToolResult(raw))) => Ok(raw),

@@ -116,6 +116,18 @@ impl Unwrapped {
     }
 }
 
+/// The value that a program gets, without what it leads to.
+///
+/// # Errors
+///
+/// Those of [`value_of`].
+pub(crate) fn value_for_program(
+    result: &RawValue,
+    tool: &ToolDefinition,
+) -> Result<String, CallError> {
+    value_of(result, tool, Binaries::Handles).map(|unwrapped| unwrapped.value)
+}
+
 /// Every block with its text, when it is a text block.
 fn blocks_of(content: Option<&RawValue>) -> Vec<(&RawValue, Option<String>)> {
     let Some(content) = content else {

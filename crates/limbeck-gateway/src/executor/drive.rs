@@ -34,6 +34,8 @@ pub(super) struct Ended {
     pub(super) effects: Effects,
     pub(super) emitted: Vec<Emitted>,
     pub(super) calls: u32,
+    /// Rounds of tool calls: the most that waited for one another.
+    pub(super) rounds: u32,
     /// The worker was killed from outside before anything was heard of the program. Nothing has come of
     /// the run then, and another worker may have the program.
     pub(super) unheard: bool,
@@ -48,6 +50,7 @@ impl Ended {
             effects: Effects::default(),
             emitted: Vec::new(),
             calls: 0,
+            rounds: 0,
             unheard: false,
         }
     }
@@ -137,7 +140,9 @@ impl Drive {
         };
         let Left {
             effects,
+            rounds,
             warnings: of_calls,
+            ..
         } = left;
         warnings.extend(of_calls);
         Ended {
@@ -147,6 +152,7 @@ impl Drive {
             effects,
             emitted: emissions.take(),
             calls: calls_made,
+            rounds,
             unheard: killed && !heard,
         }
     }

@@ -5,6 +5,7 @@ mod calls;
 mod drive;
 mod output;
 mod replay;
+mod rounds;
 mod signals;
 mod under_way;
 mod words;
@@ -31,6 +32,7 @@ pub use replay::{ReplayError, ReplayReport};
 use crate::artifacts::{Draft, binary};
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
+use crate::ledger::Noted;
 use crate::render::Render;
 use crate::{Gateway, listing, sandbox};
 use drive::{Drive, Ended};
@@ -129,11 +131,12 @@ impl Gateway {
             guest_hash: worker.ready().guest_hash.clone(),
             sandbox: sandbox.clone(),
             created_us: start.now_us,
-            origin: request.origin,
+            origin: request.origin.clone(),
         };
         if let Err(error) = self.shared.store.begin(new).await {
             return refused(id, no_journal(&error));
         }
+        let journal = Journal::new(self.shared.store.clone(), id.clone());
         let scope = Arc::new(request.scope);
         let principal: Arc<str> = request.principal.into();
         let broker = || {
@@ -142,7 +145,7 @@ impl Gateway {
                 shared: Arc::clone(&self.shared),
                 scope: Arc::clone(&scope),
                 principal: Arc::clone(&principal),
-                journal: Journal::new(self.shared.store.clone(), id.clone()),
+                journal: journal.clone(),
                 reads: cancel.child_token(),
                 cancel,
                 caller: caller.clone(),
@@ -167,8 +170,20 @@ impl Gateway {
         ended.warnings.extend(warning);
         ended.warnings.extend(over_budget);
         ended.warnings.extend(sandbox::warning(&sandbox));
+        let rounds = ended.rounds;
         let envelope = self.close(id, ended, started_us).await;
-        self.fitted(envelope, &principal, budget, render).await
+        let shown = self.fitted(envelope, &principal, budget, render).await;
+        self.note(Noted {
+            principal: &principal,
+            origin: &request.origin,
+            start: &start,
+            shown: &shown,
+            render,
+            rounds,
+            spent: journal.spent(),
+        })
+        .await;
+        shown
     }
 
     /// The answer within its budget; what is left out of it is kept.

@@ -41,6 +41,7 @@ pub(super) fn envelope(id: ExecutionId, ended: Ended) -> Envelope {
         effects,
         emitted,
         calls: _,
+        rounds: _,
         unheard: _,
     } = ended;
     let (value, error) = match result.map(|value| value.map(RawValue::from_string).transpose()) {

@@ -152,6 +152,7 @@ impl Tape {
             effects: Effects::default(),
             emitted: Vec::new(),
             calls: 0,
+            rounds: 0,
             unheard: false,
         };
         let start = ToWorker::Start(Box::new(start));

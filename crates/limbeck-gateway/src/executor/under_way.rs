@@ -1,6 +1,6 @@
 //! The calls of a live execution: under way, and answered but not yet told to the guest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,11 @@ use futures::stream::{FuturesUnordered, StreamExt as _};
 use limbeck_domain::limits::{
     ANSWERS_WAITING_BYTES_MAX, CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX,
 };
-use limbeck_domain::{CallId, Effects, HostCall, ProgramError};
+use limbeck_domain::{CallId, Effects, HostCall, ProgramError, ToolId};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
+use super::rounds::Rounds;
 use super::words;
 use crate::broker::{Answer, Broker};
 
@@ -21,6 +22,8 @@ use crate::broker::{Answer, Broker};
 const CANCEL_MS: u64 = 2_000;
 /// Time in which calls of read tools end that nobody hears any more.
 const READS_END_MS: u64 = 50;
+/// Tools named whose results contradict their schemas.
+const CONTRADICTED_TOLD_MAX: usize = 8;
 /// Calls named in an error.
 const NAMED_MAX: usize = 3;
 
@@ -35,6 +38,7 @@ pub(super) struct UnderWay {
     /// In the order the answers came.
     answered: Vec<CallResult>,
     answered_bytes: usize,
+    rounds: Rounds,
     left: Left,
 }
 
@@ -47,8 +51,31 @@ struct Call {
 #[derive(Debug, Default)]
 pub(super) struct Left {
     pub(super) effects: Effects,
+    /// Rounds of tool calls.
+    pub(super) rounds: u32,
     /// Each once.
     pub(super) warnings: Vec<String>,
+    /// Tools whose results were not what they declare.
+    contradicted: BTreeSet<ToolId>,
+}
+
+impl Left {
+    /// Warns once for each tool.
+    fn contradiction(&mut self, tool: ToolId, how: &str) {
+        if self.contradicted.contains(&tool) {
+            return;
+        }
+        match self.contradicted.len() {
+            ..CONTRADICTED_TOLD_MAX => self.warnings.push(format!(
+                "a result of `{tool}` does not fit the output schema its server declares: {how}; the program got it as it was sent"
+            )),
+            CONTRADICTED_TOLD_MAX => self.warnings.push(
+                "results of more tools do not fit the output schemas their servers declare: `limbeck tools` counts them".to_owned(),
+            ),
+            _ => {}
+        }
+        self.contradicted.insert(tool);
+    }
 }
 
 impl UnderWay {
@@ -62,6 +89,7 @@ impl UnderWay {
             bytes: 0,
             answered: Vec::new(),
             answered_bytes: 0,
+            rounds: Rounds::default(),
             left: Left::default(),
         }
     }
@@ -83,6 +111,7 @@ impl UnderWay {
                 "the arguments of waiting calls are over {CALLS_PENDING_BYTES_MAX} bytes"
             )));
         }
+        self.rounds.called(&call);
         let label = words::label_of(&call);
         self.calls.insert(call.id, Call { label, bytes });
         self.polled.push(answer(self.broker.clone(), call));
@@ -132,6 +161,7 @@ impl UnderWay {
         }
         let results: Vec<CallResult> = self.answered.drain(..count).collect();
         self.answered_bytes -= results.iter().map(bytes_of).sum::<usize>();
+        self.rounds.heard(results.iter().map(|result| result.id));
         results
     }
 
@@ -171,6 +201,7 @@ impl UnderWay {
             ));
         }
         self.drain(limit).await;
+        self.left.rounds = self.rounds.most();
         self.left
     }
 
@@ -179,6 +210,7 @@ impl UnderWay {
         self.broker.cancel.cancel();
         let limit = Instant::now() + Duration::from_millis(CANCEL_MS);
         self.drain(limit).await;
+        self.left.rounds = self.rounds.most();
         self.left
     }
 
@@ -209,11 +241,17 @@ impl UnderWay {
             result,
             reached,
             note,
+            contradiction,
         } = answer;
         if let Some(call) = self.calls.remove(&id) {
             self.bytes -= call.bytes;
         }
-        let Left { effects, warnings } = &mut self.left;
+        if let Some((tool, how)) = contradiction {
+            self.left.contradiction(tool, &how);
+        }
+        let Left {
+            effects, warnings, ..
+        } = &mut self.left;
         match reached {
             Some(effect) if effect.may_write() => effects.writes += 1,
             Some(_) => effects.reads += 1,

@@ -5,10 +5,10 @@ use limbeck_policy::Scope;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use crate::search::{QUERIES_MAX, SearchRequest};
+use crate::search::{Detail, QUERIES_MAX, SearchRequest};
 use crate::{AnswerForm, Render};
 
-const SEARCH_FORM: &str = "accepted: {queries: string[], server?: string, limit?: number}";
+const SEARCH_FORM: &str = "accepted: {queries: string[], server?: string, limit?: number, detail?: \"brief\" | \"signature\" | \"full\", cursor?: string, language?: \"typescript\" | \"python\"}";
 const EXECUTE_FORM: &str = "accepted: {code: string, input?: any, timeout_ms?: number, max_output_tokens?: number, render?: \"json\" | \"toon\" | \"auto\", tools?: string[], language?: \"typescript\" | \"python\"}";
 
 /// Arguments of `search`.
@@ -38,12 +38,16 @@ impl SearchArguments {
         }
         let server = optional_string(&mut arguments, "server", SEARCH_FORM)?;
         let limit = optional_number(&mut arguments, "limit", SEARCH_FORM)?;
+        let detail = detail(&mut arguments)?;
+        let cursor = optional_string(&mut arguments, "cursor", SEARCH_FORM)?;
         let language = language(&mut arguments, SEARCH_FORM)?;
         nothing_left(&arguments, SEARCH_FORM)?;
         Ok(SearchRequest {
             queries,
             server,
             limit: limit.and_then(|limit| usize::try_from(limit).ok()),
+            detail,
+            cursor: cursor.filter(|cursor| !cursor.is_empty()),
             language,
         })
     }
@@ -117,6 +121,19 @@ fn language(arguments: &mut JsonObject, form: &str) -> Result<Language, String> 
     }
 }
 
+fn detail(arguments: &mut JsonObject) -> Result<Detail, String> {
+    let detail = optional_string(arguments, "detail", SEARCH_FORM)?;
+    match detail.as_deref() {
+        None | Some("signature") => Ok(Detail::Signature),
+        Some("brief") => Ok(Detail::Brief),
+        Some("full") => Ok(Detail::Full),
+        Some(other) => {
+            let other = limbeck_domain::text::clean_line(other, 32);
+            Err(format!("detail `{other}` is none; {SEARCH_FORM}"))
+        }
+    }
+}
+
 fn strings(items: Vec<Value>, name: &str, form: &str) -> Result<Vec<String>, String> {
     items
         .into_iter()
@@ -183,6 +200,23 @@ mod tests {
             Value::Object(arguments) => ExecuteArguments::read(arguments),
             _ => unreachable!("tests pass objects"),
         }
+    }
+
+    #[test]
+    fn a_search_is_read_with_its_detail_and_cursor_and_a_wrong_detail_is_named() {
+        let search = |arguments: Value| match arguments {
+            Value::Object(arguments) => SearchArguments::read(arguments),
+            _ => unreachable!("tests pass objects"),
+        };
+        let read = search(json!({"queries": ["a"]})).unwrap();
+        assert_eq!((read.detail, read.cursor), (Detail::Signature, None));
+        let read = search(json!({"queries": "a", "detail": "brief", "cursor": "x"})).unwrap();
+        assert_eq!(
+            (read.detail, read.cursor.as_deref()),
+            (Detail::Brief, Some("x"))
+        );
+        let error = search(json!({"queries": ["a"], "detail": "all"})).unwrap_err();
+        assert!(error.contains("detail `all` is none; accepted:"), "{error}");
     }
 
     #[test]

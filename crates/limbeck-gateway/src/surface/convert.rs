@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::answers::with_hint;
 use crate::direct::Failure;
 
 /// Codes of a resource that does not exist: revision 2026-07-28, and before.
@@ -105,7 +106,7 @@ fn protocol_error(code: i64, message: String, data: Option<Value>) -> ErrorData 
 }
 
 fn said(error: &CallError) -> CallToolResult {
-    let text = super::with_hint(&error.message, error.hint.as_deref());
+    let text = with_hint(&error.message, error.hint.as_deref());
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::exchange::{Exchange, Kind, Outcome, Subject, Turn, answers, is_modern};
 use super::logging::Level;
-use super::{Surface, convert, lists, tools};
+use super::{Surface, convert, lists};
 use crate::Gateway;
 use crate::direct::{DirectCall, Failure};
 use crate::exposure::Listed;
@@ -38,9 +38,7 @@ impl Surface {
     /// Our own tools and those that are listed as they are.
     pub(super) async fn all_tools(&self) -> Vec<Tool> {
         lists::know_exposed(&self.gateway).await;
-        let exposed = self.gateway.exposed();
-        let direct = exposed.tools.iter().map(|listed| listed.tool.clone());
-        tools::all().into_iter().chain(direct).collect()
+        super::listed_tools(&self.gateway.exposed())
     }
 
     /// Calls a tool that is listed as it is.

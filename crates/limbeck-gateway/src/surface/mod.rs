@@ -9,11 +9,14 @@
     reason = "sampling, roots, logging and resources/subscribe are what legacy peers have"
 )]
 
+mod answers;
 mod arguments;
+mod capabilities;
 mod convert;
 mod events;
 pub(crate) mod exchange;
 mod forward;
+mod instructions;
 mod kept;
 mod lists;
 mod logging;
@@ -23,43 +26,38 @@ mod tools;
 
 pub use stdio::serve_stdio;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use limbeck_domain::{Emitted, Envelope};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult,
-    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestMethod,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
-    UnsubscribeRequestParams,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod,
+    SetLevelRequestParams, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use serde_json::Value;
 
 use crate::artifacts::URI_PREFIX;
-use crate::{ExecuteRequest, Gateway, Render, render};
+use crate::exposure::Exposed;
+use crate::{ExecuteRequest, Gateway};
+use answers::{envelope_result, failed, text, with_hint};
 use arguments::{ExecuteArguments, SearchArguments};
 use exchange::{Kind, Outcome};
 use forward::{Forwarded, Retry};
+pub(crate) use instructions::instructions;
 use session::Session;
 
 /// Names that no other tool is listed by.
 pub(crate) const BUILT_IN: [&str; 2] = [tools::SEARCH, tools::EXECUTE];
 /// How long a client may keep a list; it hears of changes before.
 const LISTS_TTL_MS: u64 = 60_000;
-/// Bytes of the catalogue digest in `instructions`: about 500 tokens.
-const DIGEST_BYTES_MAX: usize = 1_600;
 /// Bytes repeated of the name of a method nobody has.
 const METHOD_SHOWN_BYTES: usize = 128;
-
-const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that call the tools of all connected MCP servers. \
-Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
-(`await tools.server.tool({...})`, loops, `Promise.all`) and returns only what you want to read.";
 
 /// The server face of a gateway.
 #[derive(Clone, Debug)]
@@ -82,12 +80,18 @@ impl Surface {
     }
 
     async fn search(&self, arguments: JsonObject) -> CallToolResult {
+        let asked = Value::Object(arguments.clone()).to_string();
         let request = match SearchArguments::read(arguments) {
             Ok(request) => request,
             Err(message) => return failed(message),
         };
+        self.gateway.connect_named(&request);
         match self.gateway.search(&request).await {
-            Ok(report) => text(report.text(), false),
+            Ok(report) => {
+                let answer = report.text();
+                self.gateway.note_search(&self.principal, &asked, &answer);
+                text(answer, false)
+            }
             Err(error) => failed(with_hint(&error.message, error.hint.as_deref())),
         }
     }
@@ -133,75 +137,19 @@ impl Surface {
             }
         })
     }
-
-    fn instructions(&self) -> String {
-        let catalog = Arc::clone(&self.gateway.exposed().searched);
-        let total = catalog.servers().len();
-        let mut text = INTRODUCTION.to_owned();
-        if total == 0 {
-            text.push_str("\nNo MCP servers are configured.");
-            return text;
-        }
-        let mut shown = 0;
-        let mut lines = String::new();
-        for server in catalog.servers() {
-            let mut line = format!("\n- {}", server.name());
-            if !server.tools().is_empty() {
-                let _ = write!(line, " ({} tools): {}", server.tools().len(), server.line());
-            }
-            if lines.len() + line.len() > DIGEST_BYTES_MAX {
-                break;
-            }
-            lines.push_str(&line);
-            shown += 1;
-        }
-        let _ = write!(text, "\nServers ({shown} of {total} shown):{lines}");
-        text
-    }
 }
 
-/// The envelope once, as text: clients that find `structuredContent` drop the text, and others
-/// would show both. Behind it come the blocks the program emitted.
-fn envelope_result(envelope: &Envelope, render: Render) -> CallToolResult {
-    let mut result = text(render::text(envelope, render), envelope.error.is_some());
-    result
-        .content
-        .extend(envelope.emitted.iter().map(emitted_block));
-    result
-}
-
-fn emitted_block(emitted: &Emitted) -> ContentBlock {
-    let block = emitted.block.as_ref();
-    block
-        .and_then(|block| serde_json::from_str(block.get()).ok())
-        .unwrap_or_else(|| ContentBlock::text(emitted.text.clone().unwrap_or_default()))
-}
-
-fn text(text: String, is_error: bool) -> CallToolResult {
-    let content = vec![ContentBlock::text(text)];
-    if is_error {
-        CallToolResult::error(content)
-    } else {
-        CallToolResult::success(content)
-    }
-}
-
-fn failed(message: String) -> CallToolResult {
-    text(message, true)
-}
-
-fn with_hint(message: &str, hint: Option<&str>) -> String {
-    match hint {
-        Some(hint) => format!("{message}\nhint: {hint}"),
-        None => message.to_owned(),
-    }
+/// Every tool a client sees: ours, then those of servers that are listed as they are.
+pub(crate) fn listed_tools(exposed: &Exposed) -> Vec<Tool> {
+    let direct = exposed.tools.iter().map(|listed| listed.tool.clone());
+    tools::all().into_iter().chain(direct).collect()
 }
 
 impl ServerHandler for Surface {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(self.capabilities())
             .with_server_info(Implementation::new("limbeck", env!("CARGO_PKG_VERSION")))
-            .with_instructions(self.instructions())
+            .with_instructions(instructions(&self.gateway.exposed().searched))
     }
 
     async fn list_tools(
@@ -398,43 +346,6 @@ impl ServerHandler for Surface {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         events::stream(&self.gateway, &context).await;
         Ok(())
-    }
-}
-
-impl Surface {
-    /// Whether any server's entry allows that its tools are listed as they are.
-    fn may_expose(&self) -> bool {
-        !self.gateway.exposable().is_empty()
-    }
-
-    fn offered<M: ConstString>(&self) -> Result<(), ErrorData> {
-        if self.may_expose() {
-            Ok(())
-        } else {
-            Err(ErrorData::method_not_found::<M>())
-        }
-    }
-
-    fn capabilities(&self) -> ServerCapabilities {
-        if !self.may_expose() {
-            // Two tools that never change, artifacts, and lists of everything else that are empty.
-            return ServerCapabilities::builder()
-                .enable_tools()
-                .enable_prompts()
-                .enable_resources()
-                .build();
-        }
-        ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .enable_prompts()
-            .enable_prompts_list_changed()
-            .enable_resources()
-            .enable_resources_list_changed()
-            .enable_resources_subscribe()
-            .enable_logging()
-            .enable_completions()
-            .build()
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) fn all() -> Vec<Tool> {
                 "queries": {"type": "array", "items": {"type": "string"}, "description": "what the tools should do, one intent each"},
                 "server": {"type": "string", "description": "only this server"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5, "description": "per query"},
+                "detail": {"enum": ["brief", "signature", "full"], "default": "signature"},
+                "cursor": {"type": "string"},
                 "language": language()
             },
             "required": ["queries"]

@@ -36,6 +36,19 @@ impl Loader<'_> {
         Ok(())
     }
 
+    /// Off wins: whoever wants nothing kept of results must not be outvoted by a weaker or a later file.
+    pub(super) fn observe(&mut self, open: &Open<'_>, place: &Place<'_>) -> Result<(), Fault> {
+        let value = place.boolean()?;
+        let observe = &mut self.found.settings.observe;
+        if !value || observe.is_none() {
+            *observe = Some(Setting {
+                value,
+                origin: open.origin(place),
+            });
+        }
+        Ok(())
+    }
+
     pub(super) fn sandbox(&mut self, open: &Open<'_>, place: &Place<'_>) -> Result<(), Fault> {
         // Until it is read to its end: whoever wrote it wanted something of the sandbox, and a
         // misspelt wish must not become a weaker one.

@@ -142,17 +142,18 @@ async fn a_newer_format_and_another_programs_database_are_refused() {
             .execute_batch(sql)
             .unwrap();
     };
-    change(&path, "PRAGMA user_version = 3");
+    let format: i64 = rusqlite::Connection::open(&path)
+        .unwrap()
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .unwrap();
+    let newer = format + 1;
+    change(&path, &format!("PRAGMA user_version = {newer}"));
     let error = Store::open(&path).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with("has format 3, this program reads up to 2"),
-        "{error}"
-    );
+    let told = format!("has format {newer}, this program reads up to {format}");
+    assert!(error.to_string().ends_with(&told), "{error}");
     assert!(error.hint().unwrap().starts_with("update Limbeck"));
 
-    change(&path, "PRAGMA user_version = 2");
+    change(&path, &format!("PRAGMA user_version = {format}"));
     let store = Store::open(&path).unwrap();
     assert_eq!(store.executions(10, None).await.unwrap().len(), 1);
 
@@ -170,7 +171,10 @@ async fn an_older_format_is_brought_up_to_date_and_keeps_its_executions() {
     // What format 1 was.
     rusqlite::Connection::open(&path)
         .unwrap()
-        .execute_batch("ALTER TABLE start DROP COLUMN sandbox; PRAGMA user_version = 1")
+        .execute_batch(
+            "ALTER TABLE start DROP COLUMN sandbox; DROP TABLE content; DROP TABLE artifact;
+             DROP TABLE ledger; DROP TABLE listing; DROP TABLE observed; PRAGMA user_version = 1",
+        )
         .unwrap();
 
     let store = Store::open(&path).unwrap();

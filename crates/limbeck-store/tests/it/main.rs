@@ -6,6 +6,8 @@ mod artifacts;
 mod durability;
 mod executions;
 mod files;
+mod ledger;
+mod observed;
 mod state;
 
 use limbeck_domain::{

@@ -12,9 +12,11 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use super::keychain;
+
 /// A secret's length, in bytes.
 const SECRET_BYTES_MAX: usize = 16 << 10;
-/// Time for the command of an `exec:` reference; a password manager may ask its user.
+/// Time for the command of an `exec:` reference, and for a keychain; either may ask its user.
 const EXEC_LIMIT: Duration = Duration::from_secs(60);
 
 /// Where a secret is kept.
@@ -124,11 +126,9 @@ impl LocalSecrets {
                 .map(str::to_owned)
                 .ok_or_else(|| format!("the environment variable `{name}` is not set")),
             SecretReference::File(path) => self.file(path.clone()).await,
-            SecretReference::Keychain { .. } => Err(
-                "this build has no access to the keychain; `exec:` can call its command, such as \
-                 `exec:secret-tool lookup service NAME` or `exec:security find-generic-password -ws NAME`"
-                    .to_owned(),
-            ),
+            SecretReference::Keychain { service, account } => {
+                self.keychain(service.clone(), account.clone()).await
+            }
             SecretReference::Command(words) => self.command(words).await,
         }
     }
@@ -150,6 +150,18 @@ impl LocalSecrets {
             Ok(Ok(bytes)) => text(bytes).map_err(|problem| format!("`{shown}` {problem}")),
             Ok(Err(error)) => Err(format!("`{shown}` could not be read: {error}")),
             Err(_) => Err(format!("`{shown}` could not be read")),
+        }
+    }
+
+    async fn keychain(&self, service: String, account: String) -> Result<String, String> {
+        let read = tokio::task::spawn_blocking(move || keychain::read(&service, &account));
+        match timeout(EXEC_LIMIT, read).await {
+            Ok(Ok(found)) => text(found?.into_bytes()).map_err(|problem| format!("it {problem}")),
+            Ok(Err(_)) => Err("the keychain could not be read".to_owned()),
+            Err(_) => Err(format!(
+                "the keychain took longer than {} s",
+                EXEC_LIMIT.as_secs()
+            )),
         }
     }
 
@@ -253,7 +265,7 @@ mod tests {
             ("exec:printf ''", "`printf`: is empty"),
             ("exec:head -c 20000 /dev/zero", "more than 16384 bytes"),
             ("exec:'open", "quotes are closed"),
-            ("keychain:a/b", "no access to the keychain"),
+            ("keychain:limbeck-test-nowhere/nobody", "the keychain"),
             ("keychain:a", "expected `keychain:SERVICE/ACCOUNT`"),
         ] {
             let problem = resolve(reference).await.unwrap_err();

@@ -170,6 +170,7 @@ fn server_info(info: &Value) -> Option<ServerInfo> {
     Some(ServerInfo {
         name: field("name")?,
         version: field("version"),
+        about: field("description").or_else(|| field("title")),
     })
 }
 

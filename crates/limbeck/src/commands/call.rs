@@ -43,6 +43,11 @@ fn print(printer: &Printer, report: &CallReport, arguments: &CallArgs) -> Result
     if let Some(note) = &report.note {
         printer.note(&format!("note: {note}"));
     }
+    if let Some(how) = &report.contradiction {
+        printer.warning(&format!(
+            "the result does not fit the output schema the server declares: {how}"
+        ));
+    }
     if arguments.json {
         printer.data_line(report.result.get());
         return Ok(match report.value {

@@ -1,11 +1,13 @@
 //! `limbeck executions`: what ran, and what each execution asked for.
 
+use std::collections::HashMap;
+
 use limbeck_gateway::domain::text::clean_line;
 use limbeck_gateway::domain::{
-    CallError, EffectClass, Envelope, ExecutionStatus, HostOp, Sandbox, ToolTarget,
+    Account, Basis, CallError, EffectClass, Envelope, ExecutionStatus, HostOp, Sandbox, ToolTarget,
 };
-use limbeck_gateway::store::{ExecutionRecord, ExecutionRow, Store, StoreError};
-use limbeck_gateway::{InnerCall, inner_calls};
+use limbeck_gateway::store::{ExecutionRecord, ExecutionRow, LedgerRow, Store, StoreError};
+use limbeck_gateway::{InnerCall, inner_calls, ledger};
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -13,6 +15,7 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::Invocation;
+use super::ledger::{account_json, account_line};
 use crate::cli::ExecutionsArgs;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
@@ -64,10 +67,14 @@ async fn list(printer: &Printer, store: &Store, arguments: &ExecutionsArgs) -> R
         "calls",
         "reads",
         "writes",
+        "tokens",
+        "direct",
         "program",
     ];
-    let mut table = Table::with_header(header).right([3, 4, 5, 6]);
+    let mut table = Table::with_header(header).right([3, 4, 5, 6, 7, 8]);
+    let reckoned = reckoned(store, &rows).await?;
     for row in &rows {
+        let [tokens, direct] = reckoned.get(row.id.as_str()).cloned().unwrap_or_default();
         table.row([
             row.id.to_string(),
             when(row.created_us),
@@ -76,11 +83,33 @@ async fn list(printer: &Printer, store: &Store, arguments: &ExecutionsArgs) -> R
             row.calls.to_string(),
             row.effects.reads.to_string(),
             row.effects.writes.to_string(),
+            tokens,
+            direct,
             shortened(&row.title),
         ]);
     }
     printer.data(&table.text());
     Ok(())
+}
+
+/// Tokens through Limbeck and with direct calls, by execution; `~` stands before what was not counted so far.
+async fn reckoned(
+    store: &Store,
+    rows: &[ExecutionRow],
+) -> Result<HashMap<String, [String; 2]>, Failure> {
+    let Some(oldest) = rows.iter().map(|row| row.created_us).min() else {
+        return Ok(HashMap::new());
+    };
+    let reckoned = |row: LedgerRow| {
+        let account = row.reckoned();
+        let tokens = [account.limbeck(), account.direct()].map(|tokens| match tokens.basis {
+            Basis::Estimated => format!("~{}", grouped(tokens.count)),
+            Basis::Measured | Basis::Computed => grouped(tokens.count),
+        });
+        (row.id, tokens)
+    };
+    let ledger = store.ledger(oldest).await?;
+    Ok(ledger.into_iter().map(reckoned).collect())
 }
 
 /// The beginning of a title, so that a row stays a line.
@@ -129,10 +158,11 @@ async fn one(
     as_json: bool,
 ) -> Result<(), Failure> {
     let calls = inner_calls(&store.journal(&record.row.id).await?);
+    let account = ledger::entry(store, &record.row.id).await?;
     if as_json {
-        return printer.json(&ExecutionJson::new(record, &calls));
+        return printer.json(&ExecutionJson::new(record, &calls, account.as_ref()));
     }
-    print_head(printer, record);
+    print_head(printer, record, account.as_ref());
     print_calls(printer, &calls);
     let error = record
         .envelope
@@ -148,7 +178,7 @@ async fn one(
     Ok(())
 }
 
-fn print_head(printer: &Printer, record: &ExecutionRecord) {
+fn print_head(printer: &Printer, record: &ExecutionRecord, account: Option<&Account>) {
     let row = &record.row;
     let took = row
         .took_us
@@ -161,6 +191,9 @@ fn print_head(printer: &Printer, record: &ExecutionRecord) {
     table.row(["status", &status_text(row)]);
     table.row(["took", &took]);
     table.row(["effects", &effects]);
+    if let Some(account) = account {
+        table.row(["tokens", &account_line(account)]);
+    }
     table.row(["asked by", &format!("{}, {}", row.principal, row.origin)]);
     table.row(["guest", &record.guest_hash]);
     if let Some(sandbox) = &record.sandbox {
@@ -261,6 +294,8 @@ struct ExecutionJson<'a> {
     wall_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<&'a Envelope>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<serde_json::Value>,
     inner_calls: Vec<InnerCallJson<'a>>,
 }
 
@@ -283,7 +318,7 @@ struct InnerCallJson<'a> {
 }
 
 impl<'a> ExecutionJson<'a> {
-    fn new(record: &'a ExecutionRecord, calls: &'a [InnerCall]) -> Self {
+    fn new(record: &'a ExecutionRecord, calls: &'a [InnerCall], account: Option<&Account>) -> Self {
         Self {
             row: &record.row,
             guest_hash: &record.guest_hash,
@@ -292,6 +327,7 @@ impl<'a> ExecutionJson<'a> {
             input: raw(&record.start.input).unwrap_or(RawValue::NULL),
             wall_ms: record.start.limits.wall_ms,
             envelope: record.envelope.as_ref(),
+            tokens: account.map(account_json),
             inner_calls: calls.iter().map(InnerCallJson::new).collect(),
         }
     }

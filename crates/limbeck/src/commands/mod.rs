@@ -4,6 +4,8 @@ mod auth;
 mod call;
 mod doctor;
 mod executions;
+mod learn;
+mod ledger;
 mod replay;
 mod run;
 mod search;
@@ -14,6 +16,7 @@ mod trust;
 mod types;
 
 pub(crate) use executions::numbered;
+pub(crate) use ledger::verdict;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -106,9 +109,11 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<Exit, F
             Command::Tools(arguments) => tools::tools(invocation, &arguments).await,
             Command::Types(arguments) => types::types(invocation, &arguments).await,
             Command::Call(arguments) => call::call(invocation, &arguments).await,
+            Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
             Command::Trust(arguments) => trust::trust(invocation, &arguments),
             Command::Auth { command } => auth::auth(invocation, &command).await,
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
+            Command::Ledger(arguments) => ledger::ledger(invocation, &arguments).await,
             Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
             Command::Doctor(arguments) => doctor::doctor(invocation, &arguments).await,
             Command::Demo => demo::demo(&invocation.printer, demo_tier(invocation)).await,

@@ -1,6 +1,6 @@
 //! `limbeck search`: tools by what they do.
 
-use limbeck_gateway::search::{HitReport, QueryReport, SearchReport, SearchRequest};
+use limbeck_gateway::search::{Detail, HitReport, QueryReport, SearchReport, SearchRequest};
 
 use super::Invocation;
 use crate::cli::SearchArgs;
@@ -18,6 +18,8 @@ pub(super) async fn search(
         queries: arguments.queries,
         server: arguments.server,
         limit: arguments.limit.map(usize::from),
+        detail: arguments.detail.into(),
+        cursor: arguments.cursor,
         language: arguments.language.into(),
     };
     let session = Session::open(invocation, Lifetime::Command).await?;
@@ -42,7 +44,12 @@ fn print(printer: &Printer, report: &SearchReport) {
             let gap = if index > 0 { "\n" } else { "" };
             printer.data_line(&format!("{gap}{}", query.query));
         }
-        print_query(printer, query);
+        print_query(printer, query, report.detail);
+    }
+    if let Some(cursor) = &report.cursor {
+        printer.note(&format!(
+            "`--cursor {cursor}` with the same queries shows more"
+        ));
     }
     if !report.starting.is_empty() {
         printer.warning(&format!(
@@ -52,27 +59,34 @@ fn print(printer: &Printer, report: &SearchReport) {
     }
 }
 
-fn print_query(printer: &Printer, query: &QueryReport) {
+fn print_query(printer: &Printer, query: &QueryReport, detail: Detail) {
     for hit in &query.tools {
-        printer.data(&hit_text(hit));
+        printer.data(&hit_text(hit, detail));
     }
-    if query.tools.is_empty() {
+    let (first, last) = (query.from + 1, query.from + query.tools.len());
+    if query.total == 0 {
         printer.note(&format!("no tool matches `{}`", query.query));
         if !query.nearest.is_empty() {
             printer.note(&format!("nearest: {}", query.nearest.join(", ")));
         }
-    } else if query.tools.len() < query.total {
-        printer.note(&format!(
-            "{} of {} shown; `--limit N` shows more",
-            query.tools.len(),
-            query.total
-        ));
+    } else if query.tools.is_empty() {
+        printer.note(&format!("all {} shown before", query.total));
+    } else if query.from > 0 {
+        printer.note(&format!("{first} to {last} of {} shown", query.total));
+    } else if last < query.total {
+        printer.note(&format!("{last} of {} shown", query.total));
     }
 }
 
-fn hit_text(hit: &HitReport) -> String {
+fn hit_text(hit: &HitReport, detail: Detail) -> String {
     let mut table = Table::default();
     let name = format!("{}.{}", hit.server, hit.tool);
     table.row([name.as_str(), hit.effect.as_str(), &hit.description]);
-    format!("{}    {}\n", table.text(), hit.signature)
+    let told = match (detail, &hit.declaration) {
+        (Detail::Brief, _) => return table.text(),
+        (Detail::Full, Some(declaration)) => declaration,
+        (Detail::Signature | Detail::Full, _) => &hit.signature,
+    };
+    let told = told.replace('\n', "\n    ");
+    format!("{}    {told}\n", table.text())
 }

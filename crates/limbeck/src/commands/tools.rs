@@ -100,6 +100,12 @@ fn print_tools(printer: &Printer, tools: &[ToolReport]) {
             let when = when(changed_us);
             printer.data_line(&format!("    its definition changed on {when}"));
         }
+        if tool.contradictions > 0 {
+            printer.data_line(&format!(
+                "    results that did not fit its output schema: {}",
+                tool.contradictions
+            ));
+        }
     }
 }
 
@@ -121,6 +127,19 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
             "server `{name}`: {} tools are not what they were when first seen: {}",
             changed.len(),
             changed.join(", ")
+        ));
+    }
+    let contradicted: Vec<&str> = report
+        .tools
+        .iter()
+        .filter(|tool| tool.contradictions > 0)
+        .map(|tool| &*tool.name)
+        .collect();
+    if !contradicted.is_empty() {
+        printer.warning(&format!(
+            "server `{name}`: results of {} tools did not fit the output schemas they declare: {}",
+            contradicted.len(),
+            contradicted.join(", ")
         ));
     }
     if report.queued > 0 {

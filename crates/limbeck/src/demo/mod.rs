@@ -3,7 +3,6 @@
 //! A real gateway, a real worker, and a sample server as a child process over stdio. The demo stands
 //! where a client stands and speaks MCP with the gateway, so that what it counts is what passed.
 
-mod ledger;
 mod offers;
 mod records;
 pub(crate) mod upstream;
@@ -13,23 +12,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use limbeck_gateway::domain::limits::WALL_MS_DEFAULT;
-use limbeck_gateway::domain::{Envelope, Expose, ServerName, Tier};
+use limbeck_gateway::domain::{Account, Envelope, Expose, ServerName, Tier, Tokens};
 use limbeck_gateway::store::Store;
 use limbeck_gateway::surface::Surface;
 use limbeck_gateway::upstream::{Pool as UpstreamPool, ServerSpec, StdioSpec, TransportSpec};
-use limbeck_gateway::{Gateway, InnerCall, Parts, ServerSource, inner_calls};
+use limbeck_gateway::{Gateway, InnerCall, Parts, ServerSource, inner_calls, ledger};
 use rmcp::model::{CallToolRequestParams, JsonObject};
 use rmcp::service::{Peer, RoleClient};
 use serde_json::{Value, json};
 
-use crate::commands::numbered;
+use crate::commands::{numbered, verdict};
 use crate::env::own_executable;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
 use crate::report::{Source, print_envelope};
 use crate::table::{Table, duration, grouped};
 use crate::wiring::{Lifetime, shut_down, workers};
-use ledger::{Conversation, Ledger};
 
 /// The sample server's name.
 const SERVER: &str = "shop";
@@ -64,6 +62,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, Failure> {
         source: "built in".to_owned(),
         definition_hash: SERVER.to_owned(),
         expose: Expose::Code,
+        observe: false,
     };
     Ok(Gateway::start(Parts {
         workers: workers(Lifetime::Command, minimum)?,
@@ -85,9 +84,9 @@ async fn show(printer: &Printer, gateway: &Gateway) -> Result<Exit, Failure> {
     // Starting is not part of what is shown, and a server that does not start has a better error here.
     start_server(gateway).await?;
     let started = Instant::now();
-    let conversation = converse(gateway).await.map_err(Failure::fault)?;
+    let answer = converse(gateway).await.map_err(Failure::fault)?;
     let took = started.elapsed();
-    let envelope: Envelope = serde_json::from_str(&conversation.execute.1)
+    let envelope: Envelope = serde_json::from_str(&answer)
         .context("the result of `execute` is no envelope")
         .map_err(Failure::fault)?;
     if envelope.error.is_some() {
@@ -107,7 +106,8 @@ async fn show(printer: &Printer, gateway: &Gateway) -> Result<Exit, Failure> {
     );
     printer.data(&calls_table(&calls));
     heading(printer, "\nTokens in the model's context (o200k_base)");
-    print_ledger(printer, &conversation, &calls)?;
+    let account = ledger::entry(gateway.store(), &envelope.execution_id).await?;
+    print_account(printer, &account.unwrap_or_default());
     for warning in &envelope.warnings {
         printer.warning(warning);
     }
@@ -132,7 +132,8 @@ async fn start_server(gateway: &Gateway) -> Result<(), Failure> {
 }
 
 /// What a client does: connect, list, search, execute.
-async fn converse(gateway: &Gateway) -> anyhow::Result<Conversation> {
+/// Gives what `execute` answered.
+async fn converse(gateway: &Gateway) -> anyhow::Result<String> {
     let (ours, theirs) = tokio::io::duplex(DUPLEX_BYTES);
     let surface = Surface::new(gateway.clone(), "local");
     let serving = async {
@@ -142,23 +143,12 @@ async fn converse(gateway: &Gateway) -> anyhow::Result<Conversation> {
     };
     let connecting = async { rmcp::serve_client((), ours).await.context("client side") };
     let (server, client) = tokio::try_join!(serving, connecting)?;
-    let info = client
-        .peer_info()
-        .context("the gateway did not introduce itself")?;
-    let search = json!({"queries": QUERIES});
-    let execute = json!({"code": PROGRAM});
-    let conversation = Conversation {
-        tools: client.list_all_tools().await?,
-        instructions: info.instructions.clone().unwrap_or_default(),
-        search: (search.to_string(), call(&client, "search", &search).await?),
-        execute: (
-            execute.to_string(),
-            call(&client, "execute", &execute).await?,
-        ),
-    };
+    client.list_all_tools().await?;
+    call(&client, "search", &json!({"queries": QUERIES})).await?;
+    let answer = call(&client, "execute", &json!({"code": PROGRAM})).await?;
     client.cancel().await?;
     server.waiting().await?;
-    Ok(conversation)
+    Ok(answer)
 }
 
 /// Calls one of Limbeck's own tools and gives the text of its answer.
@@ -217,19 +207,51 @@ fn calls_table(calls: &[InnerCall]) -> String {
     table.text()
 }
 
-fn print_ledger(
-    printer: &Printer,
-    conversation: &Conversation,
-    calls: &[InnerCall],
-) -> Result<(), Failure> {
-    let ledger = Ledger::count(conversation, &upstream::tools(), calls)
-        .context("tokens cannot be counted")
-        .map_err(Failure::fault)?;
-    printer.data(&ledger.text());
-    printer.data_line(
-        "\n  measured: what passed between a client and Limbeck in this run.\n  \
-         computed: the same calls of this run, had a model made them one by one; that run was not\n  \
-         made, and a model might have chosen other calls.",
-    );
-    Ok(())
+fn print_account(printer: &Printer, account: &Account) {
+    let mut table = Table::default().right([1]).indented(2);
+    table.row(["direct tool calls", "tokens", ""]);
+    for server in account.servers.values() {
+        let (tools, turns, calls) = (server.tools, account.rounds, server.calls);
+        let definitions = format!("definitions of {tools} tools, in {turns} turns");
+        row(&mut table, definitions, server.definitions.times(turns));
+        row(
+            &mut table,
+            format!("arguments of {calls} calls"),
+            server.arguments,
+        );
+        row(
+            &mut table,
+            format!("results of {calls} calls"),
+            server.results,
+        );
+    }
+    row(&mut table, "sum", account.direct());
+    table.row(["", "", ""]);
+    table.row(["through Limbeck", "tokens", ""]);
+    let turns = account.turns;
+    let definitions = format!("definitions of its tools, in {turns} turns");
+    row(&mut table, definitions, account.definitions.times(turns));
+    let instructions = format!("instructions, in {turns} turns");
+    row(&mut table, instructions, account.instructions.times(turns));
+    row(&mut table, "search, asked and answered", account.searches);
+    row(&mut table, "the program", account.program);
+    row(&mut table, "its result", account.result);
+    row(&mut table, "sum", account.limbeck());
+    printer.data(&table.text());
+    let verdict = verdict(account.limbeck().count, account.direct().count);
+    printer.data_line(&format!(
+        "\n  {verdict}\n\n  \
+         measured: what passed between a client and Limbeck in this run.\n  \
+         computed: the same calls of this run, had a model made them, side by side where the program\n  \
+         did; that run was not made, and a model might have chosen other calls.\n  \
+         A model reads the definitions it was given anew at each turn.",
+    ));
+}
+
+fn row(table: &mut Table, what: impl AsRef<str>, tokens: Tokens) {
+    table.row([
+        format!("  {}", what.as_ref()),
+        grouped(tokens.count),
+        tokens.basis.as_str().to_owned(),
+    ]);
 }

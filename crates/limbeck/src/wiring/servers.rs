@@ -163,6 +163,7 @@ pub(super) fn server_source(
         },
         definition_hash: definition_hash(entry, own),
         expose: entry.expose,
+        observe: entry.observe,
     }
 }
 

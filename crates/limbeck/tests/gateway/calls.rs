@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use limbeck_gateway::domain::{ErrorKind, Language};
+use limbeck_gateway::domain::ErrorKind;
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::search::SearchRequest;
 use limbeck_testkit::{FakeServer, World, request, run, value_of};
@@ -260,9 +260,7 @@ async fn servers_that_never_answer_cost_a_search_its_patience_once_and_calls_not
     let gateway = world.start().await;
     let search = SearchRequest {
         queries: vec!["read file".to_owned()],
-        server: None,
-        limit: None,
-        language: Language::Typescript,
+        ..SearchRequest::default()
     };
     let first = gateway.search(&search).await.unwrap();
     assert_eq!(first.queries[0].tools[0].call, "tools.files.read_file");

@@ -10,6 +10,7 @@ mod calls;
 mod confinement;
 mod flood;
 mod journal;
+mod learning;
 mod leftovers;
 mod limits;
 mod offers;
@@ -20,6 +21,7 @@ mod python;
 mod python_programs;
 mod random;
 mod replay;
+mod search;
 
 use std::path::Path;
 

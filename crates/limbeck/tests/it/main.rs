@@ -9,6 +9,8 @@ mod demo;
 mod doctor;
 mod evidence;
 mod http;
+mod learn;
+mod ledger;
 mod past;
 mod run;
 mod secrets;

@@ -1,0 +1,80 @@
+"""What a model reads before it does anything: definitions and instructions over catalogues of three sizes."""
+
+import gzip
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from counting import count, shown
+from gateway import serve_config
+from world import LIMBECK, REPOSITORY, World
+
+CATALOGUES = REPOSITORY / "tests/catalogues/catalogues.json.gz"
+SERVER = REPOSITORY / "tests/real/catalogue_server.py"
+
+THREE = ["filesystem", "github", "slack-legacy"]
+TEN = [
+    "bitwarden", "filesystem", "firecrawl", "github", "grafana",
+    "kubernetes-redhat", "linear", "notion", "playwright", "slack-legacy",
+]  # fmt: skip
+SEVENTY = 70
+# Seventy servers list their tools, started four at a time.
+PATIENCE_S = 300
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One catalogue."""
+
+    name: str
+    servers: int
+    tools: int
+    direct: int
+    definitions: int
+    instructions: int
+    shown: str
+
+    @property
+    def limbeck(self) -> int:
+        """All that Limbeck shows."""
+        return self.definitions + self.instructions
+
+
+def measure(directory: Path) -> list[Listing]:
+    """The three catalogues, through a real gateway whose cache knows the servers."""
+    captured = json.loads(gzip.decompress(CATALOGUES.read_bytes()))
+    by_name = {catalogue["server"]: catalogue for catalogue in captured}
+    again = {f"{name}-2": catalogue for name, catalogue in by_name.items()}
+    every = dict(list({**by_name, **again}.items())[:SEVENTY])
+    return [
+        _measure(directory / "three", "three servers", {name: by_name[name] for name in THREE}),
+        _measure(directory / "ten", "ten servers", {name: by_name[name] for name in TEN}),
+        _measure(directory / "seventy", "seventy servers", every),
+    ]
+
+
+def _measure(directory: Path, name: str, catalogues: dict[str, Any]) -> Listing:
+    world = World(directory)
+    servers = {}
+    for server, catalogue in catalogues.items():
+        path = directory / f"{server}.json"
+        path.write_text(json.dumps(catalogue))
+        servers[server] = {"command": sys.executable, "args": ["-S", "-E", str(SERVER), str(path)]}
+    config = world.config(servers)
+    listing = [LIMBECK, "tools", "--json", "--config", str(config), "--no-discover"]
+    ran = subprocess.run(
+        listing, env=world.environment(), cwd=world.project, capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert ran.returncode == 0, ran.stderr
+    tools = [tool for catalogue in catalogues.values() for tool in catalogue["tools"]]
+    direct = [shown(tool["name"], tool.get("description"), tool["inputSchema"]) for tool in tools]
+    with serve_config(world, "legacy", config) as gateway:
+        ours = [shown(tool.name, tool.description, tool.input_schema) for tool in gateway.tools().tools]
+        instructions = gateway.client.instructions or ""
+    said = next(line for line in instructions.splitlines() if line.startswith("Servers ("))
+    return Listing(
+        name, len(servers), len(tools), count(direct), count(ours), count([instructions]), said.split("(")[1].split(" shown")[0]
+    )

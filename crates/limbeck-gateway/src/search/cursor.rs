@@ -1,0 +1,74 @@
+//! Where an answer ended, so that the next one goes on there.
+
+use std::fmt::Write as _;
+
+use limbeck_catalog::Catalog;
+use limbeck_domain::{CallCode, CallError};
+use sha2::{Digest as _, Sha256};
+
+use super::{QUERIES_MAX, SearchRequest};
+
+/// Longest cursor that is read: a fingerprint, and a number for each query.
+const CURSOR_BYTES_MAX: usize = 17 + 8 * QUERIES_MAX;
+
+/// What a cursor belongs to: the tools there were and the request, as eight hexadecimal digits each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fingerprint(String);
+
+impl Fingerprint {
+    /// Limit, detail and language may change from page to page; texts and server may not.
+    pub(super) fn of(catalog: &Catalog, request: &SearchRequest) -> Self {
+        let mut hasher = Sha256::new();
+        let server = request.server.as_deref().unwrap_or_default();
+        for text in request.queries.iter().map(String::as_str).chain([server]) {
+            hasher.update((text.len() as u64).to_le_bytes());
+            hasher.update(text);
+        }
+        let mut hex = format!("{:08x}", catalog.fingerprint());
+        for byte in hasher.finalize().iter().take(4) {
+            // Writing into a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+        Self(hex)
+    }
+
+    /// The cursor behind the first `shown` hits of each query.
+    pub(super) fn cursor(&self, shown: impl Iterator<Item = usize>) -> String {
+        let mut cursor = self.0.clone();
+        for shown in shown {
+            let _ = write!(cursor, "-{shown}");
+        }
+        cursor
+    }
+
+    /// How many hits of each of `queries` queries came before.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] when `cursor` is none that was given, or one of another request or of other tools.
+    pub(super) fn read(&self, cursor: &str, queries: usize) -> Result<Vec<usize>, CallError> {
+        let refused = |why: &str| {
+            Err(CallError::new(CallCode::InvalidArguments, why)
+                .with_hint("search again without `cursor`"))
+        };
+        if cursor.len() > CURSOR_BYTES_MAX {
+            return refused("`cursor` is none that a search gave");
+        }
+        let mut parts = cursor.split('-');
+        let fingerprint = parts.next().unwrap_or_default();
+        let is_hex = fingerprint.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let shown: Option<Vec<usize>> = parts.map(|part| part.parse().ok()).collect();
+        let (true, 16, Some(shown)) = (is_hex, fingerprint.len(), shown) else {
+            return refused("`cursor` is none that a search gave");
+        };
+        if fingerprint[8..] != self.0[8..] || shown.len() != queries {
+            return refused(
+                "`cursor` belongs to another search: its queries and server have to be the same",
+            );
+        }
+        if fingerprint != self.0 {
+            return refused("the tools have changed since `cursor` was given");
+        }
+        Ok(shown)
+    }
+}

@@ -1,0 +1,136 @@
+use super::*;
+
+fn hit(server: &str, tool: &str) -> HitReport {
+    HitReport {
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        call: format!("tools.{server}.{tool}"),
+        signature: format!("tools.{server}.{tool}()"),
+        description: "Does it.".to_owned(),
+        declaration: None,
+        effect: EffectClass::Read,
+        score: 1.0,
+    }
+}
+
+fn query(text: &str, tools: Vec<HitReport>, total: usize) -> QueryReport {
+    QueryReport {
+        query: text.to_owned(),
+        tools,
+        total,
+        from: 0,
+        nearest: Vec::new(),
+    }
+}
+
+fn report(queries: Vec<QueryReport>) -> SearchReport {
+    SearchReport {
+        queries,
+        cursor: None,
+        starting: Vec::new(),
+        unavailable: Vec::new(),
+        servers: 1,
+        detail: Detail::Signature,
+        language: Language::Typescript,
+        fingerprint: Fingerprint::of(&Catalog::default(), &SearchRequest::default()),
+    }
+}
+
+#[test]
+fn remarks_are_comments_of_the_language_asked_for() {
+    for (language, remark) in [
+        (Language::Typescript, "// read · Does it.\n"),
+        (Language::Python, "# read · Does it.\n"),
+    ] {
+        let mut report = report(vec![query("file", vec![hit("files", "get")], 1)]);
+        report.language = language;
+        assert_eq!(report.text(), format!("{remark}tools.files.get()\n"));
+    }
+}
+
+#[test]
+fn tools_of_one_server_stand_together_and_a_tool_found_twice_is_printed_once() {
+    let first = vec![hit("a", "x"), hit("b", "y"), hit("a", "z")];
+    let second = vec![hit("b", "y"), hit("b", "w")];
+    let report = report(vec![query("one", first, 3), query("two", second, 2)]);
+    let block = |call: &str| format!("// read · Does it.\n{call}()\n");
+    let expected = [
+        "## one\n".to_owned(),
+        block("tools.a.x"),
+        block("tools.a.z"),
+        block("tools.b.y"),
+        "## two\n".to_owned(),
+        block("tools.b.w"),
+        "// shown above: tools.b.y\n".to_owned(),
+    ];
+    assert_eq!(report.text(), expected.concat());
+}
+
+#[test]
+fn an_answer_over_its_budget_keeps_the_best_of_every_query_and_leads_on_to_the_rest() {
+    let long = |server: &str| {
+        let mut tools: Vec<HitReport> = (0..50).map(|n| hit(server, &format!("tool{n}"))).collect();
+        for tool in &mut tools {
+            tool.signature = format!("{}({})", tool.call, "path: string, ".repeat(60));
+        }
+        tools
+    };
+    let mut report = report(vec![
+        query("one", long("a"), 80),
+        query("two", long("b"), 50),
+    ]);
+    let text = report.text();
+    assert!(crate::tokens::count(&text) < 4_200, "{text}");
+    for expected in [
+        "tools.a.tool0(",
+        "tools.b.tool0(",
+        " of 80 shown)",
+        " of 50 shown)",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let cursor = text.split('"').nth(1).unwrap();
+    let shown = report.fingerprint.read(cursor, 2).unwrap();
+    let told = |server: &str| text.matches(&format!("\ntools.{server}.")).count();
+    assert_eq!(shown, [told("a"), told("b")]);
+
+    // A signature that fills the answer alone takes no other query's best tool away.
+    report.queries[0].tools[0].signature = "path: string, ".repeat(2_000);
+    let text = report.text();
+    assert!(
+        text.contains("tools.a.tool0 // read") && text.contains("tools.b.tool0("),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_cursor_is_taken_for_its_own_search_alone() {
+    let request = |query: &str| SearchRequest {
+        queries: vec![query.to_owned()],
+        ..SearchRequest::default()
+    };
+    let catalog = Catalog::default();
+    let fingerprint = Fingerprint::of(&catalog, &request("a"));
+    let cursor = fingerprint.cursor([5].into_iter());
+    assert_eq!(fingerprint.read(&cursor, 1).unwrap(), [5]);
+
+    let other_tools = format!("00000000{}", &cursor[8..]);
+    let long = "0".repeat(10_000);
+    for (cursor, said) in [
+        ("", "none that a search gave"),
+        ("garbage", "none that a search gave"),
+        (&format!("{cursor}x"), "none that a search gave"),
+        (&format!("{cursor}-"), "none that a search gave"),
+        (&long, "none that a search gave"),
+        ("é234567é12345678-1", "none that a search gave"),
+        (&format!("{cursor}-5"), "another search"),
+        (&other_tools, "the tools have changed"),
+    ] {
+        let error = fingerprint.read(cursor, 1).unwrap_err();
+        assert!(error.message.contains(said), "{cursor}: {error:?}");
+        assert_eq!(error.hint.as_deref(), Some("search again without `cursor`"));
+    }
+    let other = Fingerprint::of(&catalog, &request("b"));
+    let error = other.read(&cursor, 1).unwrap_err();
+    assert!(error.message.contains("another search"), "{error:?}");
+}

@@ -1,0 +1,59 @@
+//! The system's keychain: Keychain on macOS, Credential Manager on Windows, the kernel's keyring on Linux.
+//!
+//! On Linux that is the user's persistent keyring (`keyctl(1)`), which needs no service and no bus, and which
+//! forgets at a reboot; the desktop's secret service is reached by its own command, through `exec:`.
+
+/// The secret of `account` at `service`. Blocks, because a keychain may ask its user.
+///
+/// # Errors
+///
+/// Why there is none, in words without any part of it.
+#[cfg(any(target_os = "linux", target_os = "macos", windows))]
+pub(super) fn read(service: &str, account: &str) -> Result<String, String> {
+    use keyring_core::Error;
+    use keyring_core::api::CredentialStoreApi as _;
+
+    let entry = Store::new().and_then(|store| store.build(service, account, None));
+    entry
+        .and_then(|entry| entry.get_password())
+        .map_err(|error| match error {
+            Error::NoEntry => format!("the keychain has nothing for `{account}` at `{service}`"),
+            Error::PlatformFailure(error) | Error::NoStorageAccess(error) => {
+                format!("the keychain cannot be asked: {error}")
+            }
+            _ => format!("what the keychain has for `{account}` at `{service}` is no text"),
+        })
+}
+
+#[cfg(target_os = "linux")]
+type Store = linux_keyutils_keyring_store::Store;
+#[cfg(target_os = "macos")]
+type Store = apple_native_keyring_store::keychain::Store;
+#[cfg(windows)]
+type Store = windows_native_keyring_store::Store;
+
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+pub(super) fn read(_service: &str, _account: &str) -> Result<String, String> {
+    Err("this system has no keychain that Limbeck knows; `exec:` can call a command".to_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use keyring_core::api::CredentialStoreApi as _;
+
+    use super::*;
+
+    /// Needs a kernel with keyrings that lets us use them.
+    #[test]
+    fn what_was_put_into_the_kernels_keyring_is_read_and_what_was_not_is_said() {
+        let service = format!("limbeck-test-{}", std::process::id());
+        let store = Store::new().unwrap();
+        let entry = store.build(&service, "me", None).unwrap();
+        entry.set_password("s3cret").unwrap();
+        assert_eq!(read(&service, "me").unwrap(), "s3cret");
+        let problem = read(&service, "nobody").unwrap_err();
+        assert!(problem.contains("has nothing for `nobody`"), "{problem}");
+        entry.delete_credential().unwrap();
+        assert!(read(&service, "me").is_err());
+    }
+}

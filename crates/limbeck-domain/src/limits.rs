@@ -25,8 +25,8 @@ pub const VALUE_BYTES_MAX: usize = 16 << 20;
 /// Tokens of an answer whose request asks for no other number. Claude Code shows an answer of 40,000
 /// characters and replaces one of 80,000 by its beginning; Codex cuts at about 12,000 characters.
 pub const OUTPUT_TOKENS_DEFAULT: usize = 10_000;
-/// Tokens of an answer, at least: what describes three artifacts needs some 300.
-pub const OUTPUT_TOKENS_MIN: usize = 500;
+/// Tokens of an answer, at least: what describes four artifacts and sixteen blocks needs some 800.
+pub const OUTPUT_TOKENS_MIN: usize = 1_000;
 /// Tokens of an answer, at most: about 240 KiB, which Claude Code shows of a tool that says so.
 pub const OUTPUT_TOKENS_MAX: usize = 60_000;
 /// A whole answer, whatever its tokens.

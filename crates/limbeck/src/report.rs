@@ -1,6 +1,6 @@
 //! An execution's envelope and its sandbox, for people.
 
-use limbeck_gateway::domain::{ArtifactView, Envelope, Layer, ProgramError, Sandbox};
+use limbeck_gateway::domain::{ArtifactId, ArtifactView, Envelope, Layer, ProgramError, Sandbox};
 
 use crate::printer::Printer;
 
@@ -55,8 +55,11 @@ fn print_artifact(printer: &Printer, artifact: &ArtifactView) {
     }
     let shape = artifact.shape.as_deref().unwrap_or("text");
     let ArtifactView { what, open, .. } = artifact;
+    let id = artifact.id.as_ref().map_or("", ArtifactId::as_str);
     let bytes = artifact.counts.bytes;
-    printer.note(&format!("{what} left out: {shape}, {bytes} bytes; {open}"));
+    printer.note(&format!(
+        "{what} left out: {shape}, {bytes} bytes, {id}; {open}"
+    ));
 }
 
 /// Tier and layers in one line: `strict (17 of 18 layers; missing: speculation)`.

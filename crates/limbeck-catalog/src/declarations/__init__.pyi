@@ -16,5 +16,10 @@ async def acall_tool(name: str, /, args: Any = ..., *more: Any, **named: Any) ->
     """The same, to be awaited."""
 
 store: Store
+artifacts: Artifacts
+
+def emit(block: Any) -> Any:
+    """Gives the client a text, a content block or an artifact beside the result."""
+
 input: Any
 """What the program was given."""

@@ -34,6 +34,30 @@ declare namespace Limbeck {
     };
   }
 
+  /** What is known of an artifact. */
+  interface ArtifactInfo {
+    id: string;
+    mimeType: string;
+    bytes: number;
+    created: string;
+    expires: string;
+    name?: string;
+    shape?: string;
+    items?: number;
+  }
+
+  /** Content that was kept. It is read when it is asked for; iterated it gives its items or lines. */
+  interface Artifact extends AsyncIterable<any> {
+    readonly id: string;
+    info(): Promise<ArtifactInfo>;
+    json(): Promise<any>;
+    text(): Promise<string>;
+    base64(): Promise<string>;
+    bytes(): Promise<Uint8Array>;
+    /** What a JSON path (RFC 9535) selects. */
+    select(path: string): Promise<any[]>;
+  }
+
   /** Options of `search`. */
   interface SearchOptions {
     limit?: number;
@@ -66,6 +90,14 @@ declare const store: {
   get(key: string): Promise<any>;
   set(key: string, value: unknown): Promise<void>;
 };
+/** What was kept whole of an answer or of a tool's result, and what programs keep. */
+declare const artifacts: {
+  open(id: string | { artifact: string } | { id: string }): Limbeck.Artifact;
+  list(): Promise<Limbeck.ArtifactInfo[]>;
+  save(value: unknown, name?: string): Promise<Limbeck.ArtifactInfo>;
+};
+/** Gives the client a text, a content block or an artifact beside the result. */
+declare function emit(block: unknown): Promise<void>;
 /** A call by its full name `mcp__server__tool`, or by the names of server and tool. */
 declare function callMCPTool(name: string, args?: object): Promise<any>;
 declare function callMCPTool(server: string, tool: string, args?: object): Promise<any>;

@@ -61,7 +61,9 @@ fn init(imports: &str, members: &[Member<'_>]) -> String {
     );
     text.push_str(IMPORTS);
     text.push_str(imports);
-    text.push_str("from ._limbeck import Server, Servers, Store, ToolError as ToolError\n\n");
+    text.push_str(
+        "from ._limbeck import Artifacts, Server, Servers, Store, ToolError as ToolError\n\n",
+    );
     text.push_str("class Tools:\n");
     write_attributes(&mut text, members);
     write_items(&mut text, members.iter(), "Server");

@@ -15,7 +15,9 @@ use crate::tool::Tool;
 const SERVER_INDENT: &str = "  ";
 const TOOL_INDENT: &str = "    ";
 /// Names of the namespace that are taken.
-const TAKEN: [&str; 5] = [
+const TAKEN: [&str; 7] = [
+    "Artifact",
+    "ArtifactInfo",
     "CallToolResult",
     "Offers",
     "OptionalTool",

@@ -226,6 +226,12 @@ impl Shape {
         }
     }
 
+    fn kinds(&self) -> usize {
+        let plain = [self.null, self.boolean, self.number, self.text, self.any];
+        let plain = plain.into_iter().filter(|seen| *seen).count();
+        plain + usize::from(self.items.is_some()) + usize::from(self.object.is_some())
+    }
+
     fn write(&self, out: &mut String) -> fmt::Result {
         let mut first = true;
         let mut or = |out: &mut String| {
@@ -241,7 +247,7 @@ impl Shape {
             or(out);
             let mut item = String::new();
             items.write(&mut item)?;
-            if item.contains(" | ") && !item.starts_with('{') {
+            if items.kinds() > 1 {
                 write!(out, "({item})[]")?;
             } else {
                 write!(out, "{item}[]")?;
@@ -292,6 +298,10 @@ impl Fields {
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
+        if self.named.is_empty() && !self.more {
+            out.push_str("{}");
+            return Ok(());
+        }
         out.push_str("{ ");
         for (at, (name, seen, shape)) in self.named.iter().enumerate() {
             if at > 0 {
@@ -439,6 +449,7 @@ mod tests {
             r#"{ id: number | null, tags: string[], "x-y"?: { n: number } }[]"#
         );
         assert_eq!(shape("[1,\"a\"]"), "(string | number)[]");
+        assert_eq!(shape("[{},null]"), "({} | null)[]");
         assert_eq!(shape("[]"), "never[]");
         assert_eq!(shape("true"), "boolean");
     }

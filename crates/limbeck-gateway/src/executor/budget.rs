@@ -4,6 +4,8 @@
 //! one does not need the others have; a part that is over its share is kept whole as an artifact, and the
 //! answer says of it what it is, how much there is, and how to read it. Every cut is marked.
 
+use std::cell::OnceCell;
+
 use limbeck_domain::limits::OUTPUT_BYTES_MAX;
 use limbeck_domain::text::cut;
 use limbeck_domain::{ArtifactCounts, ArtifactId, ArtifactView, Envelope};
@@ -19,7 +21,7 @@ const ROUNDS: usize = 6;
 /// Bytes that are counted to estimate the tokens of a large text.
 const ESTIMATED_FROM_BYTES: usize = 32 << 10;
 /// Bytes kept of the hint of an error that is over its share.
-const HINT_BYTES: usize = 512;
+const HINT_BYTES: usize = 200;
 
 /// A part of an answer to keep as an artifact.
 #[derive(Debug)]
@@ -38,29 +40,57 @@ pub(super) struct Fitted {
 }
 
 /// The answer in at most `budget` tokens of its rendering and [`OUTPUT_BYTES_MAX`].
-pub(super) fn fit(envelope: Envelope, budget: usize, render: Render) -> Fitted {
+pub(super) fn fit(mut envelope: Envelope, budget: usize, render: Render) -> Fitted {
     if excess(&envelope, budget, render).is_none() {
         return Fitted {
             envelope,
             kept: Vec::new(),
         };
     }
-    let mut envelope = envelope;
     shorten_warnings(&mut envelope, budget / 8);
-    let parts = Part::of(&envelope);
-    let sizes: Vec<usize> = parts
-        .iter()
-        .map(|part| tokens_within(part.text(&envelope), budget))
-        .collect();
+    // What is left has no part that could be large, so that each round copies little.
+    let pieces = Piece::take_from(&mut envelope, budget);
     let mut room = budget.saturating_sub(skeleton_tokens(&envelope));
     for _ in 0..ROUNDS {
-        let fitted = apply(&envelope, &parts, &sizes, room, budget);
-        match excess(&fitted.envelope, budget, render) {
-            None => return fitted,
+        let (fitted, spilled) = apply(&envelope, &pieces, room, budget);
+        match excess(&fitted, budget, render) {
+            None => return kept(fitted, pieces, &spilled),
             Some(over) => room = room.saturating_sub(over + room / 5),
         }
     }
-    apply(&envelope, &parts, &sizes, 0, budget)
+    let (mut fitted, spilled) = apply(&envelope, &pieces, 0, budget);
+    if excess(&fitted, budget, render).is_some() {
+        without_emitted_views(&mut fitted);
+    }
+    kept(fitted, pieces, &spilled)
+}
+
+/// Says of emitted texts that were left out how many they are, and not of each what it is.
+fn without_emitted_views(envelope: &mut Envelope) {
+    let views = envelope.artifacts.len();
+    let name = Part::Emitted(0).as_str();
+    envelope.artifacts.retain(|view| view.what != name);
+    let left_out = views - envelope.artifacts.len();
+    if left_out > 0 {
+        envelope.warnings.push(format!(
+            "{left_out} emitted texts left out: `artifacts.list()` names them"
+        ));
+    }
+}
+
+fn kept(envelope: Envelope, pieces: Vec<Piece>, spilled: &[usize]) -> Fitted {
+    let pieces = pieces.into_iter().enumerate();
+    let spilled = pieces.filter(|(place, _)| spilled.contains(place));
+    let kept = spilled.map(|(_, piece)| Kept {
+        id: piece.id().clone(),
+        what: piece.part.as_str(),
+        media_type: piece.part.media_type(),
+        content: piece.text.into_bytes(),
+    });
+    Fitted {
+        envelope,
+        kept: kept.collect(),
+    }
 }
 
 /// An answer of which nothing can be shown but where it is.
@@ -96,22 +126,23 @@ pub(super) fn not_kept(envelope: &mut Envelope, id: &ArtifactId) {
 
 /// Tokens by which an answer is over its budget; `None` when it is not.
 fn excess(envelope: &Envelope, budget: usize, render: Render) -> Option<usize> {
-    let mut text = render::text(envelope, render);
-    for emitted in envelope
-        .emitted
-        .iter()
-        .filter_map(|block| block.text.as_ref())
-    {
-        text.push_str(emitted);
-    }
-    if text.len() > OUTPUT_BYTES_MAX {
+    let text = render::text(envelope, render);
+    let emitted = envelope.emitted.iter();
+    let emitted = emitted.filter_map(|block| block.text.as_deref());
+    let texts: Vec<&str> = emitted.chain([text.as_str()]).collect();
+    let bytes: usize = texts.iter().map(|text| text.len()).sum();
+    if bytes > OUTPUT_BYTES_MAX {
         return Some(budget);
     }
     // No token is shorter than a byte.
-    if text.len() <= budget || tokens::at_most(&text, budget).is_some() {
+    if bytes <= budget {
         return None;
     }
-    Some(tokens::at_most(&text, 2 * budget).map_or(budget, |tokens| tokens - budget))
+    let used: usize = texts
+        .iter()
+        .map(|text| tokens_within(text, 2 * budget))
+        .sum();
+    used.checked_sub(budget).filter(|over| *over > 0)
 }
 
 /// Tokens of a text, one more than `max` when there are more.
@@ -119,15 +150,9 @@ fn tokens_within(text: &str, max: usize) -> usize {
     tokens::at_most(text, max).unwrap_or(max + 1)
 }
 
-fn skeleton_tokens(envelope: &Envelope) -> usize {
-    let mut skeleton = envelope.clone();
-    skeleton.value = None;
-    skeleton.stdout = String::new();
-    skeleton.stderr = String::new();
-    if let Some(error) = &mut skeleton.error {
-        error.message = String::new();
-    }
-    serde_json::to_string(&skeleton).map_or(0, |json| tokens::count(&json))
+/// Tokens of an answer whose parts were taken.
+fn skeleton_tokens(skeleton: &Envelope) -> usize {
+    serde_json::to_string(skeleton).map_or(0, |json| tokens::count(&json))
 }
 
 /// Keeps the first warnings, and says how many there are more.
@@ -160,15 +185,6 @@ enum Part {
 }
 
 impl Part {
-    fn of(envelope: &Envelope) -> Vec<Self> {
-        let all = [Self::Value, Self::Stdout, Self::Stderr, Self::Error];
-        let emitted = (0..envelope.emitted.len()).map(Self::Emitted);
-        let present = all.into_iter().chain(emitted);
-        present
-            .filter(|part| !part.text(envelope).is_empty())
-            .collect()
-    }
-
     fn as_str(self) -> &'static str {
         match self {
             Self::Value => "value",
@@ -179,17 +195,82 @@ impl Part {
         }
     }
 
-    fn text(self, envelope: &Envelope) -> &str {
+    fn media_type(self) -> &'static str {
         match self {
-            Self::Value => envelope.value.as_ref().map_or("", |value| value.get()),
-            Self::Stdout => &envelope.stdout,
-            Self::Stderr => &envelope.stderr,
-            Self::Error => envelope.error.as_ref().map_or("", |error| &error.message),
+            Self::Value => JSON,
+            Self::Stdout | Self::Stderr | Self::Error | Self::Emitted(_) => TEXT,
+        }
+    }
+
+    /// Takes the part out of the answer.
+    fn take(self, envelope: &mut Envelope) -> String {
+        let text = match self {
+            Self::Value => {
+                let value = envelope.value.take();
+                return value.map_or_else(String::new, |value| Box::<str>::from(value).into());
+            }
+            Self::Stdout => Some(&mut envelope.stdout),
+            Self::Stderr => Some(&mut envelope.stderr),
+            Self::Error => envelope.error.as_mut().map(|error| &mut error.message),
             Self::Emitted(place) => {
-                let block = envelope.emitted.get(place);
-                block.and_then(|block| block.text.as_deref()).unwrap_or("")
+                let block = envelope.emitted.get_mut(place);
+                block.and_then(|block| block.text.as_mut())
+            }
+        };
+        text.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Puts a text where the part was.
+    fn put(self, envelope: &mut Envelope, text: String) {
+        match self {
+            Self::Value => envelope.value = RawValue::from_string(text).ok(),
+            Self::Stdout => envelope.stdout = text,
+            Self::Stderr => envelope.stderr = text,
+            Self::Error => {
+                if let Some(error) = &mut envelope.error {
+                    error.message = text;
+                }
+            }
+            Self::Emitted(place) => {
+                if let Some(block) = envelope.emitted.get_mut(place) {
+                    block.text = Some(text);
+                }
             }
         }
+    }
+}
+
+/// A part that was taken out of its answer.
+struct Piece {
+    part: Part,
+    text: String,
+    /// Its tokens, one above the budget when it has more.
+    tokens: usize,
+    id: OnceCell<ArtifactId>,
+}
+
+impl Piece {
+    fn take_from(envelope: &mut Envelope, budget: usize) -> Vec<Self> {
+        let all = [Part::Value, Part::Stdout, Part::Stderr, Part::Error];
+        let emitted = (0..envelope.emitted.len()).map(Part::Emitted);
+        let mut pieces = Vec::new();
+        for part in all.into_iter().chain(emitted) {
+            let text = part.take(envelope);
+            if !text.is_empty() {
+                pieces.push(Self {
+                    part,
+                    tokens: tokens_within(&text, budget),
+                    text,
+                    id: OnceCell::new(),
+                });
+            }
+        }
+        pieces
+    }
+
+    fn id(&self) -> &ArtifactId {
+        let hashed = || id_of(self.part.media_type(), self.text.as_bytes());
+        self.id.get_or_init(hashed)
     }
 }
 
@@ -206,89 +287,70 @@ fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
+/// The answer with what fits into `room` of its pieces, and the places of those that do not.
 fn apply(
-    envelope: &Envelope,
-    parts: &[Part],
-    sizes: &[usize],
+    skeleton: &Envelope,
+    pieces: &[Piece],
     room: usize,
     budget: usize,
-) -> Fitted {
-    let mut fitted = Fitted {
-        envelope: envelope.clone(),
-        kept: Vec::new(),
-    };
-    let shares = shares(sizes, room);
-    let mut names = Vec::new();
-    for ((part, size), share) in parts.iter().zip(sizes).zip(shares) {
-        if *size > share {
+) -> (Envelope, Vec<usize>) {
+    let mut envelope = skeleton.clone();
+    let sizes: Vec<usize> = pieces.iter().map(|piece| piece.tokens).collect();
+    let (mut spilled, mut names) = (Vec::new(), Vec::new());
+    for (place, (piece, share)) in pieces.iter().zip(shares(&sizes, room)).enumerate() {
+        if piece.tokens <= share {
+            piece.part.put(&mut envelope, piece.text.clone());
+        } else {
             // A view need not fill what there is: it is read to decide what to open.
-            spill(&mut fitted, *part, share.min(budget / 4));
-            names.push(part.as_str());
+            spill(&mut envelope, piece, share.min(budget / 4));
+            spilled.push(place);
+            names.push(piece.part.as_str());
         }
     }
-    let names = names.join(", ");
-    fitted.envelope.warnings.push(format!(
-        "over max_output_tokens ({budget}): {names} kept whole as an artifact, see `artifacts`; return less, or ask for more tokens"
-    ));
-    fitted
+    if !names.is_empty() {
+        let names = names.join(", ");
+        envelope.warnings.push(format!(
+            "over max_output_tokens ({budget}): {names} kept whole as an artifact, see `artifacts`; return less, or ask for more tokens"
+        ));
+    }
+    (envelope, spilled)
 }
 
-/// Takes one part out of the answer and puts in its place what says so, of about `share` tokens.
-fn spill(fitted: &mut Fitted, part: Part, share: usize) {
-    let Fitted { envelope, kept } = fitted;
-    let text = part.text(envelope).to_owned();
-    let (media_type, view) = if part == Part::Value {
-        envelope.value = None;
-        (JSON, value_view(&text, share))
+/// Puts in the place of a piece what says that it was left out, of about `share` tokens.
+fn spill(envelope: &mut Envelope, piece: &Piece, share: usize) {
+    let (part, text) = (piece.part, &piece.text);
+    let view = if part == Part::Value {
+        value_view(text, share)
     } else {
-        let shown = ends(&text, share);
-        match part {
-            Part::Stdout => envelope.stdout = shown,
-            Part::Stderr => envelope.stderr = shown,
-            Part::Emitted(place) => {
-                if let Some(block) = envelope.emitted.get_mut(place) {
-                    block.text = Some(shown);
-                    block.block = None;
-                }
-            }
-            Part::Error | Part::Value => {
-                if let Some(error) = &mut envelope.error {
-                    error.message = shown;
-                    error.hint = error.hint.take().map(|hint| shortened(&hint, HINT_BYTES));
-                }
-            }
-        }
-        (TEXT, text_view(&text))
+        part.put(envelope, ends(text, share));
+        text_view(text)
     };
-    let id = id_of(media_type, text.as_bytes());
+    if let (Part::Error, Some(error)) = (part, &mut envelope.error) {
+        error.hint = error.hint.take().map(|hint| shortened(&hint, HINT_BYTES));
+    }
+    if let Part::Emitted(place) = part
+        && let Some(block) = envelope.emitted.get_mut(place)
+    {
+        block.block = None;
+    }
+    let id = piece.id();
     envelope.artifacts.push(ArtifactView {
         what: part.as_str().to_owned(),
-        open: opening(&id, media_type, &view),
+        open: opening(part, &view).to_owned(),
         id: Some(id.clone()),
         ..view
     });
-    kept.push(Kept {
-        id,
-        what: part.as_str(),
-        media_type,
-        content: text.into_bytes(),
-    });
 }
 
-fn opening(id: &ArtifactId, media_type: &str, view: &ArtifactView) -> String {
-    match (media_type, view.counts.items) {
-        (JSON, Some(_))
-            if view
-                .shape
-                .as_deref()
-                .is_some_and(|shape| shape.ends_with("[]")) =>
-        {
-            format!("for await (const item of artifacts.open(\"{id}\")) …; or .select(\"$[0]\")")
+/// How a program reads it; `id` stands beside.
+fn opening(part: Part, view: &ArtifactView) -> &'static str {
+    let shape = view.shape.as_deref().unwrap_or_default();
+    match part {
+        Part::Value if shape.ends_with("[]") => {
+            "for await (const item of artifacts.open(id)), or .select(\"$[0]\")"
         }
-        (JSON, _) => {
-            format!("await artifacts.open(\"{id}\").json(); or .select(\"$.path\")")
-        }
-        _ => format!("await artifacts.open(\"{id}\").text()"),
+        Part::Value => "artifacts.open(id).json(), or .select(\"$.path\")",
+        Part::Stdout | Part::Stderr | Part::Error | Part::Emitted(_) => "artifacts.open(id).text()",
     }
 }
 
@@ -396,7 +458,8 @@ fn left_out(text: &str, whole_lines: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use limbeck_domain::{ErrorKind, ExecutionId, ExecutionStatus, ProgramError};
+    use limbeck_domain::limits::{EMITTED_MAX, OUTPUT_TOKENS_MIN};
+    use limbeck_domain::{Emitted, ErrorKind, ExecutionId, ExecutionStatus, ProgramError};
     use serde_json::{Value, json};
 
     use super::*;
@@ -489,9 +552,23 @@ mod tests {
         all.warnings = vec!["a warning of some length".repeat(20); 40];
         let error = ProgramError::new(ErrorKind::Exception, "E: ".to_owned() + &long[..8_000]);
         all.error = Some(error.with_hint(&long[..8_000]));
-        for budget in [500, 1_000, 10_000] {
+        all.emitted = (0..EMITTED_MAX)
+            .map(|_| Emitted {
+                kind: "text".to_owned(),
+                mime_type: None,
+                bytes: long.len(),
+                text: Some(long.clone()),
+                block: None,
+            })
+            .collect();
+        for budget in [OUTPUT_TOKENS_MIN, 2_000, 10_000] {
             let fitted = fit(all.clone(), budget, Render::Json);
-            let tokens = tokens_of(&fitted.envelope);
+            let texts = fitted
+                .envelope
+                .emitted
+                .iter()
+                .filter_map(|block| block.text.as_deref());
+            let tokens = tokens_of(&fitted.envelope) + texts.map(tokens::count).sum::<usize>();
             assert!(
                 tokens <= budget,
                 "{tokens} of {budget}: {:?}",

@@ -308,10 +308,10 @@ async fn a_number_outside_the_bounds_is_cut_with_a_warning() {
     assert_eq!(value_of(&envelope), 1);
     assert_eq!(
         envelope.warnings,
-        ["max_output_tokens 10 is outside 500 to 60000; used 500"]
+        ["max_output_tokens 10 is outside 1000 to 60000; used 1000"]
     );
     let mut asked = python("print(1)");
-    asked.answer.tokens_max = Some(500);
+    asked.answer.tokens_max = Some(1_000);
     let envelope = gateway.execute(asked, CancellationToken::new()).await;
     assert!(envelope.warnings.is_empty(), "{envelope:?}");
     gateway.shutdown().await;

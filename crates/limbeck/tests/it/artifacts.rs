@@ -16,7 +16,7 @@ fn a_large_answer_is_opened_by_the_next_program_and_read_as_a_resource() {
     let none = client.ask(2, "resources/list", &json!({}));
     assert_eq!(none["result"]["resources"], json!([]), "{none}");
 
-    let arguments = json!({"code": LARGE, "max_output_tokens": 800});
+    let arguments = json!({"code": LARGE, "max_output_tokens": 1_000});
     let answer = client.ask(
         3,
         "tools/call",
@@ -26,7 +26,7 @@ fn a_large_answer_is_opened_by_the_next_program_and_read_as_a_resource() {
     assert_eq!(content.len(), 1);
     assert!(answer["result"].get("structuredContent").is_none());
     let text = content[0]["text"].as_str().unwrap();
-    assert!(limbeck_gateway::tokens::count(text) <= 800, "{text}");
+    assert!(limbeck_gateway::tokens::count(text) <= 1_000, "{text}");
     let envelope: Value = serde_json::from_str(text).unwrap();
     let artifact = &envelope["artifacts"][0];
     assert_eq!(artifact["counts"]["items"], 4_000);
@@ -106,16 +106,13 @@ fn a_person_gets_the_whole_unless_they_ask_for_what_a_model_would_get() {
     let world = World::empty();
     let whole = world.limbeck_reading(["run", "-"], LARGE).ends_with(0);
     assert!(whole.stdout.contains("row 3999") && whole.stdout.contains("row 2001"));
-    let arguments = ["run", "-", "--max-output-tokens", "500"];
+    let arguments = ["run", "-", "--max-output-tokens", "1000"];
     let fitted = world.limbeck_reading(arguments, LARGE).ends_with(0);
     assert!(
         fitted.stdout.contains("left out") && !fitted.stdout.contains("row 2001"),
         "{fitted:?}"
     );
-    assert!(
-        fitted.stderr.contains("artifacts.open(\"art_"),
-        "{fitted:?}"
-    );
+    assert!(fitted.stderr.contains("art_"), "{fitted:?}");
     let wrong = world.limbeck_reading(["run", "-", "--max-output-tokens", "10"], LARGE);
     assert_eq!(wrong.code, 2, "{wrong:?}");
 }

@@ -165,7 +165,8 @@ def test_c19_a_secret_in_a_file_is_never_repeated(world: World) -> None:
 
 def test_c12_yaml_is_not_read_and_said_so(world: World) -> None:
     path = world.root / "servers.yaml"
-    for text in ("mcpServers:\n  a:\n    command: x\n", "a: &a [*a, *a]\n", "!!python/object/apply:os.system ['touch pwned']\n"):
+    calls = "!!python/object/apply:os.system ['touch pwned']\n"
+    for text in ("mcpServers:\n  a:\n    command: x\n", "a: &a [*a, *a]\n", calls):
         path.write_text(text)
         assert "servers.yaml:1:" in refusal(world, path)
     assert not list(world.root.rglob("pwned"))

@@ -7,6 +7,7 @@
 
 mod bounds;
 mod doc;
+mod keywords;
 pub(crate) mod python;
 mod read;
 mod types;

@@ -12,6 +12,9 @@ use serde_json::{Map, Value};
 
 use super::bounds::{Bounds, Extent, Style};
 use super::doc::doc;
+use super::keywords::{
+    combines, deserves_name, kind_of, name_of, parts, required_names, says_object,
+};
 use super::types::{Definition, Field, Object, Plain, Tree, Type};
 use crate::names;
 use crate::schema::{self, local_reference};
@@ -436,112 +439,5 @@ impl<'s> Reader<'s> {
             ),
             Value::Null | Value::Array(_) | Value::Object(_) => kind_of(value),
         }
-    }
-}
-
-/// How many parts of a schema say each what a value is: its own keywords, a reference, alternatives and
-/// the members of `allOf`.
-fn parts(schema: &Map<String, Value>) -> usize {
-    const OWN: [&str; 8] = [
-        "additionalProperties",
-        "const",
-        "enum",
-        "items",
-        "patternProperties",
-        "prefixItems",
-        "properties",
-        "required",
-    ];
-    let says_type = schema.get("type").is_some_and(|kind| kind != "object");
-    let own = says_type || OWN.iter().any(|keyword| schema.contains_key(*keyword));
-    let others = ["$ref", "anyOf", "oneOf"];
-    let others = others
-        .iter()
-        .filter(|keyword| schema.contains_key(**keyword));
-    let all = schema.get("allOf").and_then(Value::as_array);
-    usize::from(own) + others.count() + all.map_or(0, Vec::len)
-}
-
-/// Whether a target is worth a name: it may contain itself, or it is too large to be written twice.
-fn deserves_name(target: &Value) -> bool {
-    const HOLD: [&str; 8] = [
-        "additionalProperties",
-        "allOf",
-        "anyOf",
-        "items",
-        "oneOf",
-        "patternProperties",
-        "prefixItems",
-        "properties",
-    ];
-    let holds = |keyword: &&str| {
-        matches!(
-            target.get(keyword),
-            Some(Value::Object(_) | Value::Array(_))
-        )
-    };
-    HOLD.iter().any(holds)
-}
-
-/// What a reference calls its target: the last of its parts that is a name.
-fn name_of(reference: &str) -> &str {
-    const PLACES: [&str; 9] = [
-        "items",
-        "prefixItems",
-        "properties",
-        "additionalProperties",
-        "patternProperties",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "#",
-    ];
-    let is_name = |part: &&str| {
-        !part.is_empty()
-            && !PLACES.contains(part)
-            && !part.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    reference.rsplit('/').find(is_name).unwrap_or("the whole")
-}
-
-/// Whether a schema without a `type` is about objects: JSON Schema lets it accept anything else too,
-/// which nobody means who writes it.
-fn says_object(schema: &Map<String, Value>) -> bool {
-    match schema.get("type") {
-        Some(kind) => kind == "object",
-        None => {
-            schema.contains_key("properties")
-                || schema.contains_key("patternProperties")
-                || matches!(schema.get("additionalProperties"), Some(Value::Object(_)))
-        }
-    }
-}
-
-/// Whether other schemas say what the values of this one are.
-fn combines(schema: &Map<String, Value>) -> bool {
-    ["$ref", "allOf", "anyOf", "oneOf"]
-        .into_iter()
-        .any(|keyword| schema.contains_key(keyword))
-}
-
-/// Names that `required` lists, each once.
-fn required_names(schema: &Map<String, Value>) -> Vec<&str> {
-    let Some(Value::Array(names)) = schema.get("required") else {
-        return Vec::new();
-    };
-    let mut seen = HashSet::new();
-    let names = names.iter().filter_map(Value::as_str);
-    names.filter(|name| seen.insert(*name)).collect()
-}
-
-fn kind_of(value: &Value) -> Type {
-    match value {
-        Value::Null => Type::Plain(Plain::Null),
-        Value::Bool(_) => Type::Plain(Plain::Boolean),
-        Value::Number(number) if number.is_f64() => Type::Plain(Plain::Number),
-        Value::Number(_) => Type::Plain(Plain::Integer),
-        Value::String(_) => Type::Plain(Plain::String),
-        Value::Array(_) => Type::Array(Box::new(Type::Unknown(None))),
-        Value::Object(_) => Type::any_object(),
     }
 }

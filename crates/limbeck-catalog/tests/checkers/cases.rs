@@ -39,6 +39,8 @@ pub struct Counts {
     pub refused: BTreeMap<Mutation, usize>,
     /// Mutated values that the schema refuses for a reason that no type can say.
     pub beyond: BTreeMap<Mutation, usize>,
+    /// Mutated values that a checker would have to refuse and was not shown, because others of their kind were.
+    pub spared: usize,
     /// Mutated values that the schema still accepts.
     pub accepted: usize,
     /// Schemas without a value, with the reason.
@@ -105,7 +107,9 @@ pub fn cases(
             }
         }
     }
+    let found = wrong.len();
     cases.wrong = spread(wrong, mutations_max);
+    counts.spared += found - cases.wrong.len();
     for (mutation, _) in &cases.wrong {
         *counts.refused.entry(*mutation).or_default() += 1;
     }
@@ -193,6 +197,10 @@ impl Counts {
                 of(&self.beyond)
             );
         }
+        println!(
+            "  {} more to be refused, of the same schemas and kinds, were not shown",
+            self.spared
+        );
         println!("  {} mutations left the value valid", self.accepted);
         for empty in &self.empty {
             println!("  no instance: {empty}");

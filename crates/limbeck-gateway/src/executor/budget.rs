@@ -308,6 +308,7 @@ fn apply(
         }
     }
     if !names.is_empty() {
+        names.dedup();
         let names = names.join(", ");
         envelope.warnings.push(format!(
             "over max_output_tokens ({budget}): {names} kept whole as an artifact, see `artifacts`; return less, or ask for more tokens"

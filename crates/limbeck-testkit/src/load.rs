@@ -223,7 +223,8 @@ impl Client {
         self.stream.get_mut().write_all(request.as_bytes())
     }
 
-    /// Reads an answer of a known length: its status and body.
+    /// Reads an answer: its status and body, which of an event stream is the last message. An answer that takes
+    /// long comes on one, so that signs of life can go before it.
     ///
     /// # Errors
     ///
@@ -245,9 +246,35 @@ impl Client {
                 length = value.trim().parse().ok();
             }
         }
-        let mut body = vec![0; length.ok_or_else(|| bad("no length"))?];
-        self.stream.read_exact(&mut body)?;
+        let body = match length {
+            Some(length) => self.exactly(length)?,
+            None => self.chunks()?,
+        };
         let body = String::from_utf8(body).map_err(|_| bad("no text"))?;
-        Ok((status, body))
+        let message = body.lines().rfind(|line| line.starts_with("data: {"));
+        let message = message.and_then(|line| line.strip_prefix("data: "));
+        Ok((status, message.map_or_else(|| body.clone(), str::to_owned)))
+    }
+
+    fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        Ok(body)
+    }
+
+    fn chunks(&mut self) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line)?;
+            let length = usize::from_str_radix(line.trim(), 16)
+                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no length"))?;
+            body.extend(self.exactly(length)?);
+            // A line ends every chunk, the empty one that is the last included.
+            self.stream.read_line(&mut line)?;
+            if length == 0 {
+                return Ok(body);
+            }
+        }
     }
 }

@@ -71,10 +71,10 @@ impl<'t, 's, 'a> Guards<'t, 's, 'a> {
         for (_, kind, below) in self.tree.climb(from) {
             let below_is_in = |part: Span| self.tree.is_inside(below, part);
             match kind {
-                AstKind::TryStatement(statement) => {
-                    if statement.handler.is_some() && below_is_in(statement.block.span) {
-                        return true;
-                    }
+                AstKind::TryStatement(statement)
+                    if statement.handler.is_some() && below_is_in(statement.block.span) =>
+                {
+                    return true;
                 }
                 AstKind::CallExpression(call) => {
                     if stops_failures(call) {

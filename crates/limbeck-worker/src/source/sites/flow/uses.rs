@@ -91,10 +91,8 @@ impl<'a> Flows<'_, '_, 'a> {
                 AstKind::VariableDeclarator(declarator) => {
                     return self.give_pattern(&declarator.id, source);
                 }
-                AstKind::AssignmentExpression(assignment) => {
-                    if is_in(assignment.right.span()) {
-                        self.give_target(&assignment.left, source);
-                    }
+                AstKind::AssignmentExpression(assignment) if is_in(assignment.right.span()) => {
+                    self.give_target(&assignment.left, source);
                 }
                 AstKind::ForOfStatement(statement) => {
                     if is_in(statement.right.span())
@@ -115,10 +113,10 @@ impl<'a> Flows<'_, '_, 'a> {
                         }
                     }
                 }
-                AstKind::ArrowFunctionExpression(function) => {
-                    if self.give_function_name(function.node_id(), source) {
-                        return;
-                    }
+                AstKind::ArrowFunctionExpression(function)
+                    if self.give_function_name(function.node_id(), source) =>
+                {
+                    return;
                 }
                 AstKind::ConditionalExpression(conditional) if is_in(conditional.test.span()) => {
                     return;

@@ -36,7 +36,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             command::run(cargo(root).args(["test", "--release", "--doc", "--workspace"]))
         }),
         ("declarations before type checkers", &|| {
-            let tests = ["-p", "limbeck-catalog", "--test", "checkers"];
+            // Of the whole workspace: one package alone would have other features built for it.
+            let tests = ["--workspace", "--test", "checkers"];
             command::run(
                 cargo(root)
                     .args(["nextest", "run", "--release"])

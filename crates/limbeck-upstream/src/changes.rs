@@ -154,12 +154,12 @@ mod tests {
         let server = ServerName::from("s");
         let changes = Changes::new(server.clone(), events);
         let tools = PoolEvent::ToolsChanged { server };
+        let before = Instant::now();
         for _ in 0..10_000 {
             changes.note(Change::Tools);
         }
         assert_eq!(heard.try_recv().unwrap(), tools);
         assert!(heard.try_recv().is_err());
-        let before = Instant::now();
         assert_eq!(heard.recv().await.unwrap(), tools);
         assert!(before.elapsed() >= QUIET);
         tokio::time::sleep(QUIET * 2).await;

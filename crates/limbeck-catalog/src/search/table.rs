@@ -67,7 +67,7 @@ impl Table {
     /// The pieces of a word: always the longest that fits, as WordPiece has it. None when some letter is in no
     /// piece, and when it falls into single letters.
     fn pieces(&self, word: &[u8]) -> Option<Vec<usize>> {
-        if word.len() > WORD_BYTES_MAX {
+        if word.is_empty() || word.len() > WORD_BYTES_MAX {
             return None;
         }
         let mut pieces = Vec::new();

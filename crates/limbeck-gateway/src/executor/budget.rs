@@ -586,7 +586,8 @@ mod tests {
 
     #[test]
     fn small_parts_stay_whole_beside_large_ones() {
-        assert_eq!(shares(&[10, 1_001, 300], 600), [10, 290, 300]);
+        assert_eq!(shares(&[10, 1_001, 290], 600), [10, 300, 290]);
+        assert_eq!(shares(&[10, 1_001, 300], 600), [10, 295, 295]);
         assert_eq!(shares(&[1_001, 1_001], 600), [300, 300]);
         assert_eq!(shares(&[], 600), Vec::<usize>::new());
     }

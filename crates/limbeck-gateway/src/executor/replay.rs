@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use limbeck_domain::limits::WALL_GRACE_MS;
 use limbeck_domain::{
-    CallError, CallId, Delivered, Effects, Envelope, ErrorKind, ExecutionId, HostCall,
+    CallError, CallId, Delivered, Effects, Envelope, ErrorKind, ExecutionId, HostCall, HostOp,
     JournalEntry, ProgramError, ProgramStart,
 };
 use limbeck_launcher::{Worker, WorkerError};
@@ -60,7 +60,7 @@ pub enum ReplayError {
 pub struct ReplayReport {
     /// What came back this time.
     pub envelope: Envelope,
-    /// Host calls the guest made this time.
+    /// Host calls the program made this time; what was asked about it before it ran is none.
     pub calls: usize,
     /// Where the two runs differ; empty when they do not.
     pub differences: Vec<String>,
@@ -98,7 +98,7 @@ impl Gateway {
         let differences = compare(&recorded, &envelope, &tape.calls, &made);
         Ok(ReplayReport {
             envelope,
-            calls: made.len(),
+            calls: made.iter().filter(|call| call.op != HostOp::Check).count(),
             differences,
         })
     }

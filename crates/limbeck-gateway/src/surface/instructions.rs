@@ -14,7 +14,7 @@ use limbeck_domain::text::{clean_line, cut};
 #[cfg(test)]
 const TOKENS_MAX: usize = 600;
 /// The same by [`cost`]. Made-up words, which no honest server consists of, cost up to a seventh more than it says.
-const COST_MAX: usize = 520;
+const COST_MAX: usize = 470;
 /// Bytes of the whole text. Claude Code cuts instructions behind 4,096 characters; what it shows has room.
 const BYTES_MAX: usize = 3_072;
 /// Bytes of a server's name. Longer ones exist in hostile files alone.
@@ -144,8 +144,11 @@ fn run_cost(run: &[u8]) -> usize {
                 run.len()
             } else if capitals > 1 {
                 run.len().div_ceil(2)
+            } else if run.len() >= 10 {
+                // Compounds, and what nobody says.
+                (2 * run.len()).div_ceil(5)
             } else {
-                run.len().div_ceil(5)
+                run.len().div_ceil(6)
             }
         }
         // Every byte that is no letter, a part of one of another script included.

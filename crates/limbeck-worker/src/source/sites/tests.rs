@@ -58,6 +58,11 @@ fn every_way_to_write_a_call_gives_its_names() {
         ("tools['a-b'][\"c d\"]({})", Some("a-b"), "c d"),
         ("(tools as any).a!.b.raw({})", Some("a"), "b"),
         ("globalThis.tools.a.b()", Some("a"), "b"),
+        (
+            "import { tools } from 'limbeck'; tools.a.b()",
+            Some("a"),
+            "b",
+        ),
         ("callMCPTool('a', 'b', {})", Some("a"), "b"),
         ("callMCPTool('mcp__a__b')", None, "mcp__a__b"),
         ("callMCPTool('mcp__a__b', args)", None, "mcp__a__b"),
@@ -87,7 +92,7 @@ fn what_may_be_another_thing_is_no_site() {
         "other.tools.a.b()",
         "callMCPTool(name, {}); callMCPTool('a', tool); callMCPTool(`a${1}`, 'b')",
         "new tools.a.b()",
-        "import { tools } from 'limbeck'; tools.a.b()",
+        "import { tools } from './limbeck.js'; tools.a.b()",
     ] {
         assert_eq!(sites(text), [], "{text}");
     }

@@ -22,6 +22,8 @@ const ROUNDS: usize = 6;
 const ESTIMATED_FROM_BYTES: usize = 32 << 10;
 /// Bytes kept of the hint of an error that is over its share.
 const HINT_BYTES: usize = 200;
+/// An error this short is never left out.
+const REASON_TOKENS: usize = 128;
 
 /// A part of an answer to keep as an artifact.
 #[derive(Debug)]
@@ -298,7 +300,10 @@ fn apply(
     let sizes: Vec<usize> = pieces.iter().map(|piece| piece.tokens).collect();
     let (mut spilled, mut names) = (Vec::new(), Vec::new());
     for (place, (piece, share)) in pieces.iter().zip(shares(&sizes, room)).enumerate() {
-        if piece.tokens <= share {
+        // Printed line ends take many tokens more as JSON than as text, and may leave no room: why a program
+        // failed stays readable.
+        let is_reason = piece.part == Part::Error && piece.tokens <= REASON_TOKENS;
+        if piece.tokens <= share || is_reason {
             piece.part.put(&mut envelope, piece.text.clone());
         } else {
             // A view need not fill what there is: it is read to decide what to open.

@@ -92,7 +92,7 @@ fn what_may_be_another_thing_is_no_site() {
         "other.tools.a.b()",
         "callMCPTool(name, {}); callMCPTool('a', tool); callMCPTool(`a${1}`, 'b')",
         "new tools.a.b()",
-        "import { tools } from './limbeck.js'; tools.a.b()",
+        "import { tools } from './other/deep/tools/of.js'; tools.a.b()",
     ] {
         assert_eq!(sites(text), [], "{text}");
     }

@@ -35,8 +35,8 @@ def test_blocks_that_are_no_text_come_as_a_list_and_raw_gives_the_whole_result(g
 
     first, image, *_ = value["value"]
     assert isinstance(first, str)
-    assert (image["type"], image["mimeType"]) == ("image", "image/png")
-    assert image in value["raw"]["content"]
+    assert (image["artifact"][:4], image["mimeType"]) == ("art_", "image/png")
+    assert value["raw"]["content"][1]["mimeType"] == "image/png", value["raw"]
     assert value["raw"]["content"][0] == {"type": "text", "text": first}
     assert [block["type"] for block in value["links"][1:]] == ["resource_link"] * 2
 
@@ -66,7 +66,8 @@ def test_wrong_arguments_throw_before_anything_is_sent_and_are_named(
 
 def test_an_error_nobody_catches_ends_the_program_at_its_own_line(gateway: Gateway) -> None:
     error = gateway.execute(
-        'const first = 1;\n\nawait tools.everything.echo({ message: "sent" });\nawait tools.everything.echo({});\nreturn first;'
+        'const first = 1;\n\nawait tools.everything.echo({ message: "sent" });\nawait tools.everything.echo(input);\nreturn first;',
+        input={},
     ).error
 
     assert error["kind"] == "exception"

@@ -7,14 +7,14 @@ use limbeck_catalog::{Catalog, Evidence, SearchQuery, ServerTools};
 const RECALL_AT_5: [(Kind, f64); 4] = [
     (Kind::Keyword, 1.0),
     (Kind::Product, 1.0),
-    (Kind::Typo, 0.988),
-    (Kind::Intent, 0.409),
+    (Kind::Typo, 1.0),
+    (Kind::Intent, 0.462),
 ];
 /// How much may be lost.
 const LOSS_MAX: f64 = 0.01;
 
 #[test]
-fn recall_is_what_it_was_and_meaning_costs_nothing_that_words_find() {
+fn recall_is_what_it_was_and_both_kinds_of_evidence_are_better_than_words_alone() {
     let catalog = catalog(&captures());
     let queries = queries();
     let recall = |kind: Kind, evidence: Evidence| {
@@ -33,10 +33,10 @@ fn recall_is_what_it_was_and_meaning_costs_nothing_that_words_find() {
         }
     }
     assert!(lost.is_empty(), "{lost:#?}");
-    // Meaning helps where no synonym does, and must not cost what words find.
+    // What meaning adds shows where words fail.
     let [words, both] =
         [Evidence::Words, Evidence::Both].map(|evidence| recall(Kind::Intent, evidence)[2]);
-    assert!(both >= words, "{both} {words}");
+    assert!(both > words, "{both} {words}");
 }
 
 fn catalog(captures: &[Capture]) -> Catalog {

@@ -98,7 +98,7 @@ const GROUPS: &[&[&str]] = &[
     &["blame", "author", "wrote"],
     &["reaction", "emoji", "thumb"],
     &["dependency", "package", "library"],
-    &["vulnerability", "vulnerable", "advisory"],
+    &["vulnerability", "vulnerable", "advisory", "dependabot"],
     &["relation", "relationship", "association", "link"],
     &["priority", "urgent", "urgency", "severity"],
     &["team", "squad", "group"],

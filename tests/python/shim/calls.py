@@ -1,6 +1,7 @@
 """Tool calls: names to tools, results to values, and a value that can be awaited or used as it is."""
 
 import asyncio
+import base64
 import collections.abc
 import json
 import operator
@@ -218,10 +219,16 @@ def value_of(server: str, tool: Tool, result: dict[str, Any]) -> Any:
     if not result["content"]:
         return None
     if texts is None:
-        return [block["text"] if block["type"] == "text" else block for block in result["content"]]
+        return [block["text"] if block["type"] == "text" else handle_of(block) for block in result["content"]]
     if len(texts) == 1 and tool.output is not None:
         return json.loads(texts[0], object_pairs_hook=Record)
     return "\n".join(texts)
+
+
+def handle_of(block: dict[str, Any]) -> Any:
+    """What stands for an image in a value; here nothing is kept, so it leads nowhere."""
+    data = base64.b64decode(block["data"])
+    return Record(artifact=None, mimeType=block["mimeType"], bytes=len(data))
 
 
 def raw(server: str, tool: Tool, result: dict[str, Any]) -> Any:

@@ -15,6 +15,6 @@ signature = hmac.new(b"secret", data, hashlib.sha256).hexdigest()
 print(signature[:16], hmac.compare_digest(signature, signature.upper().lower()))
 print(uuid.uuid5(uuid.NAMESPACE_URL, "https://example.org"), uuid.uuid3(uuid.NAMESPACE_DNS, "example.org"), uuid.UUID(int=5).hex, uuid.UUID("12345678123456781234567812345678").version)
 print(zlib.crc32(data), zlib.adler32(data), binascii.hexlify(b"\x00\xff"), base64.b64decode("aGk=") + base64.b64decode(b"aGk"[:4] + b"="))
-picture = [b for b in tools.shapes.picture() if not isinstance(b, str)][0]
+picture = [b for b in tools.shapes.picture.raw()["content"] if b["type"] == "image"][0]
 print(base64.b64decode(picture["data"])[:4], picture["mimeType"])
 print(len(uuid.uuid4().hex), uuid.uuid4() != uuid.uuid4())

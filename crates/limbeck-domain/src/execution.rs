@@ -82,7 +82,8 @@ pub struct ProgramStart {
     pub program: String,
     /// `input`, JSON text.
     pub input: String,
-    /// What `tools` can list without asking: JSON array of `{"name": string, "tools": number}`.
+    /// What `tools` can list without asking: JSON array of `{"name": string, "tools": number, "namesakes"?:
+    /// string[]}`, the last being tools named as what every object has.
     pub servers: String,
     /// Seed of every random number the guest draws.
     pub seed: [u8; 32],

@@ -252,13 +252,25 @@ pub(crate) fn unavailable(shared: &Shared, but: &[ServerName]) -> Vec<String> {
         .collect()
 }
 
+/// Members that JavaScript asks of every object: a guest takes them for tools only where it knows that they are.
+/// `ASKED_OF_OBJECTS` of the guest's `tools.js` says the same.
+const ASKED_OF_OBJECTS: [&str; 4] = ["toJSON", "toString", "valueOf", "constructor"];
+
 /// What `tools` can list without asking: part of what an execution starts from.
 pub(crate) fn server_names_json(shared: &Shared) -> Value {
     let catalog = shared.catalogue.snapshot();
-    catalog
-        .servers()
-        .map(|server| json!({"name": server.name(), "tools": server.tools().len()}))
-        .collect()
+    let listed = catalog.servers().map(|server| {
+        let mut entry = json!({"name": server.name(), "tools": server.tools().len()});
+        let names = server.tools().iter().map(|tool| &*tool.id().tool);
+        let namesakes: Vec<&str> = names
+            .filter(|name| ASKED_OF_OBJECTS.contains(name))
+            .collect();
+        if !namesakes.is_empty() {
+            entry["namesakes"] = json!(namesakes);
+        }
+        entry
+    });
+    listed.collect()
 }
 
 /// The answer of `servers()` in a program: every server, and of its tools those `scope` covers.

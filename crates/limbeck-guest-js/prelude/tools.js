@@ -42,20 +42,24 @@ const makeTool = (server, tool, label) => {
   return freeze(call);
 };
 
+const ASKED_OF_OBJECTS = ['toJSON', 'toString', 'valueOf', 'constructor'];
+
 /**
  * An object whose members are made by `member(name)` on first use and listed by `names()`. What the
- * language asks of every object is not taken for a name: awaiting, printing and JSON stay quiet. With
- * `called` it is a function as well.
+ * language asks of every object is taken for a name only when there is such a name: awaiting, printing and
+ * JSON stay quiet; `namesakes()` are the names that are among these. `then` never is one: whoever awaits the
+ * object would call it. With `called` it is a function as well.
  */
-const directory = (label, member, names, called) => {
+const directory = (label, member, names, called, namesakes = names) => {
   const made = new SafeMap();
   const readOnly = () => {
     throw typeError(`${label} cannot be changed`);
   };
   const get = (_, name) => {
-    if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
-    if (name === 'toString') return () => `[${label}]`;
-    if (name === 'valueOf' || name === 'constructor') return undefined;
+    if (typeof name === 'symbol' || name === 'then') return undefined;
+    if (arrayIncludes(ASKED_OF_OBJECTS, name) && !arrayIncludes(namesakes(), name)) {
+      return name === 'toString' ? () => `[${label}]` : undefined;
+    }
     let value = made.get(name);
     if (value === undefined) {
       value = member(name);
@@ -84,7 +88,7 @@ const directory = (label, member, names, called) => {
   }));
 };
 
-/** Servers of this execution in the host's order: `{name, toolCount, tools}`. */
+/** Servers of this execution in the host's order: `{name, toolCount, tools, namesakes}`. */
 let serverList = [];
 const serverNames = () => arrayMap(serverList, (server) => server.name);
 const toolNamesOf = (name) => {
@@ -92,9 +96,15 @@ const toolNamesOf = (name) => {
   return [];
 };
 
+const namesakesOf = (name) => {
+  for (let i = 0; i < serverList.length; i++) if (serverList[i].name === name) return serverList[i].namesakes;
+  return [];
+};
+
 const setServers = (servers) => {
-  serverList = arrayMap(isArray(servers) ? servers : [], ({ name, tools }) => ({
+  serverList = arrayMap(isArray(servers) ? servers : [], ({ name, tools, namesakes }) => ({
     name,
+    namesakes: isArray(namesakes) ? namesakes : [],
     tools: isArray(tools) ? tools : [],
     toolCount: isArray(tools) ? tools.length : trunc(+tools) || 0,
   }));
@@ -102,8 +112,8 @@ const setServers = (servers) => {
 
 /** Proxies and functions of `tools`, for the printer, which must not take them apart. */
 const directoryLabels = new SafeMap();
-const makeDirectory = (label, member, names, called) => {
-  const made = directory(label, member, names, called);
+const makeDirectory = (label, member, names, called, namesakes) => {
+  const made = directory(label, member, names, called, namesakes);
   directoryLabels.set(made, { label, names });
   return made;
 };
@@ -116,6 +126,8 @@ const tools = makeDirectory(
       label,
       (tool) => makeTool(server, tool, memberLabel(label, tool)),
       () => toolNamesOf(server),
+      undefined,
+      () => namesakesOf(server),
     );
     describable.set(made, { server });
     return made;

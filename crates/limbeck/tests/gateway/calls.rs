@@ -45,6 +45,54 @@ async fn the_forms_of_a_call_reach_the_same_tool() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tools_named_as_what_every_object_has_are_called_and_awaiting_a_server_calls_none() {
+    let names = [
+        "constructor",
+        "toString",
+        "toJSON",
+        "valueOf",
+        "__proto__",
+        "hasOwnProperty",
+        "then",
+    ];
+    let mut odd = FakeServer::new("odd");
+    for name in names {
+        odd = odd.read(name, move |_| json!({ "is": name }));
+    }
+    let odd = odd.share();
+    let plain = FakeServer::new("plain").read("echo", |_| json!({})).share();
+    let gateway = World::new(worker())
+        .server(&odd)
+        .server(&plain)
+        .start()
+        .await;
+    // The names are taken for tools once they are known to be some.
+    run(&gateway, "await search('constructor')").await;
+    let envelope = run(
+        &gateway,
+        r#"
+        const server = await tools.odd;
+        const said = [];
+        for (const name of ["constructor", "toString", "toJSON", "valueOf", "__proto__", "hasOwnProperty"]) {
+            said.push((await server[name]({})).is);
+        }
+        said.push((await callMCPTool("mcp__odd__then", {})).is ?? "text");
+        said.push(typeof tools.plain.constructor, typeof tools.odd.then, `${tools.plain}`);
+        return said;
+        "#,
+    )
+    .await;
+    let said = value_of(&envelope);
+    assert_eq!(said.as_array().unwrap()[..6], names[..6]);
+    assert_eq!(
+        said.as_array().unwrap()[7..],
+        ["undefined", "undefined", "[tools.plain]"]
+    );
+    assert_eq!(odd.calls(), names);
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failed_call_is_a_tool_error_that_can_be_caught_and_names_the_line_when_it_is_not() {
     let t = FakeServer::new("t")
         .tool("fail", None, |_| {

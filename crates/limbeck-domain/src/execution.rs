@@ -283,3 +283,21 @@ pub struct Envelope {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emitted: Vec<Emitted>,
 }
+
+impl Envelope {
+    /// What comes back from an execution that ended so and left nothing else.
+    pub fn new(execution_id: ExecutionId, status: ExecutionStatus) -> Self {
+        Self {
+            status,
+            execution_id,
+            value: None,
+            stdout: String::new(),
+            stderr: String::new(),
+            error: None,
+            warnings: Vec::new(),
+            effects: None,
+            artifacts: Vec::new(),
+            emitted: Vec::new(),
+        }
+    }
+}

@@ -85,6 +85,7 @@ impl Gateway {
             caller,
             language: Language::Typescript,
             emissions: Arc::default(),
+            backlog: Arc::default(),
         };
         let target = ToolTarget {
             server: Some(call.tool.server.to_string()),
@@ -159,16 +160,9 @@ impl Gateway {
             Some(_) => ExecutionStatus::Failed,
         };
         let envelope = Envelope {
-            status,
-            execution_id: id.clone(),
-            value: None,
-            stdout: String::new(),
-            stderr: String::new(),
             error,
-            warnings: Vec::new(),
             effects: Some(effects).filter(|effects| effects.reads + effects.writes > 0),
-            artifacts: Vec::new(),
-            emitted: Vec::new(),
+            ..Envelope::new(id.clone(), status)
         };
         let summary = ExecutionSummary {
             calls: 1,

@@ -134,6 +134,7 @@ impl Gateway {
             caller,
             language: Language::Typescript,
             emissions: Arc::default(),
+            backlog: Arc::default(),
         };
         let target = ToolTarget {
             server: Some(server.to_owned()),

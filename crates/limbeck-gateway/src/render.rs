@@ -66,16 +66,8 @@ mod tests {
 
     fn envelope(value: &Value) -> Envelope {
         Envelope {
-            status: ExecutionStatus::Completed,
-            execution_id: ExecutionId::new("ex_1"),
             value: Some(RawValue::from_string(value.to_string()).unwrap()),
-            stdout: String::new(),
-            stderr: String::new(),
-            error: None,
-            warnings: Vec::new(),
-            effects: None,
-            artifacts: Vec::new(),
-            emitted: Vec::new(),
+            ..Envelope::new(ExecutionId::new("ex_1"), ExecutionStatus::Completed)
         }
     }
 

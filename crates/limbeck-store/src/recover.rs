@@ -44,16 +44,8 @@ fn end(
     let doubts = in_doubt(transaction, row)?;
     let (status, error) = verdict(&doubts);
     let envelope = Envelope {
-        status,
-        execution_id: id.clone(),
-        value: None,
-        stdout: String::new(),
-        stderr: String::new(),
         error: Some(error),
-        warnings: Vec::new(),
-        effects: None,
-        artifacts: Vec::new(),
-        emitted: Vec::new(),
+        ..Envelope::new(id.clone(), status)
     };
     let entry = serde_json::to_string(&JournalEntry::Ended {
         envelope: Box::new(envelope),

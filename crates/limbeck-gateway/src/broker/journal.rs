@@ -144,7 +144,7 @@ impl Journal {
 }
 
 /// Bytes that a model would have read.
-fn result_bytes(result: &Result<String, CallError>) -> usize {
+pub(super) fn result_bytes(result: &Result<String, CallError>) -> usize {
     match result {
         Ok(text) => text.len(),
         Err(error) => error.message.len(),

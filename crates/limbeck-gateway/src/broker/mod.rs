@@ -5,6 +5,7 @@
 //! Validation, policy, journal and upstream see the same bytes.
 
 mod artifacts;
+mod backlog;
 mod check;
 mod emit;
 mod journal;
@@ -29,9 +30,11 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Shared, foreign};
+pub(crate) use backlog::{Backlog, Held};
 pub(crate) use check::Judge;
 pub(crate) use emit::Emissions;
 pub(crate) use journal::Journal;
+use journal::result_bytes;
 use named::Named;
 pub(crate) use queries::FIRST_LIST_PATIENCE;
 pub(crate) use unwrap::value_for_program;
@@ -53,6 +56,8 @@ pub(crate) struct Broker {
     pub(crate) language: Language,
     /// What the program gave the client so far.
     pub(crate) emissions: Arc<Emissions>,
+    /// What servers answered and the program has not taken.
+    pub(crate) backlog: Arc<Backlog>,
 }
 
 /// How a host call ended.
@@ -67,6 +72,8 @@ pub(crate) struct Answer {
     pub(crate) note: Option<String>,
     /// The tool whose declared output schema the result does not fit, and how.
     pub(crate) contradiction: Option<(ToolId, String)>,
+    /// Keeps the answer of a server counted for as long as it waits.
+    pub(crate) held: Option<Held>,
 }
 
 impl Answer {
@@ -82,6 +89,7 @@ impl Answer {
             reached: None,
             note: None,
             contradiction: None,
+            held: None,
         }
     }
 }
@@ -128,6 +136,7 @@ impl Broker {
                     reached: None,
                     note: None,
                     contradiction: None,
+                    held: None,
                 }
             }
         }
@@ -143,7 +152,10 @@ impl Broker {
             biased;
             // Nobody waits for the answer any more, so nothing leaves.
             () = self.cancel.cancelled() => Err(Refused::by_cancelling()),
-            prepared = self.prepare(&target, &call.body) => prepared,
+            prepared = async {
+                self.backlog.room().await;
+                self.prepare(&target, &call.body).await
+            } => prepared,
         };
         let ready = match prepared {
             Ok(ready) => ready,
@@ -162,12 +174,14 @@ impl Broker {
                 reached: None,
                 note,
                 contradiction: None,
+                held: None,
             };
         }
         let Sent {
             result,
             contradiction,
         } = self.send(&tool, permit, target.form).await;
+        let held = self.backlog.holds(result_bytes(&result));
         let result = match self.journal.outcome_of(id, result, effect, started).await {
             Ok(result) => result,
             Err(error) => Err(error),
@@ -179,6 +193,7 @@ impl Broker {
             reached: Some(effect),
             note,
             contradiction: contradiction.map(|how| (tool.id().clone(), how)),
+            held: Some(held),
         }
     }
 
@@ -321,8 +336,15 @@ impl Broker {
         let Unwrapped { value, kept } =
             unwrap::value_of(result, tool.definition(), Binaries::Handles)?;
         for draft in kept {
-            let kept = self.shared.keep(&self.principal, draft).await;
-            kept.map_err(|error| queries::store_fault(&error))?;
+            if let Err(error) = self.shared.keep(&self.principal, draft).await {
+                // The tool has done its work: a disk that is full must not turn that into a failure.
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "an artifact could not be kept"
+                );
+                let as_sent = unwrap::value_of(result, tool.definition(), Binaries::AsSent)?;
+                return Ok(as_sent.value);
+            }
         }
         Ok(value)
     }
@@ -367,6 +389,7 @@ impl Broker {
             reached: None,
             note: None,
             contradiction: None,
+            held: None,
         }
     }
 }

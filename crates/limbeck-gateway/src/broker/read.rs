@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::journal::result_bytes;
 use super::queries::parse;
 use super::{Answer, Broker, denial};
 
@@ -54,6 +55,12 @@ impl Broker {
         });
         let target = reading.as_ref().ok().map(Reading::target);
         let leaves = reading.is_ok();
+        tokio::select! {
+            biased;
+            // What is sent now ends with the same token.
+            () = self.cancel.cancelled() => {}
+            () = self.backlog.room() => {}
+        }
         self.journal
             .call(call, target, EffectClass::Read, leaves)
             .await;
@@ -61,6 +68,7 @@ impl Broker {
             Ok(reading) => self.read(&reading).await,
             Err(error) => Err(error),
         };
+        let held = self.backlog.holds(result_bytes(&result));
         self.journal.outcome(id, &result, started).await;
         Answer {
             id,
@@ -68,6 +76,7 @@ impl Broker {
             reached: leaves.then_some(EffectClass::Read),
             note: None,
             contradiction: None,
+            held: Some(held),
         }
     }
 

@@ -22,7 +22,7 @@ const ROUNDS: usize = 6;
 const ESTIMATED_FROM_BYTES: usize = 32 << 10;
 /// Bytes kept of the hint of an error that is over its share.
 const HINT_BYTES: usize = 200;
-/// An error this short is never left out.
+/// An error this short is never left out: why a program failed stays readable, whatever else there is.
 const REASON_TOKENS: usize = 128;
 
 /// A part of an answer to keep as an artifact.
@@ -204,6 +204,17 @@ impl Part {
         }
     }
 
+    /// Tokens of a text as the answer has it, `None` above `max`. Printed text and errors stand in it as JSON texts, in
+    /// which every line end is two characters more.
+    fn tokens(self, text: &str, max: usize) -> Option<usize> {
+        match self {
+            Self::Value | Self::Emitted(_) => tokens::at_most(text, max),
+            Self::Stdout | Self::Stderr | Self::Error => {
+                tokens::at_most(&serde_json::to_string(text).ok()?, max)
+            }
+        }
+    }
+
     /// Takes the part out of the answer.
     fn take(self, envelope: &mut Envelope) -> String {
         let text = match self {
@@ -261,7 +272,7 @@ impl Piece {
             if !text.is_empty() {
                 pieces.push(Self {
                     part,
-                    tokens: tokens_within(&text, budget),
+                    tokens: part.tokens(&text, budget).unwrap_or(budget + 1),
                     text,
                     id: OnceCell::new(),
                 });
@@ -300,8 +311,6 @@ fn apply(
     let sizes: Vec<usize> = pieces.iter().map(|piece| piece.tokens).collect();
     let (mut spilled, mut names) = (Vec::new(), Vec::new());
     for (place, (piece, share)) in pieces.iter().zip(shares(&sizes, room)).enumerate() {
-        // Printed line ends take many tokens more as JSON than as text, and may leave no room: why a program
-        // failed stays readable.
         let is_reason = piece.part == Part::Error && piece.tokens <= REASON_TOKENS;
         if piece.tokens <= share || is_reason {
             piece.part.put(&mut envelope, piece.text.clone());
@@ -328,7 +337,10 @@ fn spill(envelope: &mut Envelope, piece: &Piece, share: usize) {
     let view = if part == Part::Value {
         value_view(text, share)
     } else {
-        part.put(envelope, ends(text, share));
+        part.put(
+            envelope,
+            ends(text, |shown| part.tokens(shown, share).is_some(), share),
+        );
         text_view(text)
     };
     if let (Part::Error, Some(error)) = (part, &mut envelope.error) {
@@ -421,12 +433,13 @@ fn shortened(text: &str, bytes: usize) -> String {
     format!("{kept}… {} bytes left out", text.len() - kept.len())
 }
 
-/// The first and last lines of a text in at most `tokens`, and between them how much is left out.
-fn ends(text: &str, tokens: usize) -> String {
+/// The first and last lines of a text in about `tokens`, of which as much as `fits`, and between them how much is
+/// left out.
+fn ends(text: &str, fits: impl Fn(&str) -> bool, tokens: usize) -> String {
     let mut bytes = tokens.saturating_mul(4).min(text.len() / 2);
     while bytes >= 16 {
         let shown = ends_of(text, bytes);
-        if tokens::at_most(&shown, tokens).is_some() {
+        if fits(&shown) {
             return shown;
         }
         bytes = bytes * 2 / 3;
@@ -472,16 +485,9 @@ mod tests {
 
     fn envelope(value: Option<&Value>, stdout: &str) -> Envelope {
         Envelope {
-            status: ExecutionStatus::Completed,
-            execution_id: ExecutionId::new("ex_1"),
             value: value.map(|value| RawValue::from_string(value.to_string()).unwrap()),
             stdout: stdout.to_owned(),
-            stderr: String::new(),
-            error: None,
-            warnings: Vec::new(),
-            effects: None,
-            artifacts: Vec::new(),
-            emitted: Vec::new(),
+            ..Envelope::new(ExecutionId::new("ex_1"), ExecutionStatus::Completed)
         }
     }
 
@@ -548,6 +554,20 @@ mod tests {
         assert_eq!(fitted.envelope.value.as_ref().unwrap().get(), r#"{"a":1}"#);
         assert_eq!(fitted.kept[0].content, lines.as_bytes());
         assert_eq!(fitted.envelope.artifacts[0].counts.lines, Some(5_000));
+    }
+
+    #[test]
+    fn printed_line_ends_are_counted_as_they_are_written() {
+        let mut failed = envelope(None, &"\n".repeat(64 << 10));
+        failed.error = Some(ProgramError::new(ErrorKind::Exception, "E: the reason"));
+        for budget in [OUTPUT_TOKENS_MIN, 2_000, 10_000] {
+            let fitted = fit(failed.clone(), budget, Render::Json);
+            let tokens = tokens_of(&fitted.envelope);
+            assert!(tokens <= budget, "{tokens} of {budget}");
+            // Most of what there was room for is shown: the first estimate was right.
+            assert!(tokens > budget / 8, "{tokens} of {budget}");
+            assert_eq!(fitted.envelope.error.unwrap().message, "E: the reason");
+        }
     }
 
     #[test]

@@ -150,6 +150,7 @@ impl Gateway {
                 caller: caller.clone(),
                 language,
                 emissions: Arc::default(),
+                backlog: Arc::default(),
             }
         };
         let drive = Drive::new(worker, broker(), start.clone());

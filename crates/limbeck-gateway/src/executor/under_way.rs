@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::rounds::Rounds;
 use super::words;
-use crate::broker::{Answer, Broker};
+use crate::broker::{Answer, Broker, Held};
 
 /// Time for calls that were cancelled to write their outcome.
 const CANCEL_MS: u64 = 2_000;
@@ -36,7 +36,7 @@ pub(super) struct UnderWay {
     calls: BTreeMap<CallId, Call>,
     bytes: usize,
     /// In the order the answers came.
-    answered: Vec<CallResult>,
+    answered: Vec<(CallResult, Option<Held>)>,
     answered_bytes: usize,
     rounds: Rounds,
     left: Left,
@@ -152,14 +152,15 @@ impl UnderWay {
     pub(super) fn take_answers(&mut self) -> Vec<CallResult> {
         let mut bytes = 0;
         let mut count = 0;
-        for result in &self.answered {
+        for (result, _held) in &self.answered {
             bytes += bytes_of(result);
             if count > 0 && bytes > CALL_RESULT_BYTES_MAX {
                 break;
             }
             count += 1;
         }
-        let results: Vec<CallResult> = self.answered.drain(..count).collect();
+        let taken = self.answered.drain(..count);
+        let results: Vec<CallResult> = taken.map(|(result, _held)| result).collect();
         self.answered_bytes -= results.iter().map(bytes_of).sum::<usize>();
         self.rounds.heard(results.iter().map(|result| result.id));
         results
@@ -187,6 +188,8 @@ impl UnderWay {
     /// outcomes count. Reads are cancelled: a program that gave one up has no use for its answer.
     pub(super) async fn finish(mut self, limit: Instant) -> Left {
         self.broker.reads.cancel();
+        // Nobody takes these any more, and calls may wait for their room.
+        self.answered.clear();
         let soon = Instant::now() + Duration::from_millis(READS_END_MS);
         while let Ok(Some(answer)) = timeout_at(soon, self.polled.next()).await {
             self.count(answer);
@@ -208,6 +211,7 @@ impl UnderWay {
     /// Cancels what is under way, and waits for the outcomes to be written, not long.
     pub(super) async fn cancel(mut self) -> Left {
         self.broker.cancel.cancel();
+        self.answered.clear();
         let limit = Instant::now() + Duration::from_millis(CANCEL_MS);
         self.drain(limit).await;
         self.left.rounds = self.rounds.most();
@@ -228,10 +232,11 @@ impl UnderWay {
         self.left.warnings.push(warning);
     }
 
-    fn keep(&mut self, answer: Answer) {
+    fn keep(&mut self, mut answer: Answer) {
+        let held = answer.held.take();
         let result = self.count(answer);
         self.answered_bytes += bytes_of(&result);
-        self.answered.push(result);
+        self.answered.push((result, held));
     }
 
     /// Strikes a call off the list and notes what it did.
@@ -242,6 +247,7 @@ impl UnderWay {
             reached,
             note,
             contradiction,
+            held: _,
         } = answer;
         if let Some(call) = self.calls.remove(&id) {
             self.bytes -= call.bytes;

@@ -83,21 +83,16 @@ fn outcome(number: u32) -> JournalEntry {
 fn envelope(name: &str, status: ExecutionStatus) -> Envelope {
     let failed = status != ExecutionStatus::Completed;
     Envelope {
-        status,
-        execution_id: id(name),
         value: (!failed).then(|| {
             serde_json::value::to_raw_value(&serde_json::json!({"a": [1, 2.5, null]})).unwrap()
         }),
         stdout: "out\n\nput".to_owned(),
-        stderr: String::new(),
         error: failed.then(|| ProgramError::new(ErrorKind::Exception, "Error: no")),
-        warnings: Vec::new(),
         effects: Some(limbeck_domain::Effects {
             reads: 1,
             writes: 2,
         }),
-        artifacts: Vec::new(),
-        emitted: Vec::new(),
+        ..Envelope::new(id(name), status)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use limbeck_gateway::domain::limits::EMITTED_MAX;
 use limbeck_gateway::domain::{Envelope, ErrorKind};
+use limbeck_gateway::store::Store;
 use limbeck_gateway::{AnswerForm, Gateway, Render, tokens};
 use limbeck_testkit::{FakeServer, World, python, request, run, run_python, value_of};
 use serde_json::{Value, json};
@@ -188,6 +189,33 @@ async fn an_image_of_a_tool_is_a_handle_whose_content_never_reaches_the_model_by
     );
     let report = gateway.replay(raw.execution_id.as_str()).await.unwrap();
     assert_eq!(report.differences, Vec::<String>::new());
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_takes_no_artifact_does_not_fail_the_call_that_was_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.db");
+    let store = Store::open(&path).unwrap();
+    let camera = camera();
+    let gateway = World::new(worker())
+        .server(&camera)
+        .store(store)
+        .start()
+        .await;
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute_batch(
+            "CREATE TRIGGER full BEFORE INSERT ON artifact BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+        )
+        .unwrap();
+    let shoot = "return (await tools.camera.shoot({}))[1].data ?? 'a handle'";
+    assert_eq!(value_of(&run(&gateway, shoot).await), json!("AAEC/w=="));
+    assert_eq!(camera.calls(), ["shoot"]);
+
+    // The control: with room it is a handle.
+    other.execute_batch("DROP TRIGGER full").unwrap();
+    assert_eq!(value_of(&run(&gateway, shoot).await), json!("a handle"));
     gateway.shutdown().await;
 }
 

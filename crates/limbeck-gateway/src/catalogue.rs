@@ -5,48 +5,31 @@
 //! started when somebody searches or calls. A server that announces a change is asked again in the
 //! background, once for all announcements that came meanwhile.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+mod changes;
+mod snapshot;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use limbeck_catalog::{Catalog, Observed, ServerTools, Tool};
+use limbeck_catalog::{Catalog, Observed, Tool};
 use limbeck_domain::ServerName;
 use limbeck_store::{CachedTools, Store};
-use limbeck_upstream::{Pool as UpstreamPool, PoolEvent, ToolList, UpstreamError};
-use tokio::sync::broadcast::{self, error::RecvError};
+use limbeck_upstream::{Pool as UpstreamPool, ToolList, UnusableKind, UpstreamError};
 use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::ServerSource;
 use crate::clock::now_us;
-use crate::pins::{self, Pins};
+use crate::pins;
+pub(crate) use snapshot::ToolExtras;
+use snapshot::{Snapshot, lessons};
 
 /// Servers started side by side for their lists: package runners are heavy, machines are small.
 const STARTS_MAX: usize = 4;
 /// How long a server waits for such a place. Those that hold one may hang, which must cost nobody else.
 const START_QUEUE: Duration = Duration::from_secs(2);
-
-/// By tool, what its definition says beside the parts we use.
-pub(crate) type ToolExtras = BTreeMap<String, serde_json::Map<String, serde_json::Value>>;
-
-/// What results taught of the tools of one server.
-#[derive(Debug, Default)]
-struct Lessons {
-    /// Names of the tools, under whatever definition: most tools have none, and a hash takes time.
-    tools: HashSet<String>,
-    /// By the hash of a definition.
-    observed: HashMap<String, Observed>,
-}
-
-impl Lessons {
-    fn of(&self, tool: &Tool) -> Option<Observed> {
-        if !self.tools.contains(&*tool.id().tool) {
-            return None;
-        }
-        self.observed.get(tool.hash()).cloned()
-    }
-}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Catalogue {
@@ -80,18 +63,6 @@ enum Freshness {
     Unknown,
     Cached,
     Fresh,
-}
-
-#[derive(Debug, Default)]
-struct Snapshot {
-    lists: BTreeMap<ServerName, ServerTools>,
-    dropped: BTreeMap<ServerName, Vec<String>>,
-    extras: BTreeMap<ServerName, Arc<ToolExtras>>,
-    /// Why the last list of a server could not be had.
-    failures: BTreeMap<ServerName, String>,
-    pins: BTreeMap<ServerName, Pins>,
-    lessons: BTreeMap<ServerName, Lessons>,
-    catalog: Arc<Catalog>,
 }
 
 impl Catalogue {
@@ -144,7 +115,7 @@ impl Catalogue {
             starts: Semaphore::new(STARTS_MAX),
             listings: watch::Sender::new(0),
         });
-        tokio::spawn(follow(Arc::downgrade(&inner), events));
+        tokio::spawn(changes::follow(Arc::downgrade(&inner), events));
         Self { inner }
     }
 
@@ -244,7 +215,7 @@ impl Catalogue {
         let (inner, server) = (Arc::clone(&self.inner), server.clone());
         tokio::spawn(async move {
             if let Err(error) = inner.refresh(&server).await {
-                tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be listed");
+                told(&server, &error);
             }
         });
     }
@@ -271,7 +242,7 @@ impl Catalogue {
             let (inner, server) = (Arc::clone(&self.inner), server.clone());
             asking.spawn(async move {
                 if let Err(error) = inner.refresh(&server).await {
-                    tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be listed");
+                    told(&server, &error);
                 }
                 server
             });
@@ -361,77 +332,7 @@ impl Inner {
     }
 }
 
-/// What the store remembers of results of a server's tools. What cannot be read is learnt anew.
-async fn lessons(store: &Store, source: &ServerSource) -> Lessons {
-    let kept = store.observations(&source.definition_hash).await;
-    let kept = kept.unwrap_or_else(|error| {
-        tracing::warn!(server = %source.name, error = &error as &dyn std::error::Error, "what results look like could not be read");
-        Vec::new()
-    });
-    let mut lessons = Lessons::default();
-    for observation in kept {
-        if let Ok(observed) = serde_json::from_str(&observation.body) {
-            lessons.tools.insert(observation.tool);
-            lessons.observed.insert(observation.tool_hash, observed);
-        }
-    }
-    lessons
-}
-
-/// Asks servers again that announce other tools, for as long as there is a catalogue.
-async fn follow(inner: Weak<Inner>, mut events: broadcast::Receiver<PoolEvent>) {
-    loop {
-        let event = events.recv().await;
-        let Some(inner) = inner.upgrade() else {
-            return;
-        };
-        match event {
-            Ok(PoolEvent::ToolsChanged { server }) => inner.renew_later(&server),
-            Ok(
-                PoolEvent::ResourcesChanged { .. }
-                | PoolEvent::PromptsChanged { .. }
-                | PoolEvent::ResourceUpdated { .. },
-            ) => {}
-            // Any of them may have been among the events that were missed.
-            Err(RecvError::Lagged(_)) => {
-                for server in inner.servers.keys() {
-                    inner.renew_later(server);
-                }
-            }
-            Err(RecvError::Closed) => return,
-        }
-    }
-}
-
 impl Inner {
-    /// Asks `server` again, unless nobody asked it so far or somebody waits to do so already.
-    fn renew_later(self: &Arc<Self>, server: &ServerName) {
-        let Some(listed) = self.servers.get(server) else {
-            return;
-        };
-        if listed.renewing.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let (inner, server) = (Arc::clone(self), server.clone());
-        tokio::spawn(async move {
-            let Some(listed) = inner.servers.get(&server) else {
-                return;
-            };
-            {
-                let mut freshness = listed.asked.lock().await;
-                // What is announced from here on may come too late for the list asked for now.
-                listed.renewing.store(false, Ordering::Release);
-                if *freshness != Freshness::Fresh {
-                    return;
-                }
-                *freshness = Freshness::Cached;
-            }
-            if let Err(error) = inner.refresh(&server).await {
-                tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be listed again");
-            }
-        });
-    }
-
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Snapshot> {
         self.snapshot
             .write()
@@ -464,38 +365,15 @@ impl Inner {
     }
 }
 
-impl Snapshot {
-    fn put(
-        &mut self,
-        name: &ServerName,
-        tools: Vec<limbeck_domain::ToolDefinition>,
-        instructions: Option<String>,
-    ) {
-        let mut list = ServerTools::new(name.clone(), tools, instructions);
-        if let Some(lessons) = self.lessons.get(name).filter(|all| !all.tools.is_empty()) {
-            list = list.taught(|tool| lessons.of(tool));
-        }
-        self.lists.insert(name.clone(), list);
-    }
-
-    fn teach(&mut self, server: &ServerName, news: Vec<(Arc<Tool>, Observed)>) {
-        let lessons = self.lessons.entry(server.clone()).or_default();
-        let mut hashes = HashSet::with_capacity(news.len());
-        for (tool, observed) in news {
-            lessons.tools.insert(tool.id().tool.to_string());
-            lessons.observed.insert(tool.hash().to_owned(), observed);
-            hashes.insert(tool.hash().to_owned());
-        }
-        let Some(list) = self.lists.get_mut(server) else {
-            return;
-        };
-        // Of the others the signature that was written already is kept.
-        let lesson = |tool: &Tool| lessons.of(tool).filter(|_| hashes.contains(tool.hash()));
-        *list = list.taught(lesson);
-        self.catalog = Arc::new(self.catalog.taught(list.clone()));
-    }
-
-    fn rebuild(&mut self) {
-        self.catalog = Arc::new(Catalog::new(self.lists.values().cloned().collect()));
+/// Tells the operator of a list that could not be had. A server that its user has not accepted is no fault: whoever
+/// asks for it is told, and `limbeck tools` shows it.
+fn told(server: &ServerName, error: &UpstreamError) {
+    let waits =
+        matches!(error, UpstreamError::Unusable(why) if why.kind == UnusableKind::Untrusted);
+    let error = error as &dyn std::error::Error;
+    if waits {
+        tracing::debug!(%server, error, "tools could not be listed");
+    } else {
+        tracing::warn!(%server, error, "tools could not be listed");
     }
 }

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ PROBE = "return await tools.healthy.echo({ n: 1 });"
 MIB = 1 << 20
 # Longest a gateway may take to end when its client left; the SDK alone would wait five seconds for a program.
 SOON_S = 2.0
+# Longest it may take until a server hears that nobody waits for its answer any more.
+CANCELLED_S = 0.25
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 
@@ -306,12 +309,37 @@ def test_u11_a_client_that_closes_its_end_takes_its_programs_along_at_once(world
         wait_until_none_is_left(before, peer.pid, world.mark)
 
 
-def test_u11_what_a_closed_pipe_asked_for_is_answered(world: World) -> None:
+@pytest.mark.parametrize("era", ERAS)
+def test_u11_servers_hear_that_the_client_has_left_within_a_quarter_of_a_second(world: World, era: str) -> None:
+    notes = world.root / "notes"
+    notes.touch()
+    config = world.config({"patient": server("patient", timeout_ms=30_000, NOTES=str(notes), **{MARK: world.mark})})
+    with Peer(world, era, "--config", str(config), "--no-discover") as peer:
+        peer.handshake()
+        peer.send("tools/call", execute("return await tools.patient.wait({});"))
+        wait_until(lambda: "called" in notes.read_text(), "the call reaches its server")
+        # Later than right behind the last line: that would be a pipe that waits for its answers.
+        wait_until(lambda: time.monotonic() - times(notes)["called"] > 0.1, "the client is quiet")
+        before = family(peer.pid, world.mark)
+        left = time.monotonic()
+        assert peer.close() == 0
+        wait_until_none_is_left(before, peer.pid, world.mark)
+    assert times(notes)["cancelled"] - left < CANCELLED_S, notes.read_text()
+
+
+def times(notes: Path) -> dict[str, float]:
+    """When what happened, by the notes of a patient server."""
+    return {word: float(at) for word, at in map(str.split, notes.read_text().splitlines())}
+
+
+@pytest.mark.parametrize("pause_ms", [0, 6_000], ids=["at once", "after longer than the SDK waits"])
+def test_u11_what_a_closed_pipe_asked_for_is_answered(world: World, pause_ms: int) -> None:
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}}
+    program = f"await new Promise((done) => setTimeout(done, {pause_ms})); return 6 * 7;"
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": execute("return 6 * 7;")},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": execute(program)},
     ]
     ran = subprocess.run(
         [LIMBECK, "serve", "--no-discover"],

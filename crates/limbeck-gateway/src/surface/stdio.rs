@@ -1,14 +1,15 @@
 //! One client on standard input and output.
 //!
 //! The SDK has a transport for this, which leaves two things out. It says nothing of a line that is no JSON or
-//! too long; here such a line is answered, with `null` for the id that is not to be had. And it waits for
-//! what a client asked for that has left; here a client that leaves takes its programs and their calls along
-//! at once.
+//! too long; here such a line is answered, with `null` for the id that is not to be had. And at the end of the
+//! input it waits five seconds for what is under way; here a client that leaves takes its programs and their
+//! calls along at once, and one that waits for its answers gets them.
 //!
 //! **Who leaves.** The end of the input says that a client leaves, unless it comes right behind the last
 //! line: `printf … | limbeck serve` closes its end because it has nothing more to ask, and wants its answers.
 //! Those it gets, until nobody reads them any more.
 
+mod asked;
 mod line;
 
 use std::io;
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ServeError, Surface};
 use crate::{Gateway, LOCAL};
+use asked::Asked;
 use line::{Heard, Line};
 
 /// Bytes asked of the input at once.
@@ -48,9 +50,11 @@ pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
     let gone = CancellationToken::new();
     let output = Output(Arc::new(Mutex::new(Some(output))));
     let (ahead, messages) = mpsc::channel(MESSAGES_AHEAD);
+    let asked = Asked::default();
     let pipe = Pipe {
         messages,
         output: output.clone(),
+        asked: asked.clone(),
     };
     let surface = Arc::new(Surface::new(gateway, LOCAL));
     let serving = async {
@@ -63,11 +67,15 @@ pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
         }
     };
     let watching = async {
-        let left = read(input, ahead, output).await;
-        while left == Left::Filled && output_is_read() {
-            sleep(LOOK).await;
+        if read(input, &ahead, output, &asked).await == Left::Filled {
+            tokio::select! {
+                () = asked.nothing_left() => {}
+                () = output_is_abandoned() => {}
+            }
         }
+        // The service ends by this and not by a closed channel, for whose requests it would wait.
         gone.cancel();
+        let _open = ahead;
         std::future::pending().await
     };
     tokio::select! {
@@ -76,10 +84,18 @@ pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
     }
 }
 
+/// Returns when nobody reads standard output any more.
+async fn output_is_abandoned() {
+    while output_is_read() {
+        sleep(LOOK).await;
+    }
+}
+
 /// The two ends as the SDK takes them.
 struct Pipe<W> {
     messages: mpsc::Receiver<RxJsonRpcMessage<RoleServer>>,
     output: Output<W>,
+    asked: Asked,
 }
 
 impl<W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer> for Pipe<W> {
@@ -89,8 +105,14 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer> for Pipe<W> {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let output = self.output.clone();
-        async move { output.line(serde_json::to_vec(&item)?).await }
+        let (output, asked) = (self.output.clone(), self.asked.clone());
+        async move {
+            let written = output.line(serde_json::to_vec(&item)?).await;
+            if let Some(id) = Asked::answered_by(&item) {
+                asked.settle(&id);
+            }
+            written
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -137,8 +159,9 @@ enum Left {
 /// Passes messages on and says of every other line what is wrong with it, until the input ends.
 async fn read(
     mut input: impl AsyncRead + Unpin,
-    ahead: mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
+    ahead: &mpsc::Sender<RxJsonRpcMessage<RoleServer>>,
     output: Output<impl AsyncWrite + Unpin>,
+    asked: &Asked,
 ) -> Left {
     let mut line = Line::default();
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -152,7 +175,10 @@ async fn read(
         for part in chunk[..read].split_inclusive(|byte| *byte == b'\n') {
             let passed = match line.add(part) {
                 Heard::Nothing => continue,
-                Heard::Message(message) => ahead.send(*message).await.is_ok(),
+                Heard::Message(message) => {
+                    asked.heard(&message);
+                    ahead.send(*message).await.is_ok()
+                }
                 Heard::Refused(refusal) => {
                     output.line(refusal.to_string().into_bytes()).await.is_ok()
                 }
@@ -196,7 +222,8 @@ mod tests {
             let (mut client, input) = tokio::io::duplex(64);
             let (ahead, mut messages) = mpsc::channel(1);
             let output = Output(Arc::new(Mutex::new(Some(tokio::io::sink()))));
-            let reading = tokio::spawn(read(input, ahead, output));
+            let reading =
+                tokio::spawn(async move { read(input, &ahead, output, &Asked::default()).await });
             let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
             client.write_all(ping).await.unwrap();
             client.write_all(b"\n").await.unwrap();

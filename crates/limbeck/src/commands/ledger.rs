@@ -58,8 +58,11 @@ struct Report {
     #[serde(skip_serializing_if = "is_zero")]
     since_us: u64,
     programs: usize,
-    /// Programs that cost more than direct calls would have.
+    /// Programs that called tools and cost more than direct calls would have.
     losses: usize,
+    /// Programs that called no tool, such as those refused before they ran, and what they cost: direct calls have
+    /// nothing to compare with them.
+    without_calls: WithoutCalls,
     direct: Direct,
     limbeck: Limbeck,
     servers: Vec<Server>,
@@ -67,6 +70,12 @@ struct Report {
     lost_most: Vec<Loss>,
     /// Servers that `expose = "auto"` would list as they are.
     better_direct: Vec<ServerName>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct WithoutCalls {
+    programs: usize,
+    limbeck: Tokens,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -118,6 +127,7 @@ impl Report {
         let (mut direct, mut limbeck) = (Direct::default(), Limbeck::default());
         let mut servers: BTreeMap<ServerName, Server> = BTreeMap::new();
         let mut lost = Vec::new();
+        let mut without_calls = WithoutCalls::default();
         let mut programs = 0;
         for (row, account) in entries {
             direct.add(account);
@@ -130,7 +140,10 @@ impl Report {
                 let server = servers.entry(name.clone()).or_default();
                 server.add(name, account);
             }
-            if account.is_loss() {
+            if account.calls() == 0 {
+                without_calls.programs += 1;
+                without_calls.limbeck = without_calls.limbeck + account.limbeck();
+            } else if account.is_loss() {
                 lost.push(Loss::new(row, account));
             }
         }
@@ -145,6 +158,7 @@ impl Report {
             since_us,
             programs,
             losses,
+            without_calls,
             direct,
             limbeck,
             servers: servers.into_values().collect(),
@@ -169,7 +183,19 @@ impl Report {
         printer.data(&self.totals());
         let (ours, direct) = (self.limbeck.total.count, self.direct.total.count);
         printer.data_line(&format!("\n{}\n", verdict(ours, direct)));
-        printer.data(&self.by_server());
+        if !self.servers.is_empty() {
+            printer.data(&self.by_server());
+        }
+        let WithoutCalls {
+            programs: idle,
+            limbeck: spent,
+        } = self.without_calls;
+        if idle > 0 {
+            printer.data_line(&format!(
+                "\n{idle} of {programs} programs called no tool: {} tokens",
+                grouped(spent.count)
+            ));
+        }
         if self.losses > 0 {
             printer.data_line(&format!(
                 "\n{} of {programs} programs cost more than direct calls would have; the most:\n",
@@ -271,15 +297,22 @@ impl Report {
 }
 
 fn cells(what: &str, tokens: Tokens) -> [String; 3] {
-    [
-        what.to_owned(),
-        grouped(tokens.count),
-        tokens.basis.as_str().to_owned(),
-    ]
+    // Nothing has no basis.
+    let basis = match tokens.count {
+        0 => "",
+        _ => tokens.basis.as_str(),
+    };
+    [what.to_owned(), grouped(tokens.count), basis.to_owned()]
 }
 
 /// Both sums in words.
 pub(crate) fn verdict(ours: u64, direct: u64) -> String {
+    if direct == 0 {
+        return format!(
+            "No tool was called: {} tokens that direct calls would not have cost.",
+            grouped(ours)
+        );
+    }
     let (more, fewer) = if ours > direct {
         (ours, direct)
     } else {
@@ -288,9 +321,6 @@ pub(crate) fn verdict(ours: u64, direct: u64) -> String {
     let times = more as f64 / fewer.max(1) as f64;
     let word = if ours > direct { "more" } else { "fewer" };
     let numbers = format!("{} instead of {}", grouped(ours), grouped(direct));
-    if fewer == 0 {
-        return format!("{word} tokens: {numbers}.");
-    }
     format!("{times:.1} times {word} tokens: {numbers}.")
 }
 
@@ -401,6 +431,9 @@ mod tests {
             verdict(300, 200),
             "1.5 times more tokens: 300 instead of 200."
         );
-        assert_eq!(verdict(300, 0), "more tokens: 300 instead of 0.");
+        assert_eq!(
+            verdict(300, 0),
+            "No tool was called: 300 tokens that direct calls would not have cost."
+        );
     }
 }

@@ -68,47 +68,36 @@ fn a_program_that_reads_pages_is_a_gain_with_a_turn_for_each_round_of_direct_cal
 }
 
 #[test]
-fn one_small_call_and_a_program_without_calls_are_losses_and_say_so() {
+fn one_small_call_is_a_loss_and_a_program_without_calls_is_told_apart() {
     let world = World::with_shop();
     world.envelope("return (await tools.shop.list_orders({ page: 999 })).items.length;");
-    world.envelope("return 1 + 1;");
+    let idle = world.envelope("return 1 + 1;");
     let list = world.limbeck(["executions"]).ends_with(0).stdout;
     assert!(list.contains('~'), "not counted yet: {list}");
 
     let ledger = world.limbeck(["ledger"]).ends_with(0);
-    assert!(
-        ledger
-            .stdout
-            .contains("2 of 2 programs cost more than direct calls"),
-        "{}",
-        ledger.stdout
-    );
+    for line in [
+        "1 of 2 programs called no tool: ",
+        "1 of 2 programs cost more than direct calls",
+    ] {
+        assert!(ledger.stdout.contains(line), "{}", ledger.stdout);
+    }
     assert!(
         ledger.stdout.contains("times more tokens"),
         "{}",
         ledger.stdout
     );
     let json = world.limbeck(["ledger", "--json"]).ends_with(0).json();
-    let ids: Vec<&str> = json["lost_most"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|loss| loss["id"].as_str().unwrap())
-        .collect();
-    assert_eq!(ids.len(), 2);
-    let said: Vec<String> = ids
-        .iter()
-        .map(|id| world.limbeck(["executions", id]).ends_with(0).stdout)
-        .collect();
-    assert!(
-        said.iter()
-            .any(|text| text.contains("it made one small call")),
-        "{said:?}"
-    );
-    assert!(
-        said.iter().any(|text| text.contains("no tool was called")),
-        "{said:?}"
-    );
+    let lost = json["lost_most"].as_array().unwrap();
+    assert_eq!((lost.len(), &json["losses"]), (1, &1.into()));
+    assert_eq!(json["without_calls"]["programs"], 1);
+    let spent = count(&json["without_calls"]["limbeck"]) + count(&lost[0]["limbeck"]);
+    assert_eq!(spent, count(&json["limbeck"]["total"]));
+    let account = |id: &str| world.limbeck(["executions", id]).ends_with(0).stdout;
+    let called = account(lost[0]["id"].as_str().unwrap());
+    assert!(called.contains("it made one small call"), "{called}");
+    let idle = account(idle["execution_id"].as_str().unwrap());
+    assert!(idle.contains("no tool was called"), "{idle}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod file;
 mod load;
 mod oauth;
 mod own;
+mod pinned;
 mod server;
 mod trust;
 mod written;
@@ -48,7 +49,9 @@ use limbeck_domain::Tier;
 pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport, Trust};
 pub use error::{ConfigError, Fault, Level, Note};
 pub use oauth::{GrantEntry, OAuthEntry};
-pub use trust::{AcceptedBy, TrustError, TrustFile, TrustRecord, TrustRecords, Trusting};
+pub use trust::{
+    AcceptedBy, ProgramMark, TrustError, TrustFile, TrustRecord, TrustRecords, Trusting,
+};
 pub use written::Written;
 
 /// Where to look and what references mean.

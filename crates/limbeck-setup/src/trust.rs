@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use limbeck_domain::ServerName;
 use limbeck_domain::limits::CONFIG_BYTES_MAX;
@@ -58,6 +59,33 @@ pub struct TrustRecord {
     pub by: AcceptedBy,
     /// When, in microseconds since 1970.
     pub at_us: u64,
+    /// The program it starts, as it was then; absent when none was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramMark>,
+}
+
+/// By what a program is known again: enough to notice that it is another one, without reading it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramMark {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was changed last, in microseconds since 1970.
+    pub modified_us: u64,
+}
+
+impl ProgramMark {
+    /// The program at `path`; `None` when it cannot be looked at.
+    pub fn of(path: PathBuf) -> Option<Self> {
+        let found = fs::metadata(&path).ok()?;
+        let modified = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(Self {
+            path,
+            bytes: found.len(),
+            modified_us: u64::try_from(modified.as_micros()).ok()?,
+        })
+    }
 }
 
 /// All accepted definitions, one for each server of each file.
@@ -71,7 +99,8 @@ struct Stored {
 }
 
 impl TrustRecords {
-    fn get(&self, file: &Path, server: &ServerName) -> Option<&TrustRecord> {
+    /// The record of a server of a file.
+    pub fn get(&self, file: &Path, server: &ServerName) -> Option<&TrustRecord> {
         self.0.get(&(file.to_owned(), server.clone()))
     }
 

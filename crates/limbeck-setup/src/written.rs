@@ -7,7 +7,7 @@ use limbeck_domain::{ServerName, text};
 use sha2::{Digest as _, Sha256};
 
 use crate::document::Place;
-use crate::environment;
+use crate::{environment, pinned};
 
 /// Bytes shown of one line; a longer one says so.
 const LINE_BYTES_MAX: usize = 2 << 10;
@@ -60,6 +60,11 @@ fn lines(place: &Place<'_>) -> Vec<(String, String)> {
     if let Some(command) = command_line(place) {
         lines.push(("command".to_owned(), shown(&command)));
     }
+    if let Some(package) = unpinned(place) {
+        let line =
+            format!("none of `{package}` is said: what runs is what the registry has that day");
+        lines.push(("version".to_owned(), shown(&line)));
+    }
     for (key, value) in entries {
         let line = match key {
             "command" | "args" => continue,
@@ -92,6 +97,14 @@ fn command_line(place: &Place<'_>) -> Option<String> {
         Err(_) => word.canonical(),
     };
     Some(words.iter().map(word).collect::<Vec<_>>().join(" "))
+}
+
+fn unpinned(place: &Place<'_>) -> Option<String> {
+    let command = place.get("command").ok()??;
+    let args = place.get("args").ok()?;
+    let args = args.and_then(|args| args.list().ok()).unwrap_or_default();
+    let args: Vec<&str> = args.iter().filter_map(|arg| arg.text().ok()).collect();
+    pinned::unpinned(command.text().ok()?, &args)
 }
 
 /// A word as a shell takes it.

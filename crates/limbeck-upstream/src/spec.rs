@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use limbeck_domain::{ServerName, limits};
 
+use crate::UpstreamError;
 use crate::http::HttpSpec;
+use crate::stdio::program;
 
 /// One configured server.
 #[derive(Clone, Debug)]
@@ -99,4 +101,15 @@ pub struct StdioSpec {
     pub env: Vec<(String, String)>,
     /// Working directory; absent means ours.
     pub cwd: Option<PathBuf>,
+}
+
+impl StdioSpec {
+    /// The absolute path of the program that would be started now.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::ProgramNotFound`] and [`UpstreamError::Spawn`].
+    pub fn program(&self) -> Result<PathBuf, UpstreamError> {
+        program::resolve(self)
+    }
 }

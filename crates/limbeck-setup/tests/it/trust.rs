@@ -25,6 +25,7 @@ fn record(entry: &ServerEntry, by: AcceptedBy) -> TrustRecord {
         sha256: entry.written.as_ref().unwrap().sha256.clone(),
         by,
         at_us: 1,
+        program: None,
     }
 }
 
@@ -301,6 +302,7 @@ fn two_who_accept_at_once_both_have_their_way() {
                         sha256: String::new(),
                         by: AcceptedBy::User,
                         at_us: 0,
+                        program: None,
                     };
                     file.change(|records| records.accept(record)).unwrap();
                 }

@@ -3,18 +3,23 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::anyhow;
+use limbeck_gateway::domain::text::clean_line;
+use limbeck_gateway::upstream::StdioSpec;
 use limbeck_setup::{
-    AcceptedBy, ConfigError, Configuration, Discovery, Level, ServerEntry, Trust, TrustRecord,
-    TrustRecords, Trusting,
+    AcceptedBy, ConfigError, Configuration, Discovery, Level, ProgramMark, ServerEntry, Transport,
+    Trust, TrustRecord, TrustRecords, Trusting,
 };
 
 use super::state::trust_file;
 use crate::commands::Invocation;
 use crate::env::own_executable;
 use crate::exit::Failure;
+use crate::words::quoted;
 
 /// Names the variable that does what `--trust-project` does, where the command line is somebody else's.
 const TRUST_EVERYTHING: &str = "LIMBECK_TRUST_PROJECT";
+/// Bytes of one warning.
+const TOLD_BYTES_MAX: usize = 1 << 10;
 
 /// Reads the configuration and says what a person should know of it.
 ///
@@ -29,7 +34,60 @@ pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, Fa
             Level::Warning | Level::Error => invocation.printer.warning(&note.to_string()),
         }
     }
+    for told in replaced_programs(invocation, &configuration) {
+        invocation.printer.warning(&told);
+    }
     Ok(configuration)
+}
+
+/// Servers of repositories whose program is not the one that was there when the user accepted them.
+fn replaced_programs(invocation: &Invocation, configuration: &Configuration) -> Vec<String> {
+    let records = trust_file(invocation).and_then(|file| file.read().ok());
+    let Some(records) = records else {
+        return Vec::new();
+    };
+    let accepted = configuration
+        .servers
+        .iter()
+        .filter(|entry| entry.trust == Trust::Accepted);
+    let replaced = accepted.filter_map(|entry| {
+        let then = records.get(&entry.origin.file, &entry.name)?.program.as_ref()?;
+        let now = program_of(entry);
+        let how = match &now {
+            Some(now) if now == then => return None,
+            Some(now) if now.path != then.path => format!("is {} now", now.path.display()),
+            Some(_) => "was changed".to_owned(),
+            None => "is gone".to_owned(),
+        };
+        let told = format!(
+            "the program of `{}`, {}, {how} since the server was trusted; if that is right: `limbeck trust {}`",
+            entry.name,
+            then.path.display(),
+            quoted(entry.name.as_str())
+        );
+        Some(clean_line(&told, TOLD_BYTES_MAX))
+    });
+    replaced.collect()
+}
+
+/// The program that an entry starts, as it is now.
+fn program_of(entry: &ServerEntry) -> Option<ProgramMark> {
+    let Ok(Transport::Stdio {
+        command,
+        args,
+        env,
+        cwd,
+    }) = &entry.definition
+    else {
+        return None;
+    };
+    let spec = StdioSpec {
+        command: command.clone(),
+        args: args.clone(),
+        env: env.clone(),
+        cwd: cwd.clone(),
+    };
+    ProgramMark::of(spec.program().ok()?)
 }
 
 /// Reads the configuration and says nothing.
@@ -135,6 +193,7 @@ pub(crate) fn trust_record(entry: &ServerEntry, by: AcceptedBy) -> Option<TrustR
         at_us: since.map_or(0, |since| {
             u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
         }),
+        program: program_of(entry),
     })
 }
 

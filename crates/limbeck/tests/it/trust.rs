@@ -1,5 +1,7 @@
 //! A server of a repository is started when its definition was accepted, and not before.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use crate::world::{LIMBECK, Outcome, World};
@@ -162,4 +164,70 @@ fn g02_a_damaged_record_of_trust_trusts_nothing_and_says_how_to_go_on() {
     assert_eq!(server(&world)["state"], "ready");
     std::fs::remove_file(&record).unwrap();
     assert_eq!(server(&world)["state"], "untrusted");
+}
+
+#[test]
+fn d28_a_program_that_was_replaced_since_it_was_trusted_is_said_once_it_is_another() {
+    let world = World::empty();
+    let script = format!("#!/bin/sh\nexec {LIMBECK} demo-upstream\n");
+    world.file("server.sh", &script);
+    std::fs::set_permissions(
+        world.work().join("server.sh"),
+        PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let shop = json!({"mcpServers": {"shop": {"command": "./server.sh"}}});
+    world.file(".mcp.json", &shop.to_string());
+    limbeck(&world, ["trust", "shop"]).ends_with(0);
+    let same = limbeck(&world, ["tools"]).ends_with(0);
+    assert!(
+        !same.stderr.contains("since the server was trusted"),
+        "{same:?}"
+    );
+
+    world.file("server.sh", &format!("{script}# more\n"));
+    let changed = limbeck(&world, ["tools"]).ends_with(0);
+    assert!(
+        changed
+            .stderr
+            .contains("server.sh, was changed since the server was trusted"),
+        "{changed:?}"
+    );
+    assert!(
+        changed.stderr.contains("`limbeck trust shop`"),
+        "{changed:?}"
+    );
+    limbeck(&world, ["trust", "shop"]).ends_with(0);
+    let accepted = limbeck(&world, ["tools"]).ends_with(0);
+    assert!(
+        !accepted.stderr.contains("since the server was trusted"),
+        "{accepted:?}"
+    );
+}
+
+#[test]
+fn d28_a_package_without_a_version_is_said_before_it_is_trusted() {
+    let world = World::empty();
+    let of = |package: &str| json!({"command": "npx", "args": ["-y", package]});
+    let servers =
+        json!({"mcpServers": {"open": of("some-server"), "fixed": of("some-server@1.2.3")}});
+    world.file(".mcp.json", &servers.to_string());
+    let shown = limbeck(&world, ["trust", "--json"]).ends_with(0).json();
+    let versions: Vec<_> = shown["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| {
+            (
+                server["name"].as_str().unwrap(),
+                server["definition"]["version"].as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(versions.len(), 2);
+    for (name, version) in versions {
+        assert_eq!(version.is_some(), name == "open", "{name}: {version:?}");
+    }
+    let text = limbeck(&world, ["trust"]).ends_with(0).stdout;
+    assert!(text.contains("none of `some-server` is said"), "{text}");
 }

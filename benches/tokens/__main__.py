@@ -8,7 +8,7 @@ Usage: `python benches/tokens [--check]`, with `LIMBECK_BIN` as in `tests/real`,
 
 Every text is counted with o200k_base. Without `--check` the outcome becomes `docs/benchmarks.md`. With it the
 page must say what a fresh run says: the listings exactly, the sums of the tasks within two per cent (results
-hold ids and times).
+hold ids and times). The README must have the page's sums.
 """
 
 import sys
@@ -35,6 +35,7 @@ def main() -> None:
         outcomes, tools = runs.run(World(Path(directory) / "tasks"), tasks.read_all(HERE / "tasks"))
     if check:
         page.compare(PAGE.read_text(), listed, outcomes, tools)
+        page.compare_readme((REPOSITORY / "README.md").read_text(), PAGE.read_text())
         print(f"{PAGE.name} says what this run says; {len(outcomes)} tasks verified")
     else:
         PAGE.write_text(page.render(listed, outcomes, tools))

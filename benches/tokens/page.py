@@ -85,6 +85,9 @@ def render(listings: list[Listing], outcomes: list[Outcome], tools: int) -> str:
     return _HEAD + _listings(listings) + _tasks(outcomes, tools) + _losses(outcomes)
 
 
+_SUMS = re.compile(r"with Limbeck: ([\d.]+) and ([\d.]+) times fewer\..* Direct calls win (\d+) of (\d+)\.")
+
+
 def compare(page: str, listings: list[Listing], outcomes: list[Outcome], tools: int) -> None:
     """Fails when the page says something else than this run."""
     fresh = render(listings, outcomes, tools)
@@ -95,6 +98,16 @@ def compare(page: str, listings: list[Listing], outcomes: list[Outcome], tools: 
         for old, new in zip(before[name], numbers, strict=True):
             near = abs(old - new) <= max(TOLERANCE_TOKENS, TOLERANCE * old)
             assert near, f"{name}: {before[name]} on the page, {numbers} now; run `cargo xtask bench tokens`"
+
+
+def compare_readme(readme: str, page: str) -> None:
+    """Fails when the README has other sums than the page."""
+    sums = _SUMS.search(page)
+    assert sums is not None, "the page has no sums"
+    fewer, fewer_of_five, lost, tasks = sums.groups()
+    told = f"{tasks} tasks over real servers took {fewer} times fewer tokens"
+    for words in (told, f"{fewer_of_five} times fewer with five", f"won {lost} of them"):
+        assert words in " ".join(readme.split()), f"README.md does not say {words!r}, which docs/benchmarks.md does"
 
 
 def _rows(page: str) -> dict[str, list[int]]:

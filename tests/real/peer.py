@@ -31,6 +31,7 @@ class Peer:
         self._heard = threading.Condition()
         self._ids = itertools.count(1)
         self._writing = threading.Lock()
+        self._is_leaving = False
         with world.log.open("a") as log:
             self.process = subprocess.Popen(
                 [LIMBECK, "serve", *args],
@@ -125,8 +126,13 @@ class Peer:
 
     def hang_up(self) -> None:
         """Goes without a word: nobody reads and nobody writes any more."""
-        self.process.stdin.close()
+        # Who waits for a line holds the pipe open, whatever is closed meanwhile: one last answer ends that.
+        self._is_leaving = True
+        self.send("ping", {})
+        self._reader.join(PATIENCE_S)
+        assert not self._reader.is_alive(), "the last line was not answered"
         self.process.stdout.close()
+        self.process.stdin.close()
 
     def _write(self, message: dict[str, Any]) -> None:
         self.write_line(json.dumps({"jsonrpc": "2.0", **message}))
@@ -135,6 +141,8 @@ class Peer:
         for line in self.process.stdout:
             self.lines.append(line)
             self._take(line)
+            if self._is_leaving:
+                return
 
     def _take(self, line: str) -> None:
         try:

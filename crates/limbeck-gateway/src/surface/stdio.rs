@@ -168,8 +168,8 @@ async fn read(
     let mut last = Instant::now();
     loop {
         let read = match input.read(&mut chunk).await {
-            Ok(0) if last.elapsed() < RIGHT_BEHIND => return Left::Filled,
-            Ok(0) | Err(_) => return Left::Gone,
+            Ok(0) => break,
+            Err(_) => return Left::Gone,
             Ok(read) => read,
         };
         for part in chunk[..read].split_inclusive(|byte| *byte == b'\n') {
@@ -189,6 +189,23 @@ async fn read(
             }
         }
         last = Instant::now();
+    }
+    let soon = last.elapsed() < RIGHT_BEHIND;
+    let left = |whole: bool| {
+        if whole && soon {
+            Left::Filled
+        } else {
+            Left::Gone
+        }
+    };
+    match line.end() {
+        Heard::Nothing => left(true),
+        // The last line of a pipe may lack its end; half a line is of a client that broke off.
+        Heard::Message(message) => {
+            asked.heard(&message);
+            left(ahead.send(*message).await.is_ok())
+        }
+        Heard::Refused(_) => Left::Gone,
     }
 }
 
@@ -218,7 +235,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_end_right_behind_the_last_line_wants_answers_and_a_later_one_does_not() {
-        let ended = async |pause: Duration| {
+        let ended = async |rest: &str, pause: Duration| {
             let (mut client, input) = tokio::io::duplex(64);
             let (ahead, mut messages) = mpsc::channel(1);
             let output = Output(Arc::new(Mutex::new(Some(tokio::io::sink()))));
@@ -226,13 +243,16 @@ mod tests {
                 tokio::spawn(async move { read(input, &ahead, output, &Asked::default()).await });
             let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
             client.write_all(ping).await.unwrap();
-            client.write_all(b"\n").await.unwrap();
-            messages.recv().await.unwrap();
+            client.write_all(rest.as_bytes()).await.unwrap();
             sleep(pause).await;
             drop(client);
-            reading.await.unwrap()
+            let left = reading.await.unwrap();
+            assert!(messages.recv().await.is_some(), "{rest:?}");
+            left
         };
-        assert_eq!(ended(Duration::ZERO).await, Left::Filled);
-        assert_eq!(ended(4 * RIGHT_BEHIND).await, Left::Gone);
+        assert_eq!(ended("\n", Duration::ZERO).await, Left::Filled);
+        assert_eq!(ended("", Duration::ZERO).await, Left::Filled);
+        assert_eq!(ended("\n{\"jsonrpc\":", Duration::ZERO).await, Left::Gone);
+        assert_eq!(ended("\n", 4 * RIGHT_BEHIND).await, Left::Gone);
     }
 }

@@ -61,6 +61,14 @@ impl Line {
         self.bytes.clear();
         heard
     }
+
+    /// Takes what is left at the end of the input for a line.
+    pub(super) fn end(&mut self) -> Heard {
+        if self.bytes.is_empty() {
+            return Heard::Nothing;
+        }
+        self.add(b"\n")
+    }
 }
 
 fn heard(line: &[u8]) -> Heard {

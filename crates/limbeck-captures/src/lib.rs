@@ -1,12 +1,13 @@
 //! What published MCP servers answer to `tools/list`, for tests and measurements.
 //!
 //! The data lies in `tests/catalogues`, whose README says where it is from. It is compiled in, so a test
-//! reads no file. The crate is never part of the product; it stands apart from `limbeck-testkit` so that
+//! reads no file. [`values`] makes values of their schemas, right ones and wrong ones. The crate is never part of the product; it stands apart from `limbeck-testkit` so that
 //! tests of `limbeck-catalog`, below the gateway, can use it too.
 
 #![forbid(unsafe_code)]
 
 mod queries;
+pub mod values;
 
 use flate2::read::GzDecoder;
 use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};

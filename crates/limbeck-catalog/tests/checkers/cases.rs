@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use jsonschema::Validator;
+use limbeck_captures::values::{Mutation, Size, Unnamed, instance, mutations, validator};
 use serde_json::Value;
 
 use super::expressible::{Checker, Others, expressible};
-use super::instances::{Size, Unnamed, instance};
-use super::mutations::{Mutation, mutations};
 
 /// A schema of a tool.
 pub struct Subject<'s> {
@@ -45,15 +43,6 @@ pub struct Counts {
     pub accepted: usize,
     /// Schemas without a value, with the reason.
     pub empty: Vec<String>,
-}
-
-/// The same options as the check of a call has, and every draft that a schema names.
-pub fn validator(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options()
-        .offline()
-        .should_validate_formats(false)
-        .build(schema)
-        .map_err(|error| error.to_string())
 }
 
 /// Makes the cases of `subject`: values of three sizes, and of each up to `mutations_max` mutations.

@@ -1,11 +1,10 @@
 //! The schemas that are tried: those of every captured catalogue, and some made to break a declaration.
 
 use limbeck_captures::captures;
+use limbeck_captures::values::Random;
 use limbeck_catalog::ServerTools;
 use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};
 use serde_json::{Map, Value, json};
-
-use super::random::Random;
 
 /// Tools with schemas at random.
 const RANDOM_SCHEMAS: usize = 400;

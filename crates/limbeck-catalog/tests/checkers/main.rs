@@ -14,14 +14,11 @@ mod cases;
 mod checker;
 mod corpus;
 mod expressible;
-mod instances;
-mod mutations;
-mod random;
 
 use cases::{Counts, Side, Subject, cases};
 use checker::{Place, Program};
 use expressible::Checker;
-use instances::Unnamed;
+use limbeck_captures::values::Unnamed;
 use limbeck_catalog::{ServerTools, declarations, names};
 use limbeck_domain::Language;
 use serde_json::{Value, json};

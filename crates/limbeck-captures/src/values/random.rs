@@ -1,13 +1,16 @@
 //! Numbers that look random and are the same every time (SplitMix64, Steele and others, 2014).
 
 /// A source of numbers.
+#[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
+    /// The numbers that belong to `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
+    /// The next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -21,10 +24,12 @@ impl Random {
         (self.number() % end as u64) as usize
     }
 
+    /// One of `values`, of which there is at least one.
     pub fn pick<'v, T>(&mut self, values: &'v [T]) -> &'v T {
         &values[self.below(values.len())]
     }
 
+    /// Heads or tails.
     pub fn half(&mut self) -> bool {
         self.number().is_multiple_of(2)
     }

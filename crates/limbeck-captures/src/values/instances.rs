@@ -6,8 +6,8 @@ use proptest::string::string_regex;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
-use super::cases::validator;
 use super::random::Random;
+use super::validator;
 
 /// Levels below which nothing optional is added.
 const DEPTH_MAX: usize = 5;
@@ -25,13 +25,16 @@ pub enum Size {
     Least,
     /// Every property, every list with items.
     Most,
+    /// By chance.
     Any,
 }
 
 /// Whether an object that may have other properties than it names is given some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unnamed {
+    /// Yes.
     Given,
+    /// Only where it names none.
     Left,
 }
 

@@ -20,6 +20,7 @@ pub enum Mutation {
 }
 
 impl Mutation {
+    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Dropped,
         Self::Retyped,

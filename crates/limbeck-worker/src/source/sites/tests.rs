@@ -432,6 +432,35 @@ fn reads_of_a_result_are_followed_in_a_straight_line() {
             "const r = await tools.a.b(); Object.assign(r, { more: 1 }); f(r.more)",
             vec!["more?"],
         ),
+        // An object that the program wrote down itself is no result, but what lies in it may be one.
+        (
+            "const n = {}; n.x = 1; n['y']++; const r = await tools.a.b(); f(r.items)",
+            vec!["items"],
+        ),
+        (
+            "const n = { r: g() }; n.r.x = 1; const r = await tools.a.b(); f(r.items)",
+            vec!["items?"],
+        ),
+        (
+            "let n = {}; n = g(); n.x = 1; const r = await tools.a.b(); f(r.items)",
+            vec!["items?"],
+        ),
+        (
+            "const [p, r] = await Promise.all([g(), tools.a.b()]); f(r.items, p.x)",
+            vec!["items"],
+        ),
+        (
+            "const [{ items }] = await Promise.all([tools.a.b(), g()]); f(items.length)",
+            vec!["items", "items.length"],
+        ),
+        (
+            "const [p, r] = await Promise.all([...gs, tools.a.b()]); f(r.items)",
+            vec![],
+        ),
+        (
+            "const [p, r] = await Promise.race([g(), tools.a.b()]); f(r.items)",
+            vec![],
+        ),
     ] {
         let found: Vec<String> = only(text)
             .reads

@@ -67,20 +67,61 @@ impl<'t, 's, 'a> Reads<'t, 's, 'a> {
             all: 0,
             steps_left: STEPS_MAX,
             followed: HashSet::new(),
-            changes_members: tree.nodes.iter().any(|node| changes_members(&node.kind())),
+            changes_members: tree
+                .nodes
+                .iter()
+                .any(|node| changes_members(tree, &node.kind())),
         }
     }
 
     /// The reads of what the call at `call` gives.
     pub(super) fn of(&mut self, call: NodeId) -> Vec<Read> {
         self.followed.clear();
-        if let Some((awaited, AstKind::AwaitExpression(_), _)) = self.tree.outer(call) {
-            self.follow(awaited, Vec::new());
+        match self.tree.outer(call) {
+            Some((awaited, AstKind::AwaitExpression(_), _)) => self.follow(awaited, Vec::new()),
+            Some((list, AstKind::ArrayExpression(_), _)) => {
+                if let Some(name) = self.gathered(list, call) {
+                    self.bind(name, &[]);
+                }
+            }
+            _ => {}
         }
         let mut found = std::mem::take(&mut self.found);
         found.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
         found.dedup();
         found
+    }
+
+    /// The name that gets the result of `call` in `const [a, b] = await Promise.all([…])`, where `list` is what
+    /// stands in the brackets.
+    fn gathered(&self, list: NodeId, call: NodeId) -> Option<&'a BindingPattern<'a>> {
+        let AstKind::ArrayExpression(array) = self.tree.nodes.kind(list) else {
+            return None;
+        };
+        let before = array
+            .elements
+            .iter()
+            .take_while(|element| !self.tree.is_inside(call, element.span()));
+        let before: Vec<_> = before.collect();
+        if before.iter().any(|element| element.is_spread()) {
+            return None;
+        }
+        let (all, AstKind::CallExpression(gather), _) = self.tree.outer(list)? else {
+            return None;
+        };
+        let (awaited, AstKind::AwaitExpression(_), _) = self.tree.outer(all)? else {
+            return None;
+        };
+        let (_, AstKind::VariableDeclarator(declarator), _) = self.tree.outer(awaited)? else {
+            return None;
+        };
+        let BindingPattern::ArrayPattern(pattern) = &declarator.id else {
+            return None;
+        };
+        if !is_all_of_promises(&gather.callee) {
+            return None;
+        }
+        pattern.elements.get(before.len())?.as_ref()
     }
 
     fn follow(&mut self, mut at: NodeId, mut path: Vec<String>) {
@@ -255,16 +296,30 @@ impl<'t, 's, 'a> Reads<'t, 's, 'a> {
     }
 }
 
-fn changes_members(kind: &AstKind<'_>) -> bool {
+/// `Promise.all`: what it waits for comes in the same order.
+fn is_all_of_promises(callee: &Expression<'_>) -> bool {
+    match callee.get_inner_expression() {
+        Expression::StaticMemberExpression(member) => {
+            member.property.name == "all"
+                && matches!(&member.object, Expression::Identifier(object) if object.name == "Promise")
+        }
+        _ => false,
+    }
+}
+
+/// Whether something that may be a result is given a member, or loses one.
+fn changes_members<'a>(tree: &Tree<'_, 'a>, kind: &AstKind<'a>) -> bool {
     match kind {
-        AstKind::AssignmentExpression(assignment) => !matches!(
-            assignment.left,
-            AssignmentTarget::AssignmentTargetIdentifier(_)
-        ),
-        AstKind::UpdateExpression(update) => !matches!(
-            update.argument,
-            SimpleAssignmentTarget::AssignmentTargetIdentifier(_)
-        ),
+        AstKind::AssignmentExpression(assignment) => match &assignment.left {
+            AssignmentTarget::AssignmentTargetIdentifier(_) => false,
+            left => !left
+                .as_simple_assignment_target()
+                .is_some_and(|left| is_of_own_object(tree, left)),
+        },
+        AstKind::UpdateExpression(update) => match &update.argument {
+            SimpleAssignmentTarget::AssignmentTargetIdentifier(_) => false,
+            argument => !is_of_own_object(tree, argument),
+        },
         AstKind::UnaryExpression(unary) => unary.operator == UnaryOperator::Delete,
         AstKind::CallExpression(call) => matches!(
             method(&call.callee),
@@ -272,6 +327,24 @@ fn changes_members(kind: &AstKind<'_>) -> bool {
         ),
         _ => false,
     }
+}
+
+/// Whether a member is one of an object or a list that the program itself wrote down under this name, which
+/// therefore is no result.
+fn is_of_own_object<'a>(tree: &Tree<'_, 'a>, target: &SimpleAssignmentTarget<'a>) -> bool {
+    let object = match target {
+        SimpleAssignmentTarget::StaticMemberExpression(member) => &member.object,
+        SimpleAssignmentTarget::ComputedMemberExpression(member) => &member.object,
+        _ => return false,
+    };
+    let Expression::Identifier(name) = object.get_inner_expression() else {
+        return false;
+    };
+    let value = tree.symbol(name).and_then(|symbol| tree.value_of(symbol));
+    matches!(
+        value,
+        Some(Expression::ObjectExpression(_) | Expression::ArrayExpression(_))
+    )
 }
 
 /// Whether the result of a call is used on the spot, or under a name that keeps it, as if it were there,

@@ -13,6 +13,8 @@ _CONTEXTS = (ast.Load, ast.Store, ast.Del)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 _ENTRY_NAMES = ("main", "run")
+_DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+_MAKERS = frozenset("dict list set defaultdict Counter OrderedDict deque".split())
 # Methods that give an object members, or take them.
 _CHANGERS = frozenset("update setdefault pop popitem clear append extend insert".split())
 
@@ -38,8 +40,13 @@ class Facts:
         self.gathers: list[ast.Call] = []
         # Functions with a name.
         self.functions: dict[str, list[Any]] = {}
-        # Whether any object is given a member, or loses one.
-        self.changes_members = False
+        # Names of objects that are given members, or lose them; None for an object without a name.
+        self.changed: set[str | None] = set()
+        # How often a name is given a collection that the program makes.
+        self.made: dict[str, int] = {}
+        # Names that are given a chain of names, as in `s = tools.server`, and calls of what begins with any name.
+        self.chains: dict[str, ast.expr] = {}
+        self.other_calls: dict[str, list[ast.Call]] = {}
         # The node around each node, by id.
         self.parents: dict[int, ast.AST] = {}
 
@@ -51,12 +58,25 @@ class Facts:
         """How often it is."""
         return self.bound.get(name, 0)
 
+    @property
+    def changes_members(self) -> bool:
+        """Whether an object that may be a result is given a member, or loses one.
+
+        What a name has that is only ever given collections which the program makes is no result.
+        """
+        return any(name is None or self.made.get(name, 0) < self.times_bound(name) for name in self.changed)
+
 
 def root_of(node: ast.expr) -> str | None:
     """The name that an expression of attributes, subscripts and calls begins with."""
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else None
+
+
+def last_name(node: ast.expr) -> str | None:
+    """`c` of `a.b.c`, and `a` of `a`."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
 
 
 def gather(tree: ast.Module) -> Facts:
@@ -80,8 +100,12 @@ def gather(tree: ast.Module) -> Facts:
             root = root_of(node.func)
             if root is not None and (root in TOOL_ROOTS or root.startswith("mcp_") or root in imported):
                 facts.calls.append((root, node))
-            if type(node.func) is ast.Attribute and node.func.attr in _CHANGERS or root == "setattr":
-                facts.changes_members = True
+            elif root is not None:
+                facts.other_calls.setdefault(root, []).append(node)
+            if type(node.func) is ast.Attribute and node.func.attr in _CHANGERS:
+                facts.changed.add(_name(node.func.value))
+            elif root == "setattr":
+                facts.changed.add(None)
             if node.keywords and any(word.arg == "return_exceptions" for word in node.keywords):
                 facts.gathers.append(node)
         else:
@@ -99,6 +123,10 @@ def gather(tree: ast.Module) -> Facts:
                 parents[id(value)] = node
                 stack.append((value, inside))
     return facts
+
+
+def _name(node: ast.expr) -> str | None:
+    return node.id if type(node) is ast.Name else None
 
 
 def _imported_from_servers(tree: ast.Module) -> set[str]:
@@ -139,7 +167,18 @@ def _visit_function(facts: Facts, node: Any, inside: bool) -> None:
 
 def _visit_member(facts: Facts, node: Any, inside: bool) -> None:
     if type(node.ctx) is not ast.Load:
-        facts.changes_members = True
+        facts.changed.add(_name(node.value))
+
+
+def _visit_assignment(facts: Facts, node: Any, inside: bool) -> None:
+    targets = node.targets if type(node) is ast.Assign else [node.target]
+    name, value = _name(targets[0]), node.value
+    if len(targets) > 1 or name is None:
+        return
+    if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
+        facts.chains[name] = value
+    elif isinstance(value, _DISPLAYS) or isinstance(value, ast.Call) and last_name(value.func) in _MAKERS:
+        facts.made[name] = facts.made.get(name, 0) + 1
 
 
 def _visit_argument(facts: Facts, node: Any, inside: bool) -> None:
@@ -176,6 +215,8 @@ def _visit_rest(facts: Facts, node: Any, inside: bool) -> None:
 
 
 _VISITS = {
+    ast.Assign: _visit_assignment,
+    ast.AnnAssign: _visit_assignment,
     ast.Return: _visit_return,
     **dict.fromkeys(_ASYNC, _visit_async),
     ast.comprehension: _visit_comprehension,

@@ -7,7 +7,7 @@ out for the calls of tools alone, over the parents that the one walk of the tree
 import ast
 from typing import Any
 
-from .facts import Facts
+from .facts import Facts, last_name
 
 ANY_ITEM = "[]"
 _READS_MAX = 32
@@ -134,8 +134,28 @@ class Flow:
         """Parts of the result that the program reads: the node, the path, whether it provides for absence."""
         found: list[tuple[ast.AST, list[str], bool]] = []
         parent = self.parents.get(id(call))
-        self._follow(parent if isinstance(parent, ast.Await) else call, [], found, set())
+        name = self._gathered(call, parent)
+        if name is not None:
+            self._bind(name, [], found, set())
+        else:
+            self._follow(parent if isinstance(parent, ast.Await) else call, [], found, set())
         return found[:_READS_MAX]
+
+    def _gathered(self, call: ast.Call, parent: Any) -> ast.expr | None:
+        """`b` of `a, b = await asyncio.gather(x(), call())`."""
+        if not isinstance(parent, ast.Call) or last_name(parent.func) != "gather" or call not in parent.args:
+            return None
+        place = parent.args.index(call)
+        if any(isinstance(item, ast.Starred) for item in parent.args[:place]):
+            return None
+        awaited = self.parents.get(id(parent))
+        assigned = self.parents.get(id(awaited)) if isinstance(awaited, ast.Await) else None
+        if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1:
+            return None
+        target = assigned.targets[0]
+        if not isinstance(target, (ast.Tuple, ast.List)) or any(isinstance(item, ast.Starred) for item in target.elts):
+            return None
+        return target.elts[place] if place < len(target.elts) else None
 
     def _follow(self, node: ast.AST, path: list[str], found: list[Any], seen: set[int]) -> None:
         while len(path) < _PATH_MAX and id(node) not in seen and len(found) < _READS_MAX:
@@ -261,7 +281,7 @@ def _items(node: ast.expr) -> Repeat:
     if isinstance(node, _LISTS) and not any(isinstance(item, ast.Starred) for item in node.elts):
         return {"at_most": len(node.elts)}
     if isinstance(node, ast.Call):
-        name = _last_name(node.func)
+        name = last_name(node.func)
         bounds = [item.value for item in node.args if isinstance(item, ast.Constant) and type(item.value) is int]
         if name == "range" and bounds and len(bounds) == len(node.args):
             try:
@@ -285,17 +305,13 @@ def _gathers_failures(call: ast.Call) -> bool:
 def _catches(guard: Any) -> bool:
     if isinstance(guard, (ast.With, ast.AsyncWith)):
         entered = [item.context_expr for item in guard.items]
-        suppressed = [call.args for call in entered if isinstance(call, ast.Call) and _last_name(call.func) == "suppress"]
-        return any(_last_name(kind) in _CATCHING for kinds in suppressed for kind in kinds)
+        suppressed = [call.args for call in entered if isinstance(call, ast.Call) and last_name(call.func) == "suppress"]
+        return any(last_name(kind) in _CATCHING for kinds in suppressed for kind in kinds)
     return any(
-        handler.type is None or any(_last_name(kind) in _CATCHING for kind in _kinds(handler.type))
+        handler.type is None or any(last_name(kind) in _CATCHING for kind in _kinds(handler.type))
         for handler in guard.handlers
     )
 
 
 def _kinds(kind: ast.expr) -> list[ast.expr]:
     return kind.elts if isinstance(kind, ast.Tuple) else [kind]
-
-
-def _last_name(node: ast.expr) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)

@@ -18,6 +18,8 @@ from .source import Source
 
 SITES_MAX = 500
 BODY_BYTES_MAX = 256 << 10
+# Names that stand for one another.
+_ALIASES_MAX = 8
 
 _print = jsontext.printer(None)
 _VARIABLE = object()
@@ -65,23 +67,28 @@ def _body(found: list[dict[str, Any]], dynamic: list[dict[str, Any]]) -> str:
 def sites_of(program: Source) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """One entry for each call of a tool, in the order of the text, and the places where it is not known which."""
     facts = program.facts
-    if not facts.calls:
+    named = _chains(facts)
+    through = [(chain, call) for name, chain in named.items() for call in facts.other_calls.get(name, ())]
+    if not facts.calls and not through:
         return [], []
     servers = server_by_alias()
     imported = _Imported(facts, servers)
     lines = program.text.split("\n")
-    found: list[tuple[ast.Call, dict[str, Any]]] = []
+    found: list[tuple[ast.Call, dict[str, Any], list[str] | None]] = []
     dynamic = []
-    for root, call in facts.calls:
+    for chain, call in [*(([root], call) for root, call in facts.calls), *through]:
+        root = chain[0]
+        names = _constant_names(call.func)
+        names = names and chain + names[1:]
         target = imported.target(root, call)
         if target is None and (root not in facts.bound or root in imported.meant):
-            target = _target(root, call, servers)
-            if target is None and _is_dynamic(root, call):
+            target = _target(root, names, call, servers)
+            if target is None and _is_dynamic(chain, call):
                 dynamic.append({"line": call.lineno, "column": _column(call, lines)})
         if target is not None:
             missing = id(call) in program.unawaited and root != "call_mcp_tool"
-            found.append((call, _site(call, *target, lines=lines, awaited=not missing)))
-    found.sort(key=lambda pair: (pair[1]["line"], pair[1]["column"]))
+            found.append((call, _site(call, *target, lines=lines, awaited=not missing), names))
+    found.sort(key=lambda each: (each[1]["line"], each[1]["column"]))
     del found[SITES_MAX:]
     dynamic.sort(key=lambda place: (place["line"], place["column"]))
     try:
@@ -89,12 +96,29 @@ def sites_of(program: Source) -> tuple[list[dict[str, Any]], list[dict[str, Any]
     except RecursionError:
         # A program too deep to be followed is told as far as it was.
         pass
-    return [site for _, site in found], dynamic
+    return [site for _, site, _ in found], dynamic
 
 
-def _add_flow(found: list[tuple[ast.Call, dict[str, Any]]], flow: Flow, lines: list[str]) -> None:
+def _chains(facts: Facts) -> dict[str, list[str]]:
+    """Names that stand for parts of `tools` and its like, as in `s = tools.server`: each given one value, once."""
+    chains: dict[str, list[str]] = {}
+    for name in facts.chains:
+        names = [name]
+        for _ in range(_ALIASES_MAX):
+            value = facts.chains.get(names[0])
+            longer = _constant_names(value) if value is not None and facts.times_bound(names[0]) == 1 else None
+            if longer is None:
+                break
+            names = longer + names[1:]
+        root = names[0]
+        if len(names) > 1 and (root in ("tools", "mcp_servers") or root.startswith("mcp_")) and root != name:
+            chains[name] = names
+    return chains
+
+
+def _add_flow(found: list[tuple[ast.Call, dict[str, Any], list[str] | None]], flow: Flow, lines: list[str]) -> None:
     reads_left = 1_000
-    for (call, site), uses in zip(found, flow.carry([call for call, _ in found])):
+    for (call, site, names), uses in zip(found, flow.carry([call for call, _, _ in found])):
         if flow.is_guarded(call):
             site["guarded"] = True
         repeat = flow.repeat(call)
@@ -102,7 +126,8 @@ def _add_flow(found: list[tuple[ast.Call, dict[str, Any]]], flow: Flow, lines: l
             site["repeat"] = repeat
         if uses:
             site["uses"] = uses
-        if not _gives_value(call):
+        # Every other form gives the result itself in some form, and not its value.
+        if names is None or names[0] != "tools" or len(names) != 3:
             continue
         reads = [
             {"line": node.end_lineno or node.lineno, "column": _read_column(node, lines), "path": path, "optional": optional}
@@ -113,17 +138,12 @@ def _add_flow(found: list[tuple[ast.Call, dict[str, Any]]], flow: Flow, lines: l
             site["reads"] = reads
 
 
-def _gives_value(call: ast.Call) -> bool:
-    """Whether a call gives the value of a result, and not the result itself in some form."""
-    names = _constant_names(call.func) or []
-    return names[:1] == ["tools"] and len(names) == 3
-
-
-def _is_dynamic(root: str, call: ast.Call) -> bool:
+def _is_dynamic(chain: list[str], call: ast.Call) -> bool:
     """Whether a call is surely one of a tool, and only the running program knows which."""
+    root = chain[0]
     if root in ("call_tool", "acall_tool", "call_mcp_tool"):
         return isinstance(call.func, ast.Name)
-    depth, node = 0, call.func
+    depth, node = len(chain) - 1, call.func
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         depth, node = depth + 1, node.value
     return root == "tools" and isinstance(node, ast.Name) and depth == 2
@@ -160,9 +180,8 @@ class _Imported:
 Target = tuple[str | None, str, list[ast.expr], list[ast.keyword]]
 
 
-def _target(root: str, call: ast.Call, servers: dict[str, str]) -> Target | None:
+def _target(root: str, names: list[str] | None, call: ast.Call, servers: dict[str, str]) -> Target | None:
     """What a call is of, when its names are constants."""
-    names = _constant_names(call.func)
     if names is None:
         return None
     if root == "mcp_servers" and len(names) == 3 and names[2] != "list_tools":
@@ -250,9 +269,18 @@ def _site(
     if server is not None:
         site["server"] = server
     extra = sum(not isinstance(item, ast.Starred) for item in positional[1:])
+    if positional and _is_no_dict(positional[0]):
+        extra += 1
     return site | {
         "tool": tool, "arguments": list(arguments.values()), "complete": complete, "positional": extra, "awaited": awaited,
     }  # fmt: skip
+
+
+def _is_no_dict(node: ast.expr) -> bool:
+    """Whether an expression is surely neither a dictionary nor `None`."""
+    if isinstance(node, ast.Constant):
+        return node.value is not None
+    return isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.JoinedStr))
 
 
 def _column(call: ast.Call, lines: list[str]) -> int:

@@ -182,7 +182,8 @@ def _awaited_names(tree: ast.Module) -> tuple[set[str], set[str]]:
     """Names whose values are awaited somewhere, in whatever scope; and those whose values may be.
 
     A name is awaited when `await` stands before it, when it goes to something that awaits or keeps it, or
-    when it is an item of a collection that is. It may be when it is returned, or an item of any collection.
+    when it is an item of a collection that is. It may be when it is returned, or an item of any collection;
+    a part that is read of it, as in `[a.b, a["c"]]`, is none.
     """
     awaited: set[str] = set()
     maybe: set[str] = set()
@@ -201,9 +202,9 @@ def _awaited_names(tree: ast.Module) -> tuple[set[str], set[str]]:
         elif isinstance(node, ast.Assign):
             follows.extend((_roots(target), _roots(node.value)) for target in node.targets)
         elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-            maybe |= _roots(node.elt)
+            maybe |= _roots(node.elt, parts=False)
         if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
-            maybe |= _roots(node)
+            maybe |= _roots(node, parts=False)
     _follow(awaited, follows)
     return awaited, awaited | maybe
 
@@ -218,16 +219,24 @@ def _follow(names: set[str], follows: list[tuple[set[str], set[str]]]) -> None:
                 grown = True
 
 
-def _roots(node: ast.expr | None) -> set[str]:
-    """The names that an expression is or collects: `a` of `a`, `*a`, `[a]`, `{"k": a}`, `a.values()` and `a[0]`."""
+def _roots(node: ast.expr | None, parts: bool = True) -> set[str]:
+    """The names that an expression is or collects: `a` of `a`, `*a`, `[a]`, `{"k": a}`, `a.values()` and `a[0]`.
+
+    Without `parts`, not what it is an attribute or a named item of.
+    """
     if isinstance(node, ast.Starred):
-        return _roots(node.value)
-    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        return set().union(*map(_roots, node.elts)) if node.elts else set()
-    if isinstance(node, ast.Dict):
-        return set().union(*map(_roots, node.values)) if node.values else set()
+        return _roots(node.value, parts)
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+        items = node.values if isinstance(node, ast.Dict) else node.elts
+        return {name for item in items for name in _roots(item, parts)}
+    if not parts and (isinstance(node, ast.Attribute) or _is_named_item(node)):
+        return set()
     root = root_of(node) if node is not None else None
     return {root} if root is not None else set()
+
+
+def _is_named_item(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
 
 
 def _keeps(function: ast.expr) -> bool:

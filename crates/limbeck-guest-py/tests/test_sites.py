@@ -39,6 +39,46 @@ def test_every_form_of_a_call_is_seen(run, call, server, tool, form):
     assert found["positional"] == 0
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "s = tools.shop\ns.echo(a=1)",
+        "s: object = tools['shop']\nr = await s.echo(a=1)",
+        "e = tools.shop.echo\ne(a=1)",
+        "t = tools\ns = t.shop\ne = s.echo\ne(a=1)",
+        "s = mcp_servers['shop']\ns.echo(a=1)",
+        "def f():\n    s = tools.shop\n    return s.echo(a=1)\nf()",
+    ],
+)
+def test_calls_through_a_name_are_seen(run, program):
+    found = site(run, program)
+    assert (found["server"], found["tool"], found["arguments"]) == ("shop", "echo", [{"name": "a", "value": 1}])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "s = tools.shop\ns = str\ns.lower('A')",
+        "s = tools.shop\nfor s in ['A']:\n    s.lower()",
+        "def f(s):\n    return s.lower()\ns = tools.shop\nf('A')",
+        "tools = str\ns = tools.lower\ns('A')",
+        "a = str\ns = a.lower\ns('A')",
+    ],
+)
+def test_names_that_may_stand_for_something_else_are_not_followed(run, program):
+    ended = run(program)
+    assert ended.gateway.sites == []
+    assert ended.kind == 0, ended.text
+
+
+@pytest.mark.parametrize(
+    "arguments, positional",
+    [("'x'", 1), ("5", 1), ("[1]", 1), ("f'{x}'", 1), ("'x', 2", 2), ("x, 2", 1), ("x", 0), ("None", 0), ("{'a': 1}", 0), ("*x", 0)],
+)
+def test_arguments_that_are_surely_not_named_are_counted(run, arguments, positional):
+    assert site(run, f"x = {{}}\ntools.shop.echo({arguments})")["positional"] == positional
+
+
 def test_imported_functions_are_seen(run):
     found = site(run, "from mcp.servers.shop import get_order as one\nawait one(id=1)")
     assert (found["server"], found["tool"], found["arguments"]) == ("shop", "get_order", [{"name": "id", "value": 1}])
@@ -99,6 +139,8 @@ def test_names_with_another_meaning_are_not_judged(run, program):
         ("async def f():\n    for o in tools.shop.list_orders():\n        pass\nawait f()", "is not awaited", 2, 14),
         ("async def f():\n    print(tools.shop.list_orders())\nawait f()", "is not awaited", 2, 11),
         ("async def f():\n    return mcp_shop.list_orders()['content']\nawait f()", "is not awaited", 2, 12),
+        ("async def f():\n    o = tools.shop.get_order(id=1)\n    return [1, o['total']]\nawait f()", "is not awaited", 2, 9),
+        ("async def f():\n    o = tools.shop.get_order(id=1)\n    return {'t': o.total}\nawait f()", "is not awaited", 2, 9),
     ],
 )  # fmt: skip
 def test_a_program_that_would_fail_fails_before_its_first_call(run, program, message, line, column):
@@ -124,6 +166,7 @@ def test_all_findings_are_told(run):
         "import asyncio\nasync def f():\n    t = asyncio.create_task(tools.shop.get_order(id=1))\n    return await t\nawait f()",
         "async def f():\n    c = tools.shop.get_order(id=1)\n    return await c\nawait f()",
         "async def f():\n    return tools.shop.get_order(id=1)\nawait f()",
+        "import asyncio\nasync def f():\n    t = tools.shop.get_order(id=1)\n    ts = [t]\n    return await asyncio.gather(*ts)\nawait f()",
         "async def f():\n    text = call_mcp_tool('mcp__shop__get_order', {'id': 1})\n    return text['id']\nawait f()",
         "async def f():\n    def g():\n        return tools.shop.get_order(id=1)['id']\n    return g()\nawait f()",
         "async def f():\n    tools.shop.create_order(item='x')\nawait f()",
@@ -202,6 +245,12 @@ def test_how_often_a_call_is_made_is_what_its_loops_say(run, program, repeat):
         ("o = tools.shop.echo(a=1)\no['c'] = 2\no['c']", ["c?"]),
         ("o = tools.shop.echo(a=1)\ntry:\n    o['c']\nexcept KeyError:\n    pass", ["c?"]),
         ("o = tools.shop.echo.raw(a=1)\no['content']", []),
+        ("s = tools.shop\no = s.echo(a={'b': 1})\no.a", ["a"]),
+        ("out = []\nn = {}\nn['x'] = 1\no = tools.shop.echo(a=1)\nout.append(o['a'])", ["a"]),
+        ("def f(out):\n    out.append(1)\nout = []\nf(out)\no = tools.shop.echo(a=1)\no['a']", ["a?"]),
+        ("n = {'r': {}}\nn['r']['x'] = 1\no = tools.shop.echo(a=1)\no['a']", ["a?"]),
+        ("import asyncio\nb, o = await asyncio.gather(asyncio.sleep(0), tools.shop.echo(a=1))\nprint(b, o['a'])", ["a"]),
+        ("import asyncio\nb, o = await asyncio.gather(*[], asyncio.sleep(0), tools.shop.echo(a=1))\nprint(o['a'])", []),
     ],
 )
 def test_reads_of_a_result_are_followed_in_a_straight_line(run, program, reads):

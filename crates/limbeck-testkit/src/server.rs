@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
+use limbeck_captures::Capture;
 use limbeck_gateway::domain::{ReadMethod, ServerName, ToolAnnotations, ToolDefinition, ToolId};
 use limbeck_gateway::policy::{Permit, ReadPermit, ReadRequest};
 use limbeck_gateway::upstream::{
@@ -44,6 +45,14 @@ impl FakeServer {
             handlers: BTreeMap::new(),
             resources: Vec::new(),
             calls: Mutex::default(),
+        }
+    }
+
+    /// A server with the tools that a published one gave. It answers no call.
+    pub fn captured(capture: &Capture) -> Self {
+        Self {
+            tools: capture.definitions(),
+            ..Self::new(&capture.server)
         }
     }
 

@@ -14,6 +14,7 @@ mod journal;
 mod learning;
 mod leftovers;
 mod limits;
+mod mutations;
 mod offers;
 mod pool;
 mod processes;

@@ -8,7 +8,7 @@ use crate::{command, tools};
 /// Which benchmark.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One of spawn, execution, stdio, calls, journal, json, start, memory, sandbox, python, http, tokens,
+    /// One of spawn, execution, stdio, calls, journal, json, start, memory, check, sandbox, python, http, tokens,
     /// search; all but the last five when absent
     name: Option<String>,
     /// With `sandbox`: how long programs run back to back

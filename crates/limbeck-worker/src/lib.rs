@@ -26,6 +26,19 @@ mod run;
 mod source;
 mod worker;
 
+use limbeck_wire::domain::{ProgramError, Sites};
+
 pub use image::guest_hash;
 pub use limbeck_wire::{WORKER_ARGV0, WorkerChannel};
 pub use worker::{Armed, Prepared, Worker, WorkerError};
+
+/// The calls of tools that stand in a TypeScript program, read as a worker reads it before it runs: types are
+/// erased and places mapped on the way. For those who measure this; a gateway has a worker do it.
+///
+/// # Errors
+///
+/// Why the program cannot be read.
+pub fn call_sites(program: &str) -> Result<Sites, ProgramError> {
+    let prepared = source::prepare(program)?;
+    Ok(prepared.sites)
+}

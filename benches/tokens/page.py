@@ -111,7 +111,7 @@ def compare_readme(readme: str, page: str) -> None:
 
 
 def _rows(page: str) -> dict[str, list[int]]:
-    rows = re.findall(r"^\| ([a-z-]+) \|[^|]*\|[^|]*\|(.*)\|$", page, re.M)
+    rows = re.findall(r"^\| ([a-z-]+) \|[^|]*\|[^|]*\|((?: [\d,]+ \|){3}.*)\|$", page, re.M)
     return {name: [int(cell.replace(",", "")) for cell in cells.split("|")[:3]] for name, cells in rows}
 
 

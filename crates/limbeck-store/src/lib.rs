@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod artifact;
+mod embedding;
 mod error;
 mod file;
 mod ledger;
@@ -507,6 +508,37 @@ impl Store {
     pub async fn observe(&self, observation: Observation, join: Join) -> Result<(), StoreError> {
         let work = Work::Observe { observation, join };
         self.committed(work, false).await
+    }
+
+    /// The vectors that are kept of those of `texts`, by the hash of a text, in no order.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn embeddings(
+        &self,
+        space: &str,
+        texts: Vec<String>,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let space = space.to_owned();
+        self.read(move |reader| reader.embeddings(&space, &texts))
+            .await
+    }
+
+    /// Keeps vectors by the hash of their text; returns once they are committed. Those of more than 16 KiB are not
+    /// kept, and the oldest go when there are over 8,192.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite reports.
+    pub async fn keep_embeddings(
+        &self,
+        space: &str,
+        vectors: Vec<(String, Vec<u8>)>,
+    ) -> Result<(), StoreError> {
+        let space = space.to_owned();
+        self.committed(Work::Embeddings { space, vectors }, false)
+            .await
     }
 
     fn send(&self, message: Message) -> Result<(), StoreError> {

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::de::DeserializeOwned;
 
 use crate::artifact::{self, ArtifactInfo};
+use crate::embedding;
 use crate::error::StoreError;
 use crate::ledger::{self, LedgerRow};
 use crate::observed::{self, Observation};
@@ -189,6 +190,14 @@ impl Reader<'_> {
 
     pub(crate) fn observations(&self, spec_hash: &str) -> Result<Vec<Observation>, StoreError> {
         observed::of(self.connection, spec_hash).map_err(|error| self.sqlite(error))
+    }
+
+    pub(crate) fn embeddings(
+        &self,
+        space: &str,
+        texts: &[String],
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        embedding::of(self.connection, space, texts).map_err(|error| self.sqlite(error))
     }
 
     pub(crate) fn artifact(

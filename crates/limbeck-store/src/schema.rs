@@ -130,6 +130,16 @@ const MIGRATIONS: &[&str] = &["
         UNIQUE (spec_hash, tool_hash)
     ) STRICT;
     CREATE INDEX observed_oldest ON observed (seen_us);
+",
+"
+    -- Vectors of texts, by the endpoint and model that gave them. The row number says which is oldest.
+    CREATE TABLE embedding (
+        row       INTEGER PRIMARY KEY,
+        space     TEXT NOT NULL,
+        text_hash TEXT NOT NULL,
+        vector    BLOB NOT NULL,
+        UNIQUE (space, text_hash)
+    ) STRICT;
 "];
 
 /// The newest format this program reads and the one it writes.

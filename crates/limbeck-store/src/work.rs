@@ -4,6 +4,7 @@ use limbeck_domain::{CallId, Effects, Envelope, ExecutionId, JournalEntry, limit
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use crate::artifact::{self, NewArtifact};
+use crate::embedding;
 use crate::error::StoreError;
 use crate::ledger::{self, NewLedgerRow};
 use crate::observed::{self, Join, Observation};
@@ -58,6 +59,11 @@ pub(crate) enum Work {
         observation: Observation,
         join: Join,
     },
+    /// Vectors of texts, by the hash of the text.
+    Embeddings {
+        space: String,
+        vectors: Vec<(String, Vec<u8>)>,
+    },
     /// Nothing of its own: its wait brings what came before to disk.
     Flush,
 }
@@ -78,6 +84,12 @@ impl Work {
             Self::Account { account, .. } => account.len(),
             Self::Artifact { new, .. } => new.content.len(),
             Self::Observe { observation, .. } => observation.body.len(),
+            Self::Embeddings { vectors, .. } => {
+                let bytes = vectors
+                    .iter()
+                    .map(|(hash, vector)| hash.len() + vector.len());
+                bytes.sum()
+            }
             Self::Flush => 0,
         };
         REST + texts
@@ -146,6 +158,7 @@ impl Work {
             Self::Account { id, account } => Row::Account { id, account },
             Self::Artifact { principal, new } => Row::Artifact { principal, new },
             Self::Observe { observation, join } => Row::Observe { observation, join },
+            Self::Embeddings { space, vectors } => Row::Embeddings { space, vectors },
             Self::Flush => Row::Flush,
         })
     }
@@ -264,6 +277,10 @@ pub(crate) enum Row {
         observation: Observation,
         join: Join,
     },
+    Embeddings {
+        space: String,
+        vectors: Vec<(String, Vec<u8>)>,
+    },
     Flush,
 }
 
@@ -286,6 +303,7 @@ impl Row {
             | Self::Account { .. }
             | Self::Artifact { .. }
             | Self::Observe { .. }
+            | Self::Embeddings { .. }
             | Self::Flush => None,
         }
     }
@@ -372,6 +390,9 @@ impl Row {
             }
             Self::Observe { observation, join } => {
                 observed::join(transaction, observation, *join).map(Ok)
+            }
+            Self::Embeddings { space, vectors } => {
+                embedding::keep(transaction, space, vectors).map(Ok)
             }
             Self::Flush => Ok(Ok(())),
         }

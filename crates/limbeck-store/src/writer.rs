@@ -198,6 +198,7 @@ impl Writer {
             | Work::Account { .. }
             | Work::Artifact { .. }
             | Work::Observe { .. }
+            | Work::Embeddings { .. }
             | Work::Flush => Ok(()),
         }
     }

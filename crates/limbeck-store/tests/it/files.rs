@@ -173,7 +173,8 @@ async fn an_older_format_is_brought_up_to_date_and_keeps_its_executions() {
         .unwrap()
         .execute_batch(
             "ALTER TABLE start DROP COLUMN sandbox; DROP TABLE content; DROP TABLE artifact;
-             DROP TABLE ledger; DROP TABLE listing; DROP TABLE observed; PRAGMA user_version = 1",
+             DROP TABLE ledger; DROP TABLE listing; DROP TABLE observed;
+             DROP TABLE embedding; PRAGMA user_version = 1",
         )
         .unwrap();
 

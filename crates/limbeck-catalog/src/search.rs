@@ -10,6 +10,7 @@ mod index;
 mod meaning;
 mod query;
 mod slots;
+mod spoken;
 mod synonyms;
 mod table;
 mod tokens;
@@ -36,6 +37,9 @@ pub struct SearchQuery<'q> {
     pub limit: usize,
     /// What counts.
     pub evidence: Evidence,
+    /// How near each tool is to `text` in meaning, -1 to 1, in catalogue order: takes the place of what the built-in
+    /// table says. One that is not as long as the catalogue does not count.
+    pub likeness: Option<&'q [f32]>,
 }
 
 impl<'q> SearchQuery<'q> {
@@ -46,6 +50,7 @@ impl<'q> SearchQuery<'q> {
             server: None,
             limit: usize::MAX,
             evidence: Evidence::Both,
+            likeness: None,
         }
     }
 }

@@ -307,3 +307,28 @@ fn three_thousand_tools_are_indexed_and_searched_soon() {
         "index {built:?}, query {each:?}"
     );
 }
+
+#[test]
+fn likeness_that_is_given_takes_the_place_of_the_tables() {
+    let catalog = catalog();
+    let tools: Vec<_> = catalog.tools().map(|tool| tool.id().to_string()).collect();
+    let wanted = tools.iter().position(|tool| tool == "git.git_commit").unwrap();
+    let mut likeness = vec![0.0; tools.len()];
+    likeness[wanted] = 0.9;
+    let answer = |text, likeness| {
+        catalog.search(&SearchQuery {
+            likeness,
+            ..SearchQuery::new(text)
+        })
+    };
+    let found = answer("zqxv wkjq", Some(&likeness[..]));
+    assert_eq!(found.total, 1);
+    assert_eq!(found.hits[0].tool.id().to_string(), "git.git_commit");
+    // The controls: without it nothing is found, and one of another catalogue does not count.
+    assert_eq!(answer("zqxv wkjq", None).total, 0);
+    assert_eq!(answer("zqxv wkjq", Some(&likeness[1..])).total, 0);
+    // Words count beside it.
+    let found = answer("merge pull request", Some(&likeness[..]));
+    let first = found.hits[0].tool.id().to_string();
+    assert_eq!(first, "github.merge_pull_request");
+}

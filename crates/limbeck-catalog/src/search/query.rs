@@ -68,9 +68,14 @@ pub(super) fn answer(index: &Index, catalog: &Catalog, query: &SearchQuery<'_>) 
         let all = in_scope.into_iter();
         all.map(|(document, tool)| (0.0, document, tool)).collect()
     } else {
-        let likeness = meaning.map_or_else(Vec::new, |meaning| {
-            meaning.likeness(slots.iter().map(|slot| &*slot.spoken))
-        });
+        let given = query
+            .likeness
+            .filter(|given| given.len() == index.documents());
+        let likeness = match (meaning, given) {
+            (None, _) => Vec::new(),
+            (Some(_), Some(given)) => given.to_vec(),
+            (Some(meaning), None) => meaning.likeness(slots.iter().map(|slot| &*slot.spoken)),
+        };
         let by_words = match query.evidence {
             Evidence::Meaning => Vec::new(),
             Evidence::Words | Evidence::Both => by_words(index, &in_scope, &slots),

@@ -21,10 +21,12 @@
 //! `sandbox.minimum_tier` protects the reader of a repository from it, so the repository's own file
 //! can only raise it, and a `[sandbox]` that cannot be read counts as the strictest.
 //!
+//! `[search.embeddings]` says where descriptions and queries are sent, so the repository's own file cannot set it.
+//!
 //! Our own entry is skipped: a gateway that starts itself would not stop.
 //!
-//! Start reading at [`load`], then `load.rs` for the order, `load/settings.rs` for what is no server,
-//! `server.rs` for an entry, `trust.rs` for those of a repository.
+//! Start reading at [`load`], then `load.rs` for the order, `load/settings.rs` and `load/embeddings.rs` for what is
+//! no server, `server.rs` for an entry, `trust.rs` for those of a repository.
 
 #![forbid(unsafe_code)]
 
@@ -42,6 +44,7 @@ mod server;
 mod trust;
 mod written;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use limbeck_domain::Tier;
@@ -99,6 +102,32 @@ pub struct Settings {
     /// `observe = false`: results teach nothing, whatever entries say. Absent means they do. Any file can switch it
     /// off and none on again.
     pub observe: Option<Setting<bool>>,
+    /// `[search.embeddings]`: who says what texts mean. Absent means the table in the binary. A repository's file
+    /// has no say.
+    pub embeddings: Option<Setting<EmbeddingsEntry>>,
+}
+
+/// An endpoint for embeddings, as OpenAI's interface has it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EmbeddingsEntry {
+    /// Its `http` or `https` address, to which `/embeddings` is added; the path and the query may hold secrets.
+    pub url: String,
+    /// The model asked for.
+    pub model: String,
+    /// Where the key is (`env:NAME` and the like), never the key.
+    pub key: Option<String>,
+    /// Whether it may be asked in the clear although it is not this machine.
+    pub allow_http: bool,
+}
+
+/// Without the url.
+impl fmt::Debug for EmbeddingsEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddingsEntry")
+            .field("model", &self.model)
+            .field("allow_http", &self.allow_http)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A value and where it comes from.

@@ -1,5 +1,6 @@
 //! Finds the files, reads them in order and merges what they say.
 
+mod embeddings;
 mod settings;
 
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ const SERVER_KEYS: &[&str] = &[
     "amp.mcpServers",  // Amp, literally
 ];
 /// Top level of `limbeck.toml`.
-const OUR_KEYS: &[&str] = &["limits", "observe", "sandbox", "servers"];
+const OUR_KEYS: &[&str] = &["limits", "observe", "sandbox", "search", "servers"];
 
 /// One file to read.
 struct Source {
@@ -327,6 +328,7 @@ impl Loader<'_> {
                 "observe" => self.observe(open, &place).map_err(Stop::Fault),
                 "limits" => self.limits(open, &place).map_err(Stop::Fault),
                 "sandbox" => self.sandbox(open, &place).map_err(Stop::Fault),
+                "search" => self.search(open, &place).map_err(Stop::Fault),
                 _ => Err(Stop::Fault(Fault {
                     at: place.at,
                     ..place.fault(server::unknown_key(OUR_KEYS, key))

@@ -14,9 +14,10 @@ use crate::environment;
 use crate::error::Fault;
 use crate::expand::Variables;
 use crate::oauth::OAuthEntry;
-use address::{UrlProblem, check_url, header, networks};
+use address::{header, networks};
 use keys::{LET_PASS, NOT_APPLIED, OURS, is_everything};
 
+pub(crate) use address::{UrlProblem, check_url};
 pub(crate) use keys::unknown_key;
 
 /// Name of a server, in characters; it becomes a word in programs and listings.
@@ -273,6 +274,9 @@ impl Reader<'_> {
         let clear = flag(place, "allow_http")? == Some(true);
         check_url(&address, clear).map_err(|problem| match problem {
             UrlProblem::Form(problem) => url.fault(problem),
+            UrlProblem::User => {
+                url.fault("expected a url without a user name; put secrets into `headers`")
+            }
             UrlProblem::Clear => url
                 .unusable("`http://` to another machine sends everything in the clear")
                 .with_step(self.step_for_clear()),

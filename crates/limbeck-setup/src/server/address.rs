@@ -48,15 +48,17 @@ pub(super) fn header(
 
 /// Why a url is not asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UrlProblem {
+pub(crate) enum UrlProblem {
     /// It is none; what was expected.
     Form(&'static str),
+    /// It holds a user name, and with it perhaps a password.
+    User,
     /// It is one, in the clear to another machine, and the entry does not say that it may be.
     Clear,
 }
 
 /// Accepts what may be asked for: `https` anywhere, `http` on this machine or where the entry insists.
-pub(super) fn check_url(url: &str, clear_anywhere: bool) -> Result<(), UrlProblem> {
+pub(crate) fn check_url(url: &str, clear_anywhere: bool) -> Result<(), UrlProblem> {
     let form = |expected| Err(UrlProblem::Form(expected));
     if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return form("expected a url without spaces");
@@ -72,7 +74,7 @@ pub(super) fn check_url(url: &str, clear_anywhere: bool) -> Result<(), UrlProble
     };
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or("");
     if authority.contains('@') {
-        return form("expected a url without a user name; put secrets into `headers`");
+        return Err(UrlProblem::User);
     }
     if url.contains('#') {
         return form("expected a url without a `#`");

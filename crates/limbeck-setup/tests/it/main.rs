@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
 
 mod discovery;
+mod embeddings;
 mod examples;
 mod hostile;
 mod oauth;

@@ -18,7 +18,8 @@
 //! the thread that spawned, would kill servers whenever a runtime thread retires.
 //!
 //! Start reading at [`Pool`], then `server` for the life of one server, `listener` for what it says by
-//! itself, `stdio` for its pipes and [`http`] for servers that are asked over a network.
+//! itself, `stdio` for its pipes and [`http`] for servers that are asked over a network. [`embeddings`] is no server: an endpoint
+//! that the search asks what texts mean, through the same guarded client.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ mod caller;
 mod changes;
 mod connection;
 mod decode;
+pub mod embeddings;
 mod era;
 mod error;
 mod handler;

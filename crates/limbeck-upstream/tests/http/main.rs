@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod calls;
+mod embeddings;
 mod eras;
 mod guard;
 mod headers;

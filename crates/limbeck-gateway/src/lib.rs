@@ -13,6 +13,7 @@
 //! - [`sandbox`] says what a worker's confinement lacks.
 //! - [`tokens`] counts what a model reads, [`ledger`] what executions cost it.
 //! - `learn` finds out what results look like whose server does not say.
+//! - `embeddings` asks an endpoint what tools and queries mean, where the user named one.
 //! - `catalogue` keeps the tools known, from the store's cache and from the upstreams themselves.
 //!
 //! Two things hold here. No byte of a program is parsed in this process. Nothing reaches an upstream
@@ -29,6 +30,7 @@ mod catalogue;
 mod clock;
 mod counters;
 mod direct;
+mod embeddings;
 mod executor;
 mod exposure;
 pub mod http;
@@ -63,6 +65,7 @@ pub use render::Render;
 use admission::Admission;
 use catalogue::Catalogue;
 use counters::Counters;
+use embeddings::Embeddings;
 use exposure::Exposure;
 use learn::Learning;
 use ledger::Ledger;
@@ -70,6 +73,7 @@ use limbeck_domain::limits;
 use limbeck_launcher::Pools;
 use limbeck_store::Store;
 use limbeck_upstream::Pool as UpstreamPool;
+use limbeck_upstream::embeddings::EmbeddingsSpec;
 use surface::exchange::Exchanges;
 use tokio::sync::Semaphore;
 
@@ -86,6 +90,8 @@ pub struct Parts {
     pub wall_ms: u64,
     /// Where each server was configured, for listings.
     pub sources: Vec<ServerSource>,
+    /// Who says what tools and queries mean; absent for the table in the binary.
+    pub embeddings: Option<EmbeddingsSpec>,
 }
 
 /// Where a server's entry stands.
@@ -147,6 +153,7 @@ struct Shared {
     store: Store,
     catalogue: Catalogue,
     learning: Learning,
+    embeddings: Embeddings,
     admission: Admission,
     counters: Counters,
     wall_ms: u64,
@@ -172,11 +179,13 @@ impl Gateway {
             store,
             wall_ms,
             sources,
+            embeddings,
         } = parts;
         let upstreams = Arc::new(upstreams);
         let exposure = Exposure::open(&store, &sources).await;
         let catalogue = Catalogue::open(Arc::clone(&upstreams), store.clone(), sources).await;
         let learning = Learning::start(catalogue.clone(), store.clone());
+        let embeddings = Embeddings::start(embeddings, &catalogue, &store);
         Self {
             shared: Arc::new(Shared {
                 workers,
@@ -184,6 +193,7 @@ impl Gateway {
                 store,
                 catalogue,
                 learning,
+                embeddings,
                 admission: Admission::new(bounds.admission),
                 counters: Counters::default(),
                 wall_ms,
@@ -218,6 +228,7 @@ impl Gateway {
         self.shared.workers.shutdown().await;
         self.shared.upstreams.shutdown().await;
         self.note_leftover_searches().await;
+        self.shared.embeddings.shutdown().await;
         self.shared.learning.flush().await;
         if let Err(error) = self.shared.store.flush().await {
             tracing::error!(

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::broker::FIRST_LIST_PATIENCE;
+use crate::embeddings::Likeness;
 use crate::{Gateway, Shared, listing};
 use cursor::Fingerprint;
 
@@ -135,16 +136,18 @@ impl Gateway {
         if let Some(server) = &request.server {
             catalog.resolve_server(server)?;
         }
-        let fingerprint = Fingerprint::of(&catalog, request);
-        let asked = request.queries.len().min(QUERIES_MAX);
-        let from = match &request.cursor {
-            Some(cursor) => fingerprint.read(cursor, asked)?,
-            None => vec![0; asked],
-        };
-        let queries = request.queries.iter().zip(from);
+        let Ranking {
+            likeness,
+            fingerprint,
+            from,
+        } = self.ranking(&catalog, request).await?;
+        let queries = request.queries.iter().zip(from).enumerate();
         let mut report = SearchReport {
             queries: queries
-                .map(|(query, from)| query_report(&catalog, request, query, from))
+                .map(|(place, (query, from))| {
+                    let likeness = likeness.as_ref().and_then(|likeness| likeness.of(place));
+                    query_report(&catalog, request, query, from, likeness)
+                })
                 .collect(),
             cursor: None,
             unavailable: listing::unavailable(&self.shared, &starting),
@@ -163,12 +166,54 @@ impl Gateway {
         Ok(report)
     }
 
+    /// What the tools are ranked by. A cursor leads on in the order it came from, or nowhere.
+    async fn ranking(
+        &self,
+        catalog: &Arc<Catalog>,
+        request: &SearchRequest,
+    ) -> Result<Ranking, CallError> {
+        let asked = request.queries.len().min(QUERIES_MAX);
+        let by_table = Fingerprint::of(catalog, request, None);
+        if let Some(cursor) = &request.cursor
+            && let Ok(from) = by_table.read(cursor, asked)
+        {
+            return Ok(Ranking {
+                likeness: None,
+                fingerprint: by_table,
+                from,
+            });
+        }
+        let queries: Vec<&str> = request.queries.iter().map(String::as_str).collect();
+        let embeddings = &self.shared.embeddings;
+        let likeness = embeddings.likeness(catalog, &queries[..asked]).await;
+        let print = likeness.as_ref().map(|likeness| likeness.print);
+        let fingerprint = Fingerprint::of(catalog, request, print);
+        let from = match &request.cursor {
+            Some(cursor) => fingerprint.read(cursor, asked)?,
+            None => vec![0; asked],
+        };
+        Ok(Ranking {
+            likeness,
+            fingerprint,
+            from,
+        })
+    }
+
     /// Starts connecting the servers that `request` names, so that they stand ready for the program that
     /// follows.
     pub(crate) fn connect_named(&self, request: &SearchRequest) {
         let catalog = Arc::clone(&self.exposed().searched);
         connect_named(&self.shared, &catalog, request, &Scope::everything());
     }
+}
+
+/// What tools are ranked by, and where their list goes on.
+struct Ranking {
+    /// Absent when the table in the binary says what they mean.
+    likeness: Option<Likeness>,
+    fingerprint: Fingerprint,
+    /// Of each query, how many tools came before.
+    from: Vec<usize>,
 }
 
 /// Starts connecting each server whose name stands in `request` and of which `scope` covers a tool. Without
@@ -190,15 +235,20 @@ pub(crate) fn connect_named(
 }
 
 /// The answer of `search()` in a program: one list, in which tools outside its scope do not exist.
-pub(crate) fn program_hits(
+pub(crate) async fn program_hits(
+    shared: &Shared,
     catalog: &Arc<Catalog>,
     request: &SearchRequest,
     scope: &Scope,
 ) -> Value {
     let catalog = catalog.only(|id| scope.covers(id));
+    let queries = request.queries.iter().take(QUERIES_MAX);
+    let queries: Vec<&str> = queries.map(String::as_str).collect();
+    let likeness = shared.embeddings.likeness(&catalog, &queries).await;
     let mut hits = Vec::new();
-    for query in request.queries.iter().take(QUERIES_MAX) {
-        for hit in found(&catalog, request, query, 0).hits {
+    for (place, query) in queries.into_iter().enumerate() {
+        let likeness = likeness.as_ref().and_then(|likeness| likeness.of(place));
+        for hit in found(&catalog, request, query, 0, likeness).hits {
             let mut entry = listing::tool_json(&hit.tool, request.language);
             if let Value::Object(entry) = &mut entry {
                 entry.insert("score".to_owned(), hit.score.into());
@@ -210,11 +260,18 @@ pub(crate) fn program_hits(
 }
 
 /// What fits `query`, from place `from` on.
-fn found(catalog: &Catalog, request: &SearchRequest, query: &str, from: usize) -> SearchAnswer {
+fn found(
+    catalog: &Catalog,
+    request: &SearchRequest,
+    query: &str,
+    from: usize,
+    likeness: Option<&[f32]>,
+) -> SearchAnswer {
     let limit = request.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
     let mut answer = catalog.search(&SearchQuery {
         server: request.server.as_deref(),
         limit: from.saturating_add(limit),
+        likeness,
         ..SearchQuery::new(query)
     });
     answer.hits.drain(..from.min(answer.hits.len()));
@@ -226,8 +283,9 @@ fn query_report(
     request: &SearchRequest,
     query: &str,
     from: usize,
+    likeness: Option<&[f32]>,
 ) -> QueryReport {
-    let answer = found(catalog, request, query, from);
+    let answer = found(catalog, request, query, from, likeness);
     let tools = answer.hits.iter();
     QueryReport {
         query: cut(query, QUERY_BYTES_MAX).to_owned(),

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod endpoint;
 pub mod load;
 mod server;
 
@@ -16,10 +17,12 @@ use limbeck_gateway::domain::{Envelope, Expose, Language, ServerName, Tier, limi
 use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_gateway::policy::Scope;
 use limbeck_gateway::store::Store;
+use limbeck_gateway::upstream::embeddings::EmbeddingsSpec;
 use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions, ServerSpec};
 use limbeck_gateway::{AnswerForm, Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
 use tokio_util::sync::CancellationToken;
 
+pub use endpoint::{Asked, Endpoint, Manner};
 pub use limbeck_captures as catalogues;
 pub use server::{FakeServer, SilentServer};
 
@@ -35,6 +38,7 @@ pub struct World {
     launcher: Option<Launcher>,
     bounds: Bounds,
     expose: BTreeMap<ServerName, Expose>,
+    embeddings: Option<EmbeddingsSpec>,
 }
 
 impl World {
@@ -50,6 +54,7 @@ impl World {
             launcher: None,
             expose: BTreeMap::new(),
             bounds: Bounds::default(),
+            embeddings: None,
         }
     }
 
@@ -109,6 +114,13 @@ impl World {
         self
     }
 
+    /// Asks the endpoint `spec` names what tools and queries mean.
+    #[must_use]
+    pub fn embeddings(mut self, spec: EmbeddingsSpec) -> Self {
+        self.embeddings = Some(spec);
+        self
+    }
+
     /// Starts the gateway; it uses no worker below [`Tier::MINIMUM_DEFAULT`]. Must be called inside a Tokio runtime.
     ///
     /// # Panics
@@ -150,6 +162,7 @@ impl World {
             store,
             wall_ms: limits::WALL_MS_DEFAULT,
             sources,
+            embeddings: self.embeddings,
         };
         Gateway::start_within(parts, self.bounds).await
     }

@@ -2,10 +2,12 @@
 //! of another.
 
 mod configuration;
+mod embeddings;
 mod servers;
 mod state;
 
 pub(crate) use configuration::{configuration, trust_record};
+pub(crate) use embeddings::embeddings_spec;
 pub(crate) use state::{open_past, state_file, trust_file};
 
 use std::sync::Arc;
@@ -86,6 +88,12 @@ pub(crate) fn wall_ms(settings: &Settings) -> Decided<u64> {
     Decided::of(settings.wall_ms.as_ref(), WALL_MS_DEFAULT)
 }
 
+/// Looks up what the configuration names instead of holding it.
+pub(crate) fn secrets(invocation: &Invocation) -> Arc<LocalSecrets> {
+    let variables = invocation.environment.variables.clone();
+    Arc::new(LocalSecrets::new(variables.into_iter().collect()))
+}
+
 /// A gateway made from the configuration, for one command.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -121,8 +129,7 @@ impl Session {
     ) -> Result<Self, Failure> {
         let store = open_store_or_memory(invocation)?;
         recover(&store, &invocation.printer).await;
-        let variables = invocation.environment.variables.clone();
-        let secrets = Arc::new(LocalSecrets::new(variables.into_iter().collect()));
+        let secrets = secrets(invocation);
         let specs = configuration.servers.iter();
         let specs = specs.map(|entry| {
             let credentials = credentials(invocation, entry);
@@ -138,12 +145,18 @@ impl Session {
             ..server_source(entry, &own)
         });
         let sources = sources.collect();
+        let embeddings = embeddings_spec(&configuration.settings, &secrets).transpose();
+        let embeddings = embeddings.unwrap_or_else(|problem| {
+            tracing::warn!("the embedding endpoint cannot be used: {problem}");
+            None
+        });
         let gateway = Gateway::start(Parts {
             workers: workers(lifetime, minimum)?,
             upstreams: UpstreamPool::with_options(specs, &DECLARED),
             store,
             wall_ms: wall_ms(&configuration.settings).value,
             sources,
+            embeddings,
         })
         .await;
         let empty = configuration.servers.is_empty();
@@ -171,6 +184,7 @@ impl Session {
             store: open_past(invocation).await?,
             wall_ms: WALL_MS_DEFAULT,
             sources: Vec::new(),
+            embeddings: None,
         })
         .await;
         Ok(Self {

@@ -73,7 +73,8 @@ impl Broker {
         };
         let catalog = self.shared.catalogue.snapshot();
         connect_named(&self.shared, &catalog, &request, &self.scope);
-        Ok(program_hits(&catalog, &request, &self.scope).to_string())
+        let hits = program_hits(&self.shared, &catalog, &request, &self.scope).await;
+        Ok(hits.to_string())
     }
 
     async fn describe(&self, body: DescribeBody) -> Result<String, CallError> {

@@ -16,15 +16,17 @@ const CURSOR_BYTES_MAX: usize = 17 + 8 * QUERIES_MAX;
 pub(super) struct Fingerprint(String);
 
 impl Fingerprint {
-    /// Limit, detail and language may change from page to page; texts and server may not.
-    pub(super) fn of(catalog: &Catalog, request: &SearchRequest) -> Self {
+    /// Limit, detail and language may change from page to page; texts and server may not, and neither may
+    /// `ranking`: the print of vectors that ranked the tools, none when the table in the binary did.
+    pub(super) fn of(catalog: &Catalog, request: &SearchRequest, ranking: Option<[u8; 4]>) -> Self {
         let mut hasher = Sha256::new();
         let server = request.server.as_deref().unwrap_or_default();
         for text in request.queries.iter().map(String::as_str).chain([server]) {
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(text);
         }
-        let mut hex = format!("{:08x}", catalog.fingerprint());
+        let ranking = ranking.map_or(0, u32::from_le_bytes);
+        let mut hex = format!("{:08x}", catalog.fingerprint() ^ ranking);
         for byte in hasher.finalize().iter().take(4) {
             // Writing into a string cannot fail.
             let _ = write!(hex, "{byte:02x}");
@@ -67,7 +69,9 @@ impl Fingerprint {
             );
         }
         if fingerprint != self.0 {
-            return refused("the tools have changed since `cursor` was given");
+            return refused(
+                "the tools have changed since `cursor` was given, or what their order goes by",
+            );
         }
         Ok(shown)
     }

@@ -32,7 +32,7 @@ fn report(queries: Vec<QueryReport>) -> SearchReport {
         servers: 1,
         detail: Detail::Signature,
         language: Language::Typescript,
-        fingerprint: Fingerprint::of(&Catalog::default(), &SearchRequest::default()),
+        fingerprint: Fingerprint::of(&Catalog::default(), &SearchRequest::default(), None),
     }
 }
 
@@ -110,7 +110,7 @@ fn a_cursor_is_taken_for_its_own_search_alone() {
         ..SearchRequest::default()
     };
     let catalog = Catalog::default();
-    let fingerprint = Fingerprint::of(&catalog, &request("a"));
+    let fingerprint = Fingerprint::of(&catalog, &request("a"), None);
     let cursor = fingerprint.cursor([5].into_iter());
     assert_eq!(fingerprint.read(&cursor, 1).unwrap(), [5]);
 
@@ -130,7 +130,7 @@ fn a_cursor_is_taken_for_its_own_search_alone() {
         assert!(error.message.contains(said), "{cursor}: {error:?}");
         assert_eq!(error.hint.as_deref(), Some("search again without `cursor`"));
     }
-    let other = Fingerprint::of(&catalog, &request("b"));
+    let other = Fingerprint::of(&catalog, &request("b"), None);
     let error = other.read(&cursor, 1).unwrap_err();
     assert!(error.message.contains("another search"), "{error:?}");
 }

@@ -1,5 +1,6 @@
 //! `limbeck doctor`: what is configured, what works, and how programs are confined.
 
+mod embeddings;
 mod sandbox;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use crate::printer::Printer;
 use crate::report::sandbox_line;
 use crate::table::Table;
 use crate::wiring::{self, Decided, Lifetime, Session, call_failure};
+use embeddings::EmbeddingsReport;
 use sandbox::{Machine, SandboxReport};
 
 /// Prints the state of everything, or of the sandbox in full.
@@ -80,6 +82,8 @@ struct Report<'a> {
     sandbox: Option<Sandbox>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox_error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embeddings: Option<EmbeddingsReport>,
     servers: Vec<ServerReport>,
     ok: bool,
 }
@@ -111,6 +115,7 @@ impl<'a> Report<'a> {
             Session::with(invocation, configuration, Lifetime::Command, Tier::Wasm).await?;
         let found = session.gateway.sandbox().await;
         let servers = session.gateway.servers(None, tools::PATIENCE).await;
+        let embeddings = EmbeddingsReport::of(invocation, &configuration.settings).await;
         let path = wiring::state_file(invocation);
         let usable = path.as_deref() == Some(session.gateway.store().path());
         session.close().await;
@@ -118,7 +123,10 @@ impl<'a> Report<'a> {
         let confined = found
             .as_ref()
             .is_ok_and(|sandbox| sandbox.tier >= minimum_tier.value);
-        let ok = confined && usable && servers.iter().all(works);
+        let ok = confined
+            && usable
+            && servers.iter().all(works)
+            && embeddings.as_ref().is_none_or(EmbeddingsReport::works);
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
             machine: Machine::read(),
@@ -131,6 +139,7 @@ impl<'a> Report<'a> {
             wall_ms: wiring::wall_ms(&configuration.settings),
             sandbox_error: found.as_ref().err().map(with_cause),
             sandbox: found.ok(),
+            embeddings,
             servers,
             ok,
         })
@@ -157,6 +166,9 @@ impl<'a> Report<'a> {
         table.row(["sandbox", &sandbox]);
         let minimum = format!("{} ({})", minimum.value, minimum.source);
         table.row(["minimum tier", &minimum]);
+        if let Some(embeddings) = &self.embeddings {
+            table.row(["embeddings", &embeddings.line()]);
+        }
         table.row(["servers", &self.servers.len().to_string()]);
         printer.data(&table.text());
         if !self.servers.is_empty() {
@@ -164,6 +176,9 @@ impl<'a> Report<'a> {
             tools::print(printer, &self.servers, false);
         }
         self.print_sandbox_problem(printer);
+        if let Some(embeddings) = &self.embeddings {
+            embeddings.print_problem(printer);
+        }
     }
 
     fn print_sandbox_problem(&self, printer: &Printer) {

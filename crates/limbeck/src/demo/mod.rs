@@ -70,6 +70,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, Failure> {
         store: Store::in_memory()?,
         wall_ms: WALL_MS_DEFAULT,
         sources: vec![source],
+        embeddings: None,
     })
     .await)
 }

@@ -9,6 +9,7 @@ mod artifacts;
 mod calls;
 mod check;
 mod confinement;
+mod embeddings;
 mod flood;
 mod journal;
 mod learning;

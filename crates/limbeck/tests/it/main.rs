@@ -7,6 +7,7 @@
 mod artifacts;
 mod demo;
 mod doctor;
+mod embeddings;
 mod evidence;
 mod http;
 mod learn;

@@ -1,0 +1,98 @@
+//! What `doctor` finds out about the embedding endpoint: it asks for one vector.
+
+use std::time::Duration;
+
+use limbeck_gateway::upstream::embeddings::{Embedder, EmbeddingsError, EmbeddingsSpec};
+use limbeck_setup::Settings;
+use serde::Serialize;
+
+use super::Invocation;
+use crate::printer::Printer;
+use crate::wiring;
+
+/// A model may have to be loaded first.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// What is sent.
+const TEXT: &str = "limbeck doctor";
+
+/// The endpoint as `doctor --json` shows it.
+#[derive(Serialize)]
+pub(super) struct EmbeddingsReport {
+    /// Scheme, host and port; the rest of its url may hold a secret.
+    url: String,
+    model: String,
+    /// The file with its line.
+    source: String,
+    /// Numbers of a vector, when it gave one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl EmbeddingsReport {
+    /// Asks the endpoint, when one is configured.
+    pub(super) async fn of(invocation: &Invocation, settings: &Settings) -> Option<Self> {
+        let setting = settings.embeddings.as_ref()?;
+        let spec = wiring::embeddings_spec(settings, &wiring::secrets(invocation))?;
+        let mut report = Self {
+            url: String::new(),
+            model: setting.value.model.clone(),
+            source: setting.origin.to_string(),
+            dimensions: None,
+            error: None,
+            hint: None,
+        };
+        match spec {
+            Ok(spec) => {
+                report.url = spec.origin();
+                match ask(spec).await {
+                    Ok(dimensions) => report.dimensions = Some(dimensions),
+                    Err(error) => {
+                        report.hint = Some(error.hint().to_owned());
+                        report.error = Some(error.to_string());
+                    }
+                }
+            }
+            Err(problem) => {
+                report.hint = Some(format!("correct [search.embeddings] in {}", report.source));
+                report.error = Some(problem);
+            }
+        }
+        Some(report)
+    }
+
+    pub(super) fn works(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// One line for a person.
+    pub(super) fn line(&self) -> String {
+        let state = match self.dimensions {
+            Some(dimensions) => format!("vectors of {dimensions} numbers"),
+            None => "not used".to_owned(),
+        };
+        let Self {
+            url, model, source, ..
+        } = self;
+        format!("{model} at {url}, {state} ({source})")
+    }
+
+    pub(super) fn print_problem(&self, printer: &Printer) {
+        if let Some(error) = &self.error {
+            printer.error(&format!(
+                "no embeddings, so search goes by the built-in table: {error}"
+            ));
+        }
+        if let Some(hint) = &self.hint {
+            printer.hint(hint);
+        }
+    }
+}
+
+async fn ask(spec: EmbeddingsSpec) -> Result<usize, EmbeddingsError> {
+    let vectors = Embedder::new(spec)?.embed(&[TEXT], PATIENCE).await?;
+    Ok(vectors.first().map_or(0, Vec::len))
+}

@@ -1,0 +1,29 @@
+//! The embedding endpoint of the configuration as the gateway takes it.
+
+use std::sync::Arc;
+
+use limbeck_gateway::upstream::embeddings::EmbeddingsSpec;
+use limbeck_gateway::upstream::http::{LocalSecrets, NetworkRules, SecretReference};
+use limbeck_setup::Settings;
+
+/// The endpoint, when there is one; an error says what is wrong with it and holds no secret.
+pub(crate) fn embeddings_spec(
+    settings: &Settings,
+    secrets: &Arc<LocalSecrets>,
+) -> Option<Result<EmbeddingsSpec, String>> {
+    let entry = &settings.embeddings.as_ref()?.value;
+    let spec = || {
+        let spec = EmbeddingsSpec::new(&entry.url, &entry.model);
+        let mut spec = spec.map_err(|problem| format!("its url: {problem}"))?;
+        let key = entry.key.as_deref().and_then(SecretReference::parse);
+        let key = key.transpose();
+        spec.key = key.map_err(|problem| format!("its key: {problem}"))?;
+        spec.network = NetworkRules {
+            clear: entry.allow_http,
+            ..NetworkRules::default()
+        };
+        spec.secrets = secrets.clone();
+        Ok(spec)
+    };
+    Some(spec())
+}

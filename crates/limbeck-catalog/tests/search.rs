@@ -312,7 +312,10 @@ fn three_thousand_tools_are_indexed_and_searched_soon() {
 fn likeness_that_is_given_takes_the_place_of_the_tables() {
     let catalog = catalog();
     let tools: Vec<_> = catalog.tools().map(|tool| tool.id().to_string()).collect();
-    let wanted = tools.iter().position(|tool| tool == "git.git_commit").unwrap();
+    let wanted = tools
+        .iter()
+        .position(|tool| tool == "git.git_commit")
+        .unwrap();
     let mut likeness = vec![0.0; tools.len()];
     likeness[wanted] = 0.9;
     let answer = |text, likeness| {

@@ -76,6 +76,8 @@ struct Asker {
     questions: Arc<Semaphore>,
     /// Rounds of the index that are over.
     rounds: watch::Sender<u64>,
+    /// How many were over when a search waited in vain for another: patience with one round runs out once.
+    in_vain: Mutex<Option<u64>>,
 }
 
 /// The texts of one catalogue.
@@ -137,6 +139,7 @@ impl Embeddings {
             budget: Mutex::new(Budget::new(QUERIES_PER_HOUR_MAX)),
             questions: Arc::new(Semaphore::new(QUESTIONS_MAX)),
             rounds: watch::Sender::new(0),
+            in_vain: Mutex::default(),
         });
         let (wake, woken) = mpsc::channel(1);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -202,7 +205,12 @@ impl Running {
             }
             // Full means that it is awake.
             let _ = self.wake.try_send(());
+            let over = *rounds.borrow_and_update();
+            if *lock(&self.asker.in_vain) == Some(over) {
+                return false;
+            }
             if !matches!(timeout_at(until, rounds.changed()).await, Ok(Ok(()))) {
+                *lock(&self.asker.in_vain) = Some(over);
                 return false;
             }
         }

@@ -31,8 +31,8 @@ use crate::redactor::Redactor;
 
 pub use error::EmbeddingsError;
 
-/// Texts of one request.
-pub const EMBEDDINGS_BATCH_MAX: usize = 64;
+/// Texts of one request. Hosted models take hundreds; text-embeddings-inference refuses more than this.
+pub const EMBEDDINGS_BATCH_MAX: usize = 32;
 /// What is sent of one text: more than any model reads of a tool, and some 500 tokens.
 pub const EMBEDDINGS_TEXT_BYTES_MAX: usize = 2 << 10;
 /// Numbers of one vector; the longest of a known model.

@@ -19,7 +19,9 @@ fn lengths(seen: &Seen) -> Reply {
     let texts = seen.body["input"].as_array().unwrap().iter().enumerate();
     let data: Vec<Value> = texts
         .rev()
-        .map(|(index, text)| json!({"index": index, "embedding": [text.as_str().unwrap().len(), 1]}))
+        .map(
+            |(index, text)| json!({"index": index, "embedding": [text.as_str().unwrap().len(), 1]}),
+        )
         .collect();
     Reply::json(&json!({"data": data}))
 }
@@ -37,7 +39,10 @@ async fn refusal(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Emb
     let peer = Peer::start(answer).await;
     let error = embedder(&peer.origin()).embed(&["a", "b"], LIMIT).await;
     let error = error.unwrap_err();
-    assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
+    assert!(
+        !format!("{error} {error:?}").contains("s3cret"),
+        "{error:?}"
+    );
     assert!(!error.hint().is_empty());
     error
 }
@@ -62,10 +67,15 @@ async fn texts_go_in_batches_cut_with_the_key_and_vectors_come_back_in_order() {
         assert_eq!(vector, &[length as f32, 1.0]);
     }
     let seen = peer.seen();
-    let sizes = seen.iter().map(|it| it.body["input"].as_array().unwrap().len());
+    let sizes = seen
+        .iter()
+        .map(|it| it.body["input"].as_array().unwrap().len());
     assert_eq!(sizes.collect::<Vec<_>>(), [EMBEDDINGS_BATCH_MAX, 2]);
     for request in seen {
-        assert_eq!((&*request.method, &*request.path), ("POST", "/v1/embeddings?version=1"));
+        assert_eq!(
+            (&*request.method, &*request.path),
+            ("POST", "/v1/embeddings?version=1")
+        );
         assert_eq!(request.header("authorization"), Some("Bearer s3cret-value"));
         assert_eq!(request.header("content-type"), Some("application/json"));
         assert_eq!(request.body["model"], "a-model");
@@ -119,20 +129,32 @@ async fn a_redirect_is_not_followed_and_the_key_stays_here() {
     let other = Peer::start(lengths).await;
     let to = format!("{}/s3cret", other.origin());
     let error = refusal(move |_| Reply::status(307).with("Location", &to)).await;
-    assert!(matches!(error, EmbeddingsError::Redirected { .. }), "{error:?}");
+    assert!(
+        matches!(error, EmbeddingsError::Redirected { .. }),
+        "{error:?}"
+    );
     assert_eq!(other.seen().len(), 0);
 }
 
 #[tokio::test]
 async fn answers_that_are_none_are_refused_and_large_ones_while_they_are_read() {
-    for body in ["", "null", "<html>", r#"{"data": []}"#, r#"{"data": [{"embedding": [1]}]}"#] {
+    for body in [
+        "",
+        "null",
+        "<html>",
+        r#"{"data": []}"#,
+        r#"{"data": [{"embedding": [1]}]}"#,
+    ] {
         let error = refusal(move |_| Reply::typed(200, "application/json", body)).await;
         assert!(matches!(error, EmbeddingsError::Answer { .. }), "{error:?}");
     }
     let error = refusal(|_| Reply::typed(200, "application/json", &" ".repeat(8 << 20))).await;
     assert!(error.to_string().contains("has more than"), "{error}");
     let error = refusal(|_| Reply::Raw(b"no http\r\n\r\n".to_vec())).await;
-    assert!(matches!(error, EmbeddingsError::Unreachable { .. }), "{error:?}");
+    assert!(
+        matches!(error, EmbeddingsError::Unreachable { .. }),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]
@@ -140,8 +162,14 @@ async fn an_endpoint_that_hangs_costs_no_more_than_the_limit() {
     let peer = Peer::start(|_| Reply::Nothing).await;
     let asked = Instant::now();
     let limit = Duration::from_millis(200);
-    let error = embedder(&peer.origin()).embed(&["a"], limit).await.unwrap_err();
-    assert!(matches!(error, EmbeddingsError::Late { ms: 200, .. }), "{error:?}");
+    let error = embedder(&peer.origin())
+        .embed(&["a"], limit)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, EmbeddingsError::Late { ms: 200, .. }),
+        "{error:?}"
+    );
     assert!(asked.elapsed() < Duration::from_secs(5));
 }
 
@@ -172,9 +200,16 @@ async fn a_key_that_was_refused_is_looked_up_again_and_one_that_is_not_there_sen
 #[test]
 fn addresses_are_judged_as_those_of_servers_and_spaces_differ_by_url_and_model() {
     let new = |url| Embedder::new(EmbeddingsSpec::new(url, "m").unwrap());
-    for url in ["http://169.254.169.254/v1", "http://example.com/v1", "http://me:pw@127.0.0.1/"] {
+    for url in [
+        "http://169.254.169.254/v1",
+        "http://example.com/v1",
+        "http://me:pw@127.0.0.1/",
+    ] {
         let error = new(url).unwrap_err();
-        assert!(matches!(error, EmbeddingsError::Unreachable { .. }), "{error:?}");
+        assert!(
+            matches!(error, EmbeddingsError::Unreachable { .. }),
+            "{error:?}"
+        );
         assert!(!error.to_string().contains("pw"), "{error}");
     }
     assert!(EmbeddingsSpec::new("file:///etc/passwd", "m").is_err());

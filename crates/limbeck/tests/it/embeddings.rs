@@ -16,7 +16,8 @@ fn world(endpoint: &Endpoint) -> World {
     let directory = world.home().join(".config/limbeck");
     std::fs::create_dir_all(&directory).unwrap();
     let url = endpoint.url();
-    let text = format!("[search.embeddings]\nurl = \"{url}\"\nmodel = \"words\"\nkey = \"env:KEY\"\n");
+    let text =
+        format!("[search.embeddings]\nurl = \"{url}\"\nmodel = \"words\"\nkey = \"env:KEY\"\n");
     std::fs::write(directory.join("config.toml"), text).unwrap();
     world
 }
@@ -48,7 +49,10 @@ fn search_finds_by_the_endpoint_of_the_users_file_and_sends_the_key_there_alone(
             break;
         }
     }
-    assert!(tool.as_str().is_some_and(|tool| tool.contains("customers")), "{tool}");
+    assert!(
+        tool.as_str().is_some_and(|tool| tool.contains("customers")),
+        "{tool}"
+    );
     let asked = endpoint.asked();
     assert!(!asked.is_empty());
     for request in &asked {
@@ -57,7 +61,11 @@ fn search_finds_by_the_endpoint_of_the_users_file_and_sends_the_key_there_alone(
     }
     let usual = endpoint.times_asked("pay an invoice");
     assert_eq!(found(&world), tool);
-    assert_eq!(endpoint.times_asked("pay an invoice"), usual, "asked again after a restart");
+    assert_eq!(
+        endpoint.times_asked("pay an invoice"),
+        usual,
+        "asked again after a restart"
+    );
 
     // The control: the same words without the endpoint.
     let state = world.home().join("elsewhere").display().to_string();
@@ -80,7 +88,8 @@ fn a_repository_cannot_send_descriptions_anywhere() {
     let endpoint = Endpoint::start(MEANINGS);
     let world = World::with_shop();
     let url = endpoint.url();
-    let text = format!("[search.embeddings]\nurl = \"{url}\"\nmodel = \"words\"\nkey = \"env:KEY\"\n");
+    let text =
+        format!("[search.embeddings]\nurl = \"{url}\"\nmodel = \"words\"\nkey = \"env:KEY\"\n");
     world.file("limbeck.toml", &text);
     let search = limbeck(&world, ["search", "wkjqzx"]).ends_with(0);
     assert!(
@@ -97,7 +106,10 @@ fn doctor_shows_the_endpoint_and_what_to_do_when_it_is_of_no_use() {
     let endpoint = Endpoint::start(MEANINGS);
     let world = world(&endpoint);
     let doctor = limbeck(&world, ["doctor"]).ends_with(0);
-    let line = doctor.stdout.lines().find(|line| line.starts_with("embeddings"));
+    let line = doctor
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("embeddings"));
     let line = line.unwrap_or_else(|| panic!("{doctor:?}"));
     assert!(line.contains("words at http://127.0.0.1:"), "{line}");
     assert!(line.contains("vectors of 24 numbers"), "{line}");
@@ -112,14 +124,20 @@ fn doctor_shows_the_endpoint_and_what_to_do_when_it_is_of_no_use() {
     assert!(doctor.stdout.contains("not used"), "{doctor:?}");
     assert!(doctor.stderr.contains("answered HTTP 500"), "{doctor:?}");
     assert!(doctor.stderr.contains("[redacted]"), "{doctor:?}");
-    assert!(doctor.stderr.contains("hint: correct `model` and `url`"), "{doctor:?}");
+    assert!(
+        doctor.stderr.contains("hint: correct `model` and `url`"),
+        "{doctor:?}"
+    );
 
     // Its key is not set, so nothing is sent.
     let asked = endpoint.asked().len();
     let report = world.limbeck(["doctor", "--json"]).ends_with(1).json();
     let error = report["embeddings"]["error"].as_str().unwrap();
     assert!(error.contains("`KEY` is not set"), "{error}");
-    assert_eq!((&report["ok"], endpoint.asked().len()), (&false.into(), asked));
+    assert_eq!(
+        (&report["ok"], endpoint.asked().len()),
+        (&false.into(), asked)
+    );
 }
 
 #[test]
@@ -127,8 +145,15 @@ fn an_outage_is_one_warning_and_no_search_fails() {
     let endpoint = Endpoint::start(MEANINGS);
     endpoint.behave(Manner::Fails);
     let world = world(&endpoint);
-    world.file("program.ts", "for (let n = 0; n < 5; n++) await search('customers ' + n)\nreturn 'ran'");
+    world.file(
+        "program.ts",
+        "for (let n = 0; n < 5; n++) await search('customers ' + n)\nreturn 'ran'",
+    );
     let run = limbeck(&world, ["run", "program.ts", "--log", "warn"]).ends_with(0);
     assert_eq!(run.stdout, "ran\n");
-    assert_eq!(run.stderr.matches("embedding endpoint").count(), 1, "{run:?}");
+    assert_eq!(
+        run.stderr.matches("embedding endpoint").count(),
+        1,
+        "{run:?}"
+    );
 }

@@ -1,9 +1,9 @@
 //! The token embeddings that ship in the binary: what a word means, without a model and without a network.
 //!
 //! `embeddings/table.bin` holds one short vector for each piece of the vocabulary of all-MiniLM-L6-v2, made by
-//! `embeddings/make.py` as model2vec does it: each piece is run through the model alone, all vectors are
-//! reduced to their principal components, weighted by how rare the piece is, and rounded to eight bits. The sum
-//! over a text's pieces stands for the text.
+//! `embeddings/make.py`: each piece is run through the model alone, all vectors are reduced to their principal
+//! components and weighted by how rare the piece is, then moved so that the sum over a text's pieces points where
+//! the model has the whole text, for some 19,000 sentences; and rounded to eight bits.
 //!
 //! Layout, all numbers little-endian: `u32` pieces, `u32` dimensions, `u32` bytes of all pieces' texts; then one
 //! `u32` for each piece, where its text ends; the texts, in order of their bytes; one `f32` for each piece, its

@@ -10,6 +10,8 @@ use crate::names;
 const SAID: f64 = 1.0;
 /// A synonym, against the word itself.
 const SYNONYM_WEIGHT: f64 = 0.55;
+/// A word that everyday speech has for it, against the word itself.
+const EVERYDAY_WEIGHT: f64 = 0.4;
 /// The beginning of a word, against the word itself.
 const PREFIX_WEIGHT: f64 = 0.6;
 /// A word that an abbreviation may stand for, against the word itself.
@@ -171,13 +173,13 @@ fn slot(
             .word(&word.stem)
             .map(|id| Reading::new(id, SAID, By::Same)),
     );
-    for id in synonyms::of(&word.stem)
-        .iter()
-        .filter_map(|synonym| index.word(synonym))
-    {
-        if !is_said(id) {
-            readings.push(Reading::new(id, SYNONYM_WEIGHT, By::Synonym));
-        }
+    for (synonyms, weight) in [
+        (synonyms::of(&word.stem), SYNONYM_WEIGHT),
+        (synonyms::everyday(&word.stem), EVERYDAY_WEIGHT),
+    ] {
+        let known = synonyms.iter().filter_map(|synonym| index.word(synonym));
+        let unsaid = known.filter(|id| !is_said(*id));
+        readings.extend(unsaid.map(|id| Reading::new(id, weight, By::Synonym)));
     }
     if unfinished {
         let begun = word.written.to_lowercase();

@@ -201,32 +201,78 @@ const IDIOMS: &[(&[&str], &[&str])] = &[
     (&["write", "down"], &["create"]),
 ];
 
+/// Everyday words of any domain, a group or an idiom a line; its head says how it is read.
+const EVERYDAY: &str = include_str!("everyday.txt");
+
 struct Tables {
     groups: HashMap<String, Vec<String>>,
+    everyday: HashMap<String, Vec<String>>,
+    idioms: HashMap<&'static str, Vec<Idiom>>,
     phrases: HashMap<String, Vec<String>>,
 }
 
+/// The words that are said, and those of tools that are meant.
+type Idiom = (Vec<&'static str>, Vec<&'static str>);
+
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     let mut buffer = String::new();
-    let mut stemmed = |word: &&str| stem(word, &mut buffer).to_owned();
-    let mut groups: HashMap<String, Vec<String>> = HashMap::new();
+    let mut stemmed = |word: &str| stem(word, &mut buffer).to_owned();
+    let mut groups = HashMap::new();
     for group in GROUPS {
-        let stems = group.iter().map(&mut stemmed).collect::<Vec<_>>();
-        for word in &stems {
-            let others = groups.entry(word.clone()).or_default();
-            others.extend(stems.iter().filter(|other| *other != word).cloned());
+        join(&mut groups, group.iter().map(|word| stemmed(word)));
+    }
+    let mut everyday = HashMap::new();
+    let mut idioms: HashMap<&str, Vec<Idiom>> = HashMap::new();
+    let mut add = |said: Vec<&'static str>, meant| {
+        let first = said.first().copied().unwrap_or_default();
+        idioms.entry(first).or_default().push((said, meant));
+    };
+    for (said, meant) in IDIOMS {
+        add(said.to_vec(), meant.to_vec());
+    }
+    for line in EVERYDAY.lines().filter(|line| !line.starts_with('#')) {
+        match line.split_once('=') {
+            Some((said, meant)) => add(
+                said.split_whitespace().collect(),
+                meant.split_whitespace().collect(),
+            ),
+            None => join(&mut everyday, line.split_whitespace().map(&mut stemmed)),
         }
     }
     let phrases = PHRASES
         .iter()
-        .map(|(short, words)| (stemmed(short), words.iter().map(&mut stemmed).collect()))
+        .map(|(short, words)| {
+            (
+                stemmed(short),
+                words.iter().map(|word| stemmed(word)).collect(),
+            )
+        })
         .collect();
-    Tables { groups, phrases }
+    Tables {
+        groups,
+        everyday,
+        idioms,
+        phrases,
+    }
 });
+
+/// Has each word of a group stand for the others.
+fn join(groups: &mut HashMap<String, Vec<String>>, group: impl Iterator<Item = String>) {
+    let stems = group.collect::<Vec<_>>();
+    for word in &stems {
+        let others = groups.entry(word.clone()).or_default();
+        others.extend(stems.iter().filter(|other| *other != word).cloned());
+    }
+}
 
 /// Stems that may stand for `stem`, without it.
 pub(super) fn of(stem: &str) -> &'static [String] {
     TABLES.groups.get(stem).map_or(&[], Vec::as_slice)
+}
+
+/// Stems that may stand for `stem` in everyday speech, without it. Looser than [`of`].
+pub(super) fn everyday(stem: &str) -> &'static [String] {
+    TABLES.everyday.get(stem).map_or(&[], Vec::as_slice)
 }
 
 /// Stems of the words that `stem` is short for.
@@ -239,15 +285,13 @@ pub(super) fn without_idioms<'q>(words: &[&'q str]) -> Vec<&'q str> {
     let mut plain = Vec::with_capacity(words.len());
     let mut rest = words;
     while let Some((first, behind)) = rest.split_first() {
-        let begins = |(said, _): &&(&[&str], &[&str])| {
+        let begins = |(said, _): &&Idiom| {
             let same = |(word, said): (&&str, &&str)| word.eq_ignore_ascii_case(said);
-            rest.len() >= said.len() && rest.iter().zip(*said).all(same)
+            rest.len() >= said.len() && rest.iter().zip(said).all(same)
         };
-        match IDIOMS
-            .iter()
-            .filter(begins)
-            .max_by_key(|(said, _)| said.len())
-        {
+        let begun = TABLES.idioms.get(&*first.to_ascii_lowercase());
+        let fitting = begun.into_iter().flatten().filter(begins);
+        match fitting.max_by_key(|(said, _)| said.len()) {
             Some((said, meant)) => {
                 plain.extend_from_slice(meant);
                 rest = &rest[said.len()..];
@@ -282,5 +326,21 @@ mod tests {
         let plain = without_idioms(&["Get", "rid", "of", "a", "branch", "get", "rid"]);
         assert_eq!(plain, ["delete", "a", "branch", "get", "rid"]);
         assert!(without_idioms(&[]).is_empty());
+    }
+
+    #[test]
+    fn everyday_words_are_looser_and_their_lines_are_well_formed() {
+        assert!(everyday("bill").contains(&"invoic".into()));
+        assert!(everyday("unheard").is_empty());
+        let is_group = |line: &&str| !line.starts_with('#') && !line.contains('=');
+        for line in EVERYDAY.lines().filter(is_group) {
+            let mut words = line.split_whitespace().collect::<Vec<_>>();
+            assert!(words.len() != 1 && words.len() < 12, "{line}");
+            let said = words.len();
+            words.sort_unstable();
+            words.dedup();
+            assert_eq!(words.len(), said, "{line}");
+        }
+        assert_eq!(without_idioms(&["Tear", "down", "it"]), ["delete", "it"]);
     }
 }

@@ -54,6 +54,9 @@ def google() -> Iterator[tuple[str, str]]:
     documents = Path(googleapiclient.__file__).parent / "discovery_cache" / "documents"
     for path in sorted(documents.glob("*.json")):
         api = json.loads(path.read_text())
+        # The list of the documents lies among them.
+        if "name" not in api:
+            continue
         yield api.get("title", ""), api.get("description", "")
         yield from methods(api, api["name"])
 

@@ -22,6 +22,9 @@ PROBE = "return await tools.healthy.echo({ n: 1 });"
 MIB = 1 << 20
 # Longest a gateway may take to end when its client left; the SDK alone would wait five seconds for a program.
 SOON_S = 2.0
+# Time after its last line in which a client that closes its end is surely no pipe that was filled and waits for its
+# answers: those close it right behind the line (25 ms, see `surface/stdio.rs`).
+QUIET_S = 0.1
 # Longest it may take until a server hears that nobody waits for its answer any more.
 CANCELLED_S = 0.25
 
@@ -298,10 +301,12 @@ def test_u11_a_client_that_is_gone_ends_the_gateway_and_everything_below(world: 
 def test_u11_a_client_that_closes_its_end_takes_its_programs_along_at_once(world: World) -> None:
     with served(world) as peer:
         peer.send("tools/call", execute("await new Promise(() => setTimeout(() => {}, 60_000));"))
+        sent = time.monotonic()
         wait_until(
             lambda: "running" in [row["status"] for row in world.limbeck_json("executions")["executions"]],
             "the program runs",
         )
+        wait_until(lambda: time.monotonic() - sent > QUIET_S, "the client is quiet")
         before = family(peer.pid, world.mark)
         began = time.monotonic()
         assert peer.close() == 0
@@ -318,8 +323,7 @@ def test_u11_servers_hear_that_the_client_has_left_within_a_quarter_of_a_second(
         peer.handshake()
         peer.send("tools/call", execute("return await tools.patient.wait({});"))
         wait_until(lambda: "called" in notes.read_text(), "the call reaches its server")
-        # Later than right behind the last line: that would be a pipe that waits for its answers.
-        wait_until(lambda: time.monotonic() - times(notes)["called"] > 0.1, "the client is quiet")
+        wait_until(lambda: time.monotonic() - times(notes)["called"] > QUIET_S, "the client is quiet")
         before = family(peer.pid, world.mark)
         left = time.monotonic()
         assert peer.close() == 0

@@ -203,17 +203,35 @@ class Flow:
         """For each call the calls whose results go into its arguments, by their places in the list."""
         index = {id(call): place for place, call in enumerate(sites)}
         users: list[set[int]] = [set() for _ in sites]
+        # Names of one program are used in many of its functions: what becomes of each is found once.
+        of_names: dict[str, tuple[set[int], list[str]]] = {}
         for source, call in enumerate(sites):
+            takers, waiting = self._carry_from(call, index)
             given: set[str] = set()
-            waiting: list[ast.AST] = [call]
             while waiting:
-                for name in self._carry_from(waiting.pop(), source, index, users):
-                    if name not in given:
-                        given.add(name)
-                        waiting += self.uses(name)
+                name = waiting.pop()
+                if name in given:
+                    continue
+                given.add(name)
+                if name not in of_names:
+                    of_names[name] = self._carry_from_name(name, index)
+                takers = takers | of_names[name][0]
+                waiting += of_names[name][1]
+            for user in takers:
+                users[user].add(source)
         return [sorted(user) for user in users]
 
-    def _carry_from(self, node: ast.AST, source: int, index: dict[int, int], users: list[set[int]]) -> list[str]:
+    def _carry_from_name(self, name: str, index: dict[int, int]) -> tuple[set[int], list[str]]:
+        takers: set[int] = set()
+        names: list[str] = []
+        for use in self.uses(name):
+            taken, led = self._carry_from(use, index)
+            takers |= taken
+            names += (other for other in led if other not in names)
+        return takers, names
+
+    def _carry_from(self, node: ast.AST, index: dict[int, int]) -> tuple[set[int], list[str]]:
+        """The calls that take a value from here, by their places, and the names that have it then."""
         names: list[str] = []
         returned = False
         for parent, below in self.climb(node):
@@ -222,28 +240,29 @@ class Flow:
             if isinstance(parent, ast.Call) and below is not parent.func:
                 user = index.get(id(parent))
                 if user is not None:
-                    users[user].add(source)
-                    return names
+                    return {user}, names
                 names += self._through(parent)
             elif isinstance(parent, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
                 targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-                return names + [name for target in targets for name in _names(target)]
+                names += [name for target in targets for name in _names(target)]
+                break
             elif isinstance(parent, (ast.NamedExpr, ast.withitem)):
                 target = parent.target if isinstance(parent, ast.NamedExpr) else parent.optional_vars
                 names += _names(target) if target is not None else []
             elif isinstance(parent, (ast.For, ast.AsyncFor, ast.comprehension)) and below is parent.iter:
                 names += _names(parent.target)
                 if not isinstance(parent, ast.comprehension):
-                    return names
+                    break
             elif isinstance(parent, ast.Return):
                 returned = True
             elif isinstance(parent, _FUNCTIONS):
-                return [*names, parent.name] if returned else names
+                names += [parent.name] if returned else []
+                break
             elif isinstance(parent, ast.IfExp) and below is parent.test:
-                return names
+                break
             elif isinstance(parent, ast.stmt):
-                return names
-        return names
+                break
+        return set(), names
 
     def _through(self, call: ast.Call) -> list[str]:
         """Names that have what goes into a call."""

@@ -62,7 +62,7 @@ fn lines(place: &Place<'_>) -> Vec<(String, String)> {
     }
     if let Some(package) = unpinned(place) {
         let line =
-            format!("none of `{package}` is said: what runs is what the registry has that day");
+            format!("`{package}` is not pinned: each start runs what the registry has that day");
         lines.push(("version".to_owned(), shown(&line)));
     }
     for (key, value) in entries {

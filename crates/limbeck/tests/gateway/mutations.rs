@@ -6,7 +6,7 @@
 //! found is the table of `docs/performance.md`:
 //!
 //! ```sh
-//! cargo test --release --package limbeck --test gateway mutations -- --nocapture
+//! cargo nextest run --release --workspace --no-capture mutations
 //! ```
 //!
 //! Of every mistake that is not told its line is printed too.

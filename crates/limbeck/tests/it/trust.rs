@@ -229,5 +229,5 @@ fn d28_a_package_without_a_version_is_said_before_it_is_trusted() {
         assert_eq!(version.is_some(), name == "open", "{name}: {version:?}");
     }
     let text = limbeck(&world, ["trust"]).ends_with(0).stdout;
-    assert!(text.contains("none of `some-server` is said"), "{text}");
+    assert!(text.contains("`some-server` is not pinned"), "{text}");
 }

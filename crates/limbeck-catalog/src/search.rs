@@ -9,6 +9,8 @@
 mod index;
 mod meaning;
 mod query;
+#[cfg(test)]
+mod reference;
 mod slots;
 mod spoken;
 mod synonyms;

@@ -15,25 +15,25 @@ use crate::nearest::{NEAREST_MAX, nearest_tools};
 use crate::tool::Tool;
 
 /// Saturation of a word's frequency, the usual value.
-const K1: f64 = 1.2;
+pub(super) const K1: f64 = 1.2;
 /// What a tool gains whose server the query names.
-const SERVER_NAMED_GAIN: f64 = 0.4;
+pub(super) const SERVER_NAMED_GAIN: f64 = 0.4;
 /// Share of the score that does not depend on how much of the query a tool holds.
-const COVERAGE_BASE: f64 = 0.35;
+pub(super) const COVERAGE_BASE: f64 = 0.35;
 /// What a tool gains whose whole name the query says: `create_issue` before `create_issue_comment`.
-const NAME_SAID_GAIN: f64 = 0.5;
+pub(super) const NAME_SAID_GAIN: f64 = 0.5;
 /// How a word counts that is in no tool, against words that are: as one that is in one tool of a thousand.
-const UNKNOWN_WORTH: f64 = 6.0;
+pub(super) const UNKNOWN_WORTH: f64 = 6.0;
 /// Constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), smaller than theirs: there are few
 /// right tools, and the first ranks are to count. Best of 5, 20 and 60 over the labelled queries.
-const FUSION_K: f64 = 5.0;
+pub(super) const FUSION_K: f64 = 5.0;
 /// Weight of a tool's rank by meaning, against its rank by words. Best of 0 to 1 in steps of a fifth: with more,
 /// meaning takes places that words had filled rightly.
-const MEANING_WEIGHT: f64 = 0.4;
+pub(super) const MEANING_WEIGHT: f64 = 0.4;
 /// Likeness of a tool that is found by its meaning alone.
-const MEANING_MIN: f32 = 0.35;
+pub(super) const MEANING_MIN: f32 = 0.35;
 /// Tools found by meaning.
-const MEANING_TOOLS_MAX: usize = 100;
+pub(super) const MEANING_TOOLS_MAX: usize = 100;
 
 /// A document and how well it fits.
 type Ranked<'c> = (f64, usize, &'c Arc<Tool>);
@@ -270,7 +270,7 @@ impl Found {
     }
 }
 
-fn idf(documents: usize, holding: usize) -> f64 {
+pub(super) fn idf(documents: usize, holding: usize) -> f64 {
     let (all, holding) = (documents as f64, holding as f64);
     (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln()
 }

@@ -76,12 +76,13 @@ impl Meaning {
             return Vec::new();
         };
         let to = Unit::of(&vector);
-        let likeness = self.word_vectors.likeness(&to);
-        let mut near: Vec<(WordId, f32)> = likeness
-            .zip(&self.words)
-            .filter(|(likeness, _)| *likeness >= min)
-            .map(|(likeness, (_, id))| (*id, likeness))
-            .collect();
+        let mut near: Vec<(WordId, f32)> = Vec::new();
+        let words = 0..self.words.len();
+        self.word_vectors
+            .each_like(&to, words, min, |place, likeness| {
+                near.push((self.words[place].1, likeness));
+                min
+            });
         near.sort_by(|(one, a), (other, b)| b.total_cmp(a).then_with(|| one.cmp(other)));
         near.truncate(max);
         near
@@ -99,7 +100,14 @@ impl Meaning {
         if !known {
             return Vec::new();
         }
-        self.tools.likeness(&Unit::of(&sum)).collect()
+        let mut likeness = Vec::with_capacity(self.tools.len());
+        let tools = 0..self.tools.len();
+        self.tools
+            .each_like(&Unit::of(&sum), tools, f32::MIN, |_, cosine| {
+                likeness.push(cosine);
+                f32::MIN
+            });
+        likeness
     }
 }
 

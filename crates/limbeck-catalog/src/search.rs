@@ -6,8 +6,11 @@
 //! fuses. All of it is plain tables and arithmetic, so equal catalogues give equal answers. `docs/search.md` tells
 //! the method and its figures.
 
+mod documents;
 mod index;
 mod meaning;
+mod places;
+mod postings;
 mod query;
 #[cfg(test)]
 mod reference;
@@ -17,6 +20,7 @@ mod synonyms;
 mod table;
 mod tokens;
 mod vectors;
+mod wording;
 
 use std::sync::Arc;
 

@@ -7,10 +7,12 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use limbeck_domain::{ServerName, text};
+use limbeck_domain::text;
 use serde_json::Value;
 
+use super::documents::Documents;
 use super::meaning::Meaning;
+use super::postings::Postings;
 use super::synonyms;
 use super::tokens::{self, for_each_stem};
 use crate::catalog::Catalog;
@@ -52,12 +54,9 @@ pub(super) type WordId = u32;
 pub(crate) struct Index {
     /// Words in alphabetical order.
     words: Vec<(Box<str>, WordId)>,
-    /// Per word: documents in order with the word's weighted frequency in them.
-    postings: Vec<Vec<(u32, f64)>>,
-    /// Per document: the words that make up its name, without the server's and without common ones.
-    name_words: Vec<Box<[WordId]>>,
-    /// Per server: the words that make up its name.
-    server_words: Vec<(ServerName, Box<[WordId]>)>,
+    /// By word.
+    postings: Vec<Postings>,
+    documents: Documents,
     /// Made when a search first asks for it.
     meaning: OnceLock<Meaning>,
 }
@@ -67,30 +66,24 @@ impl Index {
     pub(crate) fn new(catalog: &Catalog) -> Self {
         let mut vocabulary = Vocabulary::default();
         let mut fields: [Counts; FIELDS.len()] = Default::default();
-        let mut name_words = Vec::new();
+        let mut documents = Documents::default();
         // Tools are bounded by `limits`, far below 2^32.
         for (document, tool) in (0_u32..).zip(catalog.tools()) {
             for (counts, (field, ..)) in fields.iter_mut().zip(FIELDS) {
                 counts.add(document, tool, field, &mut vocabulary);
             }
-            name_words.push(vocabulary.name_words(tool));
+            documents.push_tool(&vocabulary.name_words(tool));
         }
-        let server_words = catalog
-            .servers()
-            .map(|server| {
-                (
-                    server.name().clone(),
-                    vocabulary.words(server.name().as_str()),
-                )
-            })
-            .collect();
+        for server in catalog.servers() {
+            let words = vocabulary.words(server.name().as_str());
+            documents.push_server(server, words);
+        }
         let mut words = vocabulary.ids.into_iter().collect::<Vec<_>>();
         words.sort_unstable();
         Self {
             postings: postings(&fields, words.len()),
             words,
-            name_words,
-            server_words,
+            documents,
             meaning: OnceLock::new(),
         }
     }
@@ -100,9 +93,14 @@ impl Index {
         self.meaning.get_or_init(|| Meaning::new(catalog, self))
     }
 
-    /// Number of tools.
-    pub(super) fn documents(&self) -> usize {
-        self.name_words.len()
+    /// The tools, apart from their words.
+    pub(super) fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    /// Number of words.
+    pub(super) fn words_count(&self) -> usize {
+        self.postings.len()
     }
 
     /// The word of exactly this stem.
@@ -128,21 +126,9 @@ impl Index {
         self.words.iter().map(|(word, id)| (&**word, *id))
     }
 
-    /// Documents that hold a word, with its weighted frequency.
-    pub(super) fn postings(&self, word: WordId) -> &[(u32, f64)] {
+    /// The tools that hold a word.
+    pub(super) fn postings(&self, word: WordId) -> &Postings {
         &self.postings[word as usize]
-    }
-
-    /// The servers, and the words their names are made of.
-    pub(super) fn server_words(&self) -> impl Iterator<Item = (&ServerName, &[WordId])> {
-        self.server_words
-            .iter()
-            .map(|(server, words)| (server, &**words))
-    }
-
-    /// The words a tool's name is made of.
-    pub(super) fn name_words(&self, document: usize) -> &[WordId] {
-        &self.name_words[document]
     }
 }
 
@@ -275,7 +261,7 @@ fn enum_values(schema: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Weighted, length-normalised frequencies of all fields, added up per word and document.
-fn postings(fields: &[Counts], words: usize) -> Vec<Vec<(u32, f64)>> {
+fn postings(fields: &[Counts], words: usize) -> Vec<Postings> {
     // A server without tools has words that stand in no tool.
     let mut all: Vec<Vec<(u32, f64)>> = vec![Vec::new(); words];
     for (counts, (_, weight, b)) in fields.iter().zip(FIELDS) {
@@ -287,15 +273,5 @@ fn postings(fields: &[Counts], words: usize) -> Vec<Vec<(u32, f64)>> {
             all[*word as usize].push((*document, frequency));
         }
     }
-    for postings in &mut all {
-        postings.sort_by_key(|(document, _)| *document);
-        postings.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 += next.1;
-            }
-            same
-        });
-    }
-    all
+    all.into_iter().map(Postings::new).collect()
 }

@@ -88,26 +88,20 @@ impl Meaning {
         near
     }
 
-    /// How near each tool is to the query of these words, in catalogue order; empty when the words have no
-    /// meaning that is known.
-    pub(super) fn likeness<'w>(&self, words: impl Iterator<Item = &'w str>) -> Vec<f32> {
+    /// The tools' vectors, in catalogue order.
+    pub(super) fn tools(&self) -> &Vectors {
+        &self.tools
+    }
+
+    /// What a query of these words means; nothing when no word is known.
+    pub(super) fn of<'w>(words: impl Iterator<Item = &'w str>) -> Option<Unit> {
         let table = Table::new();
         let mut sum = vec![0.0; table.dimensions()];
         let mut known = false;
         for word in words {
             known |= table.add(word, 1.0, &mut sum);
         }
-        if !known {
-            return Vec::new();
-        }
-        let mut likeness = Vec::with_capacity(self.tools.len());
-        let tools = 0..self.tools.len();
-        self.tools
-            .each_like(&Unit::of(&sum), tools, f32::MIN, |_, cosine| {
-                likeness.push(cosine);
-                f32::MIN
-            });
-        likeness
+        known.then(|| Unit::of(&sum))
     }
 }
 

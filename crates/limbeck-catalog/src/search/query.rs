@@ -1,29 +1,26 @@
-//! Answers a query: how well each tool fits.
+//! Answers a query: which tools fit, by words and by meaning, and in which order.
+//!
+//! Almost every tool fits a query of everyday words a little, and few are asked for. So the best are picked and
+//! no list is sorted whole; `reference.rs` does it the plain way, and tests hold both to the same answers.
 
-use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use limbeck_domain::{ServerName, ToolId, limits, text};
 
-use super::index::{Index, WordId};
-use super::slots::{self, By, Slot};
+use super::index::Index;
+use super::meaning::Meaning;
+use super::places::{Best, Place};
+use super::slots;
 use super::tokens;
+use super::vectors::{Unit, Vectors};
+use super::wording::Ranking;
 use super::{Evidence, Hit, SearchAnswer, SearchQuery};
 use crate::catalog::Catalog;
 use crate::names;
 use crate::nearest::{NEAREST_MAX, nearest_tools};
 use crate::tool::Tool;
 
-/// Saturation of a word's frequency, the usual value.
-pub(super) const K1: f64 = 1.2;
-/// What a tool gains whose server the query names.
-pub(super) const SERVER_NAMED_GAIN: f64 = 0.4;
-/// Share of the score that does not depend on how much of the query a tool holds.
-pub(super) const COVERAGE_BASE: f64 = 0.35;
-/// What a tool gains whose whole name the query says: `create_issue` before `create_issue_comment`.
-pub(super) const NAME_SAID_GAIN: f64 = 0.5;
-/// How a word counts that is in no tool, against words that are: as one that is in one tool of a thousand.
-pub(super) const UNKNOWN_WORTH: f64 = 6.0;
 /// Constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), smaller than theirs: there are few
 /// right tools, and the first ranks are to count. Best of 5, 20 and 60 over the labelled queries.
 pub(super) const FUSION_K: f64 = 5.0;
@@ -34,9 +31,9 @@ pub(super) const MEANING_WEIGHT: f64 = 0.4;
 pub(super) const MEANING_MIN: f32 = 0.35;
 /// Tools found by meaning.
 pub(super) const MEANING_TOOLS_MAX: usize = 100;
-
-/// A document and how well it fits.
-type Ranked<'c> = (f64, usize, &'c Arc<Tool>);
+/// Tools whose ranks by words are told in order. With so many, hardly a tool found by meaning has a worse rank by
+/// words and yet a chance.
+const WORDS_RANKED_MIN: usize = 256;
 
 pub(super) fn answer(index: &Index, catalog: &Catalog, query: &SearchQuery<'_>) -> SearchAnswer {
     let server = match query
@@ -55,255 +52,183 @@ pub(super) fn answer(index: &Index, catalog: &Catalog, query: &SearchQuery<'_>) 
     let query_text = text::cut(query.text, limits::QUERY_BYTES_MAX);
     let meaning = (query.evidence != Evidence::Words).then(|| index.meaning(catalog));
     let slots = slots::read(index, meaning, query_text);
-    let in_scope: Vec<(usize, &Arc<Tool>)> = catalog
-        .tools()
-        .enumerate()
-        .filter(|(_, tool)| {
-            let server = server.as_ref();
-            server.is_none_or(|server| *server == tool.id().server)
-        })
-        .collect();
+    let documents = match &server {
+        Some(server) => index.documents().of(server),
+        None => 0..index.documents().len(),
+    };
     let mut nearest = Vec::new();
-    let hits = if slots.is_empty() {
-        let all = in_scope.into_iter();
-        all.map(|(document, tool)| (0.0, document, tool)).collect()
+    let (hits, total) = if slots.is_empty() {
+        let first = documents.clone().take(query.limit);
+        (
+            first.map(|document| (0.0, document)).collect(),
+            documents.len(),
+        )
     } else {
-        let given = query
-            .likeness
-            .filter(|given| given.len() == index.documents());
-        let likeness = match (meaning, given) {
-            (None, _) => Vec::new(),
-            (Some(_), Some(given)) => given.to_vec(),
-            (Some(meaning), None) => meaning.likeness(slots.iter().map(|slot| &*slot.spoken)),
+        let words = slots.iter().map(|slot| &*slot.spoken);
+        let likeness = meaning.and_then(|meaning| Likeness::new(index, meaning, query, words));
+        let words = match query.evidence {
+            Evidence::Meaning => Ranking::none(index),
+            Evidence::Words | Evidence::Both => Ranking::new(index, &slots, documents.clone()),
         };
-        let by_words = match query.evidence {
-            Evidence::Meaning => Vec::new(),
-            Evidence::Words | Evidence::Both => by_words(index, &in_scope, &slots),
-        };
-        let hits = match query.evidence {
-            Evidence::Words => by_words,
+        let like = |min, count| by_meaning(index, likeness.as_ref(), documents.clone(), min, count);
+        let (hits, total) = match query.evidence {
+            Evidence::Words => (scored(&words.best(query.limit)), words.total()),
             Evidence::Meaning | Evidence::Both => {
-                fused(by_words, by_meaning(&in_scope, &likeness, MEANING_MIN))
+                let like = like(MEANING_MIN, MEANING_TOOLS_MAX);
+                fused(index, &words, &like, query.limit)
             }
         };
-        if hits.is_empty() {
-            nearest = nearest_calls(&in_scope, query_text, &likeness);
+        if total == 0 {
+            let tools = || tools(catalog, server.as_ref());
+            let like = || {
+                let like = like(f32::MIN, NEAREST_MAX).into_iter();
+                like.map(|place| index.documents().tool(catalog, place.document()))
+            };
+            nearest = nearest_calls(tools, query_text, like);
         }
-        hits
+        (hits, total)
     };
-    let total = hits.len();
-    let hits = hits.into_iter().take(query.limit);
+    let hits = hits.into_iter().map(|(score, document)| Hit {
+        tool: Arc::clone(index.documents().tool(catalog, document)),
+        score,
+    });
     SearchAnswer {
-        hits: hits
-            .map(|(score, _, tool)| Hit {
-                tool: Arc::clone(tool),
-                score,
-            })
-            .collect(),
+        hits: hits.collect(),
         total,
         nearest,
         unknown_server: None,
     }
 }
 
-/// The tools that hold words of the query, best first.
-fn by_words<'c>(
-    index: &Index,
-    in_scope: &[(usize, &'c Arc<Tool>)],
-    slots: &[Slot],
-) -> Vec<Ranked<'c>> {
-    let scores = scores(index, slots);
-    let said = said(slots);
-    let named = servers_said(index, slots);
-    let mut hits = Vec::new();
-    for &(document, tool) in in_scope {
-        let mut score = scores[document];
-        if score <= 0.0 {
-            continue;
-        }
-        score *= 1.0 + NAME_SAID_GAIN * share_said(index.name_words(document), &said);
-        if let Some(share) = named.get(&tool.id().server) {
-            score *= 1.0 + SERVER_NAMED_GAIN * share;
-        }
-        hits.push((score, document, tool));
-    }
-    sort(&mut hits);
-    hits
+/// How near tools are to the query in meaning.
+enum Likeness<'q> {
+    /// As the caller says, tool by tool.
+    Given(&'q [f32]),
+    /// As the tools' vectors are to the query's.
+    Table(&'q Vectors, Unit),
 }
 
-/// The tools nearest in meaning, best first.
-fn by_meaning<'c>(
-    in_scope: &[(usize, &'c Arc<Tool>)],
-    likeness: &[f32],
-    min: f32,
-) -> Vec<Ranked<'c>> {
-    if likeness.is_empty() {
-        return Vec::new();
-    }
-    let like = in_scope
-        .iter()
-        .filter(|(document, _)| likeness[*document] >= min);
-    let mut hits: Vec<Ranked<'c>> = like
-        .map(|(document, tool)| (f64::from(likeness[*document]), *document, *tool))
-        .collect();
-    sort(&mut hits);
-    hits.truncate(MEANING_TOOLS_MAX);
-    hits
-}
-
-/// Both lists in one, by the ranks in each.
-fn fused<'c>(by_words: Vec<Ranked<'c>>, by_meaning: Vec<Ranked<'c>>) -> Vec<Ranked<'c>> {
-    let worth = |rank: usize| 1.0 / (FUSION_K + 1.0 + rank as f64);
-    let mut hits: Vec<Ranked<'c>> = Vec::with_capacity(by_words.len());
-    let mut places = HashMap::with_capacity(by_words.len());
-    for (rank, (_, document, tool)) in by_words.into_iter().enumerate() {
-        places.insert(document, hits.len());
-        hits.push((worth(rank), document, tool));
-    }
-    for (rank, (_, document, tool)) in by_meaning.into_iter().enumerate() {
-        let gain = MEANING_WEIGHT * worth(rank);
-        match places.get(&document) {
-            Some(place) => hits[*place].0 += gain,
-            None => hits.push((gain, document, tool)),
+impl<'q> Likeness<'q> {
+    /// None when no word of the query has a meaning that is known.
+    fn new<'w>(
+        index: &Index,
+        meaning: &'q Meaning,
+        query: &SearchQuery<'q>,
+        words: impl Iterator<Item = &'w str>,
+    ) -> Option<Self> {
+        let given = query
+            .likeness
+            .filter(|given| given.len() == index.documents().len());
+        match given {
+            Some(given) => Some(Self::Given(given)),
+            None => Some(Self::Table(meaning.tools(), Meaning::of(words)?)),
         }
     }
-    sort(&mut hits);
-    hits
-}
 
-/// Best first, ties by name.
-fn sort(hits: &mut [Ranked<'_>]) {
-    hits.sort_unstable_by(|(a, _, one), (b, _, other)| {
-        b.total_cmp(a).then_with(|| one.id().cmp(other.id()))
-    });
-}
-
-/// BM25F score of each document, less for a part of the query that it does not hold.
-fn scores(index: &Index, slots: &[Slot]) -> Vec<f64> {
-    let documents = index.documents();
-    let mut scores = vec![0.0; documents];
-    let mut covered = vec![0.0; documents];
-    let mut asked = 0.0;
-    let mut found = Found::new(documents);
-    for slot in slots {
-        for reading in slot
-            .readings
-            .iter()
-            .filter(|reading| reading.by != By::Meaning)
-        {
-            found.touch(index.postings(reading.word));
-        }
-        // What is not the word itself is as rare as all readings together: a rare synonym of a common
-        // word says no more than the common word does.
-        let worth = match found.touched.len() {
-            0 => UNKNOWN_WORTH,
-            holding => idf(documents, holding),
-        };
-        for reading in &slot.readings {
-            let postings = index.postings(reading.word);
-            let own = idf(documents, postings.len());
-            let (idf, held) = match reading.by {
-                By::Same => (own, 1.0),
-                By::Letters | By::Synonym => (worth, 1.0),
-                By::Meaning => (own.min(worth), reading.weight),
-            };
-            found.touch(postings);
-            for (document, frequency) in postings {
-                let saturated = frequency * (K1 + 1.0) / (K1 + frequency);
-                found.hold(*document as usize, reading.weight * idf * saturated, held);
+    /// Gives `found` each of `documents` that is alike by at least `min`, with its likeness; what `found` gives back
+    /// is the least from then on.
+    fn each(
+        &self,
+        documents: Range<usize>,
+        mut min: f32,
+        mut found: impl FnMut(usize, f32) -> f32,
+    ) {
+        match self {
+            Self::Given(likeness) => {
+                for document in documents {
+                    if likeness[document] >= min {
+                        min = found(document, likeness[document]);
+                    }
+                }
             }
+            Self::Table(vectors, to) => vectors.each_like(to, documents, min, found),
         }
-        let counts = if slot.optional { 0.0 } else { worth };
-        asked += counts;
-        found.take(|document, score, held| {
-            scores[document] += score;
-            covered[document] += counts * held;
+    }
+}
+
+/// The tools nearest in meaning, best first, at most `count`.
+fn by_meaning(
+    index: &Index,
+    likeness: Option<&Likeness<'_>>,
+    documents: Range<usize>,
+    min: f32,
+    count: usize,
+) -> Vec<Place> {
+    let mut best = Best::new(count);
+    if let Some(likeness) = likeness {
+        let turns = index.documents().turns();
+        likeness.each(documents, min, |document, likeness| {
+            best.offer(Place::new(f64::from(likeness), document, turns));
+            // Scores are likenesses, so nothing is lost.
+            best.score_min().map_or(min, |least| least as f32)
         });
     }
-    if asked > 0.0 {
-        for (score, covered) in scores.iter_mut().zip(covered) {
-            *score *= COVERAGE_BASE + (1.0 - COVERAGE_BASE) * covered / asked;
-        }
-    }
-    scores
+    best.into_sorted()
 }
 
-/// What one word of the query finds: of each document the best reading.
-struct Found {
-    touched: Vec<usize>,
-    is_touched: Vec<bool>,
-    score: Vec<f64>,
-    held: Vec<f64>,
-}
-
-impl Found {
-    fn new(documents: usize) -> Self {
-        Self {
-            touched: Vec::new(),
-            is_touched: vec![false; documents],
-            score: vec![0.0; documents],
-            held: vec![0.0; documents],
-        }
-    }
-
-    fn touch(&mut self, postings: &[(u32, f64)]) {
-        for (document, _) in postings {
-            let document = *document as usize;
-            if !std::mem::replace(&mut self.is_touched[document], true) {
-                self.touched.push(document);
-            }
-        }
-    }
-
-    fn hold(&mut self, document: usize, score: f64, held: f64) {
-        self.score[document] = self.score[document].max(score);
-        self.held[document] = self.held[document].max(held);
-    }
-
-    /// Gives what was found and forgets it.
-    fn take(&mut self, mut give: impl FnMut(usize, f64, f64)) {
-        for document in self.touched.drain(..) {
-            self.is_touched[document] = false;
-            let score = std::mem::take(&mut self.score[document]);
-            give(document, score, std::mem::take(&mut self.held[document]));
-        }
-    }
-}
-
-pub(super) fn idf(documents: usize, holding: usize) -> f64 {
-    let (all, holding) = (documents as f64, holding as f64);
-    (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln()
-}
-
-/// Words of the index that the query says, each with the weight of its best reading.
-fn said(slots: &[Slot]) -> HashMap<WordId, f64> {
-    let mut said = HashMap::new();
-    for reading in slots.iter().flat_map(|slot| &slot.readings) {
-        let best = said.entry(reading.word).or_insert(0.0_f64);
-        *best = best.max(reading.weight);
-    }
-    said
-}
-
-fn share_said(name_words: &[WordId], said: &HashMap<WordId, f64>) -> f64 {
-    let sum: f64 = name_words.iter().filter_map(|word| said.get(word)).sum();
-    sum / name_words.len().max(1) as f64
-}
-
-/// Servers of whose name the query says a part, and how much of it.
-fn servers_said<'i>(index: &'i Index, slots: &[Slot]) -> HashMap<&'i ServerName, f64> {
-    let readings = slots.iter().flat_map(|slot| &slot.readings);
-    let said: HashSet<WordId> = readings
-        .filter(|reading| matches!(reading.by, By::Same | By::Letters))
-        .map(|reading| reading.word)
+/// The best `limit` by the ranks in both lists, best first, and how many tools stand in either.
+fn fused(
+    index: &Index,
+    words: &Ranking<'_>,
+    like: &[Place],
+    limit: usize,
+) -> (Vec<(f64, usize)>, usize) {
+    let worth = |rank: usize| 1.0 / (FUSION_K + 1.0 + rank as f64);
+    let mut gains: Vec<(usize, f64)> = like
+        .iter()
+        .enumerate()
+        .map(|(rank, place)| (place.document(), MEANING_WEIGHT * worth(rank)))
         .collect();
-    let share = |words: &[WordId]| {
-        let held = words.iter().filter(|word| said.contains(word)).count();
-        held as f64 / words.len().max(1) as f64
+    gains.sort_unstable_by_key(|(document, _)| *document);
+    let gain = |document: usize| {
+        let found = gains.binary_search_by_key(&document, |(document, _)| *document);
+        found.map_or(0.0, |at| gains[at].1)
     };
-    let servers = index.server_words();
-    let shares = servers.map(|(server, words)| (server, share(words)));
-    shares.filter(|(_, share)| *share > 0.0).collect()
+    let turns = index.documents().turns();
+    let place = |score: f64, document: usize| Place::new(score, document, turns);
+
+    // A tool beyond these that is not near in meaning has `limit` tools before it, and each is worth more.
+    let ranked = words.best(limit.max(WORDS_RANKED_MIN));
+    let mut hits: Vec<Place> = ranked
+        .iter()
+        .enumerate()
+        .map(|(rank, ranked)| place(worth(rank) + gain(ranked.document()), ranked.document()))
+        .collect();
+    let mut beyond = Vec::new();
+    let mut total = words.total();
+    for (document, gain) in &gains {
+        match words.place(*document) {
+            None => {
+                hits.push(place(*gain, *document));
+                total += 1;
+            }
+            Some(found) if ranked.last().is_none_or(|last| *last < found) => beyond.push(found),
+            Some(_) => {}
+        }
+    }
+    if let Some(least) = nth(&mut hits, limit) {
+        beyond.retain(|found| worth(ranked.len()) + gain(found.document()) >= least.score());
+    }
+    beyond.sort_unstable();
+    for (rank, found) in words.ranks(&beyond).into_iter().zip(&beyond) {
+        let score = worth(rank) + gain(found.document());
+        hits.push(place(score, found.document()));
+    }
+    nth(&mut hits, limit);
+    hits.truncate(limit);
+    hits.sort_unstable();
+    (scored(&hits), total)
+}
+
+/// The last of the `count` best, which come first from then on; none when there are fewer.
+fn nth(hits: &mut [Place], count: usize) -> Option<Place> {
+    let last = count.checked_sub(1).filter(|last| *last < hits.len())?;
+    Some(*hits.select_nth_unstable(last).1)
+}
+
+fn scored(places: &[Place]) -> Vec<(f64, usize)> {
+    let scored = places.iter().map(|place| (place.score(), place.document()));
+    scored.collect()
 }
 
 /// Servers whose whole name stands in `text`.
@@ -317,21 +242,32 @@ pub(crate) fn servers_named(catalog: &Catalog, text: &str) -> Vec<ServerName> {
     names.filter(is_named).cloned().collect()
 }
 
+/// The tools of `server`, or all.
+fn tools<'c>(
+    catalog: &'c Catalog,
+    server: Option<&ServerName>,
+) -> Box<dyn Iterator<Item = &'c Arc<Tool>> + 'c> {
+    match server {
+        Some(server) => Box::new(catalog.tools_of(server).iter()),
+        None => Box::new(catalog.tools()),
+    }
+}
+
 /// What comes nearest when nothing fits: by name, else by meaning, else the first there are.
-fn nearest_calls(in_scope: &[(usize, &Arc<Tool>)], query: &str, likeness: &[f32]) -> Vec<String> {
-    let tools = || in_scope.iter().map(|(_, tool)| *tool);
+fn nearest_calls<'c, T, L>(tools: impl Fn() -> T, query: &str, like: impl Fn() -> L) -> Vec<String>
+where
+    T: Iterator<Item = &'c Arc<Tool>>,
+    L: Iterator<Item = &'c Arc<Tool>>,
+{
     let call = |id: &ToolId| names::call_expression(id.server.as_str(), &id.tool);
     let by_name = nearest_tools(tools(), query);
     if !by_name.is_empty() {
         return by_name.iter().map(call).collect();
     }
-    let mut like = by_meaning(in_scope, likeness, f32::MIN);
-    like.truncate(NEAREST_MAX);
-    if !like.is_empty() {
-        return like.iter().map(|(_, _, tool)| call(tool.id())).collect();
+    let mut nearest: Vec<String> = like().map(|tool| call(tool.id())).collect();
+    if nearest.is_empty() {
+        let first = tools().take(NEAREST_MAX);
+        nearest = first.map(|tool| call(tool.id())).collect();
     }
-    tools()
-        .take(NEAREST_MAX)
-        .map(|tool| call(tool.id()))
-        .collect()
+    nearest
 }

@@ -9,11 +9,10 @@ use std::sync::Arc;
 use limbeck_domain::{ServerName, limits, text};
 
 use super::index::{Index, WordId};
-use super::query::{
-    COVERAGE_BASE, FUSION_K, K1, MEANING_MIN, MEANING_TOOLS_MAX, MEANING_WEIGHT, NAME_SAID_GAIN,
-    SERVER_NAMED_GAIN, UNKNOWN_WORTH, idf,
-};
+use super::meaning::Meaning;
+use super::query::{FUSION_K, MEANING_MIN, MEANING_TOOLS_MAX, MEANING_WEIGHT};
 use super::slots::{self, By, Slot};
+use super::wording::{COVERAGE_BASE, NAME_SAID_GAIN, SERVER_NAMED_GAIN, UNKNOWN_WORTH, idf};
 use super::{Evidence, SearchQuery};
 use crate::catalog::Catalog;
 use crate::names;
@@ -43,10 +42,11 @@ fn answer<'c>(
         let all = all.map(|(document, tool)| (0.0, document, tool));
         return (all.collect(), Vec::new());
     }
+    let documents = index.documents().len();
     let likeness = match (meaning, query.likeness) {
         (None, _) => Vec::new(),
         (Some(_), Some(given)) => given.to_vec(),
-        (Some(meaning), None) => meaning.likeness(slots.iter().map(|slot| &*slot.spoken)),
+        (Some(meaning), None) => likeness(meaning, documents, &slots),
     };
     let words = match query.evidence {
         Evidence::Meaning => Vec::new(),
@@ -68,6 +68,19 @@ fn answer<'c>(
     (hits, nearest)
 }
 
+/// How near each tool is; empty when no word of the query has a meaning that is known.
+fn likeness(meaning: &Meaning, documents: usize, slots: &[Slot]) -> Vec<f32> {
+    let mut likeness = Vec::with_capacity(documents);
+    if let Some(to) = Meaning::of(slots.iter().map(|slot| &*slot.spoken)) {
+        let all = meaning.tools();
+        all.each_like(&to, 0..documents, f32::MIN, |_, cosine| {
+            likeness.push(cosine);
+            f32::MIN
+        });
+    }
+    likeness
+}
+
 fn by_words<'c>(
     index: &Index,
     in_scope: &[(usize, &'c Arc<Tool>)],
@@ -82,7 +95,7 @@ fn by_words<'c>(
         if score <= 0.0 {
             continue;
         }
-        let name = index.name_words(document);
+        let name = index.documents().name_words(document);
         let sum: f64 = name.iter().filter_map(|word| said.get(word)).sum();
         score *= 1.0 + NAME_SAID_GAIN * (sum / name.len().max(1) as f64);
         score *= 1.0 + SERVER_NAMED_GAIN * named[&tool.id().server];
@@ -93,7 +106,7 @@ fn by_words<'c>(
 }
 
 fn scores(index: &Index, slots: &[Slot]) -> Vec<f64> {
-    let documents = index.documents();
+    let documents = index.documents().len();
     let mut scores = vec![0.0; documents];
     let mut covered = vec![0.0; documents];
     let mut asked = 0.0;
@@ -101,7 +114,7 @@ fn scores(index: &Index, slots: &[Slot]) -> Vec<f64> {
         let mut is_held = vec![false; documents];
         let as_written = |reading: &&slots::Reading| reading.by != By::Meaning;
         for reading in slot.readings.iter().filter(as_written) {
-            for (document, _) in index.postings(reading.word) {
+            for document in index.postings(reading.word).documents() {
                 is_held[*document as usize] = true;
             }
         }
@@ -111,14 +124,13 @@ fn scores(index: &Index, slots: &[Slot]) -> Vec<f64> {
         };
         let mut best = vec![(0.0_f64, 0.0_f64); documents];
         for reading in &slot.readings {
-            let own = idf(documents, index.postings(reading.word).len());
+            let own = idf(documents, index.postings(reading.word).documents().len());
             let (idf, held) = match reading.by {
                 By::Same => (own, 1.0),
                 By::Letters | By::Synonym => (worth, 1.0),
                 By::Meaning => (own.min(worth), reading.weight),
             };
-            for (document, frequency) in index.postings(reading.word) {
-                let saturated = frequency * (K1 + 1.0) / (K1 + frequency);
+            for (document, saturated) in index.postings(reading.word).iter() {
                 let best = &mut best[*document as usize];
                 best.0 = best.0.max(reading.weight * idf * saturated);
                 best.1 = best.1.max(held);
@@ -160,9 +172,9 @@ fn servers_said<'i>(index: &'i Index, slots: &[Slot]) -> HashMap<&'i ServerName,
         let held = words.iter().filter(is_said).count();
         held as f64 / words.len().max(1) as f64
     };
-    let servers = index.server_words();
+    let servers = index.documents().servers().iter();
     servers
-        .map(|(server, words)| (server, share(words)))
+        .map(|server| (&server.name, share(&server.words)))
         .collect()
 }
 
@@ -340,7 +352,7 @@ mod tests {
             let catalog = &CATALOGS[copies];
             let servers = servers(&catalog.0);
             let given = given.map(|(most, step)| -> Vec<f32> {
-                let places = 0..catalog.1.documents();
+                let places = 0..catalog.1.documents().len();
                 places.map(|at| f32::from(most) / 50.0 - (at * step % 97) as f32 / 97.0).collect()
             });
             assert_as_plain(catalog, &SearchQuery {

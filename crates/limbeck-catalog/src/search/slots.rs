@@ -234,7 +234,8 @@ fn mistyped(index: &Index, stem: &str) -> Vec<Reading> {
         like.push(Reading::new(id, weight, By::Letters));
     }
     // What is said more often is meant more often.
-    let often = |reading: &Reading| std::cmp::Reverse(index.postings(reading.word).len());
+    let often =
+        |reading: &Reading| std::cmp::Reverse(index.postings(reading.word).documents().len());
     like.sort_by(|a, b| {
         let by_weight = b.weight.total_cmp(&a.weight);
         by_weight.then_with(|| (often(a), a.word).cmp(&(often(b), b.word)))

@@ -68,10 +68,6 @@ impl Vectors {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.scales.len()
-    }
-
     pub(super) fn push(&mut self, vector: &[f32]) {
         let Unit { numbers, scale } = Unit::of(vector);
         let (head, tail) = numbers.split_at(self.head());

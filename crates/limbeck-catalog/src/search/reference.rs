@@ -10,7 +10,9 @@ use limbeck_domain::{ServerName, limits, text};
 
 use super::index::{Index, WordId};
 use super::meaning::Meaning;
-use super::query::{FUSION_K, MEANING_MIN, MEANING_TOOLS_MAX, MEANING_WEIGHT};
+use super::query::{
+    MEANING_MIN, MEANING_TOOLS_MAX, MEANING_WEIGHT_LEAST, MEANING_WEIGHT_MOST, deviation,
+};
 use super::slots::{self, By, Slot};
 use super::wording::{COVERAGE_BASE, NAME_SAID_GAIN, SERVER_NAMED_GAIN, UNKNOWN_WORTH, idf};
 use super::{Evidence, SearchQuery};
@@ -48,16 +50,17 @@ fn answer<'c>(
         (Some(_), Some(given)) => given.to_vec(),
         (Some(meaning), None) => likeness(meaning, documents, &slots),
     };
-    let words = match query.evidence {
-        Evidence::Meaning => Vec::new(),
-        Evidence::Words | Evidence::Both => by_words(index, &in_scope, &slots),
+    let near = || {
+        let mut near = by_meaning(&in_scope, &likeness, MEANING_MIN);
+        near.truncate(MEANING_TOOLS_MAX);
+        near
     };
     let hits = match query.evidence {
-        Evidence::Words => words,
-        Evidence::Meaning | Evidence::Both => {
-            let mut near = by_meaning(&in_scope, &likeness, MEANING_MIN);
-            near.truncate(MEANING_TOOLS_MAX);
-            fused(words, near)
+        Evidence::Words => by_words(index, &in_scope, &slots).0,
+        Evidence::Meaning => near(),
+        Evidence::Both => {
+            let (words, covered) = by_words(index, &in_scope, &slots);
+            fused(&in_scope, words, covered, near(), &likeness)
         }
     };
     let nearest = if hits.is_empty() {
@@ -70,31 +73,29 @@ fn answer<'c>(
 
 /// How near each tool is; empty when no word of the query has a meaning that is known.
 fn likeness(meaning: &Meaning, documents: usize, slots: &[Slot]) -> Vec<f32> {
-    let mut likeness = Vec::with_capacity(documents);
-    if let Some(to) = Meaning::of(slots.iter().map(|slot| &*slot.spoken)) {
-        let all = meaning.tools();
-        all.each_like(&to, 0..documents, f32::MIN, |_, cosine| {
-            likeness.push(cosine);
-            f32::MIN
-        });
+    match Meaning::of(slots.iter().map(|slot| &*slot.spoken)) {
+        Some(to) => meaning.tools().cosines(&to, 0..documents),
+        None => Vec::new(),
     }
-    likeness
 }
 
+/// The tools that hold words of the query, and the largest share of it that one holds.
 fn by_words<'c>(
     index: &Index,
     in_scope: &[(usize, &'c Arc<Tool>)],
     slots: &[Slot],
-) -> Vec<Ranked<'c>> {
-    let scores = scores(index, slots);
+) -> (Vec<Ranked<'c>>, f64) {
+    let (scores, shares) = scores(index, slots);
     let said = said(slots);
     let named = servers_said(index, slots);
     let mut hits = Vec::new();
+    let mut covered = 0.0_f64;
     for &(document, tool) in in_scope {
         let mut score = scores[document];
         if score <= 0.0 {
             continue;
         }
+        covered = covered.max(shares[document]);
         let name = index.documents().name_words(document);
         let sum: f64 = name.iter().filter_map(|word| said.get(word)).sum();
         score *= 1.0 + NAME_SAID_GAIN * (sum / name.len().max(1) as f64);
@@ -102,10 +103,11 @@ fn by_words<'c>(
         hits.push((score, document, tool));
     }
     sort(&mut hits);
-    hits
+    (hits, covered)
 }
 
-fn scores(index: &Index, slots: &[Slot]) -> Vec<f64> {
+/// Scores, and of each tool the share of the query that it holds.
+fn scores(index: &Index, slots: &[Slot]) -> (Vec<f64>, Vec<f64>) {
     let documents = index.documents().len();
     let mut scores = vec![0.0; documents];
     let mut covered = vec![0.0; documents];
@@ -143,12 +145,11 @@ fn scores(index: &Index, slots: &[Slot]) -> Vec<f64> {
             covered[document] += counts * held;
         }
     }
-    if asked > 0.0 {
-        for (score, covered) in scores.iter_mut().zip(covered) {
-            *score *= COVERAGE_BASE + (1.0 - COVERAGE_BASE) * covered / asked;
-        }
+    for (score, covered) in scores.iter_mut().zip(&mut covered) {
+        *covered = if asked > 0.0 { *covered / asked } else { 1.0 };
+        *score *= COVERAGE_BASE + (1.0 - COVERAGE_BASE) * *covered;
     }
-    scores
+    (scores, covered)
 }
 
 /// Words of the index that the query says, each with the weight of its best reading.
@@ -196,15 +197,31 @@ fn by_meaning<'c>(
     hits
 }
 
-fn fused<'c>(by_words: Vec<Ranked<'c>>, by_meaning: Vec<Ranked<'c>>) -> Vec<Ranked<'c>> {
-    let worth = |rank: usize| 1.0 / (FUSION_K + 1.0 + rank as f64);
+fn fused<'c>(
+    in_scope: &[(usize, &'c Arc<Tool>)],
+    by_words: Vec<Ranked<'c>>,
+    covered: f64,
+    by_meaning: Vec<Ranked<'c>>,
+    likeness: &[f32],
+) -> Vec<Ranked<'c>> {
+    let most = MEANING_WEIGHT_MOST;
+    let weight = most - (most - MEANING_WEIGHT_LEAST) * covered * covered;
+    let scores: HashMap<usize, f64> = by_words.iter().map(|hit| (hit.1, hit.0)).collect();
+    let documents = || in_scope.iter().map(|(document, _)| *document);
+    // Both are added up in the order of the catalogue.
+    let scored = documents().filter_map(|document| scores.get(&document).copied());
+    let liked = documents().filter_map(|document| likeness.get(document).copied());
+    let word_unit = deviation(scored, in_scope.len());
+    let meaning_unit = deviation(liked.map(f64::from), in_scope.len());
     let mut hits: HashMap<usize, Ranked<'c>> = HashMap::new();
-    for (rank, (_, document, tool)) in by_words.into_iter().enumerate() {
-        hits.insert(document, (worth(rank), document, tool));
-    }
-    for (rank, (_, document, tool)) in by_meaning.into_iter().enumerate() {
-        let hit = hits.entry(document).or_insert((0.0, document, tool));
-        hit.0 += MEANING_WEIGHT * worth(rank);
+    for (_, document, tool) in by_words.into_iter().chain(by_meaning) {
+        let likeness = likeness.get(document).copied().map_or(0.0, f64::from);
+        let gain = weight * likeness / meaning_unit;
+        let score = match scores.get(&document) {
+            Some(score) => score / word_unit + gain,
+            None => gain,
+        };
+        hits.insert(document, (score, document, tool));
     }
     let mut hits = hits.into_values().collect::<Vec<_>>();
     sort(&mut hits);

@@ -83,6 +83,16 @@ impl Vectors {
         half.min(self.dimensions)
     }
 
+    /// The cosine of each vector of `places` with `to`, in order.
+    pub(super) fn cosines(&self, to: &Unit, places: Range<usize>) -> Vec<f32> {
+        let mut cosines = Vec::with_capacity(places.len());
+        self.each_like(to, places, f32::MIN, |_, cosine| {
+            cosines.push(cosine);
+            f32::MIN
+        });
+        cosines
+    }
+
     /// Gives `found` each vector of `places` whose cosine with `to` is at least `min`, with that; what `found` gives
     /// back is the least from then on.
     pub(super) fn each_like(

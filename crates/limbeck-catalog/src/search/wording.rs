@@ -14,7 +14,7 @@ use super::slots::{By, Slot};
 /// What a tool gains whose server the query names.
 pub(super) const SERVER_NAMED_GAIN: f64 = 0.4;
 /// Share of the score that does not depend on how much of the query a tool holds.
-pub(super) const COVERAGE_BASE: f64 = 0.35;
+pub(super) const COVERAGE_BASE: f64 = 0.2;
 /// What a tool gains whose whole name the query says: `create_issue` before `create_issue_comment`.
 pub(super) const NAME_SAID_GAIN: f64 = 0.5;
 /// How a word counts that is in no tool, against words that are: as one that is in one tool of a thousand.
@@ -22,7 +22,7 @@ pub(super) const UNKNOWN_WORTH: f64 = 6.0;
 /// Tools scored at a time. A power of two, so that no place in a block needs a check.
 const BLOCK: usize = 2048;
 
-/// How well the tools of a range fit, and what follows from it: their ranks.
+/// How well the tools of a range fit.
 pub(super) struct Ranking<'i> {
     index: &'i Index,
     documents: Range<usize>,
@@ -30,12 +30,14 @@ pub(super) struct Ranking<'i> {
     scores: Vec<f64>,
     /// Tools that hold one.
     total: usize,
+    /// The largest share of the query that one of them holds, 0 to 1.
+    covered: f64,
 }
 
 impl<'i> Ranking<'i> {
     /// Scores `documents` against the query.
     pub(super) fn new(index: &'i Index, slots: &[Slot], documents: Range<usize>) -> Self {
-        let mut scores = scores(index, slots, documents.clone());
+        let (mut scores, covered) = scores(index, slots, documents.clone());
         prefer_servers_said(index, slots, documents.start, &mut scores);
         let total = scores.iter().filter(|score| **score > 0.0).count();
         Self {
@@ -43,61 +45,35 @@ impl<'i> Ranking<'i> {
             documents,
             scores,
             total,
+            covered,
         }
     }
 
-    /// That of a query whose words do not count: no tool has a rank.
-    pub(super) fn none(index: &'i Index) -> Self {
-        Self {
-            index,
-            documents: 0..0,
-            scores: Vec::new(),
-            total: 0,
-        }
-    }
-
-    /// Tools that have a rank.
+    /// Tools that hold a word of the query.
     pub(super) fn total(&self) -> usize {
         self.total
     }
 
-    /// Where `document` stands, when it has a rank.
-    pub(super) fn place(&self, document: usize) -> Option<Place> {
-        let at = document.checked_sub(self.documents.start)?;
-        let score = *self.scores.get(at).filter(|score| **score > 0.0)?;
-        Some(Place::new(score, document, self.index.documents().turns()))
+    /// The largest share of the query that one tool holds, 0 to 1.
+    pub(super) fn covered(&self) -> f64 {
+        self.covered
     }
 
-    fn places(&self) -> impl Iterator<Item = Place> {
-        let turns = self.index.documents().turns();
-        self.documents
-            .clone()
-            .zip(&self.scores)
-            .filter(|(_, score)| **score > 0.0)
-            .map(|(document, score)| Place::new(*score, document, turns))
+    /// How well each tool fits, in catalogue order; 0 when it holds no word of the query.
+    pub(super) fn scores(&self) -> &[f64] {
+        &self.scores
     }
 
     /// The `count` best tools, best first.
     pub(super) fn best(&self, count: usize) -> Vec<Place> {
+        let turns = self.index.documents().turns();
         let mut best = Best::new(count);
-        self.places().for_each(|place| best.offer(place));
-        best.into_sorted()
-    }
-
-    /// The rank of each of `places`, which are in order, from 0 on: how many tools are before it.
-    pub(super) fn ranks(&self, places: &[Place]) -> Vec<usize> {
-        let mut passed = vec![0; places.len()];
-        if let Some(last) = places.last() {
-            for place in self.places().filter(|place| place < last) {
-                // It is before all places from here on.
-                passed[places.partition_point(|other| *other <= place)] += 1;
+        for (document, score) in self.documents.clone().zip(&self.scores) {
+            if *score > 0.0 {
+                best.offer(Place::new(*score, document, turns));
             }
         }
-        let before = passed.iter().scan(0, |sum, passed| {
-            *sum += passed;
-            Some(*sum)
-        });
-        before.collect()
+        best.into_sorted()
     }
 }
 
@@ -126,8 +102,9 @@ struct Block {
     held: Box<[f64; BLOCK]>,
 }
 
-/// Score of each of `documents`, without what its server's name gains.
-fn scores(index: &Index, slots: &[Slot], documents: Range<usize>) -> Vec<f64> {
+/// Score of each of `documents`, without what its server's name gains, and the largest share of the query that one
+/// of them holds.
+fn scores(index: &Index, slots: &[Slot], documents: Range<usize>) -> (Vec<f64>, f64) {
     let mut asked: Vec<Asked<'_>> = slots
         .iter()
         .map(|slot| Asked::new(index, slot, documents.start))
@@ -136,6 +113,7 @@ fn scores(index: &Index, slots: &[Slot], documents: Range<usize>) -> Vec<f64> {
     let said = said(index, slots);
     let mut block = Block::new();
     let mut scores = Vec::with_capacity(documents.len());
+    let mut most = 0.0_f64;
     for start in documents.clone().step_by(BLOCK) {
         let end = documents.end.min(start + BLOCK);
         for asked in &mut asked {
@@ -145,17 +123,17 @@ fn scores(index: &Index, slots: &[Slot], documents: Range<usize>) -> Vec<f64> {
         for (document, (score, covered)) in (start..end).zip(found) {
             let mut score = std::mem::take(score);
             let covered = std::mem::take(covered);
-            if all > 0.0 {
-                score *= COVERAGE_BASE + (1.0 - COVERAGE_BASE) * covered / all;
-            }
+            let share = if all > 0.0 { covered / all } else { 1.0 };
+            score *= COVERAGE_BASE + (1.0 - COVERAGE_BASE) * share;
             if score > 0.0 {
+                most = most.max(share);
                 let name_words = index.documents().name_words(document);
                 score *= 1.0 + NAME_SAID_GAIN * share_said(name_words, &said);
             }
             scores.push(score);
         }
     }
-    scores
+    (scores, most)
 }
 
 impl<'i> Asked<'i> {

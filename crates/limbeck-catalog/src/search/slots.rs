@@ -275,21 +275,22 @@ fn within_one_edit(a: &str, b: &str) -> bool {
     if a.len().abs_diff(b.len()) > 4 {
         return false;
     }
-    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let rest = |word: &str| word.chars().skip(common).collect::<Vec<_>>();
-    let (a, b) = (rest(a), rest(b));
-    match (a.as_slice(), b.as_slice()) {
-        ([], []) => true,
-        ([a1, a2, a_rest @ ..], [b1, b2, b_rest @ ..])
-            if a1 == b2 && a2 == b1 && a.len() == b.len() =>
-        {
-            a_rest == b_rest
-        }
-        ([_, a_rest @ ..], [_, b_rest @ ..]) if a.len() == b.len() => a_rest == b_rest,
-        ([_, a_rest @ ..], b) if a_rest.len() == b.len() => a_rest == b,
-        (a, [_, b_rest @ ..]) if a.len() == b_rest.len() => a == b_rest,
-        _ => false,
-    }
+    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+    let common: usize = common.map(|(a, _)| a.len_utf8()).sum();
+    let (a, b) = (&a[common..], &b[common..]);
+    let (a_rest, b_rest) = (without_first(a), without_first(b));
+    let is_swapped = || {
+        let firsts = |word: &str| (word.chars().next(), word.chars().nth(1));
+        let ((a1, a2), (b1, b2)) = (firsts(a), firsts(b));
+        (a1, a2) == (b2, b1) && without_first(a_rest) == without_first(b_rest)
+    };
+    a_rest == b_rest || a_rest == b || a == b_rest || is_swapped()
+}
+
+fn without_first(word: &str) -> &str {
+    let mut letters = word.chars();
+    letters.next();
+    letters.as_str()
 }
 
 #[cfg(test)]

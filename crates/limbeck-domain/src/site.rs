@@ -1,7 +1,7 @@
 //! Calls as they stand in a program: what its parser saw, before anything runs.
 //!
-//! The worker and the Python guest make these, so they are facts about a text that nobody trusts: the
-//! gateway's catalogue judges them, and nothing is called because of them.
+//! The worker makes these, so they are facts about a text that nobody trusts: the gateway's catalogue judges them,
+//! and nothing is called because of them.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -4,7 +4,7 @@ The package is imported once, when the component is built, and its state is stor
 the interpreter. An instance then serves one program: `main.run` is called once.
 
 - `host` is the only door; `calls` numbers what goes through it and keeps the answers.
-- `source` reads a program, `rewrite` and `sites` walk its tree, `main` runs it.
+- `source` reads a program, `rewrite` and `unawaited` change its tree, `main` runs it.
 - `tools`, `catalogue`, `compat_names` and `compat_runtime` are what a program calls; `loop` lets it wait.
 - `values` and `jsontext` turn its values into JSON; `report`, `hints` and `refusals` say what went wrong.
 

@@ -22,7 +22,6 @@ from . import (
     report,
     saved,
     seal,
-    sites,
     source,
     streams,
     tools,
@@ -38,7 +37,6 @@ VALUE = 0
 EXCEPTION = 1
 NO_JSON = 2
 SYNTAX = 3
-CONTRACT = 4
 
 Ended = tuple[int, str]
 
@@ -73,15 +71,9 @@ def _run(text: str, globals_json: str) -> Ended:
     except SyntaxError as error:
         return SYNTAX, report.syntax_json(error, text)
     calls.begin(blocking=not program.facts.is_async)
-    try:
-        runs = "mode" not in start
-        warnings = sites.check(program, runs)
-        if not runs:
-            return VALUE, ""
-    except sites.Unfit as error:
-        return CONTRACT, report.findings_json(error.errors)
-    for warning in warnings:
-        err.write(f"warning: {warning}\n")
+    if "mode" in start:
+        # It is only to be read.
+        return VALUE, ""
     module = _module(program, start)
     ended = _Run(module, out, err).end(code, entry)
     for line in calls.unseen_failures():

@@ -103,14 +103,6 @@ def syntax_json(error: SyntaxError, program: str) -> str:
     return error_json("SyntaxError", error.msg or "invalid syntax", error.lineno, column, hint)
 
 
-def findings_json(errors: list[dict[str, Any]]) -> str:
-    """The JSON of what the contract check found: the first finding in front, all of them in the text."""
-    first = errors[0]
-    lines = [f"line {error.get('line')}: {error.get('message')}" for error in errors]
-    message = str(first.get("message")) if len(errors) == 1 else "\n".join(lines)
-    return error_json("ContractError", message, first.get("line"), first.get("column"), first.get("hint"))
-
-
 def position(error: BaseException) -> tuple[int | None, int | None]:
     """Line and column, from 1, of the program's own code where an error came from."""
     where = getattr(error, "limbeck_position", None)

@@ -77,7 +77,7 @@ def _load() -> dict[str, str]:
 
 def provide(facts: Facts, names: dict[str, Any]) -> None:
     """Adds saved functions to `names` that the program uses and does not define."""
-    wanted = facts.loaded - facts.bound.keys() - names.keys() - _BUILTIN_NAMES
+    wanted = facts.loaded - facts.bound - names.keys() - _BUILTIN_NAMES
     if not wanted:
         return
     try:

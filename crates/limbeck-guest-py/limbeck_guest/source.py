@@ -33,8 +33,6 @@ class Source:
         self.text = text
         self.tree = tree
         self.facts: Facts = gather(tree)
-        # Calls in coroutine functions whose `await` is missing, by id.
-        self.unawaited: set[int] = set()
 
 
 def read(text: str) -> Source:
@@ -102,7 +100,7 @@ def code_of(source: Source, entry: Any) -> CodeType:
     """
     tree = source.tree
     if source.facts.is_async:
-        source.unawaited = {id(call) for call in unawaited.settle_unawaited(tree)}
+        unawaited.settle_unawaited(tree)
     if entry is None and tree.body:
         rewrite.keep_last_expression(tree, VALUE_NAME)
     if source.facts.returns:

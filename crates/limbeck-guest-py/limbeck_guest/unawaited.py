@@ -3,7 +3,8 @@
 There a call is something to await. But models write `page = tools.shop.list_orders()` at module level and
 in plain functions, and mean the answer; so in places where Python code means an answer, `settle(...)` is put
 around the call. Inside of coroutine functions a missing `await` is a mistake, which is told before the
-program runs. What is not recognised here still works: a call is used as its answer by itself (`lazy`).
+program runs (`unawaited.rs` of the worker, by the same rules). What is not recognised here still works: a call
+is used as its answer by itself (`lazy`).
 """
 
 import ast
@@ -41,11 +42,10 @@ _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, *COMPREHENSIONS)
 
 
-def settle_unawaited(tree: ast.Module) -> list[ast.Call]:
+def settle_unawaited(tree: ast.Module) -> None:
     """Puts `settle(...)` around calls that are meant as their answers, outside of coroutine functions.
 
-    Inside of them nothing is changed but calls that are statements, which are awaited. Gives the calls
-    there that are used as values without `await`, which is a mistake.
+    Inside of them nothing is changed but calls that are statements, which are awaited.
     """
     rewriter = _Rewriter(tree)
     try:
@@ -53,15 +53,13 @@ def settle_unawaited(tree: ast.Module) -> list[ast.Call]:
     except RecursionError:
         # A tree too deep to be walked is left as it is; calls settle themselves when used.
         pass
-    return rewriter.mistakes
 
 
 class _Rewriter:
     def __init__(self, tree: ast.Module) -> None:
         self.toolish = _toolish_names(tree)
         self.modules = _imported_modules(tree)
-        self.awaited, self.collected = _awaited_names(tree)
-        self.mistakes: list[ast.Call] = []
+        self.awaited = _awaited_names(tree)
 
     def children(self, node: ast.AST, inside_async: bool, answers: bool = False) -> None:
         """Visits what is below a node. `answers` says that its items are meant as answers."""
@@ -87,24 +85,20 @@ class _Rewriter:
             return node
         if isinstance(parent, ast.Expr):
             return ast.Await(value=node, **at(node)) if inside_async else self.settled(node)
-        if not (answers and isinstance(parent, _DISPLAYS)) and not self.is_meant_as_answer(node, parent, field, inside_async):
-            return node
         if inside_async:
-            self.mistakes.append(node)
             return node
-        return self.settled(node)
+        is_item = answers and isinstance(parent, _DISPLAYS)
+        return self.settled(node) if is_item or self.is_meant_as_answer(node, parent, field) else node
 
     def settled(self, node: ast.Call) -> ast.Call:
         return call_of(SETTLE_NAME, [node], node)
 
-    def is_meant_as_answer(self, node: ast.Call, parent: ast.AST, field: str, inside_async: bool) -> bool:
+    def is_meant_as_answer(self, node: ast.Call, parent: ast.AST, field: str) -> bool:
         if (type(parent), field) in _VALUE_FIELDS:
             return True
         if isinstance(parent, _ASSIGNMENTS):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-            # In a coroutine function a doubt speaks for the program.
-            awaited = self.collected if inside_async else self.awaited
-            return not any(_may_be_one_of(target, awaited) for target in targets)
+            return not any(_may_be_one_of(target, self.awaited) for target in targets)
         if isinstance(parent, ast.Call) and field == "args":
             return self.uses_values(parent.func)
         return False
@@ -178,15 +172,13 @@ def _may_be_one_of(target: ast.expr, names: set[str]) -> bool:
     return isinstance(target, (ast.Attribute, ast.Subscript))
 
 
-def _awaited_names(tree: ast.Module) -> tuple[set[str], set[str]]:
-    """Names whose values are awaited somewhere, in whatever scope; and those whose values may be.
+def _awaited_names(tree: ast.Module) -> set[str]:
+    """Names whose values are awaited somewhere, in whatever scope.
 
-    A name is awaited when `await` stands before it, when it goes to something that awaits or keeps it, or
-    when it is an item of a collection that is. It may be when it is returned, or an item of any collection;
-    a part that is read of it, as in `[a.b, a["c"]]`, is none.
+    A name is awaited when `await` stands before it, when it goes to something that awaits or keeps it, when it
+    is returned, or when it is an item of a collection that is awaited.
     """
     awaited: set[str] = set()
-    maybe: set[str] = set()
     # When the first is awaited, so are the others.
     follows: list[tuple[set[str], set[str]]] = []
     for node in ast.walk(tree):
@@ -201,12 +193,8 @@ def _awaited_names(tree: ast.Module) -> tuple[set[str], set[str]]:
             follows.append((_roots(node.target), _roots(node.iter)))
         elif isinstance(node, ast.Assign):
             follows.extend((_roots(target), _roots(node.value)) for target in node.targets)
-        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-            maybe |= _roots(node.elt, parts=False)
-        if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
-            maybe |= _roots(node, parts=False)
     _follow(awaited, follows)
-    return awaited, awaited | maybe
+    return awaited
 
 
 def _follow(names: set[str], follows: list[tuple[set[str], set[str]]]) -> None:
@@ -219,24 +207,15 @@ def _follow(names: set[str], follows: list[tuple[set[str], set[str]]]) -> None:
                 grown = True
 
 
-def _roots(node: ast.expr | None, parts: bool = True) -> set[str]:
-    """The names that an expression is or collects: `a` of `a`, `*a`, `[a]`, `{"k": a}`, `a.values()` and `a[0]`.
-
-    Without `parts`, not what it is an attribute or a named item of.
-    """
+def _roots(node: ast.expr | None) -> set[str]:
+    """The names that an expression is or collects: `a` of `a`, `*a`, `[a]`, `{"k": a}`, `a.values()` and `a[0]`."""
     if isinstance(node, ast.Starred):
-        return _roots(node.value, parts)
+        return _roots(node.value)
     if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
         items = node.values if isinstance(node, ast.Dict) else node.elts
-        return {name for item in items for name in _roots(item, parts)}
-    if not parts and (isinstance(node, ast.Attribute) or _is_named_item(node)):
-        return set()
+        return {name for item in items for name in _roots(item)}
     root = root_of(node) if node is not None else None
     return {root} if root is not None else set()
-
-
-def _is_named_item(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
 
 
 def _keeps(function: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""A gateway small enough to read: two servers, a store, and a judge of call sites, in virtual time.
+"""A gateway small enough to read: two servers and a store, in virtual time.
 
 It stands where the worker stands: a `Gateway` has the three functions that the guest imports. Tools have
 a latency; `wait` moves the clock to the next answer or to the time asked for, whichever comes first.
@@ -72,15 +72,12 @@ def _fold(name: str) -> str:
 class Gateway:
     """The host of one run."""
 
-    judges: bool = True
     # What is done with the program; none runs it.
     mode: str | None = None
     store: dict[str, Any] = field(default_factory=dict)
     servers: dict[str, dict[str, ToolSpec]] = field(default_factory=lambda: SERVERS)
     now_us: int = EPOCH_US
     calls: list[tuple[str, Any]] = field(default_factory=list)
-    sites: list[dict[str, Any]] = field(default_factory=list)
-    dynamic: list[dict[str, Any]] = field(default_factory=list)
     lines: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     emitted: list[Any] = field(default_factory=list)
     waits: int = 0
@@ -186,11 +183,7 @@ class Gateway:
         if op == 10:
             self.emitted.append(body["block"])
             return None
-        assert op == 7, f"op {op}"
-        self.sites = body["sites"]
-        self.dynamic = body.get("dynamic", [])
-        judged = [site for site in self.sites if not site.get("guarded")] if self.judges else []
-        return {"errors": [error for site in judged if (error := self._judge(site))], "warnings": []}
+        raise AssertionError(f"op {op}")
 
     def _artifact(self, body: dict[str, Any]) -> Any:
         """An artifact of three items, one a page; everything else of it is what was asked."""
@@ -201,20 +194,3 @@ class Gateway:
         start = body["from"]
         page = {"items": [{"name": "abc"[start]}]}
         return page if start == 2 else page | {"next": start + 1}
-
-    def _judge(self, site: dict[str, Any]) -> dict[str, Any] | None:
-        def error(message: str) -> dict[str, Any]:
-            return {"line": site["line"], "column": site["column"], "message": message, "hint": "a hint"}
-
-        try:
-            server, name, tool = self._resolve(site.get("server"), site["tool"])
-        except Refused as refused:
-            return error(str(refused))
-        given = [argument["name"] for argument in site["arguments"]]
-        unknown = [key for key in given if key not in tool.arguments and "*" not in tool.arguments]
-        if unknown:
-            return error(f"tools.{server}.{name}: unknown argument `{unknown[0]}`")
-        missing = [key for key in tool.required if key not in given]
-        if missing and site["complete"]:
-            return error(f"tools.{server}.{name}: missing argument `{missing[0]}`")
-        return None if site["awaited"] else error(f"the call of `tools.{server}.{name}` is not awaited")

@@ -66,7 +66,7 @@ def test_an_error_that_nobody_caught_has_its_place_and_the_hint_of_the_gateway(r
     ],
 )
 def test_a_call_that_is_written_wrong_says_how_it_is_written(run, call, message):
-    ended = run(call, gateway=Gateway(judges=False))
+    ended = run(call)
     assert message in ended.error["message"]
     assert ended.gateway.calls == []
 

@@ -141,7 +141,7 @@ return [
     (await mcp_get_weird_1.a_b())["content"][0]["text"], (await mcp_get_weird_1.a_b_2())["content"][0]["text"],
 ]
 """
-    ended = run(program, gateway=Gateway(judges=False))
+    ended = run(program)
     assert ended.value[:2] == ["plain text", "t"]
     assert [call for call, _ in ended.gateway.calls] == [
         "Get-Weird.1.Get-Weird.name", "Get-Weird.1.import", "Get-Weird.1.a.b", "Get-Weird.1.a-b",
@@ -171,7 +171,7 @@ except MCPError as error:
     refused = [type(error).__name__, error.code]
 return [failed["isError"], failed["content"][0]["text"], refused]
 """
-    assert run(program, gateway=Gateway(judges=False)).value == [True, "told", ["MCPError", "unknown_tool"]]
+    assert run(program).value == [True, "told", ["MCPError", "unknown_tool"]]
 
 
 def test_aliases_follow_the_old_rules():

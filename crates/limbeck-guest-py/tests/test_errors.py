@@ -167,7 +167,7 @@ except TypeError:
 warnings.warn("warned")
 tools.shop.nope()
 """
-    text = run(program, gateway=Gateway(judges=False)).stderr
+    text = run(program).stderr
     for told in ("was never awaited", "in a task", "left", "logged", "program.py:16: UserWarning: warned", "has no tool `nope`"):
         assert told in text
     assert "limbeck_guest" not in text

@@ -3,6 +3,7 @@
 from textwrap import dedent
 
 import pytest
+from gateway import Gateway
 
 
 @pytest.mark.parametrize(
@@ -111,3 +112,9 @@ def test_names_of_the_prelude_are_not_in_reach(run):
     program = "import sys\nreturn [name for name in sys.modules if 'limbeck' in name or 'wit_world' in name]"
     assert run(program).value == []
     assert run("import limbeck_guest").error["name"] == "ModuleNotFoundError"
+
+
+def test_a_program_that_is_only_read_does_not_run(run):
+    ended = run("print('ran')\ntools.shop.echo(a=1)", gateway=Gateway(mode="check"))
+    assert (ended.kind, ended.text, ended.stdout, ended.gateway.last_id) == (0, "", "", 0)
+    assert run("print('ran'", gateway=Gateway(mode="check")).kind == 3

@@ -132,13 +132,9 @@ pub(crate) fn from_python(error: GuestError, host: &Host) -> Fault {
 /// Message of an error that the prelude could not read; `main.py` has it.
 const PYTHON_LAST_WORDS: &str = "an error that cannot be read";
 
-/// Tells a Python program that did not get to run, and why.
-pub(crate) fn from_python_refused(kind: ErrorKind, error: GuestError) -> Fault {
-    let text = match kind {
-        ErrorKind::Contract => error.message.clone(),
-        _ => headline(&error),
-    };
-    let mut fault = fault(kind, text, error.hint);
+/// Tells what Python did not accept as a program.
+pub(crate) fn from_python_syntax(error: GuestError) -> Fault {
+    let mut fault = fault(ErrorKind::Syntax, headline(&error), error.hint);
     (fault.line, fault.column) = (error.line, error.column);
     fault
 }

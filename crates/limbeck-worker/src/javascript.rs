@@ -6,7 +6,7 @@
 mod guest;
 mod imports;
 
-use limbeck_wire::domain::{Mode, ProgramStart, Sites, Verdict};
+use limbeck_wire::domain::{Mode, ProgramStart};
 use limbeck_wire::{Delivery, Fault};
 
 pub(crate) use guest::Guest;
@@ -14,7 +14,7 @@ pub(crate) use imports::linker;
 
 use crate::fault::{self, GuestError};
 use crate::host::Host;
-use crate::run::{Ended, globals};
+use crate::run::{Ended, globals, judged};
 use crate::source::{self, Positions};
 use guest::{Start, Status};
 
@@ -46,7 +46,14 @@ pub(crate) fn execute(
 ) -> Result<Option<String>, Ended> {
     let prepared = source::prepare(&start.program)?;
     warnings.extend(prepared.warnings);
-    check(guest, prepared.sites, start.mode, warnings)?;
+    let host = &mut guest.state_mut().host;
+    judged(
+        host,
+        prepared.sites,
+        start.mode,
+        fault::Words::JAVASCRIPT,
+        warnings,
+    )?;
     if start.mode != Mode::Run {
         return Ok(None);
     }
@@ -69,36 +76,6 @@ pub(crate) fn execute(
         let delivery = wait(guest)?;
         let slice = answer(guest, &delivery);
         status = ended_by(guest, slice)?;
-    }
-}
-
-/// Has the calls of the program judged before its first line runs. A gateway that cannot judge lets it run: it
-/// judges every call again.
-fn check(
-    guest: &mut Guest,
-    sites: Sites,
-    mode: Mode,
-    warnings: &mut Vec<String>,
-) -> Result<(), Ended> {
-    let to_judge = match mode {
-        // A refusal that the program may catch is its own affair.
-        Mode::Run => sites.sites.iter().any(|site| !site.guarded),
-        Mode::Check | Mode::Plan => true,
-    };
-    if !to_judge {
-        return Ok(());
-    }
-    let answer = guest.state_mut().host.check(sites.into_body());
-    let answer = ended_by(guest, answer.map_err(Into::into))?;
-    let verdict = answer.map(|json| serde_json::from_str::<Verdict>(&json));
-    let Ok(Ok(verdict)) = verdict else {
-        return Ok(());
-    };
-    let error = verdict.error();
-    warnings.extend(verdict.warnings);
-    match error {
-        Some(error) => Err(Fault::from(error).into()),
-        None => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@
 //! What happens to a program:
 //! 1. A TypeScript program is read by `source`: it finds the code in the text, erases its types, and
 //!    wraps it as one function, keeping for every place the line and column of the model's own text.
-//!    A Python program goes to its guest as it is.
+//!    A Python program is read by `python::source` for the tools it calls, and goes to its guest as it is.
 //! 2. `javascript` or `python` hands it to the engine, which runs in WebAssembly, and `host` answers
 //!    what it asks: calls become frames, printed lines become frames, memory and time have an end.
 //! 3. `run` tells the gateway how the program has ended, and `fault` finds the words for an end that
@@ -26,19 +26,21 @@ mod run;
 mod source;
 mod worker;
 
-use limbeck_wire::domain::{ProgramError, Sites};
+use limbeck_wire::domain::{Language, ProgramError, Sites};
 
 pub use image::guest_hash;
 pub use limbeck_wire::{WORKER_ARGV0, WorkerChannel};
 pub use worker::{Armed, Prepared, Worker, WorkerError};
 
-/// The calls of tools that stand in a TypeScript program, read as a worker reads it before it runs: types are
+/// The calls of tools that stand in a program, read as a worker reads it before it runs: types of TypeScript are
 /// erased and places mapped on the way. For those who measure this; a gateway has a worker do it.
 ///
 /// # Errors
 ///
 /// Why the program cannot be read.
-pub fn call_sites(program: &str) -> Result<Sites, ProgramError> {
-    let prepared = source::prepare(program)?;
-    Ok(prepared.sites)
+pub fn call_sites(language: Language, program: &str) -> Result<Sites, ProgramError> {
+    match language {
+        Language::Typescript => Ok(source::prepare(program)?.sites),
+        Language::Python => python::call_sites(program),
+    }
 }

@@ -1,5 +1,7 @@
 //! Python: CPython as a component, from the program to its end.
 //!
+//! Before it runs, [`source`] tells which tools it calls and how, and the gateway judges that.
+//!
 //! The guest runs in one piece: where it waits, it waits inside an import, with its own frames below
 //! on the native stack. Everything it can reach is linked here: the gateway through [`imports`], and
 //! clock, random bytes, files and standard streams through [`wasi`]. Nothing of it touches the
@@ -8,9 +10,10 @@
 mod files;
 mod guest;
 mod imports;
+mod source;
 mod wasi;
 
-use limbeck_wire::domain::{ErrorKind, ProgramStart};
+use limbeck_wire::domain::{ErrorKind, Mode, ProgramError, ProgramStart, Sites};
 use limbeck_wire::{CallResult, Delivery, Fault, LogStream};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Trap};
@@ -19,7 +22,7 @@ pub(crate) use guest::Guest;
 
 use crate::fault::{self, GuestError, Words};
 use crate::host::{Host, Stop};
-use crate::run::{Ended, globals};
+use crate::run::{Ended, globals, judged};
 use files::Files;
 use wasi::{Clock, Wasi};
 
@@ -76,8 +79,32 @@ pub(crate) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result
     Ok(linker)
 }
 
+/// The calls of tools that stand in a program.
+pub(crate) fn call_sites(program: &str) -> Result<Sites, ProgramError> {
+    let unreadable = || ProgramError::new(ErrorKind::Syntax, "no program in Python".to_owned());
+    source::sites(program, "[]").ok_or_else(unreadable)
+}
+
+/// Touches the code paths every program takes, so that the first program finds them in memory.
+pub(crate) fn warm_up() {
+    let warm = source::sites("a = await tools.a.b(c=f\"{1}\")\nreturn a[\"d\"]", "[]");
+    debug_assert!(warm.is_some());
+}
+
 /// Runs the program to its end.
-pub(crate) fn execute(guest: &mut Guest, start: &ProgramStart) -> Result<Option<String>, Ended> {
+pub(crate) fn execute(
+    guest: &mut Guest,
+    start: &ProgramStart,
+    warnings: &mut Vec<String>,
+) -> Result<Option<String>, Ended> {
+    // What cannot be read here is the guest's to refuse, in its own words, or to run.
+    if let Some(sites) = source::sites(&start.program, &start.servers) {
+        let host = &mut guest.state_mut().host;
+        judged(host, sites, start.mode, Words::PYTHON, warnings)?;
+        if start.mode != Mode::Run {
+            return Ok(None);
+        }
+    }
     guest.state_mut().wasi.begin(start);
     let ended = guest.run(&start.program, &globals(start));
     let state = guest.state_mut();
@@ -110,8 +137,7 @@ fn outcome(kind: u32, text: String, host: &Host) -> Result<Option<String>, Fault
             text,
             "return dicts, lists, strings, numbers, booleans or None",
         ),
-        3 => fault::from_python_refused(ErrorKind::Syntax, error()?),
-        4 => fault::from_python_refused(ErrorKind::Contract, error()?),
+        3 => fault::from_python_syntax(error()?),
         _ => stopped(Stop::Misuse("unknown end of the program")),
     })
 }

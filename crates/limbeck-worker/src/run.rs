@@ -1,7 +1,7 @@
 //! One program from `Start` to `Done`, in whatever language.
 
 use limbeck_wire::domain::text::cut;
-use limbeck_wire::domain::{Language, Mode, ProgramStart};
+use limbeck_wire::domain::{Language, Mode, ProgramStart, Sites, Verdict};
 use limbeck_wire::limits::{WARNING_BYTES_MAX, WARNINGS_MAX};
 use limbeck_wire::{Done, Fault, FromWorker, ToWorker};
 
@@ -83,7 +83,7 @@ pub(crate) fn run(
     guest.host_mut().begin(start.limits, channel);
     let ended = match guest {
         Guest::Javascript(guest) => javascript::execute(guest, start, &mut warnings),
-        Guest::Python(guest) => python::execute(guest, start),
+        Guest::Python(guest) => python::execute(guest, start, &mut warnings),
     };
     let result = match ended {
         Ok(value) => Ok(value),
@@ -101,6 +101,37 @@ pub(crate) fn run(
     let channel = channel.expect("attached above, and nothing takes it");
     channel.send(&FromWorker::Done(Box::new(done)))?;
     channel.flush()
+}
+
+/// Has the calls of a program judged before its first line runs. A gateway that cannot judge lets it run: it
+/// judges every call again.
+pub(crate) fn judged(
+    host: &mut Host,
+    sites: Sites,
+    mode: Mode,
+    words: Words,
+    warnings: &mut Vec<String>,
+) -> Result<(), Ended> {
+    let to_judge = match mode {
+        // A refusal that the program may catch is its own affair.
+        Mode::Run => sites.sites.iter().any(|site| !site.guarded),
+        Mode::Check | Mode::Plan => true,
+    };
+    if !to_judge {
+        return Ok(());
+    }
+    let answer = host.check(sites.into_body());
+    let answer = answer.map_err(|stop| Ended::by(stop.into(), host, words))?;
+    let verdict = answer.map(|json| serde_json::from_str::<Verdict>(&json));
+    let Ok(Ok(verdict)) = verdict else {
+        return Ok(());
+    };
+    let error = verdict.error();
+    warnings.extend(verdict.warnings);
+    match error {
+        Some(error) => Err(Fault::from(error).into()),
+        None => Ok(()),
+    }
 }
 
 /// As many warnings as a frame may carry, each as long as it may be.

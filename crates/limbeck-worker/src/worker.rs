@@ -74,6 +74,7 @@ impl Worker {
                 let linker = python::linker(&engine, &component)?;
                 let component = linker.instantiate_pre(&component)?;
                 let guest = Guest::Python(instance(|| python::Guest::new(&component))?);
+                python::warm_up();
                 (engine, guest)
             }
         };

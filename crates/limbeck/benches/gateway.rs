@@ -568,6 +568,11 @@ const PYTHON_FUNCTION: &str = r#"async def reportNUMBER(owner):
 
 "#;
 
+const LANGUAGES: [(&str, Language); 2] = [
+    ("TypeScript", Language::Typescript),
+    ("Python", Language::Python),
+];
+
 /// What it takes to judge a program before it runs, with the tools of every captured server.
 fn check(report: &mut Report) {
     let promise = Some(Duration::from_millis(2));
@@ -576,26 +581,29 @@ fn check(report: &mut Report) {
     let servers = servers.map(|one| ServerTools::new(one.name(), one.definitions(), None));
     let catalog = Catalog::new(servers.collect());
     let tools = catalog.tools().count();
-    let (program, _) = checked_programs(Language::Typescript);
-    let caller = Caller {
-        language: Language::Typescript,
-        mode: Mode::Run,
-        refuses: &|_| None,
-    };
-    let samples = sampled(200, || {
-        let started = Instant::now();
-        let sites = limbeck_worker::call_sites(&program).expect("the program can be read");
-        let findings = catalog.judge(&sites, &caller);
-        let took = started.elapsed();
-        assert_eq!((sites.sites.len(), findings.errors), (57, Vec::new()));
-        took
-    });
-    report.time(
-        "check: 200 lines of TypeScript read and judged",
-        &samples,
-        promise,
-        format!("p90 {}; {tools} tools", shown(percentile_90(&samples))),
-    );
+    for (name, language) in LANGUAGES {
+        let (program, _) = checked_programs(language);
+        let caller = Caller {
+            language,
+            mode: Mode::Run,
+            refuses: &|_| None,
+        };
+        let samples = sampled(200, || {
+            let started = Instant::now();
+            let sites = limbeck_worker::call_sites(language, &program);
+            let sites = sites.expect("the program can be read");
+            let findings = catalog.judge(&sites, &caller);
+            let took = started.elapsed();
+            assert_eq!((sites.sites.len(), findings.errors), (57, Vec::new()));
+            took
+        });
+        report.time(
+            &format!("check: 200 lines of {name} read and judged"),
+            &samples,
+            promise,
+            format!("p90 {}; {tools} tools", shown(percentile_90(&samples))),
+        );
+    }
 
     let runtime = runtime();
     let mut world = World::new(LIMBECK).pool(PoolSize {
@@ -606,10 +614,7 @@ fn check(report: &mut Report) {
         world = world.server(&FakeServer::captured(capture).share());
     }
     let gateway = runtime.block_on(world.start());
-    for (name, language) in [
-        ("TypeScript", Language::Typescript),
-        ("Python", Language::Python),
-    ] {
+    for (name, language) in LANGUAGES {
         let (program, one_call) = checked_programs(language);
         let examine = |program: &str| {
             wait_for_pool(&runtime);

@@ -115,17 +115,11 @@ async fn read(mut worker: Worker, start: ProgramStart) -> Result<Read, ProgramEr
         },
         FromWorker::Done(done) => match done.result.map_err(ProgramError::from) {
             Err(error) if error.kind == ErrorKind::Syntax => Ok(Read::Refused(error)),
-            Err(error) if language == Language::Typescript => Err(error),
-            Ok(_) if language == Language::Typescript => Err(words::lost(&WorkerError::Gone)),
-            Ok(_) | Err(_) => Ok(Read::Sites(Sites::default())),
+            Err(error) => Err(error),
+            // The worker could not tell what it calls, and the guest accepts it.
+            Ok(_) if language == Language::Python => Ok(Read::Sites(Sites::default())),
+            Ok(_) => Err(words::lost(&WorkerError::Gone)),
         },
-        // The Python guest asks only about programs with calls to judge, and begins any other: it is stopped
-        // at the first thing it asks or prints.
-        FromWorker::Call(_) | FromWorker::Log(_) | FromWorker::Idle(_)
-            if language == Language::Python =>
-        {
-            Ok(Read::Sites(Sites::default()))
-        }
         // Nothing of the program runs, so it asks and prints nothing.
         FromWorker::Call(_) | FromWorker::Log(_) | FromWorker::Idle(_) | FromWorker::Ready(_) => {
             Err(words::lost(&WorkerError::Gone))

@@ -1,5 +1,6 @@
 //! Python programs, from their text to what comes back.
 
+mod check;
 mod limits;
 mod programs;
 mod system;

@@ -1,0 +1,246 @@
+//! How often, whether caught, and what becomes of the result.
+
+use super::*;
+
+#[test]
+fn a_call_whose_refusal_may_be_caught_is_marked() {
+    for (program, guarded) in [
+        (
+            "try:\n    tools.shop.nope()\nexcept ToolError:\n    x = 1\nx",
+            true,
+        ),
+        (
+            "try:\n    tools.shop.nope()\nexcept (KeyError, Exception) as e:\n    x = 1\nx",
+            true,
+        ),
+        ("try:\n    tools.shop.nope()\nexcept:\n    x = 1\nx", true),
+        (
+            "try:\n    tools.shop.nope()\nexcept* ToolError:\n    x = 1\nx",
+            true,
+        ),
+        (
+            "import contextlib\nwith contextlib.suppress(ToolError):\n    tools.shop.nope()\n1",
+            true,
+        ),
+        (
+            "import asyncio\nawait asyncio.gather(tools.shop.nope(), return_exceptions=True)\n1",
+            true,
+        ),
+        (
+            "def f():\n    tools.shop.nope()\ntry:\n    f()\nexcept ToolError:\n    pass\n1",
+            true,
+        ),
+        (
+            "def attempt(f):\n    try:\n        f()\n    except ToolError:\n        pass\nattempt(lambda: tools.shop.nope())\n1",
+            true,
+        ),
+        (
+            "def f():\n    tools.shop.nope()\ntry:\n    x = 1\nexcept ToolError:\n    pass\nf()",
+            false,
+        ),
+        (
+            "try:\n    x = 1\n    tools.shop.nope()\nexcept KeyError:\n    pass",
+            false,
+        ),
+        (
+            "try:\n    x = 1\nexcept ToolError:\n    tools.shop.nope()",
+            false,
+        ),
+        (
+            "import asyncio\nawait asyncio.gather(tools.shop.nope(), return_exceptions=False)\n1",
+            false,
+        ),
+        ("with open('/tmp/x') as f:\n    tools.shop.nope()", false),
+    ] {
+        assert_eq!(site(program).guarded, guarded, "{program}");
+    }
+}
+
+#[test]
+fn how_often_a_call_is_made_is_what_its_loops_say() {
+    for (program, repeat) in [
+        ("tools.shop.echo(a=1)", Repeat::Once),
+        (
+            "for x in [1, 2]:\n    tools.shop.echo(a=x)",
+            Repeat::AtMost(2),
+        ),
+        (
+            "for i in range(3):\n    for x in (1, 2):\n        tools.shop.echo(a=x)",
+            Repeat::AtMost(6),
+        ),
+        (
+            "for i in range(1, 10, 4):\n    tools.shop.echo(a=i)",
+            Repeat::AtMost(3),
+        ),
+        (
+            "for i in range(9, 1):\n    tools.shop.echo(a=i)",
+            Repeat::AtMost(0),
+        ),
+        (
+            "for i in range(1, 9, 0):\n    tools.shop.echo(a=i)",
+            Repeat::Many,
+        ),
+        (
+            "for i, x in enumerate([1, 2]):\n    tools.shop.echo(a=x)",
+            Repeat::AtMost(2),
+        ),
+        (
+            "xs = [1]\nfor x in xs:\n    tools.shop.echo(a=x)",
+            Repeat::Many,
+        ),
+        (
+            "for x in [1]:\n    pass\nelse:\n    tools.shop.echo(a=x)",
+            Repeat::Once,
+        ),
+        ("[tools.shop.echo(a=x) for x in 'ab']", Repeat::Many),
+        (
+            "[x for x in tools.shop.echo(a=[1]) for y in 'ab']",
+            Repeat::Once,
+        ),
+        ("for x in tools.shop.echo(a=[1]):\n    pass", Repeat::Once),
+        (
+            "while True:\n    tools.shop.echo(a=1)\n    break",
+            Repeat::Endless,
+        ),
+        (
+            "import itertools\nfor i in itertools.count():\n    tools.shop.echo(a=i)\n    break",
+            Repeat::Endless,
+        ),
+        (
+            "def f():\n    tools.shop.echo(a=1)\nf()\nf()",
+            Repeat::AtMost(2),
+        ),
+        ("def main():\n    tools.shop.echo(a=1)", Repeat::Once),
+        (
+            "def f(n):\n    tools.shop.echo(a=1)\n    if n: f(n - 1)\nf(1)",
+            Repeat::Many,
+        ),
+    ] {
+        assert_eq!(site(program).repeat, repeat, "{program}");
+    }
+}
+
+#[test]
+fn reads_of_a_result_are_followed_in_a_straight_line() {
+    for (program, reads) in [
+        (
+            "o = tools.shop.echo(a={'b': 1})\no['a']['b']",
+            &["a", "a.b"][..],
+        ),
+        (
+            "o = await tools.shop.echo(a={'b': 1})\no.a.b",
+            &["a", "a.b"],
+        ),
+        (
+            "(o := tools.shop.echo(a={'b': 1}))\nawait x\no.a.b",
+            &["a", "a.b"],
+        ),
+        (
+            "for x in tools.shop.echo(a=[{'b': 1}])['a']:\n    x['b']",
+            &["a", "a.[].b"],
+        ),
+        (
+            "[x.b for x in tools.shop.echo(a=[{'b': 1}]).a]",
+            &["a", "a.[].b"],
+        ),
+        ("o = tools.shop.echo(a=1)\no.get('a'); o.items()", &[]),
+        ("o = tools.shop.echo(a=1)\no = {'a': 2}\no['a']", &[]),
+        ("o = tools.shop.echo(a=1)\no['c'] = 2\no['c']", &["c?"]),
+        (
+            "o = tools.shop.echo(a=1)\ntry:\n    o['c']\nexcept KeyError:\n    pass",
+            &["c?"],
+        ),
+        ("o = tools.shop.echo.raw(a=1)\no['content']", &[]),
+        ("s = tools.shop\no = s.echo(a={'b': 1})\no.a", &["a"]),
+        (
+            "out = []\nn = {}\nn['x'] = 1\no = tools.shop.echo(a=1)\nout.append(o['a'])",
+            &["a"],
+        ),
+        (
+            "def f(out):\n    out.append(1)\nout = []\nf(out)\no = tools.shop.echo(a=1)\no['a']",
+            &["a?"],
+        ),
+        (
+            "n = {'r': {}}\nn['r']['x'] = 1\no = tools.shop.echo(a=1)\no['a']",
+            &["a?"],
+        ),
+        (
+            "import asyncio\nb, o = await asyncio.gather(asyncio.sleep(0), tools.shop.echo(a=1))\nprint(b, o['a'])",
+            &["a"],
+        ),
+        (
+            "os = [tools.shop.echo(a=x) for x in xs]\nfor o in os:\n    o['a'][0].b",
+            &["a", "a.[].b"],
+        ),
+        (
+            "os = [(await tools.shop.echo(a=x)) for x in xs]\nos[0].a\nos[-1].a\nos.b",
+            &["a"],
+        ),
+        (
+            "os = [tools.shop.echo(a=x)['a'] for x in xs]\nfor o in os:\n    o['b']",
+            &["a", "a.b"],
+        ),
+        (
+            "import asyncio\nos = await asyncio.gather(*[tools.shop.echo(a=x) for x in xs])\n[o['a'] for o in os]",
+            &["a"],
+        ),
+        (
+            "import asyncio\nts = [tools.shop.echo(a=x) for x in xs]\nos = await asyncio.gather(*ts)\nos[1]['a']",
+            &["a"],
+        ),
+        (
+            "import asyncio\nos = await asyncio.gather(*[tools.shop.echo(a=x) for x in xs], f())\nos[1]['a']",
+            &[],
+        ),
+        (
+            "import asyncio\nb, o = await asyncio.gather(*[], asyncio.sleep(0), tools.shop.echo(a=1))\nprint(o['a'])",
+            &[],
+        ),
+    ] {
+        let found = site(program).reads.into_iter();
+        let found = found.map(|read| read.path.join(".") + if read.optional { "?" } else { "" });
+        assert_eq!(found.collect::<Vec<_>>(), reads, "{program}");
+    }
+    let read = &site("o = tools.shop.echo(a=1)\nx = ('é', o['a'].b)").reads;
+    let places = read.iter().map(|read| (read.line, read.column));
+    assert_eq!(places.collect::<Vec<_>>(), [(2, 13), (2, 18)]);
+}
+
+#[test]
+fn a_result_goes_with_its_names_into_arguments() {
+    for (program, uses) in [
+        (
+            "o = tools.shop.get_order(id=1)\ntools.shop.echo(a=o.id)",
+            &[0][..],
+        ),
+        ("tools.shop.echo(a=tools.shop.get_order(id=1))", &[1]),
+        (
+            "out = []\nfor o in tools.shop.list_orders():\n    out.append(o['id'])\ntools.shop.echo(a=out)",
+            &[0],
+        ),
+        (
+            "def get():\n    return tools.shop.get_order(id=1)\ntools.shop.echo(a=get())",
+            &[0],
+        ),
+        (
+            "def put(x):\n    tools.shop.echo(a=x)\nput(tools.shop.get_order(id=1))",
+            &[1],
+        ),
+        (
+            "if tools.shop.get_order(id=1):\n    tools.shop.echo(a=1)",
+            &[],
+        ),
+        (
+            "tools.shop.echo(a=1 if tools.shop.get_order(id=1) else 2)",
+            &[],
+        ),
+        (
+            "tools.shop.echo(a=tools.shop.get_order(id=1) if x else 2)",
+            &[1],
+        ),
+    ] {
+        let sites = read(program).sites;
+        let echo = sites.iter().find(|site| site.tool == "echo").unwrap();
+        assert_eq!(echo.uses, uses, "{program}");
+    }
+}

@@ -1,0 +1,111 @@
+//! The calls of a program are judged before its first line runs, and what cannot be read before is the guest's.
+
+use limbeck_wire::domain::{CallId, ErrorKind, Mode, SiteError, Verdict};
+
+use crate::gateway::{Outcome, Run};
+
+fn go(program: &str, verdict: Verdict, mode: Mode) -> Outcome {
+    let mut run = Run::python(program);
+    run.verdict = verdict;
+    run.start.mode = mode;
+    run.go()
+}
+
+fn refused() -> Verdict {
+    Verdict {
+        errors: vec![SiteError {
+            line: 2,
+            column: 7,
+            message: "no such tool".to_owned(),
+            hint: Some("write it right".to_owned()),
+        }],
+        warnings: vec!["line 1: odd".to_owned()],
+    }
+}
+
+#[test]
+fn a_program_that_does_not_fit_ends_with_the_findings_and_none_of_it_runs() {
+    let program = "print('ran')\nawait tools.test.echo(a=1)\nreturn 1";
+    let outcome = go(program, refused(), Mode::Run);
+    let fault = outcome.fault_of(ErrorKind::Contract);
+    assert_eq!(fault.message, "no such tool");
+    assert_eq!((fault.line, fault.column), (Some(2), Some(7)));
+    assert_eq!(fault.hint.as_deref(), Some("write it right"));
+    assert_eq!(outcome.done.as_ref().unwrap().warnings, ["line 1: odd"]);
+    assert_eq!((outcome.stdout.as_str(), outcome.calls.len()), ("", 0));
+
+    let warned = Verdict {
+        errors: Vec::new(),
+        ..refused()
+    };
+    let outcome = go(program, warned, Mode::Run);
+    assert_eq!((outcome.value(), outcome.stdout.as_str()), ("1", "ran\n"));
+    assert_eq!(outcome.done.as_ref().unwrap().warnings, ["line 1: odd"]);
+    let ids: Vec<CallId> = outcome.calls.iter().map(|call| call.id).collect();
+    assert_eq!(ids, [CallId(1)], "the check counts for nothing");
+}
+
+#[test]
+fn nobody_is_asked_about_a_program_that_calls_nothing_or_may_catch_every_refusal() {
+    for program in [
+        "return 1",
+        "try:\n    tools.test.nope()\nexcept ToolError:\n    pass",
+    ] {
+        let outcome = go(program, refused(), Mode::Run);
+        assert!(
+            outcome.result().is_ok(),
+            "{program}: {:?}",
+            outcome.result()
+        );
+        assert_eq!(outcome.check, None, "{program}");
+    }
+}
+
+#[test]
+fn a_program_that_is_examined_is_told_of_and_does_not_run() {
+    for mode in [Mode::Check, Mode::Plan] {
+        for (program, sites) in [
+            ("print('ran')\ntools.test.echo(a=1)", 1),
+            ("print('ran')", 0),
+        ] {
+            let outcome = go(program, Verdict::default(), mode);
+            assert_eq!(outcome.value(), "undefined", "{program}");
+            let check = outcome.check.as_ref().unwrap();
+            assert_eq!(check.sites.len(), sites, "{program}");
+            assert_eq!((outcome.stdout.as_str(), outcome.calls.len()), ("", 0));
+        }
+        let outcome = go("print('ran'", Verdict::default(), mode);
+        outcome.fault_of(ErrorKind::Syntax);
+        assert_eq!(outcome.check, None);
+    }
+}
+
+/// The reader tells these apart too (`python/source/tests/acceptance.rs`), so that a program is examined without
+/// the guest.
+#[test]
+fn the_guest_refuses_and_accepts_what_the_reader_does() {
+    for pair in include_str!("../../programs/refused.txt").split("\n====\n") {
+        let (refused, accepted) = pair.split_once("\n----\n").unwrap();
+        go(refused, Verdict::default(), Mode::Check).fault_of(ErrorKind::Syntax);
+        // Run, so that the guest sees it; most end with a name that is not defined.
+        let outcome = go(accepted, Verdict::default(), Mode::Run);
+        let kind = outcome.result().err().map(|fault| fault.kind);
+        assert_ne!(kind, Some(ErrorKind::Syntax), "{accepted}");
+    }
+}
+
+/// Deep enough for the reader to need more stack than it begins with, under everything a worker is under.
+#[test]
+fn a_program_that_nests_as_deeply_as_python_reads_runs() {
+    let nested = format!("return {}1{}", "(".repeat(150), ")".repeat(150));
+    assert_eq!(go(&nested, Verdict::default(), Mode::Run).value(), "1");
+    let signs = format!("return {}1", "-".repeat(60));
+    assert_eq!(go(&signs, Verdict::default(), Mode::Run).value(), "1");
+    let outcome = go(
+        &format!("return {}1", "-".repeat(200_000)),
+        Verdict::default(),
+        Mode::Run,
+    );
+    let fault = outcome.fault_of(ErrorKind::Syntax);
+    assert!(fault.message.contains("nested too deeply"), "{fault:?}");
+}

@@ -197,6 +197,8 @@ impl Running {
     async fn knows(&self, tools: &[TextHash], until: Instant) -> bool {
         let mut rounds = self.asker.rounds.subscribe();
         for _ in 0..ROUNDS_AWAITED_MAX {
+            // Before the look at what is known: a round that ends after it is a change then.
+            let over = *rounds.borrow_and_update();
             if self.asker.space().has_all(tools) {
                 return true;
             }
@@ -205,7 +207,6 @@ impl Running {
             }
             // Full means that it is awake.
             let _ = self.wake.try_send(());
-            let over = *rounds.borrow_and_update();
             if *lock(&self.asker.in_vain) == Some(over) {
                 return false;
             }

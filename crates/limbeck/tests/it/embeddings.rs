@@ -60,7 +60,10 @@ fn search_finds_by_the_endpoint_of_the_users_file_and_sends_the_key_there_alone(
         assert_eq!(request.path, "/v1/embeddings");
     }
     let usual = endpoint.times_asked("pay an invoice");
-    assert_eq!(found(&world), tool);
+    // So often that a search meets every turn of the task that reads what is kept.
+    for _ in 0..20 {
+        assert_eq!(found(&world), tool);
+    }
     assert_eq!(
         endpoint.times_asked("pay an invoice"),
         usual,

@@ -72,11 +72,6 @@ impl Best {
         }
     }
 
-    /// The score under which a place is not among the best any more.
-    pub(super) fn score_min(&self) -> Option<f64> {
-        (self.bar != Place::LAST).then(|| self.bar.score())
-    }
-
     /// The best, best first.
     pub(super) fn into_sorted(mut self) -> Vec<Place> {
         self.cut();

@@ -97,9 +97,9 @@ fn the_guest_refuses_and_accepts_what_the_reader_does() {
 /// Deep enough for the reader to need more stack than it begins with, under everything a worker is under.
 #[test]
 fn a_program_that_nests_as_deeply_as_python_reads_runs() {
-    let nested = format!("return {}1{}", "(".repeat(150), ")".repeat(150));
+    let nested = format!("return {}1{}", "(".repeat(100), ")".repeat(100));
     assert_eq!(go(&nested, Verdict::default(), Mode::Run).value(), "1");
-    let signs = format!("return {}1", "-".repeat(60));
+    let signs = format!("return {}1", "-".repeat(500));
     assert_eq!(go(&signs, Verdict::default(), Mode::Run).value(), "1");
     let outcome = go(
         &format!("return {}1", "-".repeat(200_000)),

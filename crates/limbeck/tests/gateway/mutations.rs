@@ -56,8 +56,8 @@ const FLOORS: [(Kind, [usize; 2]); 13] = [
     (Kind::WrongType, [100, 100]),
     (Kind::OutOfEnum, [100, 100]),
     (Kind::Positional, [99, 95]),
-    (Kind::MissingAwait, [100, 85]),
-    (Kind::ExcludedRead, [100, 95]),
+    (Kind::MissingAwait, [100, 100]),
+    (Kind::ExcludedRead, [100, 100]),
     (Kind::EndlessWrite, [100, 100]),
 ];
 

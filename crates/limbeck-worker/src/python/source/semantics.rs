@@ -280,8 +280,11 @@ impl SemanticSyntaxContext for Visitor<'_> {
     }
 
     fn has_nonlocal_binding(&self, _name: &str) -> bool {
-        // Left to the guest.
-        true
+        // Whether one of the functions around binds it is left to the guest.
+        let around = self.scopes.iter().rev().skip(1);
+        around
+            .into_iter()
+            .any(|scope| matches!(scope.kind, Kind::Function { .. } | Kind::Lambda(_)))
     }
 
     fn in_async_context(&self) -> bool {

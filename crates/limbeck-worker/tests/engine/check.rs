@@ -4,7 +4,7 @@ use limbeck_wire::domain::{CallId, ErrorKind, Mode, SiteError, Verdict};
 
 use crate::gateway::{Outcome, Run};
 
-fn refused() -> Verdict {
+pub(crate) fn refused() -> Verdict {
     let error = |line, column, message: &str| SiteError {
         line,
         column,
@@ -18,10 +18,29 @@ fn refused() -> Verdict {
 }
 
 fn go(program: &str, verdict: Verdict, mode: Mode) -> Outcome {
-    let mut run = Run::new(program);
+    judged(Run::new(program), verdict, mode)
+}
+
+/// Runs a program, or only examines it, under a gateway that judges it so.
+pub(crate) fn judged(mut run: Run, verdict: Verdict, mode: Mode) -> Outcome {
     run.verdict = verdict;
     run.start.mode = mode;
     run.go()
+}
+
+/// Nobody was asked about the program, which ran.
+#[track_caller]
+pub(crate) fn assert_not_judged(outcome: &Outcome) {
+    assert!(outcome.result().is_ok(), "{:?}", outcome.result());
+    assert_eq!(outcome.check, None);
+}
+
+/// The program was told of, with so many calls, and nothing of it ran.
+#[track_caller]
+pub(crate) fn assert_examined(outcome: &Outcome, sites: usize) {
+    assert_eq!(outcome.value(), "undefined");
+    assert_eq!(outcome.check.as_ref().unwrap().sites.len(), sites);
+    assert_eq!((outcome.stdout.as_str(), outcome.calls.len()), ("", 0));
 }
 
 /// Line, column, server and tool of each call the worker told of.
@@ -92,13 +111,7 @@ fn nobody_is_asked_about_a_program_that_calls_nothing_or_may_catch_every_refusal
         "try { await tools.test.nope({}) } catch {}",
         "return await tools.test.fail({}).catch(() => 1)",
     ] {
-        let outcome = go(program, refused(), Mode::Run);
-        assert!(
-            outcome.result().is_ok(),
-            "{program}: {:?}",
-            outcome.result()
-        );
-        assert_eq!(outcome.check, None, "{program}");
+        assert_not_judged(&go(program, refused(), Mode::Run));
     }
 }
 
@@ -113,18 +126,7 @@ fn a_program_that_is_examined_is_told_of_and_does_not_run() {
             ),
             ("console.log('ran')", 0),
         ] {
-            let outcome = go(program, Verdict::default(), mode);
-            assert_eq!(outcome.value(), "undefined", "{program}");
-            assert_eq!(
-                outcome.check.as_ref().unwrap().sites.len(),
-                sites,
-                "{program}"
-            );
-            assert_eq!(
-                (outcome.stdout.as_str(), outcome.calls.len()),
-                ("", 0),
-                "{program}"
-            );
+            assert_examined(&go(program, Verdict::default(), mode), sites);
         }
     }
     let outcome = go("const = 1", Verdict::default(), Mode::Check);

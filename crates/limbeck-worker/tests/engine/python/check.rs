@@ -1,26 +1,12 @@
 //! The calls of a program are judged before its first line runs, and what cannot be read before is the guest's.
 
-use limbeck_wire::domain::{CallId, ErrorKind, Mode, SiteError, Verdict};
+use limbeck_wire::domain::{CallId, ErrorKind, Mode, Verdict};
 
+use crate::check::{assert_examined, assert_not_judged, judged, refused};
 use crate::gateway::{Outcome, Run};
 
 fn go(program: &str, verdict: Verdict, mode: Mode) -> Outcome {
-    let mut run = Run::python(program);
-    run.verdict = verdict;
-    run.start.mode = mode;
-    run.go()
-}
-
-fn refused() -> Verdict {
-    Verdict {
-        errors: vec![SiteError {
-            line: 2,
-            column: 7,
-            message: "no such tool".to_owned(),
-            hint: Some("write it right".to_owned()),
-        }],
-        warnings: vec!["line 1: odd".to_owned()],
-    }
+    judged(Run::python(program), verdict, mode)
 }
 
 #[test]
@@ -28,7 +14,10 @@ fn a_program_that_does_not_fit_ends_with_the_findings_and_none_of_it_runs() {
     let program = "print('ran')\nawait tools.test.echo(a=1)\nreturn 1";
     let outcome = go(program, refused(), Mode::Run);
     let fault = outcome.fault_of(ErrorKind::Contract);
-    assert_eq!(fault.message, "no such tool");
+    assert_eq!(
+        fault.message,
+        "line 2: no such tool\nline 5: no such server"
+    );
     assert_eq!((fault.line, fault.column), (Some(2), Some(7)));
     assert_eq!(fault.hint.as_deref(), Some("write it right"));
     assert_eq!(outcome.done.as_ref().unwrap().warnings, ["line 1: odd"]);
@@ -51,13 +40,7 @@ fn nobody_is_asked_about_a_program_that_calls_nothing_or_may_catch_every_refusal
         "return 1",
         "try:\n    tools.test.nope()\nexcept ToolError:\n    pass",
     ] {
-        let outcome = go(program, refused(), Mode::Run);
-        assert!(
-            outcome.result().is_ok(),
-            "{program}: {:?}",
-            outcome.result()
-        );
-        assert_eq!(outcome.check, None, "{program}");
+        assert_not_judged(&go(program, refused(), Mode::Run));
     }
 }
 
@@ -68,11 +51,7 @@ fn a_program_that_is_examined_is_told_of_and_does_not_run() {
             ("print('ran')\ntools.test.echo(a=1)", 1),
             ("print('ran')", 0),
         ] {
-            let outcome = go(program, Verdict::default(), mode);
-            assert_eq!(outcome.value(), "undefined", "{program}");
-            let check = outcome.check.as_ref().unwrap();
-            assert_eq!(check.sites.len(), sites, "{program}");
-            assert_eq!((outcome.stdout.as_str(), outcome.calls.len()), ("", 0));
+            assert_examined(&go(program, Verdict::default(), mode), sites);
         }
         let outcome = go("print('ran'", Verdict::default(), mode);
         outcome.fault_of(ErrorKind::Syntax);

@@ -1,10 +1,10 @@
 //! Search: which tools do what a few words say.
 //!
-//! Two kinds of evidence are gathered and their rankings fused. By words: [`tokens`] parts text into stems,
+//! Two kinds of evidence are gathered and their scores added. By words: [`tokens`] parts text into stems,
 //! [`synonyms`] knows which words stand for each other, [`index`] holds the words of all tools. By meaning: [`table`]
-//! holds what the pieces of words mean, [`meaning`] adds them up. [`slots`] reads a query and [`query`] scores and
-//! fuses. All of it is plain tables and arithmetic, so equal catalogues give equal answers. `docs/search.md` tells
-//! the method and its figures.
+//! holds what the pieces of words mean, [`meaning`] adds them up. [`slots`] reads a query, [`wording`] scores the tools
+//! by their words and [`query`] adds what their meaning says. All of it is plain tables and arithmetic, so equal
+//! catalogues give equal answers. `docs/search.md` tells the method and its figures.
 
 mod documents;
 mod index;
@@ -64,7 +64,7 @@ impl<'q> SearchQuery<'q> {
 /// What a search goes by. Each kind alone is for measuring what it is worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Evidence {
-    /// Words and meaning, their rankings fused.
+    /// Words and meaning, their scores added.
     #[default]
     Both,
     /// Words alone.

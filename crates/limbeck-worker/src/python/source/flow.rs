@@ -9,11 +9,11 @@ mod uses;
 
 use std::collections::HashMap;
 
+use limbeck_wire::domain::Repeat;
 use ruff_python_ast::{ExprCall, ExprName, StmtFunctionDef};
 
 use super::facts::Facts;
 use super::tree::{NodeId, Tree, id};
-use limbeck_wire::domain::Repeat;
 
 pub(super) struct Flow<'t, 'a> {
     tree: &'t Tree<'a>,

@@ -36,7 +36,7 @@ pub(super) struct UnderWay {
     calls: BTreeMap<CallId, Call>,
     bytes: usize,
     /// In the order the answers came.
-    answered: Vec<(CallResult, Option<Held>)>,
+    answered: Vec<Untold>,
     answered_bytes: usize,
     rounds: Rounds,
     left: Left,
@@ -45,6 +45,15 @@ pub(super) struct UnderWay {
 struct Call {
     label: String,
     bytes: usize,
+}
+
+/// An answer that the guest was not told.
+struct Untold {
+    result: CallResult,
+    /// Its room.
+    _held: Option<Held>,
+    /// Name of the call, when it may have written.
+    wrote: Option<String>,
 }
 
 /// What calls leave behind them.
@@ -152,15 +161,15 @@ impl UnderWay {
     pub(super) fn take_answers(&mut self) -> Vec<CallResult> {
         let mut bytes = 0;
         let mut count = 0;
-        for (result, _held) in &self.answered {
-            bytes += bytes_of(result);
+        for answer in &self.answered {
+            bytes += bytes_of(&answer.result);
             if count > 0 && bytes > CALL_RESULT_BYTES_MAX {
                 break;
             }
             count += 1;
         }
         let taken = self.answered.drain(..count);
-        let results: Vec<CallResult> = taken.map(|(result, _held)| result).collect();
+        let results: Vec<CallResult> = taken.map(|answer| answer.result).collect();
         self.answered_bytes -= results.iter().map(bytes_of).sum::<usize>();
         self.rounds.heard(results.iter().map(|result| result.id));
         results
@@ -168,39 +177,35 @@ impl UnderWay {
 
     /// Names of some calls under way; `None` without any.
     pub(super) fn names(&self) -> Option<String> {
-        let mut names: Vec<&str> = self
-            .calls
-            .values()
-            .map(|call| call.label.as_str())
-            .collect();
-        names.dedup();
-        let more = names.len().saturating_sub(NAMED_MAX);
-        names.truncate(NAMED_MAX);
-        let joined = names.join("`, `");
-        match (names.is_empty(), more) {
-            (true, _) => None,
-            (false, 0) => Some(format!("`{joined}`")),
-            (false, more) => Some(format!("`{joined}` and {more} more")),
-        }
+        named(self.labels())
+    }
+
+    fn labels(&self) -> Vec<&str> {
+        let calls = self.calls.values();
+        calls.map(|call| call.label.as_str()).collect()
     }
 
     /// Waits until `limit` for calls that the program did not wait for: they have left, and their
-    /// outcomes count. Reads are cancelled: a program that gave one up has no use for its answer.
+    /// outcomes count. Reads are cancelled: a program that gave one up has no use for its answer. Of
+    /// writes it is told, however soon they were over.
     pub(super) async fn finish(mut self, limit: Instant) -> Left {
         self.broker.reads.cancel();
         // Nobody takes these any more, and calls may wait for their room.
-        self.answered.clear();
+        let untold = std::mem::take(&mut self.answered);
+        let mut wrote: Vec<String> = untold.into_iter().filter_map(|it| it.wrote).collect();
         let soon = Instant::now() + Duration::from_millis(READS_END_MS);
         while let Ok(Some(answer)) = timeout_at(soon, self.polled.next()).await {
-            self.count(answer);
+            wrote.extend(self.count(answer).wrote);
         }
-        if let Some(names) = self.names() {
-            let calls = match self.calls.len() {
-                1 => "1 call was".to_owned(),
-                more => format!("{more} calls were"),
-            };
+        let mut labels: Vec<&str> = wrote.iter().map(String::as_str).collect();
+        labels.extend(self.labels());
+        let (calls, them) = match labels.len() {
+            1 => ("1 call was".to_owned(), "it"),
+            more => (format!("{more} calls were"), "them"),
+        };
+        if let Some(names) = named(labels) {
             self.left.warnings.push(format!(
-                "{calls} not awaited ({names}); the execution waited for them"
+                "{calls} not awaited ({names}); the execution waited for {them}"
             ));
         }
         self.drain(limit).await;
@@ -232,25 +237,28 @@ impl UnderWay {
         self.left.warnings.push(warning);
     }
 
-    fn keep(&mut self, mut answer: Answer) {
-        let held = answer.held.take();
-        let result = self.count(answer);
-        self.answered_bytes += bytes_of(&result);
-        self.answered.push((result, held));
+    fn keep(&mut self, answer: Answer) {
+        let untold = self.count(answer);
+        self.answered_bytes += bytes_of(&untold.result);
+        self.answered.push(untold);
     }
 
     /// Strikes a call off the list and notes what it did.
-    fn count(&mut self, answer: Answer) -> CallResult {
+    fn count(&mut self, answer: Answer) -> Untold {
         let Answer {
             id,
             result,
             reached,
             note,
             contradiction,
-            held: _,
+            held,
         } = answer;
+        let mut wrote = None;
         if let Some(call) = self.calls.remove(&id) {
             self.bytes -= call.bytes;
+            wrote = reached
+                .filter(|effect| effect.may_write())
+                .map(|_| call.label);
         }
         if let Some((tool, how)) = contradiction {
             self.left.contradiction(tool, &how);
@@ -268,9 +276,14 @@ impl UnderWay {
         {
             warnings.push(note);
         }
-        CallResult {
+        let result = CallResult {
             id,
             result: result.map_err(|error| words::error_json(&error)),
+        };
+        Untold {
+            result,
+            _held: held,
+            wrote,
         }
     }
 }
@@ -291,6 +304,19 @@ fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
             answer
         })
         .boxed()
+}
+
+/// Some of the names; `None` of none.
+fn named(mut labels: Vec<&str>) -> Option<String> {
+    labels.dedup();
+    let more = labels.len().saturating_sub(NAMED_MAX);
+    labels.truncate(NAMED_MAX);
+    let joined = labels.join("`, `");
+    match (labels.is_empty(), more) {
+        (true, _) => None,
+        (false, 0) => Some(format!("`{joined}`")),
+        (false, more) => Some(format!("`{joined}` and {more} more")),
+    }
 }
 
 /// Bytes of an answer in a frame, its numbers included.

@@ -179,28 +179,31 @@ async fn parallel_calls_run_at_the_same_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_are_not_awaited_still_happen_and_are_said() {
-    let done = Arc::new(AtomicUsize::new(0));
-    let seen = Arc::clone(&done);
-    let t = FakeServer::new("t")
-        .tool("write", Some(false), move |_| {
-            let seen = Arc::clone(&seen);
-            Box::pin(async move {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                seen.fetch_add(1, Ordering::SeqCst);
-                json!({"content": []})
+    // One is over at once, one about when the program has ended, one long after.
+    for pause in [0, 5, 300].map(Duration::from_millis) {
+        let done = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&done);
+        let t = FakeServer::new("t")
+            .tool("write", Some(false), move |_| {
+                let seen = Arc::clone(&seen);
+                Box::pin(async move {
+                    tokio::time::sleep(pause).await;
+                    seen.fetch_add(1, Ordering::SeqCst);
+                    json!({"content": []})
+                })
             })
-        })
-        .share();
-    let gateway = World::new(worker()).server(&t).start().await;
-    let envelope = run(&gateway, "tools.t.write({}); return 1").await;
-    assert_eq!(value_of(&envelope), json!(1));
-    assert_eq!(done.load(Ordering::SeqCst), 1);
-    assert!(
-        envelope.warnings.iter().any(|w| w.contains("not awaited")),
-        "{:?}",
-        envelope.warnings
-    );
-    assert_eq!(envelope.effects.unwrap().writes, 1);
+            .share();
+        let gateway = World::new(worker()).server(&t).start().await;
+        let envelope = run(&gateway, "tools.t.write({}); return 1").await;
+        assert_eq!(value_of(&envelope), json!(1));
+        assert_eq!(done.load(Ordering::SeqCst), 1, "{pause:?}");
+        assert_eq!(
+            envelope.warnings,
+            ["1 call was not awaited (`t.write`); the execution waited for it"],
+            "{pause:?}"
+        );
+        assert_eq!(envelope.effects.unwrap().writes, 1, "{pause:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -297,7 +300,7 @@ async fn a_program_finds_and_describes_tools_from_inside() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_that_never_answer_cost_a_search_its_patience_once_and_calls_nothing() {
+async fn servers_that_never_answer_cost_a_search_its_patience_once_and_other_calls_nothing() {
     let t = FakeServer::new("files")
         .read("read_file", |_| json!("text"))
         .share();
@@ -316,6 +319,11 @@ async fn servers_that_never_answer_cost_a_search_its_patience_once_and_calls_not
     let started = Instant::now();
     let second = gateway.search(&search).await.unwrap();
     assert_eq!(second.starting.len(), 5);
+    assert_eq!(
+        value_of(&run(&gateway, "if (input) await tools.s1.any({}); return 1").await),
+        json!(1),
+        "its calls were judged before it ran"
+    );
     assert_eq!(
         value_of(&run(&gateway, "return await tools.files.read_file({})").await),
         json!("text")

@@ -52,6 +52,8 @@ struct Listed {
     source: ServerSource,
     /// Held while the server is asked, so that one question serves all who wait.
     asked: Mutex<Freshness>,
+    /// When it was asked last.
+    asked_at: RwLock<Instant>,
     /// When somebody first waited for a list of it: patience with a server that hangs runs out once.
     awaited_since: OnceLock<Instant>,
     /// Somebody waits for `asked` to ask again because of a change.
@@ -100,6 +102,7 @@ impl Catalogue {
             let listed = Listed {
                 source,
                 asked,
+                asked_at: RwLock::new(Instant::now()),
                 awaited_since: OnceLock::new(),
                 renewing: AtomicBool::new(false),
             };
@@ -282,6 +285,27 @@ impl Catalogue {
         }
         self.refresh_all(&unknown, left).await
     }
+
+    /// Waits for the first lists of `servers`, at most `patience` from when they were asked.
+    ///
+    /// A server that hangs holds up those who come while it is asked once, and not each of them.
+    pub(crate) async fn first_lists(&self, servers: &[ServerName], patience: Duration) {
+        let known = servers
+            .iter()
+            .filter_map(|name| self.inner.servers.get(name));
+        let left = known.map(|listed| match listed.asked.try_lock() {
+            Ok(_) => patience,
+            Err(_) => patience.saturating_sub(listed.asked_at().elapsed()),
+        });
+        let left = left.max().unwrap_or_default();
+        self.refresh_all(servers, left).await;
+    }
+}
+
+impl Listed {
+    fn asked_at(&self) -> Instant {
+        *self.asked_at.read().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Inner {
@@ -297,6 +321,10 @@ impl Inner {
         if *freshness == Freshness::Fresh {
             return Ok(());
         }
+        *listed
+            .asked_at
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
         let _start = tokio::time::timeout(START_QUEUE, self.starts.acquire()).await;
         let list = self.upstreams.list_tools(server).await;
         self.note_failure(server, list.as_ref().err());

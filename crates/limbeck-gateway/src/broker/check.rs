@@ -1,7 +1,7 @@
 //! Judges the calls that stand in a program, before it runs.
 
 use limbeck_catalog::{Caller, Findings, Plan};
-use limbeck_domain::{CallCode, CallError, Language, Mode, ServerName, Sites, ToolId};
+use limbeck_domain::{CallCode, CallError, Language, Mode, Sites, ToolId};
 use limbeck_policy::{Denied, Scope};
 
 use super::queries::FIRST_LIST_PATIENCE;
@@ -38,31 +38,24 @@ impl Judge<'_> {
     /// What is wrong with the calls.
     ///
     /// A server that was never listed is listed first: the program is about to start it anyhow. An
-    /// error drawn from a cached list is told only when a fresh list says so too.
+    /// error drawn from a cached list is told only when a fresh list says so too. Servers that do not
+    /// answer in time, or cannot be used, are judged by what is known of them; a call will say why.
     pub(crate) async fn findings(&self, sites: &Sites) -> Findings {
         let catalogue = &self.shared.catalogue;
         let unlisted = catalogue.snapshot().servers_needed(sites);
-        self.list(&unlisted).await;
+        catalogue.first_lists(&unlisted, FIRST_LIST_PATIENCE).await;
         let findings = self.judge(sites);
         if findings.drawn_from.is_empty() {
             return findings;
         }
-        self.list(&findings.drawn_from).await;
+        let cached = &findings.drawn_from;
+        catalogue.refresh_all(cached, FIRST_LIST_PATIENCE).await;
         self.judge(sites)
     }
 
     /// What may be called, by the lists that [`Judge::findings`] left.
     pub(crate) fn plan(&self, sites: &Sites) -> Plan {
         self.shared.catalogue.snapshot().plan(sites)
-    }
-
-    /// Servers that do not answer in time, or cannot be used, are judged by what is known of them; a
-    /// call will say why.
-    async fn list(&self, servers: &[ServerName]) {
-        if !servers.is_empty() {
-            let catalogue = &self.shared.catalogue;
-            let _ = catalogue.refresh_all(servers, FIRST_LIST_PATIENCE).await;
-        }
     }
 
     fn judge(&self, sites: &Sites) -> Findings {

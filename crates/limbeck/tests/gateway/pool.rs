@@ -90,20 +90,14 @@ async fn a_zygote_that_is_killed_fails_what_runs_and_the_next_program_has_anothe
             count.fetch_add(1, Ordering::Relaxed);
             json!(null)
         })
+        .tool("wait", Some(true), |_| Box::pin(std::future::pending()))
         .share();
-    let world = World::new(worker()).server(&t).silent("silent");
-    let gateway = world.start().await;
+    let gateway = World::new(worker()).server(&t).start().await;
     for round in 1..=5 {
         assert_eq!(value_of(&run(&gateway, "return 1 + 1").await), json!(2));
         let running = tokio::spawn({
             let gateway = gateway.clone();
-            async move {
-                run(
-                    &gateway,
-                    "await tools.t.begin({}); await tools.silent.wait({})",
-                )
-                .await
-            }
+            async move { run(&gateway, "await tools.t.begin({}); await tools.t.wait({})").await }
         });
         // The one that runs and the two that wait.
         until(|| begun.load(Ordering::Relaxed) == round && workers().len() == 3).await;

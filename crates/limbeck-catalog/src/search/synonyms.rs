@@ -203,6 +203,8 @@ const IDIOMS: &[(&[&str], &[&str])] = &[
 
 /// Everyday words of any domain, a group or an idiom a line; its head says how it is read.
 const EVERYDAY: &str = include_str!("everyday.txt");
+/// What products are for, a product a line; its head says how it is read.
+const PRODUCTS: &str = include_str!("products.txt");
 
 struct Tables {
     groups: HashMap<String, Vec<String>>,
@@ -237,6 +239,13 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
                 meant.split_whitespace().collect(),
             ),
             None => join(&mut everyday, line.split_whitespace().map(&mut stemmed)),
+        }
+    }
+    let products = PRODUCTS.lines().filter(|line| !line.starts_with('#'));
+    for (product, words) in products.filter_map(|line| line.split_once(": ")) {
+        for word in words.split_whitespace() {
+            let others = everyday.entry(stemmed(word)).or_default();
+            others.push(stemmed(product));
         }
     }
     let phrases = PHRASES
@@ -342,5 +351,15 @@ mod tests {
             assert_eq!(words.len(), said, "{line}");
         }
         assert_eq!(without_idioms(&["Tear", "down", "it"]), ["delete", "it"]);
+    }
+
+    #[test]
+    fn words_stand_for_products_and_products_for_no_words() {
+        assert!(everyday("spreadsheet").contains(&"excel".into()));
+        assert!(everyday("excel").is_empty());
+        for line in PRODUCTS.lines() {
+            let is_prose = line.is_empty() || line.starts_with('#');
+            assert!(is_prose || line.split_once(": ").is_some(), "{line}");
+        }
     }
 }

@@ -3,10 +3,13 @@
 //! Two kinds of evidence are gathered and their scores added. By words: [`tokens`] parts text into stems,
 //! [`synonyms`] knows which words stand for each other, [`index`] holds the words of all tools. By meaning: [`table`]
 //! holds what the pieces of words mean, [`meaning`] adds them up. [`slots`] reads a query, [`wording`] scores the tools
-//! by their words and [`query`] adds what their meaning says. All of it is plain tables and arithmetic, so equal
-//! catalogues give equal answers. `docs/search.md` tells the method and its figures.
+//! by their words, [`actions`] knows whether they look up or change, [`fusion`] adds it all up and [`query`] answers.
+//! All of it is plain tables and arithmetic, so equal catalogues give equal answers. `docs/search.md` tells the method
+//! and its figures.
 
+mod actions;
 mod documents;
+mod fusion;
 mod index;
 mod meaning;
 mod places;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use limbeck_domain::ServerName;
 
+use super::actions::Action;
 use super::index::WordId;
 use crate::catalog::Catalog;
 use crate::server::ServerTools;
@@ -33,11 +34,14 @@ pub(super) struct Documents {
     name_words: Vec<WordId>,
     /// Of each tool: where its part of `name_words` ends.
     name_ends: Vec<u32>,
+    /// Of each tool: whether it looks something up or changes it, when its name says so.
+    actions: Vec<Option<Action>>,
 }
 
 impl Documents {
     /// Adds a tool; all tools come before the servers.
-    pub(super) fn push_tool(&mut self, name_words: &[WordId]) {
+    pub(super) fn push_tool(&mut self, name_words: &[WordId], action: Option<Action>) {
+        self.actions.push(action);
         self.name_words.extend(name_words);
         self.name_ends.push(self.name_words.len() as u32);
     }
@@ -87,6 +91,11 @@ impl Documents {
             _ => self.name_ends[document - 1] as usize,
         };
         &self.name_words[start..self.name_ends[document] as usize]
+    }
+
+    /// Of each tool whether it looks something up or changes it.
+    pub(super) fn actions(&self) -> &[Option<Action>] {
+        &self.actions
     }
 
     /// The tool of this number in `catalog`, the snapshot that was read or one with the same tools.

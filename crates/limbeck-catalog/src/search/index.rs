@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use limbeck_domain::text;
 use serde_json::Value;
 
+use super::actions;
 use super::documents::Documents;
 use super::meaning::Meaning;
 use super::postings::Postings;
@@ -72,7 +73,8 @@ impl Index {
             for (counts, (field, ..)) in fields.iter_mut().zip(FIELDS) {
                 counts.add(document, tool, field, &mut vocabulary);
             }
-            documents.push_tool(&vocabulary.name_words(tool));
+            let action = actions::of_tool(&tool.id().tool);
+            documents.push_tool(&vocabulary.name_words(tool), action);
         }
         for server in catalog.servers() {
             let words = vocabulary.words(server.name().as_str());

@@ -63,10 +63,22 @@ impl Meaning {
         }
     }
 
+    /// Whether the meaning of `word`, in lower case, is known of the word itself and not of its pieces.
+    pub(super) fn has_word(word: &str) -> bool {
+        Table::new().has_piece(word)
+    }
+
     /// The word of the tools that `id` stands for.
     pub(super) fn spelled(&self, id: WordId) -> Option<&str> {
         let found = self.words.iter().find(|(_, other)| *other == id);
         found.map(|(word, _)| &**word)
+    }
+
+    /// The word of the tools that `id` stands for, as `word` when one has it so.
+    pub(super) fn spelled_like(&self, id: WordId, word: &str) -> Option<&str> {
+        let forms = || self.words.iter().filter(|(_, other)| *other == id);
+        let same = forms().find(|(form, _)| **form == *word);
+        same.or_else(|| forms().next()).map(|(form, _)| &**form)
     }
 
     /// The words of the tools nearest to `word`, in lower case, each with its likeness of at least `min`; at most

@@ -8,28 +8,19 @@ use std::sync::Arc;
 
 use limbeck_domain::{ServerName, ToolId, limits, text};
 
+use super::fusion::{self, Likeness, MEANING_MIN, MEANING_TOOLS_MAX};
 use super::index::Index;
 use super::meaning::Meaning;
-use super::places::{Best, Place};
+use super::places::Place;
 use super::slots::{self, Slot};
-use super::tokens;
 use super::wording::Ranking;
-use super::{Evidence, Hit, SearchAnswer, SearchQuery};
+use super::{Evidence, Hit, SearchAnswer, SearchQuery, actions, tokens};
 use crate::catalog::Catalog;
 use crate::names;
 use crate::nearest::{NEAREST_MAX, nearest_tools};
 use crate::tool::Tool;
 
-/// Weight of a tool's likeness, against its score by words, each in standard deviations over the tools: where no tool
-/// holds a word of the query, and where some tool holds them all. From 4 to 7 and from 0.5 to 1 recall of the intents
-/// that weights are chosen on differs by one query. With 3 for all queries it is better by three, but two keyword
-/// queries of `tests/search.rs` no longer find their tool first.
-pub(super) const MEANING_WEIGHT_MOST: f64 = 5.0;
-pub(super) const MEANING_WEIGHT_LEAST: f64 = 0.5;
-/// Likeness of a tool that is found by its meaning alone.
-pub(super) const MEANING_MIN: f32 = 0.25;
-/// Tools found by meaning.
-pub(super) const MEANING_TOOLS_MAX: usize = 100;
+/// Answers `query` about the snapshot that `index` was made of.
 pub(super) fn answer(index: &Index, catalog: &Catalog, query: &SearchQuery<'_>) -> SearchAnswer {
     let server = match query
         .server
@@ -58,11 +49,7 @@ pub(super) fn answer(index: &Index, catalog: &Catalog, query: &SearchQuery<'_>) 
         (first.collect(), documents.len())
     } else {
         let likeness = meaning.map(|meaning| likeness(index, meaning, query, &slots, &documents));
-        let like = Likeness {
-            index,
-            first: documents.start,
-            of_each: likeness.unwrap_or_default(),
-        };
+        let like = Likeness::new(index, documents.start, likeness.unwrap_or_default());
         let words = || Ranking::new(index, &slots, documents.clone());
         let (hits, total) = match query.evidence {
             Evidence::Words => {
@@ -75,7 +62,10 @@ pub(super) fn answer(index: &Index, catalog: &Catalog, query: &SearchQuery<'_>) 
                 hits.truncate(query.limit);
                 (hits, total)
             }
-            Evidence::Both => fused(&words(), &like, query.limit),
+            Evidence::Both => {
+                let action = actions::of_query(query_text);
+                fusion::fused(&words(), &like, action, query.limit)
+            }
         };
         if total == 0 {
             let tools = || tools(catalog, server.as_ref());
@@ -117,82 +107,6 @@ fn likeness(
             Some(meant) => meaning.tools().cosines(&meant, documents.clone()),
             None => Vec::new(),
         },
-    }
-}
-
-/// How near tools are to the query in meaning.
-struct Likeness<'i> {
-    index: &'i Index,
-    /// The first of the tools that are asked for.
-    first: usize,
-    /// Of each of them; empty when it is not known.
-    of_each: Vec<f32>,
-}
-
-impl Likeness<'_> {
-    /// The tools nearest in meaning, best first, at most `count`.
-    fn best(&self, min: f32, count: usize) -> Vec<Place> {
-        let turns = self.index.documents().turns();
-        let mut best = Best::new(count);
-        for (document, likeness) in (self.first..).zip(&self.of_each) {
-            if *likeness >= min {
-                best.offer(Place::new(f64::from(*likeness), document, turns));
-            }
-        }
-        best.into_sorted()
-    }
-}
-
-/// The best `limit` of the tools that words or meaning find, by the sum of their scores, and how many there are.
-///
-/// Scores of words and of meaning have nothing in common but that few tools stand out, so each counts by how far out
-/// it stands: in standard deviations over all tools in scope. Where a tool holds all words of the query words decide,
-/// and the less of them any tool holds, the more meaning does.
-fn fused(words: &Ranking<'_>, like: &Likeness<'_>, limit: usize) -> (Vec<Place>, usize) {
-    let all = words.scores().len();
-    let covered = words.covered();
-    let weight =
-        MEANING_WEIGHT_MOST - (MEANING_WEIGHT_MOST - MEANING_WEIGHT_LEAST) * covered * covered;
-    let word_unit = deviation(words.scores().iter().copied(), all);
-    let liked = like.of_each.iter().copied().map(f64::from);
-    let meaning_unit = deviation(liked, all);
-    let gain = |at: usize| {
-        let likeness = like.of_each.get(at).copied().map_or(0.0, f64::from);
-        weight * likeness / meaning_unit
-    };
-    let turns = like.index.documents().turns();
-    let mut best = Best::new(limit);
-    for (at, score) in words.scores().iter().enumerate() {
-        if *score > 0.0 {
-            let score = score / word_unit + gain(at);
-            best.offer(Place::new(score, like.first + at, turns));
-        }
-    }
-    let mut total = words.total();
-    for near in like.best(MEANING_MIN, MEANING_TOOLS_MAX) {
-        let at = near.document() - like.first;
-        if words.scores()[at] <= 0.0 {
-            best.offer(Place::new(gain(at), near.document(), turns));
-            total += 1;
-        }
-    }
-    (best.into_sorted(), total)
-}
-
-/// Standard deviation of `all` numbers, of which those that are not given are nought; 1 when they do not differ.
-pub(super) fn deviation(given: impl Iterator<Item = f64>, all: usize) -> f64 {
-    let (mut sum, mut squares) = (0.0, 0.0);
-    for number in given {
-        sum += number;
-        squares += number * number;
-    }
-    let all = all.max(1) as f64;
-    let variance = squares / all - (sum / all) * (sum / all);
-    // What rounding leaves of equal numbers is no difference.
-    if variance > 1e-9 {
-        variance.sqrt()
-    } else {
-        1.0
     }
 }
 

@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use limbeck_domain::{ServerName, limits, text};
 
+use super::actions::{self, Action};
+use super::fusion::{
+    ACTION_WEIGHT, LIKENESS_MAX, MEANING_MIN, MEANING_TOOLS_MAX, MEANING_WEIGHT_LEAST,
+    MEANING_WEIGHT_MOST, Spread, TOPIC_WEIGHT, agreement,
+};
 use super::index::{Index, WordId};
 use super::meaning::Meaning;
-use super::query::{
-    MEANING_MIN, MEANING_TOOLS_MAX, MEANING_WEIGHT_LEAST, MEANING_WEIGHT_MOST, deviation,
-};
 use super::slots::{self, By, Slot};
 use super::wording::{COVERAGE_BASE, NAME_SAID_GAIN, SERVER_NAMED_GAIN, UNKNOWN_WORTH, idf};
 use super::{Evidence, SearchQuery};
@@ -60,7 +62,8 @@ fn answer<'c>(
         Evidence::Meaning => near(),
         Evidence::Both => {
             let (words, covered) = by_words(index, &in_scope, &slots);
-            fused(&in_scope, words, covered, near(), &likeness)
+            let asked = actions::of_query(query_text);
+            fused(&in_scope, words, covered, near(), &likeness, asked)
         }
     };
     let nearest = if hits.is_empty() {
@@ -203,6 +206,7 @@ fn fused<'c>(
     covered: f64,
     by_meaning: Vec<Ranked<'c>>,
     likeness: &[f32],
+    asked: Option<Action>,
 ) -> Vec<Ranked<'c>> {
     let most = MEANING_WEIGHT_MOST;
     let weight = most - (most - MEANING_WEIGHT_LEAST) * covered * covered;
@@ -211,16 +215,28 @@ fn fused<'c>(
     // Both are added up in the order of the catalogue.
     let scored = documents().filter_map(|document| scores.get(&document).copied());
     let liked = documents().filter_map(|document| likeness.get(document).copied());
-    let word_unit = deviation(scored, in_scope.len());
-    let meaning_unit = deviation(liked.map(f64::from), in_scope.len());
+    let worded = Spread::of(scored, in_scope.len());
+    let liked = Spread::of(liked.map(f64::from), in_scope.len());
+    let mut like: HashMap<&ServerName, Vec<f64>> = HashMap::new();
+    for (document, tool) in in_scope {
+        let likeness = likeness.get(*document).copied().map_or(0.0, f64::from);
+        like.entry(&tool.id().server).or_default().push(likeness);
+    }
+    let mean = |like: Vec<f64>| like.iter().sum::<f64>() / like.len() as f64;
+    let topics: HashMap<_, f64> = like
+        .into_iter()
+        .map(|(of, like)| (of, mean(like)))
+        .collect();
+    let unit = (1.0 + weight * weight).sqrt();
     let mut hits: HashMap<usize, Ranked<'c>> = HashMap::new();
     for (_, document, tool) in by_words.into_iter().chain(by_meaning) {
         let likeness = likeness.get(document).copied().map_or(0.0, f64::from);
-        let gain = weight * likeness / meaning_unit;
-        let score = match scores.get(&document) {
-            Some(score) => score / word_unit + gain,
-            None => gain,
-        };
+        let likeness = liked.deviations(likeness).min(LIKENESS_MAX);
+        let topic = liked.deviations(topics[&tool.id().server]);
+        let agreement = agreement(asked, actions::of_tool(&tool.id().tool));
+        let gain = weight * likeness + unit * (TOPIC_WEIGHT * topic + ACTION_WEIGHT * agreement);
+        let words = scores.get(&document).copied().unwrap_or_default();
+        let score = worded.deviations(words) + gain;
         hits.insert(document, (score, document, tool));
     }
     let mut hits = hits.into_values().collect::<Vec<_>>();

@@ -197,6 +197,15 @@ fn slot(
         {
             meant.clone_into(&mut spoken);
         }
+    } else if let Some(meaning) = meaning
+        && spoken == word.stem
+        && !Meaning::has_word(&spoken)
+        && let Some(meant) = index
+            .word(&word.stem)
+            .and_then(|id| meaning.spelled_like(id, &spoken))
+    {
+        // The pieces of `creat`, which is the stem of `create`, mean something else.
+        meant.clone_into(&mut spoken);
     }
     if let Some(meaning) = meaning {
         for (id, likeness) in meaning.near(&spoken, LIKE_MIN, LIKE_WORDS_MAX) {

@@ -49,6 +49,11 @@ impl Table {
         self.dimensions
     }
 
+    /// Whether `word`, in lower case, is a piece of its own.
+    pub(super) fn has_piece(&self, word: &str) -> bool {
+        self.piece(word.as_bytes()).is_some()
+    }
+
     /// Adds `weight` times the vector of `word`, in lower case, to `sum`; whether the vocabulary can spell it.
     pub(super) fn add(&self, word: &str, weight: f32, sum: &mut [f32]) -> bool {
         let Some(pieces) = self.pieces(word.as_bytes()) else {

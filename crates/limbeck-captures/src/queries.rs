@@ -18,11 +18,19 @@ pub enum Kind {
     Typo,
     /// What somebody wants, in words that are not the tool's.
     Intent,
+    /// The same, of an author who knew neither the search nor the other queries, and first asked when it was finished.
+    Unseen,
 }
 
 impl Kind {
     /// All kinds, in the order they are reported.
-    pub const ALL: [Self; 4] = [Self::Keyword, Self::Product, Self::Typo, Self::Intent];
+    pub const ALL: [Self; 5] = [
+        Self::Keyword,
+        Self::Product,
+        Self::Typo,
+        Self::Intent,
+        Self::Unseen,
+    ];
 
     /// The word the data uses.
     #[must_use]
@@ -32,6 +40,7 @@ impl Kind {
             Self::Product => "product",
             Self::Typo => "typo",
             Self::Intent => "intent",
+            Self::Unseen => "unseen",
         }
     }
 }

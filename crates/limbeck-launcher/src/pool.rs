@@ -57,6 +57,8 @@ type Failing = Option<Arc<WorkerError>>;
 #[derive(Debug, Default)]
 struct Stock {
     ready: AtomicUsize,
+    /// How many were started in all.
+    started: AtomicUsize,
     /// Told when the last one is taken.
     empty: Notify,
 }
@@ -177,15 +179,18 @@ impl Refiller {
     /// A place is reserved first, so no more workers wait than the pool holds.
     ///
     /// One worker that does not start is replaced at once: it or its zygote may have been killed. Two
-    /// in a row are a failure, after which pauses get longer until one starts.
+    /// in a row, with none between them that another task started, are a failure, after which pauses get
+    /// longer until one starts.
     async fn run(self) {
         let (shortest, longest) = BACK_OFF_MS;
         let mut pause_ms = 0;
+        let mut started = 0;
         while let Ok(place) = self.sender.reserve().await {
             self.stock.stand_back().await;
             match self.launcher.launch(self.language).await {
                 Ok(worker) => {
                     self.stock.ready.fetch_add(1, Ordering::AcqRel);
+                    self.stock.started.fetch_add(1, Ordering::AcqRel);
                     place.send(worker);
                     self.failing
                         .send_if_modified(|failing| failing.take().is_some());
@@ -198,6 +203,10 @@ impl Refiller {
                             error = &error as &dyn std::error::Error,
                             "worker did not start"
                         );
+                    }
+                    let by_now = self.stock.started.load(Ordering::Acquire);
+                    if std::mem::replace(&mut started, by_now) != by_now {
+                        pause_ms = 0;
                     }
                     if pause_ms > 0 {
                         self.failing.send_replace(Some(Arc::new(error)));

@@ -116,7 +116,14 @@ impl Zygote {
     /// A worker that was cloned just before its zygote ended may have missed the signal which ends it
     /// with its zygote. Of one that is ready and whose zygote has not ended after that, this is certain.
     pub(crate) async fn is_alive(&self) -> bool {
-        !self.is_gone() && matches!(self.child.lock().await.try_wait(), Ok(None))
+        if self.is_gone() {
+            return false;
+        }
+        let is_alive = matches!(self.child.lock().await.try_wait(), Ok(None));
+        if !is_alive {
+            self.shared.state().gone = true;
+        }
+        is_alive
     }
 
     /// Asks for a worker that holds `channel`.
@@ -189,7 +196,11 @@ impl Shared {
                         return Ok(answer);
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    Err(error) => return Err(zygote_error(error)),
+                    Err(error) => {
+                        // The listener hears of its end later; until then everybody else would ask it, too.
+                        state.gone = true;
+                        return Err(zygote_error(error));
+                    }
                 }
             }
             let mut ready = self.control.writable().await.map_err(zygote_error)?;

@@ -1,4 +1,4 @@
-// attack: calls tools with `new`, with foreign receivers, with arguments that are no objects and too many of them
+// attack: calls tools with `new`, with foreign receivers, with arguments that are not objects and too many of them
 // property: S28
 // expect: value []
 const call = tools.probe.echo as any;

@@ -1,4 +1,4 @@
-// attack: sorts a long list with an order that is none, and typed arrays with a comparison that resizes them
+// attack: sorts a long list with an inconsistent order, and typed arrays with a comparison that resizes them
 // property: S21
 // timeout_ms: 20000
 // expect: value "sorted"

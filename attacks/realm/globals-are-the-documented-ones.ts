@@ -9,7 +9,7 @@ const language = "Object Function Error EvalError RangeError ReferenceError Synt
   + "Float16Array Float32Array Float64Array DataView Promise WeakRef FinalizationRegistry Intl";
 const platform = "queueMicrotask DOMException btoa atob performance console setTimeout setInterval setImmediate clearTimeout "
   + "clearInterval clearImmediate structuredClone AbortSignal AbortController TextEncoder TextDecoder crypto URL URLSearchParams";
-const ours = "tools ToolError artifacts emit search describe servers store budget input callMCPTool discoverMCPTools searchTools "
+const ours = "tools ToolError artifacts emit search describe servers store budget input callTool llm callMCPTool discoverMCPTools searchTools "
   + "getToolSchema listServers";
 const allowed = new Set(`${language} ${platform} ${ours}`.split(" "));
 const found: string[] = [];

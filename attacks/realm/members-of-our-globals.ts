@@ -1,4 +1,4 @@
-// attack: walks everything that hangs on the globals of the gateway and of the platform, looking for a member nobody documented
+// attack: walks everything that hangs on the globals of the gateway and of the platform, looking for an undocumented member
 // property: S06
 // expect: value []
 const allowed: Record<string, string> = {
@@ -6,6 +6,7 @@ const allowed: Record<string, string> = {
   crypto: "getRandomValues randomUUID subtle",
   "crypto.subtle": "digest",
   store: "get set",
+  llm: "ask think",
   budget: "calls callsRemaining elapsedMs remainingMs",
   performance: "mark measure now timeOrigin toJSON",
   tools: "shop probe",
@@ -17,7 +18,7 @@ for (const [name, members] of Object.entries(allowed)) {
   const known = new Set(members.split(" "));
   for (const key of Reflect.ownKeys(path(name))) if (!known.has(String(key))) found.push(`${name}.${String(key)}`);
 }
-const functions = [search, describe, callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers,
+const functions = [search, describe, callTool, llm.ask, llm.think, callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers,
   structuredClone, setTimeout, setInterval, setImmediate, clearTimeout, queueMicrotask, atob, btoa, store.get, store.set,
   console.log, tools.shop.list_customers.raw];
 for (const f of functions) {

@@ -1,4 +1,4 @@
-// attack: throws what is no error and fights being described: a revoked proxy inside an object that throws when read
+// attack: throws values that are not errors and resists description: a revoked proxy inside an object that throws when read
 // property: S34
 // expect: error exception
 const { proxy, revoke } = Proxy.revocable({}, {});

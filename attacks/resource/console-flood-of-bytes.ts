@@ -1,7 +1,7 @@
 // attack: prints lines of a megabyte, wide tables and deep objects
 // property: S25
 // timeout_ms: 20000
-// warning: dropped
+// warning: left out
 // expect: value "printed"
 const long = "x".repeat(1 << 20);
 for (let i = 0; i < 20; i++) console.error(long, { long });

@@ -1,4 +1,4 @@
-// attack: microtasks that make microtasks, so that no timer and no answer is ever heard
+// attack: microtasks that make microtasks, so that no timer and no answer is ever delivered
 // property: S26
 // timeout_ms: 500
 // expect: error timeout

@@ -1,7 +1,7 @@
 // attack: calls tools outside of its patterns by every spelling there is
 // property: S40
 // tools: ["shop.list_customers"]
-// expect: value []
+// expect: value ["nested: TypeError: not a function"]
 const reached: string[] = [];
 const attempt = async (how: string, f: () => unknown) => {
   try { await f(); reached.push(how); } catch (e) { if (!["denied", "unknown_tool", "unknown_server"].includes(e.code)) reached.push(`${how}: ${e}`); }

@@ -12,7 +12,7 @@ from served import Served
 def compare(report: Report, served: Served, modules: Path, one_ms: float, rounds: int) -> None:
     """One row for each program and engine.
 
-    The clock of our guest stands still while it computes, so its times are taken outside, less `one_ms`,
+    The clock of Limbeck's guest does not move while it computes, so its times are taken outside, less `one_ms`,
     the median of a pooled `print(1+1)`. The others are timed inside, Pyodide after a round of warming.
     """
     natives = [engines.native(program, rounds) for program in engines.PROGRAMS]

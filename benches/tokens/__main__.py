@@ -2,12 +2,12 @@
 
 Usage: `python benches/tokens [--check]`, with `LIMBECK_BIN` as in `tests/real`, whose servers and client it uses.
 
-1. Listings: what a model reads before anything happens, of three sizes of catalogue.
+1. Listings: what a model reads before anything happens, with three, ten and seventy servers.
 2. Tasks: each file of `tasks/` is done once with direct calls and once with a program, over the same files,
-   repository, graph and database; both must leave them in the same state. `tasks.py` says what a file holds.
+   repository, graph and database; both must leave them in the same state. `tasks.py` documents the format of a file.
 
-Every text is counted with o200k_base. Without `--check` the outcome becomes `docs/benchmarks.md`. With it the
-page must say what a fresh run says: the listings exactly, the sums of the tasks within two per cent (results
+Every text is counted with o200k_base. Without `--check` the outcome becomes `docs/internals/benchmarks.md`. With it the
+page must match a fresh run: the listings exactly, the sums of the tasks within two per cent (results
 hold ids and times). The README must have the page's sums.
 """
 
@@ -25,7 +25,7 @@ import runs  # noqa: E402
 import tasks  # noqa: E402
 from world import World  # noqa: E402
 
-PAGE = REPOSITORY / "docs/benchmarks.md"
+PAGE = REPOSITORY / "docs/internals/benchmarks.md"
 
 
 def main() -> None:

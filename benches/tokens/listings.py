@@ -1,4 +1,4 @@
-"""What a model reads before it does anything: definitions and instructions over catalogues of three sizes."""
+"""What a model reads before it does anything: definitions and instructions with three, ten and seventy servers."""
 
 import gzip
 import json
@@ -27,7 +27,7 @@ PATIENCE_S = 300
 
 @dataclass(frozen=True)
 class Listing:
-    """One catalogue."""
+    """The figures of one set of servers."""
 
     name: str
     servers: int
@@ -44,7 +44,7 @@ class Listing:
 
 
 def measure(directory: Path) -> list[Listing]:
-    """The three catalogues, through a real gateway whose cache knows the servers."""
+    """The three sets of servers, through a real gateway whose cache knows them."""
     captured = json.loads(gzip.decompress(CATALOGUES.read_bytes()))
     by_name = {catalogue["server"]: catalogue for catalogue in captured}
     again = {f"{name}-2": catalogue for name, catalogue in by_name.items()}

@@ -1,4 +1,4 @@
-"""Writes `docs/benchmarks.md`, and says whether what it says is still so."""
+"""Writes `docs/internals/benchmarks.md`, and compares it with a fresh run."""
 
 import re
 from statistics import median
@@ -16,28 +16,27 @@ TOLERANCE = 0.02
 TOLERANCE_TOKENS = 12
 
 _HEAD = """\
-# What it costs in tokens
+# Token benchmarks
 
-This page is written by `cargo xtask bench tokens` and checked by every `cargo xtask test`: the listings must be
-the same to the token, every task is done again both ways, must leave the same state, and may not differ by more
-than two per cent. Tokens are o200k_base, counted with a tokenizer that is not Limbeck's own.
+`cargo xtask bench tokens` writes this page and every `cargo xtask test` checks it: the listings must match to the
+token; every task is repeated both ways, must leave the same state, and may differ by two per cent. Tokens are
+o200k_base, counted with a tokenizer that is not Limbeck's own.
 
 """
 
 _LISTINGS = """\
-## Before anything happens
+## Tool definitions
 
-What a model reads of the tools it has, at each of its turns. Direct: name, description and input schema of
-every tool, as clients send them. Limbeck: the same of its own tools, and its instructions, which name the servers.
+The definitions that a model reads at each of its turns. Direct: name, description and input schema of every tool, as
+clients send them. Limbeck: the same for its own tools, and its instructions, which list the servers.
 
 {table}
 
-`github`, `slack-legacy` and `filesystem` are the three; ten servers stand for a busy developer: {ten}. The seventy
-are the 41 captured catalogues of `tests/catalogues`, which are tool lists of published servers, and 29 of them a second
-time under another name, as one has a server for each of two accounts. S0 and S1 are the earlier gateways: their
-figures are the whole `tools/list` of their published versions and do not depend on the catalogue; they tell a model
-nothing of the servers behind them. What a search answers comes on top for all three gateways, and is in the tasks
-below.
+The three servers are `github`, `slack-legacy` and `filesystem`. Ten servers are typical of a busy developer: {ten}. The seventy
+are the 41 tool lists of published servers in `tests/catalogues`, and 29 of them a second time under another name, like
+servers for two accounts. S0 and S1 are earlier gateways: their figures are the whole `tools/list` of their published
+versions, which does not depend on the servers and does not name them. For all three gateways the answers of searches
+come on top; the tasks below include them.
 
 """
 
@@ -45,22 +44,21 @@ _METHOD = """\
 ## Tasks
 
 {count} tasks over five real servers (filesystem, git, memory, sqlite, everything), done once with direct calls and
-once with a search and a program, over the same files. Afterwards files, repositories, graph and database are compared.
-A task is a file of `benches/tokens/tasks`; {python} of the programs are Python.
+once with a search and a program, over the same files. Afterwards the files, repositories, graph and database of both
+runs are compared. Each task is a file of `benches/tokens/tasks`; {python} of the programs are Python.
 
-How the two sides are reckoned:
+How tokens are counted:
 
-- At each turn a model reads the definitions it was given. Direct calls take a turn for each step that needs the one
-  before, and calls that do not depend on one another share a turn. With Limbeck there are two turns, one that searches
-  and one that sends the program. The turn that reads the last result comes on top on both sides and is left out.
-- *Direct* has the definitions of the servers the task needs and no others, which is the best case for direct calls.
-  *Direct, five servers* has those of all five ({five} tools), as a client has that is connected to them. Limbeck always
-  has all five.
-- Arguments and results are counted once. In truth a model reads them again at every later turn, of which direct calls
-  have more. Prompt caching makes what is read again cheaper for both, not shorter.
-- The direct calls are those of a model that makes no mistake, looks at nothing it does not need and adds up numbers in
-  its head. So are the programs.
-- A search is charged to every task. In a longer conversation the second program over the same tools needs none.
+- A model reads its tool definitions at each turn. Direct calls take a turn for each step that depends on the one
+  before; independent calls share a turn. With Limbeck there are two turns, one that searches and one that sends the
+  program. The turn that reads the last result is omitted on both sides.
+- *Direct* has only the definitions of the servers that the task needs, which is the best case for direct calls.
+  *Direct, five servers* has those of all five ({five} tools), like a client that is connected to all of them. Limbeck
+  always has all five.
+- Arguments and results are counted once. In fact a model reads them again at every later turn, of which direct calls
+  have more. Prompt caching makes repeated text cheaper for both sides, not shorter.
+- Both sides assume a model that makes no mistakes, reads nothing it does not need and adds up numbers without a tool.
+- Every task includes a search. In a longer conversation, a second program over the same tools needs none.
 
 {sums}
 
@@ -73,10 +71,10 @@ _LOSSES = """\
 
 {list}
 
-These are tasks of one call, or of a few small ones on a server with few tools: a search and a program cost more than
-they save. `limbeck ledger` shows them for your own programs, and `expose = "auto"`
-([exposure](exposure.md)) lists the tools of a server that is mostly used so. Against a client that is connected to all
-five servers {rest}.
+These tasks make one call, or a few small ones on a server with few tools: a search and a program cost more than they
+save. `limbeck ledger` shows such programs of your own, and `expose = "auto"` ([exposure](../guide/exposure.md)) exposes
+the tools of a server that is mostly used in this way. Compared with a client that is connected to all five servers,
+{rest}.
 """
 
 
@@ -89,7 +87,7 @@ _SUMS = re.compile(r"with Limbeck: ([\d.]+) and ([\d.]+) times fewer\..* Direct 
 
 
 def compare(page: str, listings: list[Listing], outcomes: list[Outcome], tools: int) -> None:
-    """Fails when the page says something else than this run."""
+    """Fails when the page differs from this run."""
     fresh = render(listings, outcomes, tools)
     assert _listings(listings) in page, f"the listings changed; run `cargo xtask bench tokens`:\n{_listings(listings)}"
     before, after = _rows(page), _rows(fresh)
@@ -105,9 +103,9 @@ def compare_readme(readme: str, page: str) -> None:
     sums = _SUMS.search(page)
     assert sums is not None, "the page has no sums"
     fewer, fewer_of_five, lost, tasks = sums.groups()
-    told = f"{tasks} tasks over real servers took {fewer} times fewer tokens"
-    for words in (told, f"{fewer_of_five} times fewer with five", f"won {lost} of them"):
-        assert words in " ".join(readme.split()), f"README.md does not say {words!r}, which docs/benchmarks.md does"
+    claim = f"{tasks} tasks over real servers took {fewer} times fewer tokens"
+    for words in (claim, f"{fewer_of_five} times fewer with five", f"won {lost} of them"):
+        assert words in " ".join(readme.split()), f"README.md does not say {words!r}, which docs/internals/benchmarks.md does"
 
 
 def _rows(page: str) -> dict[str, list[int]]:

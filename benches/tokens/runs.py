@@ -22,7 +22,7 @@ from world import TOOLS, World, entry, program
 
 # It needs a library of its time, and so an environment of its own.
 SQLITE = TOOLS / "tokens/venv/bin/mcp-server-sqlite"
-# Seven processes share the machine with whatever else runs.
+# Seven processes share the machine with other work.
 PATIENCE_S = 120.0
 SERVERS = ["everything", "filesystem", "git", "memory", "sqlite"]
 
@@ -75,7 +75,7 @@ class Outcome:
 
 
 def run(world: World, tasks: list[Task]) -> tuple[list[Outcome], int]:
-    """Does every task, and says how many tools the five servers have. All servers work in one world, which is laid out anew each time."""
+    """Does every task, and counts the tools of the five servers. All servers work in one world, which is laid out again for each run."""
     servers = world.only("everything", "filesystem", "git", "memory")
     servers["sqlite"] = entry([str(SQLITE)], "--db-path", str(world.root / "data.db"))
     config = world.config(servers)
@@ -133,7 +133,7 @@ def _both(
     def true(value: Any) -> Any:
         return json.loads(json.dumps(value).replace(HOME, here))
 
-    def told(text: str) -> str:
+    def portable(text: str) -> str:
         return text.replace(here, HOME)
 
     _lay_out(world, task)
@@ -141,7 +141,7 @@ def _both(
     for turn in task.turns:
         for call in turn:
             arguments.append(compact(call.arguments))
-            results.append(told(clients.call(Call(call.server, call.tool, true(call.arguments)))))
+            results.append(portable(clients.call(Call(call.server, call.tool, true(call.arguments)))))
     turns = len(task.turns)
     needed = sum(definitions[name] for name in task.servers)
     direct = Direct(
@@ -164,7 +164,7 @@ def _both(
     listing = [shown(tool.name, tool.description, tool.input_schema) for tool in gateway.tools().tools]
     once = count([*listing, gateway.client.instructions or ""])
     limbeck = Programmed(
-        2, 2 * once, count([compact(asked), told(_text(found))]), count([compact(sent)]), count([told(_text(answer))])
+        2, 2 * once, count([compact(asked), portable(_text(found))]), count([compact(sent)]), count([portable(_text(answer))])
     )
     assert state_of(world) == left, f"{task.name}: the two ways left different states"
     return Outcome(task, direct, limbeck)

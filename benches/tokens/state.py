@@ -48,6 +48,6 @@ def _database(path: Path) -> list[str]:
     if not path.exists():
         return []
     with closing(sqlite3.connect(path)) as database:
-        # A server that starts makes an empty file, which is no database yet.
+        # A server that starts makes an empty file, which is not a database yet.
         lines = list(database.iterdump())
         return [line for line in lines if line not in ("BEGIN TRANSACTION;", "COMMIT;")]

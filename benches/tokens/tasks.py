@@ -5,7 +5,7 @@
 - `search`: what a model would look for before it writes the program.
 - `setup`: a Bash script that lays out the files, in their directory. `../memory.jsonl` is the knowledge graph,
   `../data.db` the database.
-- `program`, `language`: what is sent to `execute`; TypeScript unless it says `python`.
+- `program`, `language`: what is sent to `execute`; TypeScript unless it is `python`.
 - `answer`: what the program returns, when it is known beforehand.
 - `check`: a Bash command that holds in the files' directory afterwards, after both ways.
 - `[[turn]]`, in order: the direct calls a model would make in one of its turns, side by side:

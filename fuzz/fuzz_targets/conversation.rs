@@ -1,4 +1,4 @@
-//! Any sequence of frames and acts of the gateway. What holds for it is said where the tests are.
+//! Any sequence of frames and acts of the gateway. The tests of the crate document the properties.
 
 #![no_main]
 

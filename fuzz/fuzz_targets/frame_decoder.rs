@@ -1,4 +1,4 @@
-//! Any bytes on a channel, in any pieces. What holds for them is said where the tests are.
+//! Any bytes on a channel, in any pieces. The tests of the crate document the properties.
 
 #![no_main]
 

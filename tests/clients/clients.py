@@ -1,4 +1,4 @@
-"""Where the clients are, and how they are run: from their packages, in a world's home, with nothing of the machine's."""
+"""Commands of third-party clients, run from their packages in the home of a test world."""
 
 import json
 import platform

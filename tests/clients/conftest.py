@@ -1,4 +1,4 @@
-"""Clients and bridges of other people with the built `limbeck serve` behind them.
+"""Tests of third-party clients and bridges with the built `limbeck serve` behind them.
 
 `cargo xtask test` installs what they need and runs them; afterwards a single one runs with
 `.tools/venv/bin/python -m pytest tests/clients -k NAME`. `LIMBECK_BIN` names another binary. No client reaches a

@@ -1,4 +1,4 @@
-"""A model on the loopback: speaks enough of Anthropic's Messages API for one turn of Claude Code, from a script.
+"""A fake model server: it implements enough of Anthropic's Messages API for one scripted turn of Claude Code.
 
 The first request that offers the tool is answered with one call of it, every other with a word. What it was sent is
 kept: that, and nothing else, is what a model would have read.

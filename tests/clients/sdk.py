@@ -1,4 +1,4 @@
-"""What the scripts of the TypeScript SDKs are to do, and what they must have seen."""
+"""Inputs and expected results of the scripts for the TypeScript SDKs."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Bridges between transports that people have in their configurations today, in front of the gateway and behind it."""
+"""Widely used bridges between transports, in front of the gateway and behind it."""
 
 import json
 import shlex
@@ -14,13 +14,13 @@ from world import MARK, World, entry, npm_server
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]
 
 
 def is_listening(port: int) -> bool:
-    """Whether somebody takes connections."""
+    """Whether the port accepts connections."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

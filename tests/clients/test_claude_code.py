@@ -9,7 +9,7 @@ from model import LAST_WORD, Model, serving
 from peer import Peer
 from world import World
 
-# Promises of docs/performance.md, in tokens of o200k.
+# Promises of docs/internals/performance.md, in tokens of o200k.
 TOOLS_TOKENS_MAX = 650
 INSTRUCTIONS_TOKENS_MAX = 600
 # What a call adds beside the value the program returned: status, id, counts.
@@ -53,22 +53,22 @@ def test_a_turn_shows_the_model_our_tools_our_instructions_and_what_the_program_
 ) -> None:
     ledger = world.files / "ledger.csv"
     ledger.write_text("".join(f"account-{number % 7},{number}\n" for number in range(LEDGER_LINES)))
-    # Before anything ran: what is known of servers is said as well.
-    said = instructions(world)
+    # Before any program ran; the instructions describe the known servers too.
+    sent_instructions = instructions(world)
 
     model = turn(world, "execute", {"code": PROGRAM, "input": str(ledger)})
 
     envelope = json.loads(model.result)
     value = {"lines": LEDGER_LINES, "sum": sum(range(LEDGER_LINES))}
     assert (envelope["status"], envelope["value"]) == ("completed", value)
-    ours = [tool for tool in model.offered["tools"] if tool["name"].startswith("mcp__limbeck__")]
-    assert json.dumps(said)[1:-1] in json.dumps(model.offered)
-    listed, told, read, returned, avoided = tokens(
-        world, compact(ours), said, model.result, compact(value), ledger.read_text()
+    own_tools = [tool for tool in model.offered["tools"] if tool["name"].startswith("mcp__limbeck__")]
+    assert json.dumps(sent_instructions)[1:-1] in json.dumps(model.offered)
+    listed, instructed, read, returned, avoided = tokens(
+        world, compact(own_tools), sent_instructions, model.result, compact(value), ledger.read_text()
     )
-    measured(tools_tokens=listed, instructions_tokens=told, result_tokens=read, file_tokens=avoided)
+    measured(tools_tokens=listed, instructions_tokens=instructed, result_tokens=read, file_tokens=avoided)
     assert listed <= TOOLS_TOKENS_MAX
-    assert told <= INSTRUCTIONS_TOKENS_MAX
+    assert instructed <= INSTRUCTIONS_TOKENS_MAX
     assert read <= returned + ENVELOPE_TOKENS_MAX
     # The control: the file itself would have been far more, and none of it is in any request.
     assert avoided > 50 * read
@@ -89,7 +89,7 @@ def test_an_error_of_a_program_reaches_the_model_with_its_line(world: World) -> 
 
 
 def instructions(world: World) -> str:
-    """What the gateway says of itself to any client."""
+    """Instructions that the gateway sends to every client."""
     _, *options = limbeck_serve(world)[1:]
     with Peer(world, "modern", *options) as peer:
         return peer.ask("server/discover", {})["instructions"]

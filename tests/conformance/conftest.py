@@ -1,4 +1,4 @@
-"""The official conformance suite against the server face, and the fixture server it needs.
+"""The official conformance suite against the MCP server side, and the fixture server it needs.
 
 `cargo xtask test` installs the suite with its Node and builds the programs; afterwards a single test
 runs with `.tools/venv/bin/python -m pytest tests/conformance -k NAME`.

@@ -1,7 +1,7 @@
-"""What the suite runs as "the client": the built gateway, with a client and a person in front of it.
+"""Client under test of the suite: the built gateway, with a client and a user in front of it.
 
 The suite starts it with a server's address as last argument, and with what a person would have configured in
-`MCP_CONFORMANCE_CONTEXT`. The address becomes the one server of a `limbeck serve`. Whatever that server
+`MCP_CONFORMANCE_CONTEXT`. The address becomes the one server of a `limbeck serve`. All tools that the server
 offers is listed, and used twice: from programs, and listed as it is. Where the gateway says that a sign-in is
 needed, `limbeck auth login` is run as a person runs it on a machine without a browser: the address it prints is
 opened, and where that leads to is pasted. Exit code 0 means that every call was answered.
@@ -23,14 +23,14 @@ import suite
 import wire
 from wire import Message
 
-# The document the suite expects to be named; nobody fetches it.
+# URL of the client metadata that the suite expects; it is never fetched.
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
 # Sign-ins for one call. The product has bounds of its own; this one is the person's patience.
 SIGN_INS_MAX = 4
-# What an error says when a sign-in may help; one that did not help is told in other words.
+# Text of an error that a sign-in can resolve; an error after a sign-in has another text.
 SIGN_IN = "sign in with `limbeck auth login peer`"
 
-# A name that no server has makes the gateway look for it, and say what stands in the way.
+# A call of an unknown tool makes the gateway list the tools, and report why it cannot.
 LOOK = "await tools.peer.no_such_tool({});"
 CALL = "return await tools.peer[input.tool].raw(input.arguments);"
 READ = """
@@ -61,7 +61,7 @@ class Person:
         return {"HOME": str(self.directory), "PATH": os.environ["PATH"]}
 
     def sign_in(self) -> None:
-        """Runs `limbeck auth login` and does what it says."""
+        """Runs `limbeck auth login` and follows its instructions."""
         options = limbeck.only(self.directory, self.directory / "servers.json")
         process = subprocess.Popen(
             [suite.limbeck(), "auth", "login", "peer", "--no-browser", *options],
@@ -70,7 +70,7 @@ class Person:
             stdout=subprocess.PIPE,
             text=True,
         )
-        # Nothing is printed when nobody has to agree.
+        # Nothing is printed when no consent is needed.
         page = process.stdout.readline().strip()
         process.communicate(f"{redirect_of(page)}\n" if page else None)
         if process.returncode != 0:
@@ -87,14 +87,14 @@ class Person:
 
 
 def registered(context: Message) -> dict[str, str]:
-    """What an entry says of a client that was registered beforehand."""
+    """Settings of an entry for a client that was registered beforehand."""
     settings = {
         "clientId": context.get("client_id"),
         "clientSecret": context.get("client_secret"),
         "privateKey": context.get("private_key_pem"),
         "algorithm": context.get("signing_algorithm"),
     }
-    # The suite tells the two grants apart by whether there is an issuer to sign in with.
+    # The suite distinguishes the two grants by the presence of an issuer.
     is_account = "private_key_pem" in context or ("client_secret" in context and "issuer" not in context)
     if is_account and os.environ["MCP_CONFORMANCE_SCENARIO"] != "auth/pre-registration":
         settings["grant"] = "client_credentials"
@@ -116,7 +116,7 @@ def redirect_of(page: str) -> str:
         if "Location" in answer.headers:
             return answer.headers["Location"]
         raise
-    raise NeverContent("the sign-in page sends nobody back")
+    raise NeverContent("the sign-in page does not redirect")
 
 
 def fitting(schema: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The built `limbeck` as the suite meets it: served over HTTP with its token, or on standard input and output."""
+"""The built `limbeck` as the suite uses it: over HTTP with its token, or on standard input and output."""
 
 import json
 import re
@@ -54,21 +54,21 @@ def serving(directory: Path, entry: dict[str, Any]) -> Iterator[str]:
 
 
 def port_of(process: subprocess.Popen[str]) -> int:
-    """The port a gateway says it serves on; what else it says is read to its end."""
-    said = []
+    """The port in the output of a gateway; the rest of the output is read to its end."""
+    lines = []
     for line in process.stderr:
-        said.append(line)
+        lines.append(line)
         if found := re.search(r"serving MCP at http://127\.0\.0\.1:(\d+)/mcp", line):
             threading.Thread(target=process.stderr.read, daemon=True).start()
             return int(found[1])
-    raise AssertionError(f"limbeck ended: {''.join(said)}")
+    raise AssertionError(f"limbeck ended: {''.join(lines)}")
 
 
 @contextmanager
 def adding_the_token(listener: socket.socket, port: int) -> Iterator[None]:
     """Passes every request on to `port` with the token, which the suite has no way to send.
 
-    Nothing else is changed but that each connection carries one request, so `Host`, `Origin` and whatever
+    Nothing else is changed but that each connection carries one request, so `Host`, `Origin` and everything
     a scenario gets wrong on purpose are judged by the gateway.
     """
 
@@ -119,13 +119,13 @@ def receive_head(connection: socket.socket) -> bytes:
 
 
 def pump(source: socket.socket, sink: socket.socket) -> None:
-    """Passes bytes on until one side has ended, and tells the other."""
+    """Forwards bytes until one side closes, then closes the other."""
     try:
         while received := source.recv(64 << 10):
             sink.sendall(received)
         sink.shutdown(socket.SHUT_RDWR)
     except OSError:
-        # Whoever went first, the connection is over.
+        # Either side may have closed first.
         for end in (source, sink):
             try:
                 end.shutdown(socket.SHUT_RDWR)

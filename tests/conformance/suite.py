@@ -12,7 +12,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = Path(os.environ.get("LIMBECK_CONFORMANCE", REPOSITORY / ".tools/conformance")) / "node_modules"
-BUILT = Path(os.environ.get("LIMBECK_BUILT", REPOSITORY / "target/release"))
+BUILT = Path(os.environ.get("LIMBECK_BUILT", REPOSITORY / "target/debug"))
 
 # A directory of the suite's: `server-NAME-2026-11-21T13-12-24-023Z`; those of client scenarios have no prefix.
 DETAILS = re.compile(r"(?:server-)?(.*)-\d{4}-\d\d-\d\dT")
@@ -49,7 +49,7 @@ def serving(*command: str) -> Iterator[str]:
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:"), f"{command} said {address!r}"
+        assert address.startswith("http://127.0.0.1:"), f"{command} printed {address!r}"
         yield address
     finally:
         process.terminate()
@@ -89,13 +89,13 @@ def run(address: str, directory: Path, *arguments: str) -> Run:
 
 
 def judge(directory: Path, *arguments: str) -> Run:
-    """Runs a command of the suite that judges somebody."""
+    """Runs a test command of the suite."""
     done = conformance(*arguments, "-o", str(directory))
     scenarios, failed = {}, []
     for details in sorted(directory.rglob("checks.json")):
         name = DETAILS.match(str(details.parent.relative_to(directory)))[1]
         checks = json.loads(details.read_text())
-        # That all messages are well-formed says nothing of what the scenario is about.
+        # Well-formed messages alone do not pass a scenario.
         scenarios[name] = Counter(check["status"] for check in checks if check["id"] != "wire-schema-valid")
         failed += [
             f"{name}:{check['id']}: {check.get('errorMessage')}" for check in checks if check["status"] == "FAILURE"

@@ -1,4 +1,4 @@
-"""What the suite demands of clients, of the gateway as the client of its one server; see `driver.py`."""
+"""Client scenarios of the suite, with the gateway as the client of one server; see `driver.py`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the suite demands of servers, of both revisions: of the fixture alone, of Limbeck that passes the
+"""Server scenarios of the suite for both revisions: with the fixture alone, with Limbeck that passes the
 fixture on, and of Limbeck as it is.
 """
 
@@ -18,7 +18,7 @@ UNSCORED = {
     "2026-07-28": ["tasks-"],
 }
 
-# What any server has to do, whatever its tools are (reference: the suite's scenarios that name no fixture).
+# Requirements of every server, independent of its tools (reference: the suite's scenarios that name no fixture).
 CODE_MODE = {
     "2025-11-25": [
         "server-initialize",

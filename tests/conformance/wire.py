@@ -1,4 +1,4 @@
-"""The protocol by hand, over standard input and HTTP, so that both can be sent exactly the same."""
+"""Raw MCP messages over standard input and HTTP, so that both transports receive exactly the same ones."""
 
 import json
 import subprocess
@@ -58,7 +58,7 @@ class Stdio:
                 if message.get("id") == self.id:
                     return message
             elif "id" in message:
-                assert self.answering is not None, f"nobody answers {message}"
+                assert self.answering is not None, f"no answer to {message}"
                 self.send({"id": message["id"], "result": self.answering(message)})
         raise AssertionError(f"no answer to {method}")
 

@@ -1,4 +1,4 @@
-"""Two dozen servers of other people behind one built `limbeck serve`.
+"""Two dozen third-party servers behind one built `limbeck serve`.
 
 `cargo xtask test` installs them and runs these tests; afterwards a single one runs with
 `.tools/venv/bin/python -m pytest tests/fleet -k NAME`. `LIMBECK_BIN` names another binary. Linux only: processes are

@@ -1,6 +1,6 @@
-"""Two dozen servers of other people: what starts each, and one call that reaches it and goes no further.
+"""Two dozen third-party servers: the command of each, and one call that reaches it without side effects.
 
-Ten years of ways to write a server stand beside each other: three SDKs for TypeScript, two for Python, one for Go,
+They cover many ways to write a server: three SDKs for TypeScript, two for Python, one for Go,
 frameworks above them, five revisions of the protocol, one tool and two hundred. Credentials are placeholders and names
 of the network do not resolve, so a call ends in the server's own words about that; what counts is that it got there.
 """
@@ -14,7 +14,7 @@ from world import MARK, TOOLS, World, entry, program
 NODE_PACKAGES = TOOLS / "fleet/node/node_modules"
 PYTHON_SCRIPTS = TOOLS / "fleet/venv/bin"
 OFFLINE = Path(__file__).parent / "offline.cjs"
-# Nobody listens there.
+# A port without a listener.
 NOWHERE = "http://127.0.0.1:9"
 
 

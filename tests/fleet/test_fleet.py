@@ -1,4 +1,4 @@
-"""All at once: they are listed, called, killed one by one and called again, and none costs another anything."""
+"""All servers at once: they are listed, called, killed one by one and called again, without effect on each other."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from processes import Process, running, wait_until
 # Two dozen interpreters on two cores; alone each takes one second.
 LISTED_S_MAX = 60
 
-# What says that a call did not get there. Anything else is the server's own answer.
+# Error codes of calls that did not reach the server. Anything else is the server's own answer.
 NOT_REACHED = {"server_unavailable", "connection_lost", "timeout", "unknown_tool", "unknown_server"}
 
 CALL = """
@@ -134,7 +134,7 @@ def test_a_call_under_way_ends_with_its_server_and_no_other_does(fleet: Gateway)
         """,
         input=str(sign),
     )
-    wait_until(sign.exists, "the call is under way")
+    wait_until(sign.exists, "the call is in flight")
 
     for process in processes_of(fleet, "everything"):
         os.kill(process.pid, signal.SIGKILL)

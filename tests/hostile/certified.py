@@ -1,4 +1,4 @@
-"""A listener that speaks TLS with a certificate of its own making."""
+"""A TLS listener with a self-signed certificate."""
 
 import datetime
 import socket
@@ -22,7 +22,7 @@ class Listener:
     """Where it listens, and how many bytes it was sent behind a handshake."""
 
     port: int
-    heard: int = 0
+    bytes_read: int = 0
 
 
 @contextmanager
@@ -37,14 +37,14 @@ def certified(world: World, name: str, days: int) -> Iterator[Listener]:
 
 
 def listen(context: ssl.SSLContext, plain: socket.socket, listener: Listener) -> None:
-    """Counts what anybody sends who takes the certificate; until the listener is closed."""
+    """Counts the bytes of clients that accept the certificate; until the listener is closed."""
     while True:
         try:
             connection, _ = plain.accept()
         except OSError:
             return
         with suppress(OSError), context.wrap_socket(connection, server_side=True) as secure:
-            listener.heard += len(secure.recv(1 << 16))
+            listener.bytes_read += len(secure.recv(1 << 16))
 
 
 def certificate(directory: Path, name: str, days: int) -> Path:

@@ -4,7 +4,7 @@
 `.tools/venv/bin/python -m pytest tests/hostile -k d10`. `LIMBECK_BIN` names another binary. Linux only: memory and
 processes are read from `/proc`.
 
-A test is named after the row of `docs/bad-inputs.md` it shows. What must hold in every one of them, whatever the
+A test is named after the row of `docs/internals/bad-inputs.md` it shows. What must hold in every one of them, independent of the
 hostile server does, is asserted by `siege.besieged`.
 """
 

@@ -1,4 +1,4 @@
-"""A gateway with a hostile server and a healthy one, and what must hold whatever the hostile one does.
+"""A gateway with a hostile server and a healthy one, and the conditions that the hostile one must not break.
 
 `besieged` starts them, lets a test play the attack, and then asserts what is the same for every attack:
 
@@ -27,15 +27,15 @@ from world import MARK, World, entry
 
 SERVERS = Path(__file__).parent / "servers"
 
-# The hostile server's own credential, and two that are none of its business.
+# The hostile server's own credential, and two of others.
 HOSTILE_TOKEN = "CANARY-hostile-0123456789abcdef"
 HEALTHY_TOKEN = "CANARY-healthy-0123456789abcdef"
 GATEWAY_TOKEN = "CANARY-gateway-0123456789abcdef"
 
-# Longest time a call of a hostile server may take in these tests, unless a test says otherwise.
+# Longest time a call of a hostile server may take in these tests, unless a test sets another limit.
 CALL_MS = 1_500
 # Longest a call of the healthy server may take. Alone it takes 3 ms; the machine of a test is busy with the attack,
-# and with whatever else it runs.
+# and with other work.
 PULSE_MS_MAX = 15_000
 # A line of 24 MiB is the largest thing the gateway ever holds of a server, and it is held as bytes, as the
 # parsed result, and as the frame for the worker at the same time.
@@ -75,7 +75,7 @@ def web_server(script: str, *args: str, **env: str) -> Iterator[str]:
 
 
 def remote(url: str, *, timeout_ms: int = CALL_MS, **headers: str) -> dict[str, Any]:
-    """An entry that connects to a URL; `_` in a header's name stands for `-`."""
+    """An entry that connects to a URL; `_` in a header's name means `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return {"type": "http", "url": url, "headers": named, "timeout_ms": timeout_ms}
 
@@ -175,7 +175,7 @@ class Pulse:
 
 @dataclass(frozen=True)
 class Words:
-    """What `limbeck tools` says of the hostile server to a person."""
+    """Output of `limbeck tools` about the hostile server."""
 
     report: dict[str, Any]
     printed: str

@@ -1,4 +1,4 @@
-"""A listener on the loopback that nobody may connect to."""
+"""A listener on the loopback that must receive no connection."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""Servers whose answers to calls are the attack."""
+"""Servers that attack with their answers to calls."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from siege import HOSTILE_TOKEN, besieged, server
 from silence import Silence
 from world import World
 
-UNUSABLE = "the server sent an unusable answer: "
+UNUSABLE = "the server sent an invalid response: "
 DEEPER = f"{UNUSABLE}its result is nested deeper than 128"
 NOT_JSON = f"{UNUSABLE}it is not valid JSON: "
 
@@ -38,9 +38,9 @@ def test_d09_a_poisoned_result_returned_whole_reaches_the_client_as_the_value(wo
         envelope = siege.execute("return await tools.hostile.poison({});")
         assert envelope["status"] == "completed"
         assert envelope["value"]["n"] == "should be a number"
-        told = [warning for warning in envelope["warnings"] if "output schema" in warning]
-        assert len(told) == 1
-        assert "`hostile.poison`" in told[0]
+        about_schema = [warning for warning in envelope["warnings"] if "output schema" in warning]
+        assert len(about_schema) == 1
+        assert "`hostile.poison`" in about_schema[0]
         assert envelope["value"]["nested"] == {"__proto__": {"polluted": True, "isAdmin": True}}
 
 
@@ -89,7 +89,7 @@ def test_d11_junk_around_the_handshake_is_skipped(world: World) -> None:
 
 
 NO_ANSWER = "no answer within"
-# What becomes of each answer of h12: a value, or how the message of the error begins.
+# The outcome of each answer of h12: a value, or the beginning of the error message.
 JSON_TRICKS: dict[str, Any] = {
     **dict.fromkeys(("deep_list", "deep_object"), DEEPER),
     **dict.fromkeys(("unfinished", "nan", "infinity"), NOT_JSON),
@@ -169,7 +169,7 @@ def test_d25_orders_in_a_result_are_a_text_of_the_value_and_of_nothing_else(worl
         assert envelope["effects"] ["writes"] == 1
 
 
-# What becomes of an answer framed so: whether it is heard, and how its call fails otherwise.
+# Outcome of each framing: whether the answer is accepted, or the error of its call.
 FRAMINGS = {
     "batch": "framed",
     "lsp": "timeout",
@@ -193,6 +193,6 @@ def test_d26_framing_tricks_cost_their_own_calls_and_the_stream_is_found_again(w
             outcome = siege.call(way)
             assert (outcome.raw.get("value") or outcome.error["code"]) == expected, way
             if way in UNENDED:
-                # Nothing but the next line can end it, so that one is lost too.
+                # Only the next line ends it, so that line is lost too.
                 assert siege.call("padded").error["code"] == "timeout", way
             assert siege.call("padded").value == "framed", way

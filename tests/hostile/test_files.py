@@ -1,4 +1,4 @@
-"""Files and command lines that are wrong, each with the real binary: refused with a place and a reason, and soon."""
+"""Wrong files and command lines with the real binary: each is rejected with a place and a reason."""
 
 import json
 import os
@@ -16,15 +16,16 @@ from siege import CONTROLS, server
 from world import LIMBECK, World
 
 SECRET = "CANARY-config-0123456789abcdef"
-SOON_S = 10
+# Longest a command may take before it counts as one that does not end.
+HANG_S = 60
 
 
 def refusal(world: World, path: Path, *more: str) -> str:
-    """What the binary says of a file it does not take; it exits with 2, soon, and starts nothing."""
+    """Standard error of the binary for a file that it rejects; it exits with 2 and starts nothing."""
     began = time.monotonic()
     ran = world.limbeck("tools", "--config", str(path), "--no-discover", *more)
     assert ran.returncode == 2, (ran.returncode, ran.stdout, ran.stderr)
-    assert time.monotonic() - began < SOON_S
+    assert time.monotonic() - began < HANG_S
     assert ran.stdout == ""
     assert not CONTROLS.search(ran.stderr), ran.stderr
     assert SECRET not in ran.stderr
@@ -77,7 +78,7 @@ def entry_of(**fields: Any) -> str:
     return json.dumps({"mcpServers": {"a": fields}})
 
 
-# Row, content, and what the refusal says, the place among it.
+# Row, content, and a part of the error with the place.
 CONTENTS: list[tuple[str, str | bytes, str]] = [
     ("c04", "", ":1:1: is empty"),
     ("c04", " \n ", "is empty"),
@@ -88,11 +89,11 @@ CONTENTS: list[tuple[str, str | bytes, str]] = [
     ("c05", entry_of(command="x", timeout=1).replace("1}", "NaN}"), ":1:"),
     ("c06", '{"mcpServers":{}}'.encode("utf-16"), "UTF-16"),
     ("c06", b'{"mcpServers":{"\xe9":{}}}', "not UTF-8 at byte"),
-    ("c06", b'{"mcpServers":{"a\x00":{}}}', "NUL at byte"),
+    ("c06", b'{"mcpServers":{"a\x00":{}}}', "NUL character at byte"),
     ("c06", r'{"mcpServers":{"a":{"command":"\ud800"}}}', ":1:"),
-    ("c07", '{"mcpServers":{},\n"mcpServers":{}}', "stands there twice, first on line 1"),
-    ("c07", '{"mcpServers":{"a":{"command":"x"},\n"a":{"command":"y"}}}', "stands there twice, first on line 1"),
-    ("c07", '{"mcpServers":{"a":{"command":"x",\n"command":"y"}}}', "stands there twice, first on line 1"),
+    ("c07", '{"mcpServers":{},\n"mcpServers":{}}', "appears twice, first on line 1"),
+    ("c07", '{"mcpServers":{"a":{"command":"x"},\n"a":{"command":"y"}}}', "appears twice, first on line 1"),
+    ("c07", '{"mcpServers":{"a":{"command":"x",\n"command":"y"}}}', "appears twice, first on line 1"),
     ("c09", entry_of(command="x", args="a b"), "`mcpServers.a.args`: expected a list"),
     ("c09", entry_of(command="x", env=[]), "`mcpServers.a.env`: expected an object"),
     ("c09", entry_of(command="x", timeout="80"), "`mcpServers.a.timeout`"),
@@ -110,20 +111,20 @@ CONTENTS: list[tuple[str, str | bytes, str]] = [
     ),
     ("c15", entry_of(command=""), "`mcpServers.a.command`"),
     ("c16", entry_of(command="x", args=["\0"]), "has a NUL"),
-    ("c17", entry_of(command="x", env={"A=B": "c"}), "is not a name a variable can have"),
+    ("c17", entry_of(command="x", env={"A=B": "c"}), "is not a valid variable name"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [case[1:] for case in CONTENTS], ids=[f"{row}-{n}" for n, (row, *_) in enumerate(CONTENTS)]
+    ("content", "expected"), [case[1:] for case in CONTENTS], ids=[f"{row}-{n}" for n, (row, *_) in enumerate(CONTENTS)]
 )
 def test_c04_to_c17_a_file_that_says_nothing_usable_is_refused_at_its_place(
-    world: World, content: str | bytes, said: str
+    world: World, content: str | bytes, expected: str
 ) -> None:
     path = world.root / "broken.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     words = refusal(world, path)
-    assert "broken.json" in words and said in words, words
+    assert "broken.json" in words and expected in words, words
 
 
 def test_c08_a_misspelt_key_of_our_own_file_is_an_error_with_the_right_one(world: World) -> None:
@@ -136,7 +137,7 @@ def test_c08_a_misspelt_key_of_our_own_file_is_an_error_with_the_right_one(world
 def test_c15_a_command_never_meets_a_shell(world: World, command: str) -> None:
     config = world.config({"a": {"command": command, "args": ["$(touch pwned)", "; touch pwned"]}})
     ran = world.limbeck("tools", "--config", str(config), "--no-discover")
-    assert "was not found" in ran.stderr
+    assert "holds arguments as well" in ran.stderr
     assert not list(world.root.rglob("pwned"))
 
 
@@ -178,7 +179,7 @@ def test_c14_a_url_in_the_clear_costs_its_own_entry_alone_and_says_what_to_add(w
     reports = {report["name"]: report for report in world.limbeck_json("tools", *options)["servers"]}
     assert (reports["clear"]["state"], reports["healthy"]["state"]) == ("failed", "ready")
     assert "allow_http" in reports["clear"]["next_step"]
-    assert "in the clear" in reports["clear"]["error"]
+    assert "unencrypted" in reports["clear"]["error"]
     doctor = world.limbeck("doctor", *options)
     assert doctor.returncode == 1 and "allow_http" in doctor.stderr
 

@@ -1,4 +1,4 @@
-"""Servers whose `tools/list` is the attack."""
+"""Servers that attack with their `tools/list`."""
 
 import ast
 
@@ -29,10 +29,10 @@ def test_d01_a_list_just_within_the_line_is_read_and_its_texts_are_cut(world: Wo
 
 
 def test_d01_what_a_person_reads_of_a_list_that_was_refused(world: World) -> None:
-    said = words(world, server("h01"))
-    assert said.names == []
-    assert f"more than {LINE_BYTES_MAX} bytes" in said.printed
-    assert "hint:" in said.printed
+    shown = words(world, server("h01"))
+    assert shown.names == []
+    assert f"more than {LINE_BYTES_MAX} bytes" in shown.printed
+    assert "hint:" in shown.printed
 
 
 def test_d02_a_hundred_thousand_tools_are_cut_to_two_thousand(world: World) -> None:
@@ -44,9 +44,9 @@ def test_d02_a_hundred_thousand_tools_are_cut_to_two_thousand(world: World) -> N
 
 
 def test_d02_the_cut_is_said(world: World) -> None:
-    said = words(world, server("h02"))
-    assert len(said.names) == 2_000
-    assert f"the server offers more than 2000 tools{REST}" in said.printed
+    shown = words(world, server("h02"))
+    assert len(shown.names) == 2_000
+    assert f"the server offers more than 2000 tools{REST}" in shown.printed
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_d04_a_server_answers_for_itself_alone_whatever_it_calls_itself_and_its_
 
 
 def test_d04_a_name_listed_twice_counts_once_and_that_is_said(world: World) -> None:
-    said = words(world, server("h04"))
-    assert said.names.count("read_file") == 1
-    assert "tool 2: `read_file` was listed before, and the first one counts" in said.printed
+    shown = words(world, server("h04"))
+    assert shown.names.count("read_file") == 1
+    assert "tool 2: `read_file` was listed before; only the first one is used" in shown.printed
 
 
 def test_d05_names_nobody_can_read_or_write_are_left_out_and_the_good_tool_stays(world: World) -> None:
@@ -98,11 +98,11 @@ def test_d05_names_nobody_can_read_or_write_are_left_out_and_the_good_tool_stays
 
 
 def test_d05_what_was_left_out_is_said_in_escapes(world: World) -> None:
-    said = words(world, server("h05"))
-    assert "good_tool" in said.names and "no_schema" in said.names
-    assert r"a\u{1b}[31mb" in said.printed
-    assert r"a\u{202e}b" in said.printed
-    everything = "\n".join(said.report["dropped"])
+    shown = words(world, server("h05"))
+    assert "good_tool" in shown.names and "no_schema" in shown.names
+    assert r"a\u{1b}[31mb" in shown.printed
+    assert r"a\u{202e}b" in shown.printed
+    everything = "\n".join(shown.report["dropped"])
     assert "its name has 1000000 characters, more than 128" in everything
     assert "its name is not a string" in everything
 
@@ -168,7 +168,7 @@ def test_d07_schemas_that_explode_cost_nobody_else_and_reach_no_network(world: W
         }.items():
             began = siege.execute("return 1;")["status"]
             assert began == "completed"
-            # Refused or sent, but answered by somebody and soon: that is asserted by the call's own limit.
+            # Rejected or sent; the limit of the call asserts that it is answered in time.
             siege.call(name, **given)
 
 
@@ -184,4 +184,4 @@ def test_d08_a_tool_that_turns_bad_and_says_so_is_judged_by_what_it_is_now_and_t
         assert siege.call("get_weather", city="Graz").value == "sunny"
         wait_until(lambda: "helper_upload" in siege.search("helper upload"), "the tools are listed again")
         assert "missing required argument `context`" in siege.call("get_weather", city="Graz").error["message"]
-    assert "a tool is not what it was" in world.log.read_text()
+    assert "the definition of a tool changed since it was last listed" in world.log.read_text()

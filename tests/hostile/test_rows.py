@@ -1,4 +1,4 @@
-"""`docs/bad-inputs.md` is complete, and every test it means exists."""
+"""Every row of `docs/internals/bad-inputs.md` has its test, and every named test exists."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import pytest
 
 from world import REPOSITORY
 
-PAGE = REPOSITORY / "docs/bad-inputs.md"
+PAGE = REPOSITORY / "docs/internals/bad-inputs.md"
 ROW = re.compile(r"^\| ([A-Z]\d\d) \| (.+) \| (.+) \|$", re.MULTILINE)
 # How many rows there are of each kind.
 KINDS = {"C": 30, "U": 13, "H": 17, "D": 30, "W": 16, "O": 12, "G": 10, "X": 10}
@@ -20,11 +20,11 @@ def functions(directory: str, pattern: str, ends: str) -> Iterator[str]:
         yield from re.findall(pattern, path.read_text())
 
 
-OURS = list(functions("tests/hostile", r"(?m)^def test_(\w+)\(", ".py"))
+HERE = list(functions("tests/hostile", r"(?m)^def test_(\w+)\(", ".py"))
 FUNCTION = r"(?m)^ *(?:async )?fn (\w+)\("
 # The hostile servers are numbered h01 to h29 themselves, so the rows of the HTTP face count where that face is.
-BY_KIND = {kind: OURS + list(functions("crates", FUNCTION, ".rs")) for kind in KINDS}
-BY_KIND["H"] = OURS + list(functions("crates/limbeck-gateway/tests/http", FUNCTION, ".rs"))
+BY_KIND = {kind: HERE + list(functions("crates", FUNCTION, ".rs")) for kind in KINDS}
+BY_KIND["H"] = HERE + list(functions("crates/limbeck-server/tests/it", FUNCTION, ".rs"))
 
 
 def test_every_row_is_on_the_page_once() -> None:

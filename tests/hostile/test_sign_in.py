@@ -1,4 +1,4 @@
-"""Servers whose sign-in is the attack: `limbeck auth login` refuses, or asks a person for no more than it should."""
+"""Servers that attack with their sign-in: `limbeck auth login` rejects it, or requests no more than it should."""
 
 import subprocess
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -17,7 +17,7 @@ class Login:
     def __init__(self, world: World, origin: str) -> None:
         config = world.config({"hostile": {"type": "http", "url": f"{origin}/mcp"}})
         options = ["--config", str(config), "--no-discover"]
-        # A browser there is: it writes down what it is given, and nobody may ask it.
+        # A fake browser that records its arguments; it must not be started.
         browser = world.root / "browser"
         browser.write_text('#!/bin/sh\necho "$@" >> "$0.asked"\n')
         browser.chmod(0o700)
@@ -49,7 +49,7 @@ class Login:
         output, words = self.process.communicate(timeout=PATIENCE_S)
         assert not CONTROLS.search(words), words
         assert CODE not in words
-        assert not self.asked.exists(), "a browser was opened where there is no desktop"
+        assert not self.asked.exists(), "a browser was opened without a desktop"
         return self.process.returncode, output, words
 
 

@@ -15,10 +15,10 @@ SECRET = "CANARY-header-0123456789abcdef"
 
 
 def refused(siege: Siege) -> dict[str, object]:
-    """How a call of a server that cannot be used ends: soon, with a reason and a next step."""
+    """Error of a call of a server that cannot be used: in time, with a reason and a next step."""
     began = time.monotonic()
     error = siege.call("fetch").error
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
     assert error["hint"], error
     assert SECRET not in str(error)
     return error
@@ -118,4 +118,4 @@ def test_w14_a_certificate_nobody_vouches_for_is_refused_before_anything_is_sent
         entry = remote(f"https://localhost:{listener.port}/mcp", Authorization=f"Bearer {SECRET}")
         with besieged(world, entry) as siege:
             assert "certificate" in str(refused(siege)["message"])
-        assert listener.heard == 0
+        assert listener.bytes_read == 0

@@ -1,6 +1,6 @@
 """Realistic Python programs on our engine and on native CPython; see `corpus` for what a program looks like.
 
-`LIMBECK_BIN` names another binary than `target/release/limbeck`. A single program runs with
+`LIMBECK_BIN` names another binary than `target/debug/limbeck`. A single program runs with
 `python3 -m pytest tests/python -k topic/name`, and without pytest `python3 tests/python/reference.py` runs all
 of them natively.
 """

@@ -1,15 +1,15 @@
-"""The programs of the corpus and what is expected of them.
+"""Programs of the corpus and their expected results.
 
-A program is `programs/TOPIC/NAME.py`. Comments at its beginning say what it shows, and:
+A program is `programs/TOPIC/NAME.py`. Comments at its beginning describe what it shows, and:
 
 - `# input: JSON`: the value of `input`;
 - `# reference: 3.12`: needs this version of CPython, so an older reference leaves it out;
-- `# changed: 3.13`: CPython of this version and later does what `NAME.engine.json` says;
+- `# changed: 3.13`: CPython of this version and later behaves as in `NAME.engine.json`;
 - `# message: any`: words of its error differ between versions of Python and are not compared;
 - `# stderr: any`: the same for what it writes to standard error.
 
 `NAME.json` beside it is what the reference interpreter did; `reference.py --write` writes it. `NAME.engine.json`
-exists only where the engine does something else; `docs/divergences.md` says why for each.
+exists only where the engine differs; `docs/reference/divergences.md` has the reason for each.
 """
 
 import json
@@ -22,7 +22,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
-DIVERGENCES = HERE.parents[1] / "docs/divergences.md"
+DIVERGENCES = HERE.parents[1] / "docs/reference/divergences.md"
 
 # value, stdout, stderr, error; only what is not empty, as in an envelope of the engine.
 Outcome = dict[str, Any]

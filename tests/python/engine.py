@@ -1,6 +1,6 @@
 """The built `limbeck` over the fake world: one long `serve`, and `run` for single programs.
 
-JSON-RPC by hand, so that nothing stands between a program and what came of it.
+Raw JSON-RPC, so that a program and its result are not changed by a client library.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Self
 import world
 from corpus import HERE, Outcome, Program
 
-LIMBECK = Path(os.environ.get("LIMBECK_BIN", HERE.parents[1] / "target/release/limbeck"))
+LIMBECK = Path(os.environ.get("LIMBECK_BIN", HERE.parents[1] / "target/debug/limbeck"))
 REVISION = "2025-11-25"
 # Longest wait for one program, in seconds; reached only when something hangs.
 PATIENCE_S = 30.0
@@ -75,7 +75,7 @@ class Engine:
         return json.loads(result["content"][0]["text"])
 
     def replay(self, execution_id: str) -> dict[str, Any]:
-        """What `limbeck replay` says of an execution. The end of one is in the journal soon after its answer."""
+        """Report of `limbeck replay`. The end of an execution reaches the journal shortly after its answer."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             ran = subprocess.run(

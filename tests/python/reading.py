@@ -1,7 +1,7 @@
-"""From the text of a program to code that native CPython runs, by the rules of `docs/programs.md`.
+"""Preparation of a program for native CPython, by the rules of `docs/reference/programs.md`.
 
 Beyond plain Python these are: `return` and `await` outside of functions; the value of the last expression,
-also below `if __name__ == "__main__":`; a function `main` or `run` that nobody calls; a text in a fenced
+also below `if __name__ == "__main__":`; a function `main` or `run` that is never called; a text in a fenced
 block; a text that is indented as a whole.
 """
 

@@ -1,4 +1,4 @@
-"""A program's value as JSON, by the rules for values that JSON does not have (`docs/programs.md`)."""
+"""A program's value as JSON, by the rules for values that JSON does not have (`docs/reference/programs.md`)."""
 
 import base64
 import collections

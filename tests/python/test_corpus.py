@@ -1,4 +1,4 @@
-"""Every program does on our engine what is stored of it."""
+"""Every program has its stored result on the engine."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What holds on our engine alone."""
+"""Properties that only the engine has."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every stored expectation is what native CPython does, and every difference of the engine is explained."""
+"""Every stored result is that of native CPython, and every difference of the engine is explained."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""What a fake server is made of: tools with schemas, and the kinds of results a tool can give.
+"""Parts of a fake server: tools with schemas, and the kinds of results that a tool can return.
 
 A result is a `CallToolResult` as it goes over the wire, so the reference interpreter's shim and the stdio
 server give programs the same thing.
@@ -13,7 +13,7 @@ Json = Any
 Result = dict[str, Any]
 Handler = Callable[[dict[str, Any]], Result]
 
-# Key of a result that says how long the tool took. It never leaves this directory.
+# Key of a result with the duration of the tool. It never leaves this directory.
 SECONDS = "_seconds"
 
 
@@ -38,7 +38,7 @@ def blocks(content: Iterable[dict[str, Json]]) -> Result:
 
 
 def nothing() -> Result:
-    """A tool that has nothing to say."""
+    """A tool with an empty result."""
     return blocks([])
 
 
@@ -117,7 +117,7 @@ def _schema(kind: str) -> dict[str, Json]:
     return {"type": kind}
 
 
-# An object of no declared shape, for tools that say they give structured content and no more.
+# An object of no declared shape, for tools that declare structured content without a shape.
 OBJECT: dict[str, Json] = {"type": "object"}
 
 

@@ -1,4 +1,4 @@
-"""An MCP server that has the tools of one captured catalogue, and answers no call.
+"""An MCP server with the tools of one captured list; it answers no call.
 
 Started with the path of a JSON file `{"instructions"?, "tools"}`. Written without a library, so that forty
 of them start in a second.

@@ -1,4 +1,4 @@
-"""Tests of the built `limbeck` against MCP servers of other people, with a client of other people.
+"""Tests of the built `limbeck` with third-party MCP servers and a third-party client.
 
 `cargo xtask test` installs what they need and runs them; afterwards a single one runs with
 `.tools/venv/bin/python -m pytest tests/real -k NAME`. `LIMBECK_BIN` names another binary. Linux only:

@@ -1,4 +1,4 @@
-"""A gateway under test and the client that speaks to it: the PyPI `mcp` client, in either era."""
+"""A gateway under test and its client: the PyPI `mcp` client, in either era."""
 
 import json
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ class Gateway:
 
 
 def text_of(result: CallToolResult) -> str:
-    """The one text block of a result of ours, which never has structured content beside it."""
+    """The only text block of a result of Limbeck, which never has structured content."""
     assert result.structured_content is None, result
     [block] = result.content
     assert block.type == "text", block

@@ -61,7 +61,7 @@ def listening(world: World, config: Path) -> Iterator[Endpoint]:
             start_new_session=True,
         )
     try:
-        wait_until(lambda: process.poll() is not None or bool(port_in(path)), "it says where it listens")
+        wait_until(lambda: process.poll() is not None or bool(port_in(path)), "it prints its address")
         yield Endpoint(world, process.pid, int(port_in(path) or 0))
         before = family(process.pid, world.mark)
         process.terminate()
@@ -73,14 +73,14 @@ def listening(world: World, config: Path) -> Iterator[Endpoint]:
 
 
 def port_in(log: Path) -> str | None:
-    """The port it says it listens on."""
-    said = re.search(r"serving MCP at http://127\.0\.0\.1:(\d+)/mcp", log.read_text())
-    return said and said[1]
+    """The port in its output."""
+    match = re.search(r"serving MCP at http://127\.0\.0\.1:(\d+)/mcp", log.read_text())
+    return match and match[1]
 
 
 @dataclass
 class WebPeer:
-    """JSON-RPC by hand over HTTP, as `peer.Peer` is over pipes."""
+    """JSON-RPC by hand over HTTP, like `peer.Peer` over pipes."""
 
     endpoint: Endpoint
     era: str
@@ -119,7 +119,7 @@ class WebPeer:
         self.session = response.headers.get("Mcp-Session-Id") or self.session
         connection.close()
         if response.headers.get_content_type() == "text/event-stream":
-            # The answer comes behind whatever was said before it.
+            # The answer comes after earlier notifications.
             # A line ends with a line feed and nothing else: texts may hold other separators.
             *_, body = (line.removeprefix("data:") for line in body.split("\n") if "{" in line)
         return response.status, json.loads(body) if body else None

@@ -1,4 +1,4 @@
-"""JSON-RPC by hand over the pipes of a gateway: no client library stands between it and a test."""
+"""Raw JSON-RPC over the pipes of a gateway, without a client library."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ class Peer:
         self.era = era
         self.lines: list[str] = []
         self._answers: dict[int, list[dict[str, Any]]] = {}
-        self._heard = threading.Condition()
+        self._changed = threading.Condition()
         self._ids = itertools.count(1)
         self._writing = threading.Lock()
         self._is_leaving = False
@@ -82,13 +82,13 @@ class Peer:
 
     def answers(self, id: int) -> list[dict[str, Any]]:
         """Every answer to a request so far."""
-        with self._heard:
+        with self._changed:
             return list(self._answers.get(id, []))
 
     def wait(self, id: int) -> dict[str, Any]:
         """The first answer to a request."""
-        with self._heard:
-            answered = self._heard.wait_for(lambda: id in self._answers, PATIENCE_S)
+        with self._changed:
+            answered = self._changed.wait_for(lambda: id in self._answers, PATIENCE_S)
             assert answered, f"request {id} was not answered within {PATIENCE_S} s"
             return self._answers[id][0]
 
@@ -125,8 +125,8 @@ class Peer:
             self.process.stdin.flush()
 
     def hang_up(self) -> None:
-        """Goes without a word: nobody reads and nobody writes any more."""
-        # Who waits for a line holds the pipe open, whatever is closed meanwhile: one last answer ends that.
+        """Disconnects abruptly: closes both pipes."""
+        # A reader that waits for a line keeps the pipe open after it is closed; one last answer ends the wait.
         self._is_leaving = True
         self.send("ping", {})
         self._reader.join(PATIENCE_S)
@@ -151,6 +151,6 @@ class Peer:
             return
         if not isinstance(message, dict) or "method" in message or "id" not in message:
             return
-        with self._heard:
+        with self._changed:
             self._answers.setdefault(message["id"], []).append(message)
-            self._heard.notify_all()
+            self._changed.notify_all()

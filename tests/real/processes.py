@@ -17,7 +17,7 @@ from world import MARK, PATIENCE_S
 
 @dataclass(frozen=True)
 class Process:
-    """One process; the start time tells it from a later one with the same number."""
+    """One process; the start time distinguishes it from a later one with the same id."""
 
     pid: int
     started: int
@@ -59,7 +59,7 @@ def left_of(before: set[Process], leader: int, mark: str) -> set[Process]:
 
 
 def wait_until(condition: Callable[[], bool], what: str, seconds: float = PATIENCE_S) -> None:
-    """Waits for a condition that nobody announces."""
+    """Polls a condition until it holds."""
     limit = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < limit, f"not within {seconds} s: {what}"

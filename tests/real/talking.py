@@ -1,4 +1,4 @@
-"""The PyPI client in either era over either transport, with somebody who answers it."""
+"""The PyPI client with either protocol generation and transport, and callbacks that answer its requests."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -42,16 +42,16 @@ class Person:
 
 @dataclass
 class Conversation:
-    """A connected client, and what it heard unasked."""
+    """A connected client and the notifications it received."""
 
     client: Client
-    heard: list[Any]
+    received: list[Any]
 
-    async def hears(self, method: str) -> Any:
+    async def receives(self, method: str) -> Any:
         """The first notification of that method."""
         with anyio.fail_after(PATIENCE_S):
             while True:
-                for message in self.heard:
+                for message in self.received:
                     if getattr(message, "method", None) == method:
                         return message
                 await anyio.sleep(0.02)
@@ -72,10 +72,10 @@ async def conversation(
 ) -> AsyncIterator[Conversation]:
     """Serves with one configuration, and connects."""
     era, transport = way
-    heard: list[Any] = []
+    received: list[Any] = []
 
-    async def hear(message: Any) -> None:
-        heard.append(message)
+    async def receive(message: Any) -> None:
+        received.append(message)
 
     def client(transport: Any) -> Client:
         return Client(
@@ -83,7 +83,7 @@ async def conversation(
             mode=ERAS[era],
             read_timeout_seconds=PATIENCE_S,
             elicitation_callback=person,
-            message_handler=hear,
+            message_handler=receive,
             # A test that looks twice wants to see what is there.
             cache=None,
         )
@@ -97,9 +97,9 @@ async def conversation(
         )
         with world.log.open("a") as log:
             async with client(stdio_client(parameters, errlog=log)) as connected:
-                yield Conversation(connected, heard)
+                yield Conversation(connected, received)
         return
     with listening(world, config) as endpoint:
         http = create_mcp_http_client(headers={"Authorization": endpoint.authorization})
         async with http, client(streamable_http_client(endpoint.url, http_client=http)) as connected:
-            yield Conversation(connected, heard)
+            yield Conversation(connected, received)

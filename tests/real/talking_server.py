@@ -1,6 +1,6 @@
-"""An MCP server of revision 2025-11-25 that talks while it works: it asks, reports, and changes what it has.
+"""An MCP server of revision 2025-11-25 that sends requests, progress and list changes during its calls.
 
-Written without a library, so that a test sees nothing but what a gateway makes of it. Calls are answered one
+Written without a library, so that a test sees exactly what a gateway makes of it. Calls are answered one
 after the other.
 """
 
@@ -17,7 +17,7 @@ SCHEMA = {
     "properties": {"age": {"type": "integer", "minimum": 1}},
     "required": ["age"],
 }
-# A server of more than five tools is listed directly no longer, when its entry says `auto`.
+# A server of more than five tools is not listed directly any more if its entry has `auto`.
 GROWN = 6
 
 
@@ -26,13 +26,13 @@ def send(message: Message) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
-def tell(method: str, params: Message | None = None) -> None:
+def notify(method: str, params: Message | None = None) -> None:
     """Sends a notification."""
     send({"method": method, "params": params or {}})
 
 
 class Server:
-    """What it has, and what was said to it."""
+    """State of the server, and the messages it received."""
 
     def __init__(self) -> None:
         self.grown = 0
@@ -50,7 +50,7 @@ class Server:
             answer = json.loads(line)
             if answer.get("id") == "form":
                 return json.dumps(answer.get("result", {"error": answer.get("error")}))
-        return "nobody is there"
+        return "no client"
 
     def work(self, request: Message) -> str:
         """Reports twice before it is done."""
@@ -58,8 +58,8 @@ class Server:
         for step in (1, 2):
             if token is not None:
                 progress = {"progressToken": token, "progress": step, "total": 2, "message": f"step {step}"}
-                tell("notifications/progress", progress)
-            # A program's reports are told at a bounded rate.
+                notify("notifications/progress", progress)
+            # The gateway forwards progress at a bounded rate.
             time.sleep(0.3)
         return "worked"
 
@@ -72,11 +72,11 @@ class Server:
                 words = self.work(request)
             case "grow":
                 self.grown = GROWN
-                tell("notifications/tools/list_changed")
+                notify("notifications/tools/list_changed")
                 words = "grown"
             case "touch":
                 for uri in sorted(self.subscribed):
-                    tell("notifications/resources/updated", {"uri": uri})
+                    notify("notifications/resources/updated", {"uri": uri})
                 words = " ".join(sorted(self.subscribed))
             case other:
                 words = other

@@ -1,4 +1,4 @@
-"""Servers come from the files people already have, and nothing else leaks in."""
+"""Servers come from the files of existing clients, and nothing else leaks in."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def named(world: World, name: str) -> dict[str, Any]:
 
 
 def environment_of(gateway: Gateway, server: str) -> dict[str, str]:
-    """The whole environment a server was started with, as it says itself."""
+    """The whole environment that a server was started with, as it reports it."""
     code = 'return JSON.parse(await tools[input]["get-env"]());'
     return gateway.execute(code, input=server).value
 
@@ -32,7 +32,8 @@ def write(path: Path, content: dict[str, Any]) -> None:
 def test_servers_of_the_projects_file_are_there_and_only_when_discovery_is_on(world: World) -> None:
     write(world.project / ".mcp.json", {"mcpServers": {"here": named(world, "project file")}})
 
-    assert world.limbeck("trust", "here").returncode == 0
+    shown = json.loads(world.limbeck("trust", "--json").stdout)
+    assert world.limbeck("trust", "here", "--hash", shown["servers"][0]["sha256"]).returncode == 0
     with serve(world, "legacy") as gateway:
         assert names(gateway) == {"here"}
         assert environment_of(gateway, "here")["NAME"] == "project file"
@@ -60,8 +61,8 @@ def test_servers_of_the_users_file_are_there_and_its_project_entry_wins(world: W
 
 
 def test_a_variable_in_a_named_file_is_expanded_and_has_a_default(world: World) -> None:
-    entry = named(world, "${WHO:-nobody}")
-    entry["env"] |= {"GREETING": "${HELLO:-hi} ${WHO:-nobody}!", "TWICE": "${WHO:-a}${WHO:-b}"}
+    entry = named(world, "${WHO:-guest}")
+    entry["env"] |= {"GREETING": "${HELLO:-hi} ${WHO:-guest}!", "TWICE": "${WHO:-a}${WHO:-b}"}
     config = world.config({"greeter": entry})
     options = ("--config", str(config), "--no-discover")
 
@@ -70,7 +71,7 @@ def test_a_variable_in_a_named_file_is_expanded_and_has_a_default(world: World) 
     with serve(world, "legacy", *options, WHO="Ada") as gateway:
         given = environment_of(gateway, "greeter")
 
-    assert [unset[name] for name in ("NAME", "GREETING", "TWICE")] == ["nobody", "hi nobody!", "ab"]
+    assert [unset[name] for name in ("NAME", "GREETING", "TWICE")] == ["guest", "hi guest!", "ab"]
     assert [given[name] for name in ("NAME", "GREETING", "TWICE")] == ["Ada", "hi Ada!", "AdaAda"]
 
 
@@ -96,7 +97,8 @@ def test_a_named_file_wins_over_what_is_discovered(world: World) -> None:
     config = world.config({"same": named(world, "named file")})
 
     with serve(world, "legacy", "--config", str(config)) as gateway:
-        assert names(gateway) == {"same", "extra"}
+        # The other one waits for trust, so programs do not see it.
+        assert names(gateway) == {"same"}
         assert environment_of(gateway, "same")["NAME"] == "named file"
 
 

@@ -1,4 +1,4 @@
-"""What passes between a client and a server while a call is under way, and when a server changes: in both eras, over
+"""What passes between a client and a server while a call is in flight, and when a server changes: in both eras, over
 both transports.
 """
 
@@ -19,7 +19,7 @@ RESOURCE = "note://today"
 SMALL = {"ask", "work", "grow", "touch"}
 
 ASK = "return JSON.parse(await tools.talking.ask({}));"
-# Longer than clients wait without a sign of life.
+# Longer than clients wait without a keep-alive.
 LONG = "await new Promise((done) => setTimeout(done, 10_500)); return await tools.talking.work({});"
 
 
@@ -46,7 +46,7 @@ def test_auto_lists_a_small_server_until_it_grows_and_a_large_one_never(world: W
             assert await talk.call("touch") == ""
             if way[0] == "legacy":
                 await talk.call("grow")
-                await talk.hears("notifications/tools/list_changed")
+                await talk.receives("notifications/tools/list_changed")
             else:
                 async with talk.client.listen(tools_list_changed=True) as changes:
                     await talk.call("grow")
@@ -61,21 +61,21 @@ def test_auto_lists_a_small_server_until_it_grows_and_a_large_one_never(world: W
 
 @every_way
 def test_a_long_program_shows_that_it_runs_and_which_tool_works(world: World, way: Way) -> None:
-    told: list[tuple[float, str | None]] = []
+    progress_seen: list[tuple[float, str | None]] = []
 
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, message))
+    async def receive(progress: float, total: float | None, message: str | None) -> None:
+        progress_seen.append((progress, message))
 
     async def play() -> None:
         async with conversation(world, way, config(world)) as talk:
-            answer = await talk.call("execute", {"code": LONG}, progress_callback=hear)
+            answer = await talk.call("execute", {"code": LONG}, progress_callback=receive)
             assert json.loads(answer)["value"] == "worked"
 
     anyio.run(play)
-    messages = [message for _, message in told]
+    messages = [message for _, message in progress_seen]
     assert messages[0] == "running for 10 s"
     assert "talking.work" in messages and "talking.work: step 2" in messages, messages
-    numbers = [number for number, _ in told]
+    numbers = [number for number, _ in progress_seen]
     assert numbers == sorted(set(numbers)), "progress only grows"
 
 
@@ -93,9 +93,9 @@ def test_a_program_passes_a_question_on_and_waits_for_an_answer_that_fits(world:
     anyio.run(play)
     assert person.asked[0] == "[talking] How old?"
     if way[0] == "modern":
-        # A client of this era is asked again, and told what was wrong.
+        # A client of this generation receives the request again, with the problem.
         [_, again] = person.asked
-        assert again.startswith("[talking] How old?\n(The last answer did not fit: /age"), again
+        assert again.startswith("[talking] How old?\n(The last answer was not accepted: /age"), again
 
 
 @every_way
@@ -105,12 +105,12 @@ def test_an_answer_that_does_not_fit_never_reaches_the_server(world: World, way:
     async def play() -> None:
         async with conversation(world, way, config(world, expose="direct"), person) as talk:
             try:
-                heard = await talk.call("ask")
+                answer = await talk.call("ask")
             except Exception as refused:
-                # A client that cannot say anything else gives up before we do.
+                # A client without another way to answer gives up before the gateway does.
                 assert way[0] == "modern", refused
                 return
-            assert json.loads(heard) == {"action": "decline"}, heard
+            assert json.loads(answer) == {"action": "decline"}, answer
 
     anyio.run(play)
     assert person.asked
@@ -131,11 +131,11 @@ def test_changes_of_a_resource_reach_who_subscribed_to_it(world: World, way: Way
     async def play() -> None:
         async with conversation(world, way, config(world, expose="both")) as talk:
             await until_listed(talk, SMALL)
-            assert await talk.call("touch") == "", "nobody has subscribed"
+            assert await talk.call("touch") == "", "there is no subscription"
             if way[0] == "legacy":
                 await talk.client.subscribe_resource(RESOURCE)
                 await until_touched(talk)
-                updated = await talk.hears("notifications/resources/updated")
+                updated = await talk.receives("notifications/resources/updated")
                 assert str(updated.params.uri) == RESOURCE
                 await talk.client.unsubscribe_resource(RESOURCE)
             else:
@@ -143,7 +143,7 @@ def test_changes_of_a_resource_reach_who_subscribed_to_it(world: World, way: Way
                     await until_touched(talk)
                     with anyio.fail_after(PATIENCE_S):
                         assert RESOURCE in str(await anext(aiter(changes)))
-            # The server is told as well that nobody wants to know any more.
+            # The server receives the unsubscription as well.
             with anyio.fail_after(PATIENCE_S):
                 while await talk.call("touch") != "":
                     await anyio.sleep(0.05)
@@ -152,7 +152,7 @@ def test_changes_of_a_resource_reach_who_subscribed_to_it(world: World, way: Way
 
 
 async def until_touched(talk: Conversation) -> None:
-    """Has the server announce a change to those who want to know, of whom it must have heard."""
+    """Makes the server announce a change to its subscribers, which it must know."""
     with anyio.fail_after(PATIENCE_S):
         while await talk.call("touch") != RESOURCE:
             await anyio.sleep(0.05)

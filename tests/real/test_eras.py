@@ -1,4 +1,4 @@
-"""What a client of either era sees before it runs anything."""
+"""Instructions and tools that a client of either protocol generation sees first."""
 
 from typing import Any
 

@@ -22,7 +22,7 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("tools/call", {"name": "execute", "arguments": {"code": "while (true) {}", "timeout_ms": 50}}),
     ("tools/call", {"name": "execute", "arguments": {"code": "print(sum(range(10)))", "language": "python"}}),
     ("tools/call", {"name": "execute", "arguments": {}}),
-    ("tools/call", {"name": "execute", "arguments": {"code": "return await tools.nobody.nothing({});"}}),
+    ("tools/call", {"name": "execute", "arguments": {"code": "return await tools.missing.nothing({});"}}),
     ("tools/call", {"name": "no_such_tool", "arguments": {}}),
     ("tools/call", {"name": "execute", "arguments": {"code": "return 'x'.repeat(400_000);"}}),
     ("no/such/method", {}),
@@ -32,8 +32,13 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
 
 
 def comparable(answer: dict[str, Any]) -> str:
-    """An answer without what is another one every time."""
+    """An answer without what is another one every time.
+
+    Ids of executions do not all have the same number of tokens, and a text that is cut fills what they leave of the
+    budget: where it is cut differs by a few characters.
+    """
     text = json.dumps({key: answer.get(key) for key in ("result", "error")}, sort_keys=True)
+    text = re.sub(r"x{1000,}", "xx", re.sub(r"\d+ characters left out", "N characters left out", text))
     return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", re.sub(r"ex_[0-9a-f]{32}", "ex_ID", text))
 
 

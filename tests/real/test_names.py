@@ -1,4 +1,4 @@
-"""Every way a program may name a tool leads to the same call."""
+"""Every form of a tool name in a program makes the same call."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Servers that fail cost their own calls; a gateway that ends, in whatever way, leaves nothing running."""
+"""Servers that fail cost their own calls; a gateway that ends in any way leaves no process."""
 
 import os
 import signal
@@ -89,7 +89,7 @@ def test_a_program_that_computes_and_a_call_under_way_do_not_outlive_the_gateway
         peer.execute('return await tools.everything.echo({ message: "warm" });')
         peer.send("tools/call", {"name": "execute", "arguments": {"code": waiting}})
         peer.send("tools/call", {"name": "execute", "arguments": {"code": forever, "input": str(sign)}})
-        wait_until(sign.exists, "the program is under way")
+        wait_until(sign.exists, "the program runs")
         before = family(peer.pid, world.mark)
         assert any("everything" in process.command for process in before), "nothing was running"
 
@@ -155,7 +155,7 @@ def test_a_server_that_dies_under_a_call_fails_that_call_and_is_started_again(wo
             """,
             input=str(sign),
         )
-        wait_until(sign.exists, "the program is under way")
+        wait_until(sign.exists, "the program runs")
         os.kill(server.pid, signal.SIGKILL)
         envelope = envelope_of(under_way.result(timeout=20))
 
@@ -171,7 +171,7 @@ def of_world(world: World) -> list[Process]:
 
 
 def is_usable_again(gateway: Gateway) -> bool:
-    """Whether the server answers; a server that died is left alone for a moment, which is no failure."""
+    """Whether the server answers; after a crash the gateway pauses before it restarts a server."""
 
     def answers() -> bool:
         envelope = gateway.execute('return await tools.everything.echo({ message: "2" });')

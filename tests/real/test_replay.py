@@ -1,4 +1,4 @@
-"""What ran once runs again from its journal alone: no configuration, no server, no files."""
+"""An execution is repeated from its journal alone: no configuration, no server, no files."""
 
 import shutil
 from typing import Any
@@ -57,7 +57,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
         const results = await Promise.allSettled([
           tools.filesystem.read_text_file({ path: "/nowhere" }),
           tools.everything.echo({}),
-          tools.nobody.nothing(),
+          tools.missing.nothing(),
         ]);
         return results.map(({ reason }) => [reason.code, reason.message]);
         """,
@@ -71,7 +71,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
     "a tool error": ("return await tools.everything.echo({ nothing: 1 });", {}),
     "a syntax error": ("return {;", {}),
     "a timeout": ("while (true) {}", {"timeout_ms": 200}),
-    "a promise nobody settles": ("await new Promise(() => {});", {}),
+    "a promise that never settles": ("await new Promise(() => {});", {}),
 }
 
 

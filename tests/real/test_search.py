@@ -1,4 +1,4 @@
-"""What `search` finds can be executed as it stands."""
+"""Calls that `search` returns can be executed unchanged."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Standard output carries protocol and nothing else, whatever programs do."""
+"""Standard output contains only protocol messages for every program."""
 
 import json
 from collections import Counter
@@ -15,7 +15,7 @@ from world import World
 CALLS = 200
 IN_FLIGHT = 24
 
-# What a call must come back as: a result, a result that says `isError`, or a JSON-RPC error.
+# Expected kind of the answer: a result, a result with `isError`, or a JSON-RPC error.
 Expected = str
 
 

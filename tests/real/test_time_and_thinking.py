@@ -29,7 +29,7 @@ def test_times_are_converted_the_way_python_converts_them(gateway: Gateway) -> N
     assert value["back"] == "09:30"
 
 
-def test_a_chain_of_thoughts_runs_until_the_server_has_heard_enough(gateway: Gateway) -> None:
+def test_a_chain_of_thoughts_runs_until_the_server_has_enough(gateway: Gateway) -> None:
     value = gateway.execute(
         """
         const think = tools["sequential-thinking"].sequentialthinking;
@@ -37,13 +37,13 @@ def test_a_chain_of_thoughts_runs_until_the_server_has_heard_enough(gateway: Gat
         let totalThoughts = 3;
         for (let thoughtNumber = 1; ; thoughtNumber++) {
           if (thoughtNumber === 3) totalThoughts = 5;
-          const heard = await think({
+          const reply = await think({
             thought: `step ${thoughtNumber}`, thoughtNumber, totalThoughts,
             nextThoughtNeeded: thoughtNumber < totalThoughts,
             ...(thoughtNumber === 4 ? { isRevision: true, revisesThought: 2 } : {}),
           });
-          history.push(heard);
-          if (!heard.nextThoughtNeeded) return history;
+          history.push(reply);
+          if (!reply.nextThoughtNeeded) return history;
         }
         """
     ).value

@@ -25,7 +25,7 @@ return { text, sum, weather, image };
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]
 
@@ -48,7 +48,7 @@ def listening(world: World, transport: str, port: int) -> Iterator[dict[str, Any
 
 
 def is_listening(port: int) -> bool:
-    """Whether somebody takes connections."""
+    """Whether the port accepts connections."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

@@ -1,4 +1,4 @@
-"""What `limbeck types` writes is accepted by type checkers, for every tool of every captured catalogue.
+"""What `limbeck types` writes is accepted by type checkers, for every tool of every captured list.
 
 The checkers are those that people use: `tsc` from npm and `mypy` from PyPI, both at their strictest. Each
 is shown a program that calls tools as they are, and programs that do not.
@@ -108,7 +108,7 @@ WRONG_PYTHON = {
 
 @dataclass(frozen=True)
 class Declared:
-    """The catalogues as servers, and the files written for them."""
+    """The captured lists as servers, and the files written for them."""
 
     world: World
     servers: dict[str, int]
@@ -122,7 +122,7 @@ class Declared:
 
 @pytest.fixture(scope="module")
 def declared(tmp_path_factory: pytest.TempPathFactory) -> Declared:
-    """All catalogues, and their types in both languages."""
+    """All captured lists, and their types in both languages."""
     world = World(tmp_path_factory.mktemp("types"))
     servers = {}
     counts = {}
@@ -177,9 +177,9 @@ def test_tsc_accepts_every_catalogue_and_a_program_that_uses_it(declared: Declar
 def test_tsc_refuses_each_call_that_does_not_fit(declared: Declared) -> None:
     checked = tsc(declared, "wrong.ts", "\n".join(WRONG_TYPESCRIPT))
 
-    told = checked.stdout.splitlines()
+    lines = checked.stdout.splitlines()
     for number, (call, reason) in enumerate(WRONG_TYPESCRIPT.items(), start=1):
-        about = [line for line in told if f"wrong.ts({number}," in line]
+        about = [line for line in lines if f"wrong.ts({number}," in line]
         assert any(reason in line for line in about), f"{call}: {about}"
 
 
@@ -193,9 +193,9 @@ def test_mypy_accepts_every_catalogue_and_a_program_that_uses_it(declared: Decla
 def test_mypy_refuses_each_call_that_does_not_fit(declared: Declared) -> None:
     checked = mypy(declared, "wrong.py", "\n".join(["from limbeck_types import *", *WRONG_PYTHON]))
 
-    told = checked.stdout.splitlines()
+    lines = checked.stdout.splitlines()
     for number, (call, reason) in enumerate(WRONG_PYTHON.items(), start=2):
-        about = [line for line in told if f"wrong.py:{number}: error:" in line]
+        about = [line for line in lines if f"wrong.py:{number}: error:" in line]
         assert any(reason in line for line in about), f"{call}: {about}"
 
 
@@ -218,7 +218,7 @@ def test_one_server_is_printed_and_python_asks_for_a_directory(declared: Declare
     refused = declared.types("memory", "--language", "py")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == (
-        "error: Python stubs are several files\n\nhint: name a directory for them: `-o typings`\n"
+        "error: Python stubs consist of several files\n\nhint: set a directory for them with `-o typings`\n"
     )
 
     unknown = declared.types("memry")

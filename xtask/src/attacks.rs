@@ -8,7 +8,7 @@
 //! What is checked of each:
 //! - the end is exactly the one its header names, within its time and one second more;
 //! - no output holds a canary, a path of the host or a place in our sources;
-//! - the answer has the fields of an answer and no others, whatever the program returned;
+//! - the answer has the fields of an answer and no others, regardless of what the program returned;
 //! - right after it, in the same gateway, an ordinary program of its language still does its work.
 //!
 //! A *control* is a program that shows that its group would notice: it does in plain sight what the

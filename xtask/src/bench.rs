@@ -1,15 +1,16 @@
-//! Runs the benchmarks of `docs/performance.md`.
+//! Runs the benchmarks of `docs/internals/performance.md`.
 
 use std::path::Path;
 use std::process::Command;
 
+use crate::tools::Profile;
 use crate::{command, tools};
 
 /// Which benchmark.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One of spawn, execution, stdio, calls, journal, json, start, memory, check, sandbox, python, http, tokens,
-    /// search; all but the last five when absent
+    /// One of spawn, execution, stdio, calls, journal, json, start, memory, check, cancel, limit, flood, learning,
+    /// sandbox, python, http, tokens, search; all but the last five when absent
     name: Option<String>,
     /// With `sandbox`: how long programs run back to back
     #[arg(long)]
@@ -17,7 +18,7 @@ pub(crate) struct Args {
     /// With `http`: how many programs are sent
     #[arg(long)]
     requests: Option<u64>,
-    /// With `tokens`: compare with docs/benchmarks.md instead of writing it
+    /// With `tokens`: compare with docs/internals/benchmarks.md instead of writing it
     #[arg(long)]
     check: bool,
 }
@@ -30,7 +31,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     if args.name.as_deref() == Some("tokens") {
         let interpreter = tools::install(root)?;
         build(root)?;
-        return tokens(root, &interpreter, args.check);
+        return tokens(root, &interpreter, Profile::Release, args.check);
     }
     let mut cargo = Command::new("cargo");
     cargo.args(["bench", "--quiet"]).current_dir(root);
@@ -42,7 +43,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
             cargo.args(["--seconds", &seconds.to_string()]);
         }
     } else if args.name.as_deref() == Some("search") {
-        cargo.args(["--package", "limbeck-catalog", "--bench", "search"]);
+        cargo.args(["--package", "limbeck-search", "--bench", "search"]);
     } else if args.name.as_deref() == Some("http") {
         cargo.args(["--package", "limbeck", "--bench", "http", "--"]);
         if let Some(requests) = args.requests {
@@ -62,17 +63,22 @@ fn python(root: &Path) -> anyhow::Result<()> {
     let mut bench = Command::new("python3");
     bench
         .arg(root.join("benches/python"))
-        .arg(tools::built("limbeck")?);
+        .arg(tools::built(Profile::Release, "limbeck")?);
     command::run(bench.arg(engines))
 }
 
-/// Counts what catalogues and tasks cost in tokens, and writes `docs/benchmarks.md` or compares with it.
-pub(crate) fn tokens(root: &Path, interpreter: &Path, check: bool) -> anyhow::Result<()> {
+/// Counts what catalogues and tasks cost in tokens, and writes `docs/internals/benchmarks.md` or compares with it.
+pub(crate) fn tokens(
+    root: &Path,
+    interpreter: &Path,
+    profile: Profile,
+    check: bool,
+) -> anyhow::Result<()> {
     let mut bench = Command::new(interpreter);
     bench
         .arg(root.join("benches/tokens"))
         .args(check.then_some("--check"))
-        .env("LIMBECK_BIN", tools::built("limbeck")?);
+        .env("LIMBECK_BIN", tools::built(profile, "limbeck")?);
     command::run(&mut bench)
 }
 

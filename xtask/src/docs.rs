@@ -1,10 +1,11 @@
-//! Runs what the documents say: every fenced block of README.md, CONTRIBUTING.md and docs/.
+//! Check of the documents: their links, and every fenced block of README.md, CONTRIBUTING.md and docs/.
 //!
 //! - `sh`: a script, run with `bash -eu` and `limbeck` on its PATH, in a directory and home of the
 //!   document's own, so that a later block sees the files of an earlier one. Blocks of the README and
 //!   of CONTRIBUTING start in the repository.
 //! - `ts`, `py`: a program, run with `limbeck run` against the sample server of `limbeck demo`.
-//! - `json`: must parse, and is a configuration when it has `mcpServers`, shown by `limbeck tools`.
+//! - `json`: must parse, and is a configuration when it has `mcpServers`, read by `limbeck tools`. Its servers need
+//!   not be there.
 //! - `toml`: a configuration.
 //! - `text`: output or a picture; not run.
 //!
@@ -12,9 +13,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
+
+mod links;
 
 /// Commands that this check is itself part of.
 const RUNNING_ALREADY: [&str; 2] = ["cargo xtask check", "cargo xtask test"];
@@ -26,18 +29,11 @@ struct Block {
     text: String,
 }
 
-/// Runs every block of every document.
+/// Checks every link and runs every block of every document.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    for entry in fs::read_dir(root.join("docs"))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            documents.push(path);
-        }
-    }
-    documents.sort();
+    links::check(root)?;
     let mut run = 0;
-    for document in documents {
+    for document in documents(root)? {
         let blocks = blocks(&document)?;
         let place = Place::new(root, &document)?;
         for block in blocks {
@@ -50,6 +46,24 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     ensure!(run > 0, "the documents hold no blocks");
     eprintln!("{run} blocks of documents hold");
     Ok(())
+}
+
+/// README.md, CONTRIBUTING.md and the pages below `docs/`.
+fn documents(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    let mut directories = vec![root.join("docs")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                documents.push(path);
+            }
+        }
+    }
+    documents.sort();
+    Ok(documents)
 }
 
 fn blocks(document: &Path) -> anyhow::Result<Vec<Block>> {
@@ -91,7 +105,7 @@ struct Place {
 
 impl Place {
     fn new(root: &Path, document: &Path) -> anyhow::Result<Self> {
-        let name = document.file_stem().unwrap_or_default();
+        let name = document.strip_prefix(root)?.with_extension("");
         let scratch = root.join("target/documents").join(name);
         if scratch.exists() {
             fs::remove_dir_all(&scratch)?;
@@ -102,7 +116,7 @@ impl Place {
             scratch.join("demo.json"),
             r#"{"mcpServers": {"shop": {"command": "limbeck", "args": ["demo-upstream"]}}}"#,
         )?;
-        let in_docs = document.parent() == Some(&root.join("docs"));
+        let in_docs = document.starts_with(root.join("docs"));
         let path = format!(
             "{}:{}",
             root.join("target/release").display(),
@@ -175,7 +189,31 @@ impl Place {
             .arg(&file)
             .args(["tools", "--json"])
             .env("HOME", self.scratch.join("home"));
-        to_end(&mut command)
+        let output = command
+            .output()
+            .with_context(|| format!("start {command:?}"))?;
+        ensure!(
+            was_read(&output),
+            "{command:?} ended with {}\n{}{}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(())
+    }
+}
+
+/// Whether `limbeck tools --json` read its configuration. It ends with 1 when the tools of a server cannot be listed, and
+/// most servers of the documents are not installed where this check runs; with 2 when the configuration is wrong.
+fn was_read(output: &Output) -> bool {
+    let listed: Option<serde_json::Value> = serde_json::from_slice(&output.stdout).ok();
+    let servers = listed
+        .as_ref()
+        .and_then(|listed| listed["servers"].as_array());
+    match output.status.code() {
+        Some(0) => true,
+        Some(1) => servers.is_some_and(|servers| !servers.is_empty()),
+        _ => false,
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 /// Runs every target for its time, or writes the seeds.
 ///
-/// New inputs are kept in `fuzz/corpus`, which is nobody's but this machine's.
+/// New inputs are kept in `fuzz/corpus`, which is not under version control.
 ///
 /// # Errors
 ///

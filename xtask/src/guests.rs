@@ -3,6 +3,10 @@
 //! What is committed is the module, compressed, and a record of what it was made from. A build is a
 //! function of the sources and the pinned tools alone: no path of this machine and no time enters it,
 //! so `--check` on any machine can compare hashes.
+//!
+//! A rebuild takes minutes. After one that gave the committed bytes, `--check` writes a hash of everything that
+//! entered it into `NAME.verified`. As long as that hash is what the files of the checkout give, a later check
+//! compares hashes alone; `--rebuild` builds all the same.
 
 mod javascript;
 mod python;
@@ -24,6 +28,9 @@ pub(crate) struct Args {
     /// Build again and compare with what is committed; change nothing
     #[arg(long)]
     pub(crate) check: bool,
+    /// With `--check`: build even if the same files were built and compared before
+    #[arg(long, requires = "check")]
+    pub(crate) rebuild: bool,
     /// Build this guest alone
     #[arg(value_enum)]
     pub(crate) guest: Option<Which>,
@@ -50,7 +57,7 @@ trait Guest {
     /// Tools and packages it is built with, and their versions.
     fn tools(&self) -> anyhow::Result<Vec<(&'static str, String)>>;
 
-    /// Builds it, with whatever it needs on the way in `scratch`.
+    /// Builds it, with its intermediate files in `scratch`.
     fn build(&self, scratch: &Path) -> anyhow::Result<Vec<u8>>;
 }
 
@@ -70,7 +77,7 @@ struct Record {
 
 /// Builds the guests, then stores or compares them.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
-    let stored = root.join("crates/limbeck-worker/guests");
+    let stored = root.join("crates/limbeck-guests/artifacts");
     let wanted = |which| args.guest.is_none_or(|guest| guest == which);
     let mut guests: Vec<Box<dyn Guest>> = vec![];
     if wanted(Which::Javascript) {
@@ -81,7 +88,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     }
     for guest in guests {
         if args.check {
-            check(&*guest, &stored)?;
+            check(&*guest, &stored, args.rebuild)?;
         } else {
             store(&*guest, &stored)?;
         }
@@ -107,10 +114,10 @@ fn store(guest: &dyn Guest, stored: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn check(guest: &dyn Guest, stored: &Path) -> anyhow::Result<()> {
+fn check(guest: &dyn Guest, stored: &Path, rebuild: bool) -> anyhow::Result<()> {
     let name = guest.name();
-    let record = fs::read(stored.join(format!("{name}.json")))?;
-    let record: Record = serde_json::from_slice(&record)?;
+    let record_text = fs::read(stored.join(format!("{name}.json")))?;
+    let record: Record = serde_json::from_slice(&record_text)?;
     let packed = fs::read(stored.join(format!("{name}.wasm.zst")))?;
     let module = zstd::decode_all(packed.as_slice()).context("committed module")?;
     ensure!(
@@ -121,6 +128,22 @@ fn check(guest: &dyn Guest, stored: &Path) -> anyhow::Result<()> {
         sources_sha256(guest)? == record.sources_sha256,
         "the sources of {name} have changed since it was built; run `cargo xtask guests`"
     );
+
+    // The record has the hashes of sources and module and the versions of the tools; all were compared above
+    // with the files of this checkout, but for the tools of this machine.
+    ensure!(
+        tools(guest)? == record.tools,
+        "{name} was built with other tools than those of this machine: {:?}",
+        record.tools
+    );
+    let verified = stored.join(format!("{name}.verified"));
+    let inputs = sha256(&record_text);
+    if !rebuild && fs::read_to_string(&verified).is_ok_and(|text| text.trim() == inputs) {
+        eprintln!(
+            "{name}: rebuilt and compared before; its sources, tools and module are the same"
+        );
+        return Ok(());
+    }
 
     let scratch = guest.dir().join("target/check");
     if scratch.exists() {
@@ -134,24 +157,32 @@ fn check(guest: &dyn Guest, stored: &Path) -> anyhow::Result<()> {
         );
     }
     eprintln!(
-        "{name}: rebuilt to the same {} bytes, sha256 {}",
-        record.bytes, record.sha256
+        "{name}: rebuilt to the same {} bytes, sha256 {}; commit {}",
+        record.bytes,
+        record.sha256,
+        verified.display()
     );
+    fs::write(verified, inputs + "\n")?;
     Ok(())
 }
 
 fn build(guest: &dyn Guest, scratch: &Path) -> anyhow::Result<(Vec<u8>, Record)> {
     let module = guest.build(scratch)?;
-    let tools = guest.tools()?.into_iter();
     let record = Record {
         sha256: sha256(&module),
         bytes: module.len(),
-        tools: tools
-            .map(|(name, version)| (name.to_owned(), Value::String(version)))
-            .collect(),
+        tools: tools(guest)?,
         sources_sha256: sources_sha256(guest)?,
     };
     Ok((module, record))
+}
+
+/// [`Guest::tools`] as the record has them.
+fn tools(guest: &dyn Guest) -> anyhow::Result<Map<String, Value>> {
+    let tools = guest.tools()?.into_iter();
+    Ok(tools
+        .map(|(name, version)| (name.to_owned(), Value::String(version)))
+        .collect())
 }
 
 fn sources_sha256(guest: &dyn Guest) -> anyhow::Result<String> {

@@ -1,85 +1,130 @@
-//! `cargo xtask test`: every test there is, as CI runs them.
+//! `cargo xtask test`: all tests, as CI runs them.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
-use anyhow::bail;
+use anyhow::anyhow;
 
+use crate::stages::Stages;
+use crate::tools::Profile;
 use crate::{bench, command, tools};
 
 /// Release of the test runner; the newest that builds with the pinned toolchain.
 const NEXTEST_VERSION: &str = "0.9.143";
 
-/// One kind of tests: its name in the summary, and how it is run.
-type Stage<'a> = (&'static str, &'a dyn Fn() -> anyhow::Result<()>);
+/// Selects the lockdown's tests, whose worker takes a list of layers to leave out. Of the whole workspace: the
+/// package alone would have other features of its dependencies built.
+pub(crate) const LOCKDOWN: [&str; 7] = [
+    "--workspace",
+    "--features",
+    "limbeck-launcher/assume-escape",
+    "--test",
+    "lockdown",
+    "--bin",
+    "escapee",
+];
 
-/// Installs what tests need, builds everything and runs all tests; a stage that fails does not keep
-/// the next from running.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let python = tools::install(root)?;
+/// Which tests.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Run only the stages whose name contains S, after building everything
+    #[arg(long, value_name = "S")]
+    only: Option<String>,
+}
+
+/// Installs what tests need, builds everything and runs all tests.
+///
+/// # Errors
+///
+/// When something cannot be installed, and when a stage failed, with the names of all that did.
+pub(crate) fn run(root: &Path, args: Args) -> anyhow::Result<()> {
+    let mut stages = Stages::only(args.only);
+    run_stages(root, &mut stages, install(root));
+    stages.finish()
+}
+
+/// Test tools that are being installed: by npm and pip, which wait for the network while compilers compute.
+pub(crate) struct Installation(thread::JoinHandle<anyhow::Result<PathBuf>>);
+
+/// Begins to install what tests need.
+pub(crate) fn install(root: &Path) -> Installation {
+    let root = root.to_owned();
+    Installation(thread::spawn(move || {
+        let python = tools::install(&root)?;
+        install_nextest(&root)?;
+        Ok(python)
+    }))
+}
+
+/// Runs the stages of [`run`] and returns whether the tests could be built.
+pub(crate) fn run_stages(root: &Path, stages: &mut Stages, installation: Installation) -> bool {
+    let built = stages.run("build of executables", || {
+        // The Python tests start them, and test builds alone would leave some out.
+        command::run(cargo(root).args(["build", "--workspace"]))
+    });
+    let mut python = None;
+    let installed = stages.run("installation of test tools, begun earlier", || {
+        let result = installation.0.join();
+        python = Some(result.map_err(|_| anyhow!("the installation panicked"))??);
+        Ok(())
+    });
+    let (true, true, Some(python)) = (built, installed, python) else {
+        return false;
+    };
+    let built = stages.run("build of tests", || {
+        command::run(cargo(root).args(["nextest", "run", "--workspace", "--no-run"]))
+    });
+    if !built {
+        return false;
+    }
+    stages.run_if_wanted("unit and integration tests", || {
+        command::run(cargo(root).args(["nextest", "run", "--workspace"]))
+    });
+    stages.run_if_wanted("the lockdown, each layer on and off", || {
+        command::run(cargo(root).args(["nextest", "run"]).args(LOCKDOWN))
+    });
+    stages.run_if_wanted("documentation tests", || {
+        command::run(cargo(root).args(["test", "--doc", "--workspace"]))
+    });
+    stages.run_if_wanted("declarations before type checkers", || {
+        // Of the whole workspace: one package alone would have other features built for it.
+        let tests = ["--workspace", "-E", "test(/^checkers::/)"];
+        let shown = ["--run-ignored", "only", "--success-output", "final"];
+        command::run(cargo(root).args(["nextest", "run"]).args(tests).args(shown))
+    });
+    let pytest = |tests: &str| pytest(root, &python, tests);
+    stages.run_if_wanted("the Python prelude, natively", || {
+        pytest("crates/limbeck-guest-py/tests")
+    });
+    stages.run_if_wanted("the corpus of Python programs", || pytest("tests/python"));
+    stages.run_if_wanted("tests against real servers", || pytest("tests/real"));
+    stages.run_if_wanted("token benchmarks match their page", || {
+        bench::tokens(root, &python, Profile::Dev, true)
+    });
+    stages.run_if_wanted("hostile servers and clients", || pytest("tests/hostile"));
+    stages.run_if_wanted("the official conformance suite", || {
+        pytest("tests/conformance")
+    });
+    stages.run_if_wanted("real clients", || pytest("tests/clients"));
+    stages.run_if_wanted("two dozen servers at once", || pytest("tests/fleet"));
+    true
+}
+
+/// Runs the unit tests of `crates`: those beside the code, which need no other process.
+///
+/// # Errors
+///
+/// When one fails, or does not build.
+pub(crate) fn unit_tests(root: &Path, crates: &BTreeSet<String>) -> anyhow::Result<()> {
     install_nextest(root)?;
-    command::run(cargo(root).args(["build", "--release", "--workspace"]))?;
-
-    let stages: [Stage<'_>; 12] = [
-        ("unit and integration tests", &|| {
-            command::run(cargo(root).args(["nextest", "run", "--release", "--workspace"]))
-        }),
-        ("the lockdown, each layer on and off", &|| {
-            let package = ["-p", "limbeck-launcher", "--features", "assume-escape"];
-            command::run(
-                cargo(root)
-                    .args(["nextest", "run", "--release"])
-                    .args(package),
-            )
-        }),
-        ("documentation tests", &|| {
-            command::run(cargo(root).args(["test", "--release", "--doc", "--workspace"]))
-        }),
-        ("declarations before type checkers", &|| {
-            // Of the whole workspace: one package alone would have other features built for it.
-            let tests = ["--workspace", "--test", "checkers"];
-            command::run(
-                cargo(root)
-                    .args(["nextest", "run", "--release"])
-                    .args(tests)
-                    .args(["--run-ignored", "only", "--success-output", "final"]),
-            )
-        }),
-        ("the Python prelude, natively", &|| {
-            pytest(root, &python, "crates/limbeck-guest-py/tests")
-        }),
-        ("the corpus of Python programs", &|| {
-            pytest(root, &python, "tests/python")
-        }),
-        ("tests against real servers", &|| {
-            pytest(root, &python, "tests/real")
-        }),
-        ("docs/benchmarks.md is what a fresh run says", &|| {
-            bench::tokens(root, &python, true)
-        }),
-        ("hostile servers and clients", &|| {
-            pytest(root, &python, "tests/hostile")
-        }),
-        ("the official conformance suite", &|| {
-            pytest(root, &python, "tests/conformance")
-        }),
-        ("real clients", &|| pytest(root, &python, "tests/clients")),
-        ("two dozen servers at once", &|| {
-            pytest(root, &python, "tests/fleet")
-        }),
-    ];
-    let mut failed = Vec::new();
-    for (name, stage) in stages {
-        eprintln!("\n── {name}");
-        if let Err(error) = stage() {
-            eprintln!("error: {error:#}");
-            failed.push(name);
-        }
+    let mut nextest = cargo(root);
+    nextest.args(["nextest", "run", "--lib", "--bins", "--no-tests", "pass"]);
+    for name in crates {
+        nextest.args(["--package", name]);
     }
-    if !failed.is_empty() {
-        bail!("failed: {}", failed.join(", "));
-    }
-    Ok(())
+    command::run(&mut nextest)
 }
 
 /// Runs a directory of tests; each has modules of its own, so each gets a process.
@@ -87,7 +132,7 @@ fn pytest(root: &Path, python: &Path, tests: &str) -> anyhow::Result<()> {
     command::run(
         Command::new(python)
             .args(["-m", "pytest", tests])
-            .env("LIMBECK_BIN", tools::built("limbeck")?)
+            .env("LIMBECK_BIN", tools::built(Profile::Dev, "limbeck")?)
             .current_dir(root),
     )
 }
@@ -97,7 +142,14 @@ fn install_nextest(root: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let package = format!("cargo-nextest@{NEXTEST_VERSION}");
-    command::run(cargo(root).args(["install", "--locked", &package]))
+    // As fast to build as it can be: without updates of itself and probes, optimisation and debug information.
+    let install = ["install", "--locked", "--debug", "--no-default-features"];
+    command::run(
+        cargo(root)
+            .args(install)
+            .arg(&package)
+            .env("CARGO_PROFILE_DEV_DEBUG", "false"),
+    )
 }
 
 fn cargo(root: &Path) -> Command {

@@ -268,8 +268,26 @@ fn is_root() -> bool {
     output(Command::new("id").arg("-u")).is_ok_and(|id| id == "0")
 }
 
-/// An executable of the workspace. It lies beside ours, wherever the target directory is.
-pub(crate) fn built(name: &str) -> anyhow::Result<PathBuf> {
-    let ours = std::env::current_exe().context("path of this executable")?;
-    Ok(ours.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+/// A profile that the workspace is built with.
+#[derive(Clone, Copy)]
+pub(crate) enum Profile {
+    /// What tests run.
+    Dev,
+    /// What users run, benchmarks measure and attacks attack.
+    Release,
+}
+
+/// Path of an executable of the workspace, wherever the target directory is.
+pub(crate) fn built(profile: Profile, name: &str) -> anyhow::Result<PathBuf> {
+    let xtask = std::env::current_exe().context("path of this executable")?;
+    let target = xtask
+        .ancestors()
+        .nth(2)
+        .context("this executable is not in a target directory")?;
+    let directory = match profile {
+        Profile::Dev => "debug",
+        Profile::Release => "release",
+    };
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    Ok(target.join(directory).join(name))
 }

@@ -1,4 +1,4 @@
-# attack: calls the import with arguments that are no JSON object, to send a server what was not checked
+# attack: calls the import with arguments that are not a JSON object, to send a server unchecked data
 # property: S44
 # expect: contained
 import gc

@@ -1,4 +1,4 @@
-# attack: sends the contract check call sites that are none, in great numbers and sizes
+# attack: sends the contract check malformed call sites, in great numbers and sizes
 # property: S42
 # timeout_ms: 3000
 # expect: contained

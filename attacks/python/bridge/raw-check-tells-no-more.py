@@ -1,7 +1,7 @@
-# attack: asks the contract check by the import about tools that its patterns do not allow
+# attack: sends the host call that the contract check was once, about tools that its patterns do not allow
 # property: S43
 # tools: ["shop.list_customers"]
-# expect: value []
+# expect: error worker_lost
 import gc
 import sys
 

@@ -1,4 +1,4 @@
-# attack: calls the import with targets that are no JSON, have other fields and are of other types
+# attack: calls the import with targets that are not JSON, have other fields and are of other types
 # property: S42
 # expect: contained
 import gc

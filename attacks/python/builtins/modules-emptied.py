@@ -1,4 +1,4 @@
-# attack: empties the modules that the prelude stands on, their dictionaries and the table of modules
+# attack: empties the modules that the prelude uses, their dictionaries and the table of modules
 # property: S34
 # expect: contained
 import sys

@@ -1,4 +1,4 @@
-# attack: closes, detaches and deletes the streams, and ends by an error that must be told
+# attack: closes, detaches and deletes the streams, and ends by an error that must be reported
 # property: S34
 # expect: error exception
 # message: ValueError: told

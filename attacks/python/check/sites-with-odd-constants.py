@@ -1,4 +1,4 @@
-# attack: call sites with constants that JSON has no form for, repeated names and names that are no names
+# attack: call sites with constants that JSON has no form for, repeated names and invalid names
 # property: S44
 # expect: value "ran"
 def never():

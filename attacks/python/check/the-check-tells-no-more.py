@@ -1,4 +1,4 @@
-# attack: a nearly right name of a tool outside of its patterns, for the right one in what the check says
+# attack: a nearly right name of a tool outside of its patterns, to learn the right one from the message of the check
 # property: S43
 # tools: ["shop.list_customers"]
 # expect: error contract

@@ -1,4 +1,4 @@
-# control: time does pass while the program waits, so a clock that stands still was not merely slow
+# control: time does pass while the program waits, so a clock that does not move was not merely slow
 # property: S20
 # expect: value [true, true, true, true]
 import asyncio

@@ -1,4 +1,4 @@
-# attack: exits with codes and messages that say something else than what happened
+# attack: exits with codes and messages that contradict what happened
 # property: S38
 # expect: contained
 import sys

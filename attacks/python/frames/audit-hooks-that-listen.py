@@ -1,4 +1,4 @@
-# attack: listens to every audited operation of the prelude for paths and names it was not told
+# attack: listens to every audited operation of the prelude for paths and names that it should not know
 # property: S55
 # tools: ["probe.echo"]
 # expect: value []

@@ -1,4 +1,4 @@
-# attack: asks for the environment, the arguments, the user and the machine by every function that tells them
+# attack: asks for the environment, the arguments, the user and the machine by every function that returns them
 # property: S01
 # input: {"variable": "{{canary_variable}}"}
 # expect: value []

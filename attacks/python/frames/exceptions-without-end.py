@@ -1,4 +1,4 @@
-# attack: ends with an exception whose causes go in a circle, whose group nests deep and whose notes are no texts
+# attack: ends with an exception whose causes go in a circle, whose group nests deep and whose notes are not texts
 # property: S24
 # timeout_ms: 5000
 # expect: error exception

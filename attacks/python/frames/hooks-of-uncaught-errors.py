@@ -1,4 +1,4 @@
-# attack: replaces every hook that is told of an uncaught error, to hide it or to end otherwise
+# attack: replaces every hook that receives an uncaught error, to hide it or to change the end
 # property: S38
 # expect: error exception
 # message: ValueError: real

@@ -1,4 +1,4 @@
-# attack: asks for input in every way there is, to wait for somebody at a terminal
+# attack: asks for input in every possible way, to wait for a person at a terminal
 # property: S26
 # timeout_ms: 5000
 # expect: value []

@@ -1,4 +1,4 @@
-# attack: a loop that catches whatever may end it, at every place where it could
+# attack: a loop that catches everything that may end it, at every place where it could
 # property: S21
 # timeout_ms: 700
 # expect: error timeout

@@ -1,7 +1,7 @@
 # attack: prints lines of a megabyte to both streams, by every way there is to print
 # property: S25
 # timeout_ms: 10000
-# warning: dropped
+# warning: left out
 # expect: value "printed"
 import logging
 import os

@@ -1,4 +1,4 @@
-# attack: warns, logs and raises where nobody can catch, without end
+# attack: warns, logs and raises where no handler can catch, without end
 # property: S25
 # timeout_ms: 1000
 # expect: error timeout

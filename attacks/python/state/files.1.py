@@ -1,4 +1,4 @@
-# attack: leaves files, folders, open descriptors and a place to stand
+# attack: leaves files, folders, open descriptors and a changed working directory
 # property: S03
 # expect: value "left"
 import os

@@ -1,4 +1,4 @@
-# attack: leaves calls, tasks and timers under way for a program of the other language
+# attack: leaves calls, tasks and timers in flight for a program of the other language
 # property: S12
 # expect: value "left"
 import asyncio

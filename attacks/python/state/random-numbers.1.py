@@ -1,4 +1,4 @@
-# attack: draws from every source of randomness and keeps it in the store, to tell that of the next program
+# attack: draws from every source of randomness and keeps it in the store, to predict that of the next program
 # property: S12
 # expect: value "left"
 import email.utils

@@ -1,12 +1,13 @@
-//! What published MCP servers answer to `tools/list`, for tests and measurements.
+//! Tool lists of published MCP servers, for tests and measurements.
 //!
-//! The data lies in `tests/catalogues`, whose README says where it is from. It is compiled in, so a test
-//! reads no file. [`values`] makes values of their schemas, right ones and wrong ones. The crate is never part of the product; it stands apart from `limbeck-testkit` so that
-//! tests of `limbeck-catalog`, below the gateway, can use it too.
+//! The data is in `tests/catalogues`, whose README names its origin. It is compiled in, so a test reads no file. [`values`]
+//! generates valid and invalid values for the schemas. The crate is never part of the product. It is separate from
+//! `limbeck-testkit` so that tests of crates below the gateway can use it.
 
 #![forbid(unsafe_code)]
 
 mod queries;
+mod samples;
 pub mod values;
 
 use flate2::read::GzDecoder;
@@ -14,22 +15,23 @@ use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use queries::{Figures, Kind, Labelled, Part, RECALL_AT, queries};
+pub use queries::{LabeledQuery, QueryKind, RECALL_AT, SearchFigures, Split, queries};
+pub use samples::samples;
 
 static CAPTURES: &[u8] = include_bytes!("../../../tests/catalogues/catalogues.json.gz");
 
-/// One server's list.
+/// Tool list of one server.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Capture {
     /// Short name, unique among the captures: `github`, `aws-eks`.
     pub server: String,
-    /// Package of npm, PyPI or a repository.
+    /// Package of npm or PyPI, or a repository.
     pub package: String,
     /// Version of the package.
     pub version: String,
-    /// What the server says about itself.
+    /// Instructions of its `initialize` result.
     pub instructions: Option<String>,
-    /// The tools as the server sent them, nothing left out.
+    /// The tools exactly as the server sent them.
     pub tools: Vec<Value>,
 }
 
@@ -58,7 +60,9 @@ impl Capture {
     }
 }
 
-fn definition(server: &str, tool: &Value) -> ToolDefinition {
+/// Reads one entry of a `tools/list` answer.
+#[must_use]
+pub fn definition(server: &str, tool: &Value) -> ToolDefinition {
     let text = |key: &str| tool[key].as_str().map(str::to_owned);
     let hint = |key: &str| tool["annotations"][key].as_bool();
     ToolDefinition {

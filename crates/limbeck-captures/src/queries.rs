@@ -1,4 +1,4 @@
-//! Labelled queries over the captured tools, and how well a search answers them.
+//! Labeled queries over the captured tools, and figures of a search that answers them.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,24 @@ use serde::Deserialize;
 
 static QUERIES: &str = include_str!("../../../tests/catalogues/queries.jsonl");
 
-/// How a query is worded.
+/// Wording of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Words that stand in the tool's name or description.
+pub enum QueryKind {
+    /// Words of the tool's name or description.
     Keyword,
-    /// The same, with the product's name.
+    /// Words of the tool, with the product's name.
     Product,
-    /// The same, with letters wrong.
+    /// Words of the tool, misspelled.
     Typo,
-    /// What somebody wants, in words that are not the tool's.
+    /// The user's intent, in words that are not the tool's.
     Intent,
-    /// The same, of an author who knew neither the search nor the other queries, and first asked when it was finished.
+    /// The user's intent, by an author who knew neither the search nor the other queries; first run when search was
+    /// finished.
     Unseen,
 }
 
-impl Kind {
+impl QueryKind {
     /// All kinds, in the order they are reported.
     pub const ALL: [Self; 5] = [
         Self::Keyword,
@@ -32,7 +33,7 @@ impl Kind {
         Self::Unseen,
     ];
 
-    /// The word the data uses.
+    /// The name in the data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,67 +46,67 @@ impl Kind {
     }
 }
 
-/// Which half of the queries: weights were found on one and are confirmed on the other.
+/// Half of the queries: weights are tuned on one half and confirmed on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
-    /// Looked at while search was tuned.
+pub enum Split {
+    /// Used for tuning.
     Tune,
-    /// Not looked at.
+    /// Held out.
     Held,
 }
 
-/// One query with every tool that is a right answer.
+/// One query with all correct answers.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Labelled {
-    /// Its half.
-    pub part: Part,
-    /// How it is worded.
-    pub kind: Kind,
-    /// Its text.
+pub struct LabeledQuery {
+    /// Half it belongs to.
+    pub part: Split,
+    /// Wording.
+    pub kind: QueryKind,
+    /// Text.
     pub query: String,
-    /// Right answers as `server.tool`; any of them will do.
+    /// Correct answers as `server.tool`; any of them counts.
     pub tools: BTreeSet<String>,
 }
 
-/// All labelled queries.
+/// All labeled queries.
 ///
 /// # Panics
 ///
 /// When the data is damaged.
 #[must_use]
-pub fn queries() -> Vec<Labelled> {
+pub fn queries() -> Vec<LabeledQuery> {
     let lines = QUERIES.lines().map(serde_json::from_str);
     lines
         .collect::<Result<_, _>>()
-        .expect("each line holds one labelled query")
+        .expect("each line holds one labeled query")
 }
 
-/// How well some queries were answered; shares between 0 and 1.
+/// Figures of the answers to some queries; shares between 0 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
-    /// Queries counted.
+pub struct SearchFigures {
+    /// Number of queries.
     pub queries: usize,
-    /// Share with a right answer first, among the first five, and among the first ten.
+    /// Shares of queries with a correct answer first, among the first five, and among the first ten.
     pub recall: [f64; 3],
-    /// Mean of one over the rank of the first right answer, nought without one among the first ten.
+    /// Mean reciprocal rank of the first correct answer, 0 without one among the first ten.
     pub reciprocal_rank: f64,
 }
 
-/// Ranks that [`Figures::recall`] is told at.
+/// Ranks of [`SearchFigures::recall`].
 pub const RECALL_AT: [usize; 3] = [1, 5, 10];
 
-impl Figures {
-    /// Asks `search` for the ten best tools of each query, as `server.tool`.
+impl SearchFigures {
+    /// Runs `search`, which returns the ten best tools as `server.tool`, for each query.
     pub fn of<'q>(
-        queries: impl IntoIterator<Item = &'q Labelled>,
+        queries: impl IntoIterator<Item = &'q LabeledQuery>,
         mut search: impl FnMut(&str) -> Vec<String>,
     ) -> Self {
         let mut figures = Self::default();
-        for labelled in queries {
+        for labeled in queries {
             figures.queries += 1;
-            let found = search(&labelled.query);
-            let is_right = |tool: &String| labelled.tools.contains(tool);
+            let found = search(&labeled.query);
+            let is_right = |tool: &String| labeled.tools.contains(tool);
             let Some(at) = found.iter().take(RECALL_AT[2]).position(is_right) else {
                 continue;
             };

@@ -1,24 +1,24 @@
-//! Values that a schema accepts, and such values with one thing wrong.
+//! Values that a schema accepts, and the same values with one mistake.
 //!
-//! What a declaration, a signature or a check says of a schema is tried with them. Nothing here knows what is
-//! tried: a validator decides which values are right.
+//! Tests use them to compare declarations, signatures and checks with the schema. A validator decides which values are
+//! valid; this module does not know what is tested.
 
-mod instances;
 mod mutations;
-mod random;
+mod rng;
+mod sampler;
 
 use jsonschema::Validator;
 use serde_json::Value;
 
-pub use instances::{Size, Unnamed, instance};
 pub use mutations::{Mutation, mutations};
-pub use random::Random;
+pub use rng::Rng;
+pub use sampler::{Size, Unnamed, instance};
 
-/// A validator with the same options as the check of a call has, and every draft that a schema names.
+/// Validator of `schema` with the options of the argument check, in the dialect the schema names.
 ///
 /// # Errors
 ///
-/// Why `schema` is none.
+/// The reason why `schema` is not valid.
 pub fn validator(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .offline()

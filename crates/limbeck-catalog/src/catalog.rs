@@ -1,15 +1,12 @@
-//! The snapshot: servers by name, their tools, and the search index over them.
+//! Snapshot of all tools known at one moment: servers by name, with their tools.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use limbeck_domain::{ServerName, Sites, ToolId, ToolTarget};
+use limbeck_domain::{ServerName, ToolId};
 use sha2::{Digest as _, Sha256};
 
-use crate::check::{self, Caller, Findings};
-use crate::plan::{self, Plan};
-use crate::resolve::{self, ResolveError, Resolved, Suggest};
-use crate::search::{self, Index, SearchAnswer, SearchQuery};
+use crate::absence::{Absences, AbsentServer};
 use crate::server::ServerTools;
 use crate::tool::Tool;
 
@@ -17,16 +14,14 @@ use crate::tool::Tool;
 #[derive(Debug, Default)]
 pub struct Catalog {
     servers: BTreeMap<ServerName, ServerTools>,
-    /// Shared with snapshots that differ in what results taught alone.
-    index: Arc<OnceLock<Index>>,
     fingerprint: OnceLock<u32>,
+    absences: Arc<Absences>,
 }
 
 impl Catalog {
     /// Takes the servers. Order does not matter; of two entries with one name the last is kept.
     ///
-    /// Cheap in the number of servers: the tools are shared with the snapshots before, and the search
-    /// index is built by the first search.
+    /// Cheap in the number of servers: the tools are shared with the snapshots before.
     pub fn new(servers: Vec<ServerTools>) -> Self {
         let servers = servers
             .into_iter()
@@ -34,39 +29,58 @@ impl Catalog {
             .collect();
         Self {
             servers,
-            index: Arc::default(),
             fingerprint: OnceLock::new(),
+            absences: Arc::default(),
         }
     }
 
-    /// The same tools, where `server` holds those of its own that results taught more ([`ServerTools::taught`]).
-    ///
-    /// Cheap: search looks at definitions alone, so its index stays.
+    /// Adds the servers that must not be used, and sentences about the configuration.
     #[must_use]
-    pub fn taught(&self, server: ServerTools) -> Self {
+    pub fn with_absences(self, absences: Arc<Absences>) -> Self {
+        Self { absences, ..self }
+    }
+
+    /// The servers that must not be used, and sentences about the configuration.
+    pub fn absences(&self) -> &Arc<Absences> {
+        &self.absences
+    }
+
+    /// Whether the configuration has no server at all, usable or not.
+    pub(crate) fn has_no_server(&self) -> bool {
+        self.servers.is_empty() && self.absences.servers.is_empty()
+    }
+
+    /// Why the server with exactly this name must not be used.
+    pub(crate) fn absent(&self, name: &str) -> Option<&AbsentServer> {
+        self.absences.servers.get(&ServerName::from(name))
+    }
+
+    /// Replaces one server by the same server with more observations ([`ServerTools::with_observations`]).
+    #[must_use]
+    pub fn with_observations(&self, server: ServerTools) -> Self {
         let mut servers = self.servers.clone();
         servers.insert(server.name().clone(), server);
         Self {
             servers,
-            index: Arc::clone(&self.index),
             fingerprint: self.fingerprint.clone(),
+            absences: Arc::clone(&self.absences),
         }
     }
 
-    /// The snapshot as it is for somebody for whom only those tools exist that `keep` keeps: names, nearest
-    /// names and scores tell nothing of the others. The snapshot itself when nothing is left out.
+    /// Keeps only the tools for which `keep` returns true. Names, suggestions and scores of the result do not depend on
+    /// the hidden tools. Returns this snapshot itself when every tool is kept.
     pub fn only(self: &Arc<Self>, keep: impl Fn(&ToolId) -> bool) -> Arc<Self> {
         if self.tools().all(|tool| keep(tool.id())) {
             return Arc::clone(self);
         }
         let servers = self.servers().map(|server| server.only(&keep));
-        Arc::new(Self::new(servers.collect()))
+        Arc::new(Self::new(servers.collect()).with_absences(Arc::clone(&self.absences)))
     }
 
-    /// A number that changes when the names or the texts of the tools do, and with them what is found and in
-    /// which order.
+    /// Hash of the tools' names, titles and descriptions. A search with another fingerprint may have other results.
     pub fn fingerprint(&self) -> u32 {
         *self.fingerprint.get_or_init(|| {
+            // Each text is preceded by its length, so that no two lists of texts have the same bytes.
             let mut hasher = Sha256::new();
             for definition in self.tools().map(|tool| tool.definition()) {
                 for text in [
@@ -84,12 +98,12 @@ impl Catalog {
         })
     }
 
-    /// The servers by name, with or without tools.
+    /// Servers by name, with or without tools.
     pub fn servers(&self) -> impl ExactSizeIterator<Item = &ServerTools> {
         self.servers.values()
     }
 
-    /// One server, by its exact name.
+    /// The server with exactly this name.
     pub fn server(&self, name: &ServerName) -> Option<&ServerTools> {
         self.servers.get(name)
     }
@@ -99,76 +113,13 @@ impl Catalog {
         self.servers.values().flat_map(|server| server.tools())
     }
 
-    /// The tools of `server` in its own order; none when it is unknown.
+    /// Tools of `server` in its own order; empty when it is unknown.
     pub fn tools_of(&self, server: &ServerName) -> &[Arc<Tool>] {
         self.server(server).map_or(&[], ServerTools::tools)
     }
 
-    /// One tool, by its exact names.
+    /// The tool with exactly this name and server.
     pub fn tool(&self, id: &ToolId) -> Option<&Arc<Tool>> {
         self.server(&id.server)?.tool(&id.tool)
-    }
-
-    /// The tool a program means.
-    ///
-    /// With a server, exact names come first, then other styles of them: `readFile` or `read-file` for
-    /// `read_file`. Without one, `target.tool` is a full name: `mcp__server__tool`, `server.tool` or
-    /// `server/tool`, where the longest server name that fits wins.
-    ///
-    /// # Errors
-    ///
-    /// [`ResolveError`], with the nearest names there are. A style that fits two names is an error too.
-    pub fn resolve(&self, target: &ToolTarget) -> Result<Resolved, ResolveError> {
-        resolve::resolve(self, target, Suggest::Nearest)
-    }
-
-    /// The server a program means, by the same rules as [`Catalog::resolve`].
-    ///
-    /// # Errors
-    ///
-    /// [`ResolveError`], never one of its tool variants.
-    pub fn resolve_server(&self, name: &str) -> Result<ServerName, ResolveError> {
-        resolve::server(self, name, Suggest::Nearest).map(|(server, _)| server.name().clone())
-    }
-
-    /// The servers a check of `sites` has to know the tools of and does not; by name.
-    ///
-    /// Of a server that has never answered nothing can be said. Ask these for their lists first; those
-    /// that do not answer are left out by [`Catalog::judge`].
-    pub fn servers_needed(&self, sites: &Sites) -> Vec<ServerName> {
-        check::servers_needed(self, sites)
-    }
-
-    /// Judges the calls that stand in a program before it runs.
-    ///
-    /// An error is told of a call that would surely be refused: its tool is not there or not allowed, or
-    /// no arguments that agree with what stands in the text would be accepted. When all of its
-    /// arguments are constants the verdict is exactly that of [`Tool::validate`]. Names are resolved as
-    /// [`Catalog::resolve`] does. At most [`FINDINGS_MAX`](limbeck_domain::limits::FINDINGS_MAX) errors are
-    /// told, by line and column, and the rest is counted.
-    pub fn judge(&self, sites: &Sites, caller: &Caller<'_>) -> Findings {
-        check::judge(self, sites, caller)
-    }
-
-    /// What a program may call, from what its parser saw: bounded, and in the order of the text.
-    pub fn plan(&self, sites: &Sites) -> Plan {
-        plan::plan(self, sites)
-    }
-
-    /// Ranks tools against `query`, best first.
-    ///
-    /// Query text over [`QUERY_BYTES_MAX`](limbeck_domain::limits::QUERY_BYTES_MAX) is cut. Without a word
-    /// in it all tools fit, in catalogue order. Scores compare only within one answer; ties break by id.
-    pub fn search(&self, query: &SearchQuery<'_>) -> SearchAnswer {
-        self.index().search(self, query)
-    }
-
-    /// The servers that `text` names, in any style, as [`Catalog::search`] understands it.
-    pub fn servers_named(&self, text: &str) -> Vec<ServerName> {
-        search::servers_named(self, text)
-    }
-
-    fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::new(self))
     }
 }

@@ -1,12 +1,11 @@
-//! Judges the calls that stand in a program before it runs.
+//! Check of a program's calls before it runs.
 //!
-//! A program that would fail on its third call after two writes fails before the first. What its parser
-//! saw of a call ([`Site`]) is little: names, constants, whether that is all. An error is told only of
-//! a call that would surely be refused, in the words of the refusal, so nothing that works is held up;
-//! what is merely odd is a warning. Calls of servers whose tools are not known are not judged, and a refusal
-//! that the program may catch is told only to who asks for a check and not for a run.
+//! A program that would fail on its third call after two writes fails before the first. The parser knows little of a
+//! call ([`Site`]): names, constants, and whether that is all. An error is reported only for a call that would certainly be
+//! rejected, with the text of the rejection, so no working program is stopped. Anything else is a warning. Calls of servers
+//! with unknown tools are not checked. A rejection that the program may catch does not stop a run.
 //!
-//! Start reading at [`judge`].
+//! Start reading at [`Catalog::check`].
 
 mod edits;
 mod findings;
@@ -15,13 +14,16 @@ mod results;
 use std::collections::{BTreeMap, BTreeSet};
 
 use limbeck_domain::limits::FINDINGS_MAX;
+use limbeck_domain::site::ANY_ITEM;
 use limbeck_domain::{
     CallCode, CallError, CallForm, Language, Mode, Repeat, ServerName, Site, SiteRead, Sites,
     ToolId, ToolTarget,
 };
 
+use serde_json::Value;
+
 pub use self::findings::{Edit, Finding, FindingKind, Findings};
-use self::results::{Absent, Instead, Part};
+use self::results::{Available, MissingPart, PartLookup};
 use crate::catalog::Catalog;
 use crate::names;
 use crate::observed::Provenance;
@@ -29,24 +31,43 @@ use crate::resolve::{self, ResolveError, Resolved, Suggest};
 use crate::tool::Tool;
 use crate::validate::PartialArguments;
 
-/// Bytes of a name that is repeated.
+/// Bytes of a name shown in a message.
 const NAME_BYTES_MAX: usize = 80;
-/// Pairs of names that are compared for warnings: some milliseconds.
+/// Pairs of names compared for warnings, which takes some milliseconds.
 const COMPARISONS_MAX: usize = 5_000;
-/// Warnings that are told.
+/// Most warnings of one check.
 const WARNINGS_MAX: usize = 20;
 
-/// Who asks about the program.
-pub struct Caller<'a> {
-    /// Language of the program: calls in hints are written in it.
+/// Caller of a check: the program's language, the purpose and the permissions.
+pub struct CheckOptions<'a> {
+    /// Language of the program, used for calls in hints.
     pub language: Language,
-    /// What for. Before a run, what the program may catch or what need not matter is not told.
+    /// Purpose. A check before a run leaves out errors that the program may catch and minor warnings.
     pub mode: Mode,
-    /// Why the program may not call a tool, as a call of it would be told; `None` when it may.
+    /// Returns the error of a call of a tool that the program may not call, `None` for all others.
     pub refuses: &'a dyn Fn(&ToolId) -> Option<CallError>,
 }
 
-pub(crate) fn servers_needed(catalog: &Catalog, sites: &Sites) -> Vec<ServerName> {
+impl Catalog {
+    /// Servers that `sites` call and whose tools are unknown, by name.
+    ///
+    /// List their tools first. [`Catalog::check`] skips the calls of servers that did not answer.
+    pub fn servers_needed(&self, sites: &Sites) -> Vec<ServerName> {
+        servers_needed(self, sites)
+    }
+
+    /// Checks the calls of a program before it runs.
+    ///
+    /// An error is a call that would certainly be rejected: its tool does not exist or is not allowed, or its constant
+    /// arguments are invalid for all values of the others. When all arguments are constants the result is exactly that of
+    /// [`Tool::validate`]. Names are resolved as in [`Catalog::resolve`]. At most
+    /// [`FINDINGS_MAX`](limbeck_domain::limits::FINDINGS_MAX) errors are listed, by line and column; the rest is counted.
+    pub fn check(&self, sites: &Sites, options: &CheckOptions<'_>) -> Findings {
+        check(self, sites, options)
+    }
+}
+
+fn servers_needed(catalog: &Catalog, sites: &Sites) -> Vec<ServerName> {
     let needed: BTreeSet<_> = sites
         .sites
         .iter()
@@ -55,41 +76,47 @@ pub(crate) fn servers_needed(catalog: &Catalog, sites: &Sites) -> Vec<ServerName
     needed.into_iter().collect()
 }
 
-pub(crate) fn judge(catalog: &Catalog, sites: &Sites, caller: &Caller<'_>) -> Findings {
+fn check(catalog: &Catalog, sites: &Sites, options: &CheckOptions<'_>) -> Findings {
+    let unread = sites.unread;
     let mut sites: Vec<&Site> = sites.sites.iter().collect();
     sites.sort_by_key(|site| (site.line, site.column));
-    let mut judge = Judge {
+    let mut check = ProgramCheck {
         catalog,
-        caller,
+        options,
         findings: Findings::default(),
         drawn_from: BTreeSet::new(),
         unlisted: BTreeMap::new(),
-        untold: None,
+        unlisted_errors: None,
         comparisons: COMPARISONS_MAX,
     };
     for site in sites {
-        // Nothing of what such a call meets stops a run.
-        if !(site.guarded && caller.mode == Mode::Run) {
-            judge.site(site);
+        // The program may catch the errors of a guarded call, so they do not stop a run.
+        if !(site.guarded && options.mode == Mode::Run) {
+            check.site(site);
         }
     }
-    judge.finish()
+    if let Some(unread) = unread {
+        let message = format!("{} more calls from here on were not read", unread.count);
+        let place = (unread.line, unread.column);
+        check.warn(Finding::new(place, FindingKind::Unchecked, message));
+    }
+    check.finish()
 }
 
-struct Judge<'a> {
+struct ProgramCheck<'a> {
     catalog: &'a Catalog,
-    caller: &'a Caller<'a>,
+    options: &'a CheckOptions<'a>,
     findings: Findings,
     drawn_from: BTreeSet<ServerName>,
-    /// Servers that are not known, each with its first call.
+    /// Servers with unknown tools, each with the position of its first call.
     unlisted: BTreeMap<ServerName, (u32, u32)>,
-    /// The first call whose errors are not told, and how many such calls there are.
-    untold: Option<(u32, u32, usize)>,
+    /// Position of the first call whose errors are not listed, and the number of such calls.
+    unlisted_errors: Option<(u32, u32, usize)>,
     /// Pairs of names that may still be compared.
     comparisons: usize,
 }
 
-impl Judge<'_> {
+impl ProgramCheck<'_> {
     fn site(&mut self, site: &Site) {
         let has_room = self.findings.errors.len() < FINDINGS_MAX;
         let suggest = if has_room {
@@ -102,7 +129,7 @@ impl Judge<'_> {
             Err(error) => return self.unresolved(site, error),
         };
         if has_room {
-            self.tell_about(site, &tool);
+            self.check_call(site, &tool);
         } else if self.is_wrong(site, &tool) {
             self.count(site);
         }
@@ -112,63 +139,68 @@ impl Judge<'_> {
         let unlisted = resolve::unlisted(self.catalog, &target(site));
         if !unlisted.is_empty() {
             for server in unlisted {
-                self.unlisted.entry(server).or_insert(place(site));
+                self.unlisted.entry(server).or_insert(position(site));
             }
             return;
         }
         self.drawn_from.extend(error.server_to_ask().cloned());
-        let error = error.suggesting(|tool| (self.caller.refuses)(tool).is_none());
+        let error = error.suggesting(|tool| (self.options.refuses)(tool).is_none());
         let kind = match error.code() {
             CallCode::UnknownTool => FindingKind::UnknownTool,
+            CallCode::Denied => FindingKind::Denied,
             _ => FindingKind::UnknownServer,
         };
-        let finding = Finding::new(place(site), kind, error.to_string())
+        let finding = Finding::new(position(site), kind, error.to_string())
             .with_hint(error.hint())
             .with_edit(edits::of_name(&error, site));
-        self.tell(site, finding);
+        self.report(site, finding);
     }
 
-    fn tell_about(&mut self, site: &Site, tool: &Tool) {
+    fn check_call(&mut self, site: &Site, tool: &Tool) {
         let call = tool.call_expression();
-        let finding = |kind, message| Finding::new(place(site), kind, message);
-        if let Some(denied) = (self.caller.refuses)(tool.id()) {
+        let finding = |kind, message| Finding::new(position(site), kind, message);
+        if let Some(denied) = (self.options.refuses)(tool.id()) {
             let finding = finding(FindingKind::Denied, denied.message);
-            return self.tell(site, finding.with_hint(denied.hint));
+            return self.report(site, finding.with_hint(denied.hint));
         }
         if site.positional > 0 {
-            let (message, hint) = too_many(&call, self.caller.language);
+            let (message, hint) = too_many(tool, &call, self.options.language);
             let finding = finding(FindingKind::Positional, message);
-            self.tell(site, finding.with_hint(Some(hint)));
+            self.report(site, finding.with_hint(Some(hint)));
         } else {
-            self.tell_about_arguments(site, tool);
+            self.check_arguments(site, tool);
         }
         if !site.awaited {
             let message =
-                format!("the call of `{call}` is not awaited, so its result is not there yet");
+                format!("the call of `{call}` is not awaited, so its result is not available yet");
             let finding = finding(FindingKind::MissingAwait, message)
                 .with_hint(Some(format!("write `await {call}(…)`")))
                 .with_edit(Some(Edit::new(call.clone(), format!("await {call}"))));
-            self.tell(site, finding);
+            self.report(site, finding);
         }
         if site.repeat == Repeat::Endless && tool.effect().may_write() {
             let message =
-                format!("`{call}` may write, and stands in a loop that nothing in its head ends");
+                format!("`{call}` may write, and is in a loop whose header has no end condition");
             let hint = "bound the loop, for example with a counter".to_owned();
             self.warn(finding(FindingKind::EndlessWrite, message).with_hint(Some(hint)));
         }
-        self.tell_about_results(site, tool);
+        self.check_reads(site, tool);
     }
 
-    fn tell_about_arguments(&mut self, site: &Site, tool: &Tool) {
+    fn check_arguments(&mut self, site: &Site, tool: &Tool) {
         let arguments = arguments(site);
         let check = tool.check();
-        if let Some(refusal) = check.refuses(tool, &arguments, self.caller.language) {
+        if let Some(refusal) = check.refuses(tool.definition(), &arguments, self.options.language) {
             self.drawn_from.insert(tool.id().server.clone());
             let message = format!("{}: {}", tool.call_expression(), refusal.message);
-            let finding = Finding::new(place(site), FindingKind::Arguments, message)
+            let finding = Finding::new(position(site), FindingKind::Arguments, message)
                 .with_hint(refusal.hint)
                 .with_edit(edits::of_arguments(tool, site));
-            return self.tell(site, finding);
+            return self.report(site, finding);
+        }
+        if self.options.mode == Mode::Run {
+            // The call itself warns of names that the tool does not declare.
+            return;
         }
         let odd = check.odd_names(&arguments, &mut self.comparisons);
         for (written, meant) in odd {
@@ -176,51 +208,71 @@ impl Judge<'_> {
             let written = shown(written);
             let message = match meant {
                 Some(meant) => format!(
-                    "`{call}` lists no argument `{written}`; did you mean `{}`?",
+                    "`{call}` declares no argument `{written}`; did you mean `{}`?",
                     shown(meant)
                 ),
-                None if self.caller.mode == Mode::Run => continue,
-                None => format!("`{call}` lists no argument `{written}`"),
+                None => format!("`{call}` declares no argument `{written}`"),
             };
             let edit = meant.map(|meant| Edit::new(written, shown(meant)));
-            let finding = Finding::new(place(site), FindingKind::Arguments, message);
+            let finding = Finding::new(position(site), FindingKind::Arguments, message);
             self.warn(finding.with_edit(edit));
         }
     }
 
-    fn tell_about_results(&mut self, site: &Site, tool: &Tool) {
+    fn check_reads(&mut self, site: &Site, tool: &Tool) {
         let Some(shape) = tool.output_shape() else {
+            // What the tool gives is a text, or a list of content blocks where there are several.
+            let read = site.reads.iter().find(|read| is_of_raw_result(&read.path));
+            if let Some(read) = read {
+                let name = shown(&path(&read.path));
+                let message = format!(
+                    "`{name}` of the result of `{}` may be missing: a tool without a declared output gives its text as a string",
+                    tool.call_expression()
+                );
+                let finding = Finding::new((read.line, read.column), FindingKind::Result, message);
+                self.warn(finding.with_hint(Some(unwrapped(self.options.language))));
+            }
             return;
         };
-        // What was seen so far may not be all there is.
+        // An observed shape may be incomplete, so it is never the reason of an error.
         let is_declared = matches!(shape.provenance, Provenance::Declared);
         for read in &site.reads {
-            let Part::Absent(absent) = results::part(shape.schema, &read.path) else {
+            let PartLookup::Missing(missing) = results::part(shape.schema, &read.path) else {
                 continue;
             };
-            // A deeper read of the same part says nothing new.
-            if absent.depth < read.path.len() {
+            // A deeper read of the same part was reported at the part itself.
+            if missing.depth < read.path.len() {
                 continue;
             }
-            let finding = absent_part(tool, read, &absent);
-            if absent.surely && is_declared && !read.optional {
-                self.tell(site, finding);
-            } else if self.caller.mode != Mode::Run {
+            let is_raw = is_of_raw_result(&read.path);
+            let mut finding = missing_part(tool, read, &missing);
+            if is_raw {
+                finding.hint = Some(unwrapped(self.options.language));
+                finding.edit = None;
+            }
+            let is_near = is_declared && finding.edit.is_some();
+            if missing.surely && is_declared && !read.optional {
+                self.report(site, finding);
+            } else if self.options.mode != Mode::Run || is_raw || is_near {
                 self.warn(finding);
+            }
+            if is_raw {
+                // The rest of `content[0].text` says the same.
+                break;
             }
         }
     }
 
-    /// Whether anything would be told about the call, found out without the words.
+    /// Whether the call has an error, without the cost of composing its message.
     fn is_wrong(&self, site: &Site, tool: &Tool) -> bool {
         !site.guarded
-            && ((self.caller.refuses)(tool.id()).is_some()
+            && ((self.options.refuses)(tool.id()).is_some()
                 || site.positional > 0
                 || !site.awaited
                 || tool.check().is_refused(&arguments(site)))
     }
 
-    fn tell(&mut self, site: &Site, finding: Finding) {
+    fn report(&mut self, site: &Site, finding: Finding) {
         if site.guarded {
             let message = format!("{} (the program may catch this)", finding.message);
             return self.warn(Finding { message, ..finding });
@@ -232,7 +284,9 @@ impl Judge<'_> {
     }
 
     fn count(&mut self, site: &Site) {
-        let (_, _, count) = self.untold.get_or_insert((site.line, site.column, 0));
+        let (_, _, count) = self
+            .unlisted_errors
+            .get_or_insert((site.line, site.column, 0));
         *count += 1;
     }
 
@@ -243,17 +297,17 @@ impl Judge<'_> {
     }
 
     fn finish(mut self) -> Findings {
-        for (server, place) in std::mem::take(&mut self.unlisted) {
+        for (server, position) in std::mem::take(&mut self.unlisted) {
             let server = shown(server.as_str());
             let message =
                 format!("calls of server `{server}` were not checked: its tools are not known yet");
-            self.warn(Finding::new(place, FindingKind::Unchecked, message));
+            self.warn(Finding::new(position, FindingKind::Unchecked, message));
         }
         self.findings
             .warnings
             .sort_by_key(|finding| (finding.line, finding.column));
-        if let Some((line, column, count)) = self.untold {
-            let message = format!("{count} more from here on");
+        if let Some((line, column, count)) = self.unlisted_errors {
+            let message = format!("{count} more calls have errors");
             let finding = Finding::new((line, column), FindingKind::More, message);
             self.findings.errors.push(finding);
         }
@@ -262,15 +316,15 @@ impl Judge<'_> {
     }
 }
 
-fn absent_part(tool: &Tool, read: &SiteRead, absent: &Absent) -> Finding {
-    let name = shown(&read.path[absent.depth - 1]);
-    let of = match path(&read.path[..absent.depth - 1]) {
+fn missing_part(tool: &Tool, read: &SiteRead, missing: &MissingPart) -> Finding {
+    let name = shown(&read.path[missing.depth - 1]);
+    let of = match path(&read.path[..missing.depth - 1]) {
         parent if parent.is_empty() => "the result".to_owned(),
         parent => format!("`{parent}` of the result"),
     };
     let call = tool.call_expression();
-    let (message, hint, edit) = match &absent.instead {
-        Instead::Properties(names, count) => {
+    let (message, hint, edit) = match &missing.available {
+        Available::Properties(names, count) => {
             let listed: Vec<String> = names
                 .iter()
                 .map(|name| format!("`{}`", shown(name)))
@@ -281,7 +335,7 @@ fn absent_part(tool: &Tool, read: &SiteRead, absent: &Absent) -> Finding {
             } else {
                 format!(" and {more} more")
             };
-            let hint = format!("there is {}{more}", listed.join(", "));
+            let hint = format!("available properties: {}{more}", listed.join(", "));
             let nearest =
                 crate::nearest::nearest(&name, names.iter().map(|name| (name.as_str(), name)));
             let edit = nearest
@@ -293,7 +347,7 @@ fn absent_part(tool: &Tool, read: &SiteRead, absent: &Absent) -> Finding {
                 edit,
             )
         }
-        Instead::Kind(kind) => (
+        Available::Kind(kind) => (
             format!("{of} of `{call}` is of type {kind} and has no property `{name}`"),
             None,
             None,
@@ -309,19 +363,57 @@ fn path(names: &[String]) -> String {
     shown(&joined)
 }
 
-fn place(site: &Site) -> (u32, u32) {
+fn position(site: &Site) -> (u32, u32) {
     (site.line, site.column)
 }
 
-fn too_many(call: &str, language: Language) -> (String, String) {
+/// Members of MCP's own results, which a program that calls `tools` does not see.
+fn is_of_raw_result(path: &[String]) -> bool {
+    let names: Vec<&str> = path.iter().map(String::as_str).collect();
+    matches!(
+        names.as_slice(),
+        [
+            "content" | "structuredContent" | "isError" | "text" | "result",
+            ..
+        ] | [ANY_ITEM, "text" | "type", ..]
+    ) || matches!(names.as_slice(), [.., "content", ANY_ITEM, "text"])
+}
+
+/// The hint for a program that reads a result as MCP's own clients see it.
+fn unwrapped(language: Language) -> String {
+    let raw = match language {
+        Language::Typescript => ".raw({…})",
+        Language::Python => ".raw(…)",
+    };
+    format!(
+        "the value is unwrapped already: use it as it is, a text is a string; `{raw}` gives the CallToolResult"
+    )
+}
+
+fn too_many(tool: &Tool, call: &str, language: Language) -> (String, String) {
+    let schema = &tool.definition().input_schema;
+    let required = schema.get("required").and_then(Value::as_array);
+    let first = required.and_then(|names| names.first()?.as_str());
+    let listed = || {
+        schema
+            .get("properties")?
+            .as_object()?
+            .keys()
+            .next()
+            .map(String::as_str)
+    };
+    let name = first.or_else(listed).unwrap_or("name");
     match language {
-        Language::Typescript => (
-            format!("{call} takes one object argument, such as {{ name: value }}"),
-            format!("write `{call}({{ name: value }})`"),
-        ),
+        Language::Typescript => {
+            let name = names::property_key(&shown(name));
+            (
+                format!("{call} takes one object argument, such as {{ {name}: value }}"),
+                format!("write `{call}({{ {name}: value }})`"),
+            )
+        }
         Language::Python => (
             format!("{call} takes named arguments, or one dictionary of them"),
-            format!("write `{call}(name=value)`"),
+            format!("write `{call}({}=value)`", shown(name)),
         ),
     }
 }

@@ -1,14 +1,13 @@
-//! Names of types, modules and attributes, made of names that may hold anything.
+//! Identifiers of types, modules and attributes, derived from arbitrary names.
 
 use std::collections::HashSet;
 
 use crate::names;
 
-/// Bytes of a made name, its number not counted; a path of a file holds it.
+/// Most bytes of a derived name without its number. The name is part of a file path.
 const NAME_BYTES_MAX: usize = 60;
 
-/// Names a stub needs for itself: what it imports, the types it names, and the words of Python that are
-/// written like types.
+/// Names that a stub uses itself: its imports, its types, and the constants of Python that are written like types.
 pub(crate) const TAKEN: [&str; 27] = [
     "Annotated",
     "Any",
@@ -39,21 +38,21 @@ pub(crate) const TAKEN: [&str; 27] = [
     "str",
 ];
 
-/// Names of one kind, each given out once.
+/// Issuer of names that are all different.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct UniqueNames {
     used: HashSet<String>,
 }
 
-impl Names {
-    /// No name but `taken` is used yet.
+impl UniqueNames {
+    /// Reserves the names in `taken`.
     pub(crate) fn without(taken: &[&str]) -> Self {
         Self {
             used: taken.iter().map(|name| (*name).to_owned()).collect(),
         }
     }
 
-    /// `name`, or with a number behind it when it is used already.
+    /// Returns `name`, with a number appended when it was issued before.
     pub(crate) fn take(&mut self, name: &str) -> String {
         let mut free = name.to_owned();
         let mut number = 2;
@@ -64,7 +63,7 @@ impl Names {
         free
     }
 
-    /// Whether a type is called `name`, or may not be.
+    /// Whether `name` was issued or reserved.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.used.contains(name)
     }
@@ -90,7 +89,7 @@ pub(crate) fn type_name(name: &str) -> String {
     }
 }
 
-/// `name` as the name of a module: lower case, runs of other characters `_`, none of Python's words.
+/// `name` as the name of a Python module: lower case, with `_` for runs of other characters, and never a reserved word.
 pub(crate) fn module_name(name: &str) -> String {
     let mut made = String::new();
     for c in name.chars() {
@@ -112,8 +111,8 @@ pub(crate) fn module_name(name: &str) -> String {
     made
 }
 
-/// How `name` may be written behind a dot in a stub: as it is, else in its identifier form. `None` when
-/// that form could be taken for something else there.
+/// Attribute for `name` in a stub: `name` itself or its identifier form. `None` when that form has another meaning in
+/// a stub.
 pub(crate) fn attribute(name: &str) -> Option<String> {
     let mut made = names::identifier(name);
     if !made.is_empty() && !names::is_python_identifier(&made) {
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_a_name_holds_it_becomes_an_identifier() {
+    fn every_name_becomes_an_identifier() {
         for (name, kind, module, dotted) in [
             (
                 "create_issue",
@@ -162,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_given_out_once() {
-        let mut names = Names::without(&["Tool"]);
+    fn a_name_is_issued_once() {
+        let mut names = UniqueNames::without(&["Tool"]);
         let taken: Vec<String> = ["Tool", "A", "A"]
             .iter()
             .map(|name| names.take(name))
@@ -172,8 +171,8 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_python_is_no_name_of_a_type() {
-        let mut names = Names::without(&TAKEN);
+    fn a_constant_of_python_is_never_the_name_of_a_type() {
+        let mut names = UniqueNames::without(&TAKEN);
         for (name, made) in [("None", "None_2"), ("true", "True_2"), ("class", "Class")] {
             assert_eq!(names.take(&type_name(name)), made);
         }

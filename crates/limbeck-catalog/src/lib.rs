@@ -1,47 +1,48 @@
-//! The tools that are known: names, signatures, argument checks, search.
+//! Catalog of known tools: names, signatures, argument checks.
 //!
-//! A [`Catalog`] is an immutable snapshot, made again whenever a server's list changes and shared behind
-//! `Arc`. It answers what a program and a model ask about tools:
+//! A [`Catalog`] is an immutable snapshot, shared behind `Arc` and rebuilt whenever a server's list changes. Its
+//! parts:
 //!
-//! - which tool is meant: [`Catalog::resolve`],
-//! - how it is called: [`Tool::signature`] and [`Tool::declaration`],
-//! - whether these arguments fit: [`Tool::validate`],
-//! - whether the calls of a program can work at all: [`Catalog::judge`],
-//! - what a program may call: [`Catalog::plan`],
-//! - what a type checker needs to know: [`declarations`],
-//! - which tools do such a thing: [`Catalog::search`],
-//! - what results look like where their server does not say: [`Observed`] and [`Tool::output_shape`].
+//! - names of tools, in any style: [`Catalog::resolve`],
+//! - signatures for models: [`Tool::signature`] and [`Tool::declaration`],
+//! - validation of arguments: [`Tool::validate`],
+//! - check of a program's calls before it runs: [`Catalog::check`],
+//! - plan of the calls a program may make: [`Catalog::plan`],
+//! - declarations for type checkers: [`declarations`],
+//! - types of results that their server does not declare: [`Observed`] and [`Tool::output_shape`].
 //!
-//! Definitions come from upstreams and names, arguments and queries from models, so nothing here is
-//! trusted: every walk over a schema is bounded in depth and in steps, every text in bytes, and no
-//! reference is ever fetched. The crate does no I/O and reads no clock: same inputs, same answers.
+//! Definitions come from upstreams, and names and arguments from models, so no input is trusted: every walk over a
+//! schema is bounded in depth and in steps, every text in bytes, and no reference is ever fetched. The crate does no I/O
+//! and reads no clock, so the same inputs give the same answers.
 //!
 //! Start reading at [`Catalog::new`].
 
 #![forbid(unsafe_code)]
 
+mod absence;
+mod bare_name;
 mod catalog;
 mod check;
 pub mod declarations;
 mod identifiers;
 pub mod names;
-mod nearest;
+pub mod nearest;
 mod observed;
 mod plan;
 mod resolve;
 mod schema;
-mod search;
 mod server;
 mod signature;
 mod tool;
 mod validate;
+pub mod words;
 
+pub use absence::{Absences, AbsentServer};
 pub use catalog::Catalog;
-pub use check::{Caller, Edit, Finding, FindingKind, Findings};
+pub use check::{CheckOptions, Edit, Finding, FindingKind, Findings};
 pub use observed::{Observed, OutputShape, Provenance, Shape};
 pub use plan::{Plan, PlannedCall, PlannedFlow, PlannedTool, PlannedUnknown};
 pub use resolve::{ResolveError, Resolved};
-pub use search::{Evidence, Hit, SearchAnswer, SearchQuery};
 pub use server::ServerTools;
 pub use tool::{Detail, Tool};
-pub use validate::misfit;
+pub use validate::{AcceptedArguments, schema_mismatch};

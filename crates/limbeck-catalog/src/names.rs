@@ -1,13 +1,13 @@
-//! Names as a program writes them: identifiers, callable expressions and the forms a name may take.
+//! Names in programs: identifiers, callable expressions and the styles of a name.
 //!
 //! A tool keeps the name its server gave it. A model that has read the name once tends to write it in
-//! the style of its language, so `read-file`, `readFile` and `READ_FILE` must all find `read_file`.
-//! Two forms do that: [`identifier`] replaces what an identifier cannot hold, and [`fold`] drops case
-//! and everything that is not a letter or digit.
+//! the style of its language, so `read-file`, `readFile` and `READ_FILE` must all resolve to `read_file`.
+//! Two forms do that: [`identifier`] replaces characters that an identifier cannot contain, and [`fold`] drops
+//! case and every character that is not a letter or digit.
 
 use limbeck_domain::{Language, text};
 
-/// Words that Python keeps for itself; `self` is what its methods call their own object.
+/// Reserved words of Python, and `self`, the parameter of methods in stubs.
 const PYTHON_RESERVED: [&str; 36] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
@@ -15,8 +15,8 @@ const PYTHON_RESERVED: [&str; 36] = [
     "while", "with", "yield",
 ];
 
-/// Whether `name` can stand after a dot in TypeScript without quotes. Only ASCII counts, so that no two
-/// names that look alike differ.
+/// Whether `name` is an identifier of TypeScript. Only ASCII is accepted, so that no two names that look the same
+/// differ.
 pub fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes
@@ -25,7 +25,7 @@ pub fn is_identifier(name: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
 }
 
-/// Whether Python takes `name` after a dot and as the name of an argument. Only ASCII counts.
+/// Whether `name` is an identifier of Python and not reserved. Only ASCII is accepted.
 pub fn is_python_identifier(name: &str) -> bool {
     is_identifier(name) && !name.contains('$') && !PYTHON_RESERVED.contains(&name)
 }
@@ -43,6 +43,29 @@ pub fn identifier(name: &str) -> String {
     safe
 }
 
+/// Name of a tool as an earlier Python system made it: lower case, runs of other characters as `_`, `_` before a leading
+/// digit and behind a reserved word.
+pub(crate) fn earlier_alias(name: &str) -> String {
+    let mut alias = String::with_capacity(name.len());
+    let mut after_other = false;
+    for c in name.chars().flat_map(char::to_lowercase) {
+        let keeps = matches!(c, 'a'..='z' | '0'..='9' | '_');
+        if keeps {
+            alias.push(c);
+        } else if !after_other {
+            alias.push('_');
+        }
+        after_other = !keeps;
+    }
+    if alias.is_empty() || alias.starts_with(|first: char| first.is_ascii_digit()) {
+        alias.insert(0, '_');
+    }
+    if PYTHON_RESERVED.contains(&alias.as_str()) && alias != "self" {
+        alias.push('_');
+    }
+    alias
+}
+
 /// Letters and digits of `name` in lower case: equal for all styles of one name. May be empty.
 pub fn fold(name: &str) -> String {
     name.chars()
@@ -51,11 +74,11 @@ pub fn fold(name: &str) -> String {
         .collect()
 }
 
-/// The form under which `name`, as a program wrote it, may be another style of a tool's name. Empty when
-/// it is none.
+/// Folded form of a name in a program, to be compared with the folded forms of tool names. Empty for a name with
+/// invisible characters.
 ///
-/// Styles differ in case and in the signs between words. A name that differs in what nobody sees, such as
-/// a NUL, a zero-width space or a mark that reverses text, is not a style of the name it looks like.
+/// Styles differ in case and in the characters between words. A name with invisible characters, such as NUL, a
+/// zero-width space or a mark that reverses text, is not a style of the name it looks like.
 pub fn style(name: &str) -> String {
     let visible = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() || c == ' ';
     if name.chars().all(visible) {
@@ -65,8 +88,8 @@ pub fn style(name: &str) -> String {
     }
 }
 
-/// `tools.server.tool`, with brackets and quotes where a name is no identifier in TypeScript or in
-/// Python, so that one expression serves both.
+/// Callable expression of a tool, such as `tools.server.tool`. Names that are not identifiers in both TypeScript and
+/// Python are quoted in brackets, so that one expression is valid in both.
 pub fn call_expression(server: &str, tool: &str) -> String {
     let mut call = String::from("tools");
     push_member(&mut call, server);
@@ -94,16 +117,16 @@ pub fn property_key(name: &str) -> String {
     }
 }
 
-/// `text` as a double-quoted literal that means the same in TypeScript and JSON, and in Python too unless
-/// it has hidden characters beyond the first plane ([`quoted_in`] knows them).
+/// `text` as a double-quoted literal with the same value in TypeScript and JSON, and in Python unless it has
+/// invisible characters beyond the first Unicode plane (see [`quoted_in`]).
 ///
-/// What could end a line, move a cursor or hide words becomes an escape, so the literal stays on
-/// one line and shows what it holds.
+/// Characters that end a line, move the cursor or hide text are escaped, so the literal stays on one line and
+/// shows its whole content.
 pub fn quoted(text: &str) -> String {
     quoted_in(text, Language::Typescript)
 }
 
-/// [`quoted`] for one language.
+/// `text` as a double-quoted literal of one language, escaped as in [`quoted`].
 pub fn quoted_in(text: &str, language: Language) -> String {
     let mut literal = String::with_capacity(text.len() + 2);
     literal.push('"');
@@ -138,8 +161,8 @@ fn push_unicode_escape(literal: &mut String, c: char, language: Language) {
     }
 }
 
-/// `text` fit for a comment: hidden characters gone, `*/` broken, one line, and no order to a type checker
-/// (`@ts-ignore` and its like).
+/// `text` as one line of a comment: without invisible characters, without `*/`, and without directives to a type
+/// checker such as `@ts-ignore`.
 pub(crate) fn comment_line(text: &str, bytes_max: usize) -> String {
     let cut = text::cut(text, bytes_max);
     let line = text::clean_line(cut, bytes_max)
@@ -156,7 +179,7 @@ pub(crate) fn comment_line(text: &str, bytes_max: usize) -> String {
 /// First sentence of a description, on one line, at most `bytes_max` bytes.
 ///
 /// A sentence ends at a full stop, question or exclamation mark before white space, and before a line that
-/// does not go on in lower case: descriptions use lines for lists and headings.
+/// does not start in lower case, because descriptions use lines for lists and headings.
 pub(crate) fn first_sentence(text: &str, bytes_max: usize) -> String {
     let mut lines = text.trim_start().lines().map(str::trim);
     let mut paragraph = lines.next().unwrap_or_default().to_owned();
@@ -205,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_what_nobody_sees_is_a_style_of_none() {
+    fn a_name_with_invisible_characters_is_not_a_style() {
         for hidden in [
             "\0", "\n", "\u{ad}", "\u{200b}", "\u{202e}", "\u{feff}", "\u{301}",
         ] {
@@ -215,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_quotes_only_what_is_no_identifier() {
+    fn a_call_quotes_only_names_that_are_not_identifiers() {
         assert_eq!(
             call_expression("github", "list_issues"),
             "tools.github.list_issues"

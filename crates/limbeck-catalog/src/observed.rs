@@ -1,21 +1,21 @@
-//! What results of a tool look like, learnt from the results themselves.
+//! Types of results, inferred from observed results.
 //!
-//! Three in four tools declare no output schema. What their results have in common is kept as a [`Shape`]: which
-//! kinds of values stand where, and which properties may be missing or null. It holds no value of any result, and no
-//! name of a property that looks like one ([`names`]).
+//! Three in four tools declare no output schema. A [`Shape`] describes what their results have in common: the types of
+//! values, and the properties that may be missing or null. It contains no value of any result, and no property name that
+//! looks like a value ([`names`]).
 //!
 //! Shapes form a join-semilattice: [`Shape::join`] is commutative, associative and idempotent, so neither the order of
-//! observation nor its division among processes matters, and a joined shape admits every value that either part
-//! admits. Bounds are part of the lattice: what is too large becomes a coarser shape, and a coarser shape never counts
-//! less than a finer one below it, so that a bound is crossed in every order or in none ([`shape`]).
+//! observation nor its division among processes matters, and a joined shape accepts every value that either part
+//! accepts. Bounds are part of the lattice: a shape that is too large is replaced by a coarser one, and a coarser shape
+//! never weighs less than a finer one below it, so that a bound is crossed in every order or in none ([`shape`]).
 //!
 //! Start reading at [`Observed`].
 
 mod formats;
 mod names;
-mod read;
 mod schema;
 mod shape;
+mod shape_reader;
 
 use std::sync::OnceLock;
 
@@ -24,16 +24,16 @@ use serde_json::Value;
 
 pub use shape::Shape;
 
-/// What was learnt of one tool's results.
+/// Observations of one tool's results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    /// What the results have in common; that of no value before the first call.
+    /// Shape of all results; the empty shape before the first call.
     #[serde(default)]
     pub shape: Shape,
-    /// Successful calls whose results were looked at.
+    /// Number of results observed.
     #[serde(default)]
     pub calls: u64,
-    /// Results that were not what the tool's declared output schema says.
+    /// Number of results that contradicted the declared output schema.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub contradictions: u64,
 }
@@ -43,11 +43,11 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Observed {
-    /// What one result teaches; its value as JSON text.
+    /// Observation of one result, given as JSON text.
     ///
     /// # Errors
     ///
-    /// What the parser says when the text is no JSON, or, where it is looked at, nested deeper than
+    /// The parser's error when the text is not JSON, or is nested deeper, in the part that is read, than
     /// [`JSON_DEPTH_MAX`](limbeck_domain::limits::JSON_DEPTH_MAX).
     pub fn once(value: &str) -> Result<Self, serde_json::Error> {
         Ok(Self {
@@ -57,7 +57,7 @@ impl Observed {
         })
     }
 
-    /// One result that contradicts what the tool declares.
+    /// Observation of one result that contradicts the declared output schema.
     pub fn contradiction() -> Self {
         Self {
             contradictions: 1,
@@ -65,7 +65,7 @@ impl Observed {
         }
     }
 
-    /// Adds what was learnt elsewhere; counts add up. Gives whether the shape is another now.
+    /// Merges other observations. Returns whether the shape changed.
     pub fn add(&mut self, other: &Self) -> bool {
         self.calls = self.calls.saturating_add(other.calls);
         self.contradictions = self.contradictions.saturating_add(other.contradictions);
@@ -73,20 +73,20 @@ impl Observed {
     }
 }
 
-/// Where the type of a tool's result comes from.
+/// Source of the type of a tool's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
-    /// Its server declares it.
+    /// Declared by the server.
     Declared,
-    /// Results were seen to be of it.
+    /// Observed in results.
     Observed {
-        /// How many.
+        /// Number of results.
         calls: u64,
     },
 }
 
 impl Provenance {
-    /// What a reader of the type has to know of it: `observed in 12 calls`.
+    /// Note for readers of the type: `observed in 12 calls`.
     pub(crate) fn note(self) -> Option<String> {
         match self {
             Self::Declared => None,
@@ -96,24 +96,24 @@ impl Provenance {
     }
 }
 
-/// The type of what a program gets of a call.
+/// Type of the value that a call returns to a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputShape<'t> {
-    /// The type, as JSON Schema. Text that holds JSON is `"type": "string"` with `contentMediaType`
+    /// The type, as JSON Schema. Text that contains JSON is `"type": "string"` with `contentMediaType`
     /// `application/json` and `contentSchema`; a program gets it as text, unless the type is declared.
     pub schema: &'t Value,
-    /// Whose word it is. What was observed may be contradicted by the next call.
+    /// Source of the type. The next result may contradict an observed type.
     pub provenance: Provenance,
 }
 
-/// What was learnt of a tool, and its schema once somebody asked for it.
+/// Observations of a tool, with their schema, which is computed on first use.
 #[derive(Debug)]
-pub(crate) struct Lesson {
+pub(crate) struct ObservedType {
     observed: Observed,
     schema: OnceLock<Value>,
 }
 
-impl Lesson {
+impl ObservedType {
     pub(crate) fn new(observed: Observed) -> Self {
         Self {
             observed,

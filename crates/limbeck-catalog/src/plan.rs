@@ -1,4 +1,4 @@
-//! What a program may call, told without running it.
+//! Plan of a program: the calls it may make, found without running it.
 
 use std::collections::BTreeMap;
 
@@ -10,34 +10,37 @@ use crate::catalog::Catalog;
 use crate::check::target;
 use crate::resolve::{self, Suggest};
 
-/// Calls that are listed.
+/// Most calls listed.
 const CALLS_MAX: usize = 100;
-/// Flows that are listed.
+/// Most flows listed.
 const FLOWS_MAX: usize = 100;
-/// Places listed where it is not known what is called.
+/// Most positions listed at which an unknown tool may be called.
 const UNKNOWN_MAX: usize = 20;
-/// Bytes of one constant, as JSON; a longer one is told by its length.
+/// Most bytes of one constant, as JSON; a longer one is replaced by its length.
 const VALUE_BYTES_MAX: usize = 200;
-/// Constants listed of one call.
+/// Most arguments listed for one call.
 const ARGUMENTS_MAX: usize = 20;
 
-/// The calls of a program, as far as its text says.
+/// Calls of a program, as far as its text tells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Plan {
-    /// The tools that may be called, by name.
+    /// Tools that may be called, by name.
     pub tools: Vec<PlannedTool>,
-    /// The calls, by line and column; at most 100.
+    /// Calls by line and column, at most 100.
     pub calls: Vec<PlannedCall>,
-    /// Calls that are not listed.
+    /// Number of calls that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_calls: usize,
-    /// Results that go into calls of tools that may write; at most 100.
+    /// Results that are passed to tools that may write, at most 100.
     pub flows: Vec<PlannedFlow>,
-    /// Places where a tool may be called whose name only the running program knows; at most 20.
+    /// Positions at which a tool is called whose name is computed at run time, at most 20.
     pub unknown: Vec<PlannedUnknown>,
-    /// How many such places there are.
+    /// Number of such positions.
     #[serde(skip_serializing_if = "is_zero")]
     pub unknown_total: usize,
+    /// Calls of tools that were not read because the program has too many; the first is one of `unknown`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unread_calls: usize,
 }
 
 /// One tool of a plan.
@@ -47,7 +50,7 @@ pub struct PlannedTool {
     pub tool: String,
     /// What a call may do.
     pub effect: EffectClass,
-    /// How many calls of it stand in the program.
+    /// Number of its calls in the program's text.
     pub calls: usize,
 }
 
@@ -58,44 +61,44 @@ pub struct PlannedCall {
     pub line: u32,
     /// Column in the line, from 1.
     pub column: u32,
-    /// `server.tool`, or as the program wrote it when there is none of that name.
+    /// `server.tool`, or the name in the program when no tool has it.
     pub tool: String,
     /// What the call may do; absent when the tool is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<EffectClass>,
-    /// How often it is made: `once`, `at most N`, `many` or `unbounded`.
+    /// Number of times it is made: `once`, `at most N`, `many` or `unbounded`.
     pub times: String,
-    /// Arguments that are constants. A long one is told by its size.
+    /// Constant arguments. A long value is replaced by its size.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub arguments: Map<String, Value>,
-    /// Names of arguments whose values only the running program knows.
+    /// Names of arguments that are computed at run time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub computed: Vec<String>,
-    /// Whether there may be arguments besides.
+    /// Whether there may be other arguments.
     #[serde(skip_serializing_if = "is_false")]
     pub more_arguments: bool,
-    /// Why the call would not be made.
+    /// Reason why the call would be rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// One flow of a plan.
+/// Result of one tool that is passed to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlannedFlow {
-    /// The tool whose result it is, and the line of its call.
+    /// Tool that returns the result, and the line of its call.
     pub from: String,
-    /// The tool whose arguments it goes into, and the line of its call.
+    /// Tool that receives it, and the line of its call.
     pub into: String,
 }
 
-/// A place where it is not known what is called.
+/// Position at which an unknown tool may be called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlannedUnknown {
     /// Line in the program, from 1.
     pub line: u32,
     /// Column in the line, from 1.
     pub column: u32,
-    /// The server, when that much is written.
+    /// The server, when the text names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }
@@ -110,7 +113,14 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
-pub(crate) fn plan(catalog: &Catalog, sites: &Sites) -> Plan {
+impl Catalog {
+    /// Plan of a program from the call sites its parser found, in the order of the text.
+    pub fn plan(&self, sites: &Sites) -> Plan {
+        plan(self, sites)
+    }
+}
+
+fn plan(catalog: &Catalog, sites: &Sites) -> Plan {
     let calls: Vec<PlannedCall> = sites.sites.iter().map(|site| call(catalog, site)).collect();
     let mut tools: BTreeMap<&str, PlannedTool> = BTreeMap::new();
     for call in &calls {
@@ -123,17 +133,24 @@ pub(crate) fn plan(catalog: &Catalog, sites: &Sites) -> Plan {
             tool.calls += 1;
         }
     }
-    let unknown = sites.dynamic.iter().take(UNKNOWN_MAX);
-    let unknown = unknown.map(|place| PlannedUnknown {
+    let unread = sites.unread.map(|unread| PlannedUnknown {
+        line: unread.line,
+        column: unread.column,
+        server: None,
+    });
+    let places = sites.dynamic.iter().map(|place| PlannedUnknown {
         line: place.line,
         column: place.column,
         server: place.server.as_deref().map(crate::check::shown),
     });
+    let unknown_total = sites.dynamic.len() + usize::from(unread.is_some());
+    let unknown = unread.into_iter().chain(places).take(UNKNOWN_MAX);
     let mut plan = Plan {
         tools: tools.into_values().collect(),
         flows: flows(sites, &calls),
         unknown: unknown.collect(),
-        unknown_total: sites.dynamic.len(),
+        unknown_total,
+        unread_calls: sites.unread.map_or(0, |unread| unread.count as usize),
         more_calls: calls.len().saturating_sub(CALLS_MAX),
         calls: Vec::new(),
     };
@@ -184,7 +201,7 @@ fn call(catalog: &Catalog, site: &Site) -> PlannedCall {
 fn flows(sites: &Sites, calls: &[PlannedCall]) -> Vec<PlannedFlow> {
     let label = |call: &PlannedCall| format!("{} (line {})", call.tool, call.line);
     let into_writes = sites.sites.iter().zip(calls).filter(|(_, call)| {
-        // What is not known may write.
+        // An unknown tool may write.
         call.effect.is_none_or(EffectClass::may_write)
     });
     into_writes

@@ -1,93 +1,159 @@
-//! Finds the tool a program means, or says which ones there are.
+//! Resolution of the names in a program to tools, with suggestions for names that do not exist.
 
 use std::sync::Arc;
 
 use limbeck_domain::{CallCode, CallError, ServerName, ToolId, ToolTarget, text};
 
+use crate::absence::AbsentServer;
+use crate::bare_name;
 use crate::catalog::Catalog;
 use crate::names;
 use crate::nearest::{NEAREST_MAX, nearest, nearest_tools};
 use crate::server::{Match, ServerTools};
 use crate::tool::Tool;
 
-/// Bytes of a name that is repeated in a message.
+/// Bytes of a name shown in a message.
 const NAME_SHOWN_BYTES_MAX: usize = 80;
 
-/// A tool that was found.
+impl Catalog {
+    /// Finds the tool that a program names.
+    ///
+    /// With a server, exact names come first, then other styles of them: `readFile` or `read-file` for
+    /// `read_file`. Without one, `target.tool` is a full name: `mcp__server__tool`, `server.tool` or
+    /// `server/tool`. Where it can be split in several ways, exact names come before other styles, and two tools of
+    /// the same rank are an error. A name without a server is that of a tool that exactly one server has.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], with similar names. A style that matches two names is an error too.
+    pub fn resolve(&self, target: &ToolTarget) -> Result<Resolved, ResolveError> {
+        resolve(self, target, Suggest::Nearest)
+    }
+
+    /// Finds the server that a program names, by the rules of [`Catalog::resolve`].
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], never one of its tool variants.
+    pub fn resolve_server(&self, name: &str) -> Result<ServerName, ResolveError> {
+        server(self, name, Suggest::Nearest).map(|(server, _)| server.name().clone())
+    }
+}
+
+/// A resolved tool.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// The tool.
     pub tool: Arc<Tool>,
-    /// Says, for the program's log, that a name was read as another one.
+    /// Note for the program's log when a name was resolved to another one.
     pub note: Option<String>,
 }
 
-/// Why no tool, or no single tool, is meant.
+/// Error of resolving a name to a tool or a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// There is nothing to call at all.
+    /// The catalog has no servers.
     #[error("no servers are configured")]
     NoServers,
-    /// No server has this name.
+    /// No server has the name.
     #[error("no server is called `{}`", shown(asked))]
     UnknownServer {
         /// The name as the program wrote it.
         asked: String,
-        /// Servers with a name like it, nearest first.
+        /// Servers with similar names, the most similar first.
         nearest: Vec<ServerName>,
-        /// Tools of other servers that the program may have meant.
+        /// Tools of other servers with the requested tool name.
         elsewhere: Vec<ToolId>,
     },
-    /// The name fits several servers, none of them verbatim.
-    #[error("`{}` may be any of {}", shown(asked), list(candidates.iter().map(ServerName::as_str)))]
+    /// The name is a style of several server names.
+    #[error("`{}` is ambiguous: it matches {}", shown(asked), list(candidates.iter().map(ServerName::as_str)))]
     AmbiguousServer {
         /// The name as the program wrote it.
         asked: String,
-        /// The servers it fits.
+        /// Matching servers.
         candidates: Vec<ServerName>,
     },
     /// The server has no tool of this name, as far as its list is known.
     #[error("{}", unknown_tool(server.as_ref(), asked))]
     UnknownTool {
-        /// The server, when one was named.
+        /// The server, when the program named one.
         server: Option<ServerName>,
         /// The name as the program wrote it.
         asked: String,
-        /// Tools with a name like it, nearest first.
+        /// Tools with similar names, the most similar first.
         nearest: Vec<ToolId>,
     },
-    /// The name fits several tools of the server, none of them verbatim.
-    #[error("`{}` may be any of {} of server `{server}`", shown(asked), list(candidates.iter().map(|id| &*id.tool)))]
+    /// The full name can be split into server and tool in several ways.
+    #[error(
+        "`{}` is ambiguous: it is the full name of {}",
+        shown(asked),
+        list_calls(candidates)
+    )]
+    AmbiguousName {
+        /// The name as the program wrote it.
+        asked: String,
+        /// Tools with this full name.
+        candidates: Vec<ToolId>,
+    },
+    /// The server is in the configuration and must not be used.
+    #[error("server `{}` cannot be used: {}", shown(server), absence.reason)]
+    AbsentServer {
+        /// The name as the program wrote it, which is the server's.
+        server: String,
+        /// Why it must not be used.
+        absence: AbsentServer,
+    },
+    /// The server's entry switches the tool off.
+    #[error(
+        "tool `{}` is switched off in the entry of server `{server}`",
+        shown(tool)
+    )]
+    SwitchedOff {
+        /// The server.
+        server: ServerName,
+        /// The name as the program wrote it.
+        tool: String,
+    },
+    /// The name is a style of several tool names of the server.
+    #[error("`{}` is ambiguous: it matches {} of server `{server}`", shown(asked), list(candidates.iter().map(|id| &*id.tool)))]
     AmbiguousTool {
         /// The server.
         server: ServerName,
         /// The name as the program wrote it.
         asked: String,
-        /// The tools it fits.
+        /// Matching tools.
         candidates: Vec<ToolId>,
     },
 }
 
 impl ResolveError {
-    /// The server whose list, asked anew, may still hold the tool.
+    /// Server that may have the tool in a newer list.
     pub fn server_to_ask(&self) -> Option<&ServerName> {
         match self {
             Self::UnknownTool { server, .. } => server.as_ref(),
             Self::NoServers
             | Self::UnknownServer { .. }
             | Self::AmbiguousServer { .. }
+            | Self::AmbiguousName { .. }
+            | Self::AbsentServer { .. }
+            | Self::SwitchedOff { .. }
             | Self::AmbiguousTool { .. } => None,
         }
     }
 
-    /// The error without tools that `may_call` refuses: nobody is told of what they may not use.
+    /// Removes suggestions that `may_call` rejects, so that a message never names a tool the caller may not call.
     #[must_use]
     pub fn suggesting(mut self, may_call: impl Fn(&ToolId) -> bool) -> Self {
         match &mut self {
             Self::UnknownServer { elsewhere, .. } => elsewhere.retain(may_call),
             Self::UnknownTool { nearest, .. } => nearest.retain(may_call),
-            Self::AmbiguousTool { candidates, .. } => candidates.retain(may_call),
-            Self::NoServers | Self::AmbiguousServer { .. } => {}
+            Self::AmbiguousTool { candidates, .. } | Self::AmbiguousName { candidates, .. } => {
+                candidates.retain(may_call);
+            }
+            Self::NoServers
+            | Self::AmbiguousServer { .. }
+            | Self::AbsentServer { .. }
+            | Self::SwitchedOff { .. } => {}
         }
         self
     }
@@ -96,7 +162,7 @@ impl ResolveError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoServers => Some(
-                "add a server to the configuration; `limbeck tools` says where it is looked for"
+                "add a server to the configuration; `limbeck tools` shows the file of each server"
                     .into(),
             ),
             Self::UnknownServer {
@@ -106,7 +172,7 @@ impl ResolveError {
                 Some(match nearest.as_slice() {
                     [] => format!("call {calls}"),
                     _ => format!(
-                        "call {calls}; servers with a like name: {}",
+                        "call {calls}; servers with a similar name: {}",
                         list(nearest.iter().map(ServerName::as_str))
                     ),
                 })
@@ -121,9 +187,13 @@ impl ResolveError {
                     names::quoted(server.as_str())
                 )
             }),
-            Self::AmbiguousTool { candidates, .. } => {
+            Self::AmbiguousTool { candidates, .. } | Self::AmbiguousName { candidates, .. } => {
                 Some(format!("write one exactly: {}", list_calls(candidates)))
             }
+            Self::AbsentServer { absence, .. } => absence.hint.clone(),
+            Self::SwitchedOff { server, .. } => Some(format!(
+                "the user switched it off; use another tool of `{server}`"
+            )),
         }
     }
 
@@ -132,7 +202,11 @@ impl ResolveError {
             Self::NoServers | Self::UnknownServer { .. } | Self::AmbiguousServer { .. } => {
                 CallCode::UnknownServer
             }
-            Self::UnknownTool { .. } | Self::AmbiguousTool { .. } => CallCode::UnknownTool,
+            Self::UnknownTool { .. } | Self::AmbiguousTool { .. } | Self::AmbiguousName { .. } => {
+                CallCode::UnknownTool
+            }
+            Self::AbsentServer { .. } => CallCode::ServerUnavailable,
+            Self::SwitchedOff { .. } => CallCode::Denied,
         }
     }
 }
@@ -151,6 +225,12 @@ impl From<ResolveError> for CallError {
                 call.server = server.map(|server| server.to_string());
                 call.tool = Some(shown(&asked));
             }
+            ResolveError::AmbiguousName { asked, .. } => call.tool = Some(shown(&asked)),
+            ResolveError::AbsentServer { server, .. } => call.server = Some(shown(&server)),
+            ResolveError::SwitchedOff { server, tool } => {
+                call.server = Some(server.to_string());
+                call.tool = Some(shown(&tool));
+            }
             ResolveError::AmbiguousTool { server, asked, .. } => {
                 call.server = Some(server.to_string());
                 call.tool = Some(shown(&asked));
@@ -160,8 +240,7 @@ impl From<ResolveError> for CallError {
     }
 }
 
-/// Whether an error looks for names like the one that is not there, which costs more than finding out
-/// that it is not.
+/// Whether an error has suggestions. Finding similar names costs more than finding that a name does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Suggest {
     Nearest,
@@ -171,7 +250,7 @@ pub(crate) enum Suggest {
 impl Suggest {
     fn tools<'c>(self, tools: impl Iterator<Item = &'c Arc<Tool>>, name: &str) -> Vec<ToolId> {
         match self {
-            Self::Nearest => nearest_tools(tools, name),
+            Self::Nearest => nearest_tools(tools.map(|tool| tool.id()), name),
             Self::Nothing => Vec::new(),
         }
     }
@@ -196,9 +275,6 @@ pub(crate) fn resolve(
     target: &ToolTarget,
     suggest: Suggest,
 ) -> Result<Resolved, ResolveError> {
-    if catalog.servers().len() == 0 {
-        return Err(ResolveError::NoServers);
-    }
     match &target.server {
         Some(name) => match server(catalog, name, suggest) {
             Ok((server, note)) => tool(server, &target.tool, note, suggest),
@@ -215,12 +291,19 @@ pub(crate) fn resolve(
     }
 }
 
-/// The servers without a tool that a call of `target` may mean: nothing is known of them until they are
-/// asked for their list.
+/// Servers without known tools that `target` may name. Their tools must be listed before the name can be resolved.
 pub(crate) fn unlisted(catalog: &Catalog, target: &ToolTarget) -> Vec<ServerName> {
     let named: Vec<&str> = match &target.server {
         Some(server) => vec![server],
-        None if resolve(catalog, target, Suggest::Nothing).is_ok() => Vec::new(),
+        // Any server may have a tool of a name without a server.
+        None if splits(&target.tool).next().is_none() => {
+            if resolve(catalog, target, Suggest::Nothing).is_ok() {
+                return Vec::new();
+            }
+            let names = catalog.servers().map(|server| server.name().as_str());
+            names.collect()
+        }
+        // Also where one split resolves: a server that was not listed yet may have a tool of the same full name.
         None => splits(&target.tool).map(|(server, _)| server).collect(),
     };
     named
@@ -231,7 +314,7 @@ pub(crate) fn unlisted(catalog: &Catalog, target: &ToolTarget) -> Vec<ServerName
         .collect()
 }
 
-/// The server meant by `name`, and a note when it was written otherwise.
+/// Finds the server that `name` means, with a note when its name is written differently.
 pub(crate) fn server<'c>(
     catalog: &'c Catalog,
     name: &str,
@@ -244,7 +327,13 @@ pub(crate) fn server<'c>(
             asked: name.to_owned(),
             candidates: servers.iter().map(|server| server.name().clone()).collect(),
         }),
-        Match::None if catalog.servers().len() == 0 => Err(ResolveError::NoServers),
+        Match::None if let Some(absence) = catalog.absent(name) => {
+            Err(ResolveError::AbsentServer {
+                server: name.to_owned(),
+                absence: absence.clone(),
+            })
+        }
+        Match::None if catalog.has_no_server() => Err(ResolveError::NoServers),
         Match::None => Err(ResolveError::UnknownServer {
             asked: name.to_owned(),
             nearest: suggest.servers(catalog, name),
@@ -309,6 +398,10 @@ fn tool(
             asked: name.to_owned(),
             candidates: tools.iter().map(|tool| tool.id().clone()).collect(),
         }),
+        Match::None if server.is_switched_off(name) => Err(ResolveError::SwitchedOff {
+            server: server.name().clone(),
+            tool: name.to_owned(),
+        }),
         Match::None => Err(ResolveError::UnknownTool {
             server: Some(server.name().clone()),
             asked: name.to_owned(),
@@ -317,25 +410,59 @@ fn tool(
     }
 }
 
-/// Reads `mcp__server__tool`, `server.tool` and `server/tool`, the longest server first.
+/// Resolves `mcp__server__tool`, `server.tool` and `server/tool`. Exact names of server and tool come before other
+/// styles; of two tools with the same rank neither is taken, because the program may mean the other one.
 fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved, ResolveError> {
     let mut first_error = None;
+    let (mut exact, mut alike) = (Vec::<Resolved>::new(), Vec::<Resolved>::new());
     for (server_name, tool_name) in splits(name) {
         let found = match server(catalog, server_name, suggest) {
             Ok((server, note)) => tool(server, tool_name, note, suggest),
-            Err(ResolveError::UnknownServer { .. }) => continue,
+            Err(ResolveError::UnknownServer { .. } | ResolveError::NoServers) => continue,
             Err(error) => Err(error),
         };
         match found {
-            Ok(resolved) => return Ok(resolved),
+            Ok(resolved) => {
+                let rank = match &resolved.note {
+                    None => &mut exact,
+                    Some(_) => &mut alike,
+                };
+                // Overlapping separators lead to one tool in two styles.
+                if rank
+                    .iter()
+                    .all(|other| other.tool.id() != resolved.tool.id())
+                {
+                    rank.push(resolved);
+                }
+            }
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
-    Err(first_error.unwrap_or_else(|| unknown_full_name(catalog, name, suggest)))
+    let mut found = if exact.is_empty() { alike } else { exact };
+    match found.len() {
+        0 => {
+            if first_error.is_none()
+                && let Some(tool) = bare_name::find(catalog, name)
+            {
+                let note = Some(note(name, &tool.id().to_string()));
+                return Ok(Resolved { tool, note });
+            }
+            Err(first_error.unwrap_or_else(|| unknown_full_name(catalog, name, suggest)))
+        }
+        1 => Ok(found.remove(0)),
+        _ => Err(ResolveError::AmbiguousName {
+            asked: name.to_owned(),
+            candidates: found
+                .iter()
+                .map(|resolved| resolved.tool.id().clone())
+                .collect(),
+        }),
+    }
 }
 
 fn unknown_full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> ResolveError {
     match splits(name).last() {
+        _ if catalog.has_no_server() => ResolveError::NoServers,
         Some((server, tool)) => ResolveError::UnknownServer {
             asked: server.to_owned(),
             nearest: suggest.servers(catalog, server),
@@ -349,9 +476,9 @@ fn unknown_full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Resolve
     }
 }
 
-/// Every way to part a full name into server and tool, the longest server first.
+/// Every split of a full name into server and tool, the longest server name first.
 fn splits(name: &str) -> impl DoubleEndedIterator<Item = (&str, &str)> {
-    // A name is cut before it is searched, so that a hostile one costs no more than a long one.
+    // Each separator costs one lookup, so the name is cut first.
     let name = text::cut(name, 4 * NAME_SHOWN_BYTES_MAX);
     let (rest, separators): (&str, &'static [&'static str]) = match name.strip_prefix("mcp__") {
         Some(rest) => (rest, &["__"]),
@@ -368,14 +495,14 @@ fn splits(name: &str) -> impl DoubleEndedIterator<Item = (&str, &str)> {
         .map(|(at, len)| (&rest[..at], &rest[at + len..]))
 }
 
-/// Where `separator` starts in `text`, overlaps included: `a___b` parts as `a`/`_b` and `a_`/`b`.
+/// Offsets of `separator` in `text`, overlaps included: `a___b` splits into `a`/`_b` and `a_`/`b`.
 fn overlapping<'t>(text: &'t str, separator: &'t str) -> impl Iterator<Item = usize> + 't {
     text.char_indices()
         .map(|(at, _)| at)
         .filter(move |at| text[*at..].starts_with(separator))
 }
 
-/// Tools of any server that `name` may stand for: of this very name first, then like it.
+/// Tools of any server with the name `name`, in any style.
 fn elsewhere(catalog: &Catalog, name: &str) -> Vec<ToolId> {
     let found = catalog
         .servers()
@@ -392,7 +519,7 @@ fn nearest_servers(catalog: &Catalog, name: &str) -> Vec<ServerName> {
         .map(|server| (server.name().as_str(), server.name()));
     let near = nearest(name, servers);
     if near.is_empty() {
-        // Nothing is like it: telling which servers there are is still the next step.
+        // No name is similar: the names of any servers are still a useful next step.
         return catalog
             .servers()
             .take(NEAREST_MAX)
@@ -414,7 +541,7 @@ fn unknown_tool(server: Option<&ServerName>, asked: &str) -> String {
     match server {
         Some(server) => format!("server `{server}` has no tool `{}`", shown(asked)),
         None => format!(
-            "`{}` names no tool; a full name is `server.tool` or `mcp__server__tool`",
+            "`{}` is not a tool name; write `server.tool` or `mcp__server__tool`",
             shown(asked)
         ),
     }
@@ -436,5 +563,5 @@ fn list_calls(ids: &[ToolId]) -> String {
 }
 
 fn hint_from(names: &str) -> Option<String> {
-    (!names.is_empty()).then(|| format!("there is {names}"))
+    (!names.is_empty()).then(|| format!("try {names}"))
 }

@@ -1,10 +1,10 @@
-//! What signatures and checks both know about JSON Schema.
+//! Parts of JSON Schema that signatures and checks share.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// The part of `root` that a local reference names; `None` for everything else, which is never fetched.
+/// Target of a local reference in `root`; `None` for any other reference, which is never fetched.
 ///
 /// Accepts `#` and JSON Pointers in a fragment (RFC 6901 §6). Anchors are not looked up.
 pub(crate) fn local_reference<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
@@ -12,8 +12,7 @@ pub(crate) fn local_reference<'s>(root: &'s Value, reference: &str) -> Option<&'
     root.pointer(&pointer)
 }
 
-/// Whether `value` is of the type, or of one of the types, that the value of `type` names. Anything is when
-/// it names none.
+/// Whether `value` has the type, or one of the types, of the keyword `type`. True without the keyword.
 pub(crate) fn is_of(value: &Value, types: Option<&Value>) -> bool {
     match types {
         Some(Value::String(name)) => is_of_type(value, name),
@@ -28,7 +27,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     match name {
         "string" => value.is_string(),
         "number" => value.is_number(),
-        // A whole number may be written with a fraction.
+        // JSON Schema counts `1.0` as an integer.
         "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
         "boolean" => value.is_boolean(),
         "null" => value.is_null(),
@@ -38,8 +37,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether the dialect that `root` names takes no notice of what stands beside `$ref`, as those did up to
-/// draft 7 (section 8.3).
+/// Whether the dialect of `root` ignores keywords beside `$ref`, as the dialects up to draft 7 do (section 8.3).
 pub(crate) fn ignores_siblings_of_references(root: &Value) -> bool {
     let dialect = root
         .get("$schema")

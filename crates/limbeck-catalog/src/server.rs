@@ -1,15 +1,15 @@
-//! One server and its tools.
+//! Tools of one server, and the lookup of their names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use limbeck_domain::{ServerName, ToolDefinition, ToolId};
+use limbeck_domain::{ServerName, ToolDefinition, ToolId, ToolRules};
 
 use crate::names;
 use crate::observed::Observed;
 use crate::tool::Tool;
 
-/// Bytes of the line that says what a server is for.
+/// Most bytes of the line that describes a server.
 const LINE_BYTES_MAX: usize = 120;
 /// Tools named in the line of a server without instructions.
 const LINE_TOOLS_MAX: usize = 4;
@@ -25,38 +25,40 @@ struct Inner {
     name: ServerName,
     instructions: Option<String>,
     tools: Vec<Arc<Tool>>,
-    names: Arc<Names>,
+    names: Arc<NameIndex>,
+    /// Names of tools that the server's entry switches off.
+    switched_off: Arc<[Arc<str>]>,
 }
 
-/// Tools by their names, as positions in the list.
+/// Positions of tools in the list, by the forms of their names.
 #[derive(Debug, Default)]
-struct Names {
+struct NameIndex {
     exact: HashMap<Arc<str>, usize>,
     identifiers: HashMap<String, Vec<usize>>,
     folds: HashMap<String, Vec<usize>>,
 }
 
-/// What a name written by a program stands for among the names of one kind.
+/// Result of looking up a name in any style.
 #[derive(Debug)]
 pub(crate) enum Match<T> {
-    /// Verbatim.
+    /// The exact name.
     Exact(T),
-    /// In another style, and only this one fits.
+    /// Another style of exactly one name.
     Alias(T),
-    /// In another style, and these fit.
+    /// Another style of several names.
     Many(Vec<T>),
     None,
 }
 
 impl ServerTools {
-    /// Takes a server's list. Of tools with one name the first is kept.
+    /// Takes a server's list. Of several tools with the same name the first is kept.
     pub fn new(
         name: ServerName,
         definitions: Vec<ToolDefinition>,
         instructions: Option<String>,
     ) -> Self {
         let mut tools = Vec::with_capacity(definitions.len());
-        let mut names = Names::default();
+        let mut names = NameIndex::default();
         for definition in definitions {
             if names.add(&definition.id.tool, tools.len()) {
                 tools.push(Arc::new(Tool::new(definition)));
@@ -68,15 +70,55 @@ impl ServerTools {
                 instructions,
                 tools,
                 names: Arc::new(names),
+                switched_off: Arc::default(),
             }),
         }
     }
 
-    /// The same list with only those tools that `keep` keeps.
+    /// Takes a server's list without the tools that its entry switches off. A call of one of them is refused as such.
+    pub fn allowed_by(
+        rules: &ToolRules,
+        name: ServerName,
+        definitions: Vec<ToolDefinition>,
+        instructions: Option<String>,
+    ) -> Self {
+        if rules.allow_everything() {
+            return Self::new(name, definitions, instructions);
+        }
+        let (allowed, off): (Vec<_>, Vec<_>) = definitions
+            .into_iter()
+            .partition(|definition| rules.allows(&definition.id.tool));
+        let list = Self::new(name, allowed, instructions);
+        let switched_off = off.into_iter().map(|definition| definition.id.tool);
+        let inner = &*list.inner;
+        Self {
+            inner: Arc::new(Inner {
+                name: inner.name.clone(),
+                instructions: inner.instructions.clone(),
+                tools: inner.tools.clone(),
+                names: Arc::clone(&inner.names),
+                switched_off: switched_off.collect(),
+            }),
+        }
+    }
+
+    /// Names of the tools that the server's entry switches off.
+    pub fn switched_off(&self) -> &[Arc<str>] {
+        &self.inner.switched_off
+    }
+
+    /// Whether `name` is a tool that the server's entry switches off, in any style.
+    pub(crate) fn is_switched_off(&self, name: &str) -> bool {
+        let style = names::style(name);
+        let mut off = self.switched_off().iter();
+        off.any(|tool| **tool == *name || (!style.is_empty() && names::fold(tool) == style))
+    }
+
+    /// Keeps only the tools for which `keep` returns true.
     pub(crate) fn only(&self, keep: &impl Fn(&ToolId) -> bool) -> Self {
         let kept = self.tools().iter().filter(|tool| keep(tool.id()));
         let tools: Vec<Arc<Tool>> = kept.map(Arc::clone).collect();
-        let mut names = Names::default();
+        let mut names = NameIndex::default();
         for (at, tool) in tools.iter().enumerate() {
             names.add(&tool.id().tool, at);
         }
@@ -86,14 +128,15 @@ impl ServerTools {
                 instructions: self.inner.instructions.clone(),
                 tools,
                 names: Arc::new(names),
+                switched_off: Arc::clone(&self.inner.switched_off),
             }),
         }
     }
 
-    /// The same list with what results of its tools taught; `None` keeps a tool as it is.
-    pub fn taught(&self, observed: impl Fn(&Tool) -> Option<Observed>) -> Self {
+    /// Replaces the observations of the tools for which `observed` returns some.
+    pub fn with_observations(&self, observed: impl Fn(&Tool) -> Option<Observed>) -> Self {
         let taught = |tool: &Arc<Tool>| match observed(tool) {
-            Some(observed) => Arc::new(tool.taught(observed)),
+            Some(observed) => Arc::new(tool.with_observations(observed)),
             None => Arc::clone(tool),
         };
         let inner = &*self.inner;
@@ -103,6 +146,7 @@ impl ServerTools {
                 instructions: inner.instructions.clone(),
                 tools: inner.tools.iter().map(taught).collect(),
                 names: Arc::clone(&inner.names),
+                switched_off: Arc::clone(&inner.switched_off),
             }),
         }
     }
@@ -112,7 +156,7 @@ impl ServerTools {
         &self.inner.name
     }
 
-    /// What the server said about itself when it was asked for its tools.
+    /// Instructions of the server's `initialize` result.
     pub fn instructions(&self) -> Option<&str> {
         self.inner.instructions.as_deref()
     }
@@ -122,9 +166,9 @@ impl ServerTools {
         &self.inner.tools
     }
 
-    /// One line on what the server is for: its instructions' first sentence, else its first tools.
+    /// Description of the server on one line: the first sentence of its instructions, else its first tools.
     pub fn line(&self) -> String {
-        let sentence = names::first_sentence(self.told(), LINE_BYTES_MAX);
+        let sentence = names::first_sentence(self.introduction(), LINE_BYTES_MAX);
         if !sentence.is_empty() {
             return sentence;
         }
@@ -139,18 +183,18 @@ impl ServerTools {
         line
     }
 
-    /// The instructions from their first line on that is no heading.
-    fn told(&self) -> &str {
-        let mut told = self.instructions().unwrap_or_default().trim_start();
-        while told.starts_with('#') {
-            told = told
+    /// The instructions without the headings at their start.
+    fn introduction(&self) -> &str {
+        let mut text = self.instructions().unwrap_or_default().trim_start();
+        while text.starts_with('#') {
+            text = text
                 .split_once('\n')
                 .map_or("", |(_, rest)| rest.trim_start());
         }
-        told
+        text
     }
 
-    /// The tool of exactly this name.
+    /// The tool with exactly this name.
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
         self.inner
             .names
@@ -159,7 +203,7 @@ impl ServerTools {
             .map(|at| &self.inner.tools[*at])
     }
 
-    /// The tool meant by `name`: verbatim, else by its identifier form, else in any style.
+    /// Looks up `name`: as it is, then as an identifier form, then in any style.
     pub(crate) fn find(&self, name: &str) -> Match<&Arc<Tool>> {
         if let Some(tool) = self.tool(name) {
             return Match::Exact(tool);
@@ -173,10 +217,22 @@ impl ServerTools {
                 match folds.get(&names::style(name)).map(Vec::as_slice) {
                     Some([one]) => Match::Alias(&self.inner.tools[*one]),
                     Some(many) => self.many(many),
-                    None => Match::None,
+                    None => self.numbered(name).map_or(Match::None, Match::Alias),
                 }
             }
         }
+    }
+
+    /// The tool behind a name such as `a_b_2`, as an earlier Python system numbered tools with the same alias. The guest's
+    /// `aliases.py` has the same rules.
+    fn numbered(&self, name: &str) -> Option<&Arc<Tool>> {
+        let (base, number) = name.rsplit_once('_')?;
+        let number: usize = number.parse().ok().filter(|number| *number >= 2)?;
+        let mut same = self
+            .tools()
+            .iter()
+            .filter(|tool| names::earlier_alias(&tool.id().tool) == base);
+        same.nth(number - 1)
     }
 
     fn many(&self, at: &[usize]) -> Match<&Arc<Tool>> {
@@ -184,14 +240,14 @@ impl ServerTools {
     }
 }
 
-impl Names {
-    /// Adds the tool at a position of the list. Gives false when there is one of that name.
+impl NameIndex {
+    /// Adds the tool at position `at`. Returns false when another tool has the name.
     fn add(&mut self, name: &Arc<str>, at: usize) -> bool {
         if self.exact.contains_key(name) {
             return false;
         }
         let identifier = names::identifier(name);
-        // The fold of the identifier differs from the name's own where a letter is not ASCII.
+        // The two folds differ when a letter of the name is not ASCII.
         for form in [names::fold(name), names::fold(&identifier)] {
             if form.is_empty() {
                 continue;

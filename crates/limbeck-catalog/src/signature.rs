@@ -1,38 +1,41 @@
-//! A tool as one call with input and output types, in the language of the program that will make it.
+//! Signatures of tools: calls with input and output types, in the language of the program.
 //!
-//! [`read`] makes a small type tree of a schema and [`typescript`] or [`python`] writes it. Schemas
-//! come from upstreams, so all are bounded: a tree has a depth and a number of nodes, and when its text
-//! is still too long it is read again, shallower, until it fits. What was left out is `unknown` or `Any`
-//! with a note, so a signature may say less than the schema and never something else.
+//! [`type_reader`] converts a schema to a small type tree, and [`typescript`] or [`python`] prints it. Schemas come from
+//! upstreams, so trees are bounded in depth and in nodes; when the text is still too long, the schema is read again with
+//! tighter bounds until it fits. A part that was left out is `unknown` or `Any` with a note, so a signature may be less
+//! precise than the schema but never wrong.
 
 mod bounds;
 mod doc;
 mod keywords;
 pub(crate) mod python;
-mod read;
+mod type_reader;
 mod types;
 pub(crate) mod typescript;
 
-use limbeck_domain::Language;
+use limbeck_domain::{Language, ToolDefinition};
 use serde_json::{Map, Value};
 
-use crate::identifiers::{Names, type_name};
+use crate::identifiers::{UniqueNames, type_name};
+use crate::names::call_expression;
 use crate::observed::{OutputShape, Provenance};
-use crate::tool::Tool;
 pub(crate) use bounds::{Extent, Style};
 pub(crate) use types::{Definition, Field, Object, Tree, Type, one_of_intersection};
 
-/// What a result is when its server does not say. Promising a text would be wrong: some servers send
-/// structured content that they did not declare.
+/// Note on a result without a declared type. `string` would be wrong: some servers send structured content that they
+/// did not declare.
 const UNDECLARED: &str = "usually text";
 
-/// `tools.s.t(args: …): Promise<…>`, or `tools.s.t(*, …) -> …`, on one line.
-pub(crate) fn signature(tool: &Tool, language: Language) -> String {
-    let definition = tool.definition();
+/// Signature on one line: `tools.s.t(args: …): Promise<…>`, or `tools.s.t(*, …) -> …`.
+pub(crate) fn signature(
+    definition: &ToolDefinition,
+    output_shape: Option<OutputShape<'_>>,
+    language: Language,
+) -> String {
     let extent = Extent::Signature;
     let arguments = arguments_tree(&definition.input_schema, extent, language);
     let parameters = parameters(&arguments, extent.style(), language, &[]);
-    let output = tool.output_shape().map(|shape| {
+    let output = output_shape.map(|shape| {
         let extent = match shape.provenance {
             Provenance::Declared => extent,
             Provenance::Observed { .. } => Extent::Observed,
@@ -40,14 +43,23 @@ pub(crate) fn signature(tool: &Tool, language: Language) -> String {
         let tree = output_tree(shape.schema, extent, language);
         text(&tree.kind, extent.style(), language, &[])
     });
-    call(tool, &parameters, output.as_deref(), language)
+    call(
+        definition,
+        &parameters,
+        output.as_deref(),
+        output_shape,
+        language,
+    )
 }
 
-/// The same with a property per line, each with its comment, behind the types that have a name.
-pub(crate) fn declaration(tool: &Tool, language: Language) -> String {
-    let definition = tool.definition();
+/// Declaration with one property per line and its comments, preceded by the named types.
+pub(crate) fn declaration(
+    definition: &ToolDefinition,
+    output_shape: Option<OutputShape<'_>>,
+    language: Language,
+) -> String {
     let extent = Extent::Declaration;
-    let mut names = Names::without(match language {
+    let mut names = UniqueNames::without(match language {
         Language::Typescript => &typescript::TAKEN,
         Language::Python => &python::TAKEN,
     });
@@ -63,8 +75,7 @@ pub(crate) fn declaration(tool: &Tool, language: Language) -> String {
     let arguments = arguments_tree(&definition.input_schema, extent, language);
     let taken = declare(&arguments);
     let parameters = parameters(&arguments, extent.style(), language, &taken);
-    let output = tool.output_shape();
-    let output = output.map(|shape| output_tree(shape.schema, extent, language));
+    let output = output_shape.map(|shape| output_tree(shape.schema, extent, language));
     let output = output.map(|tree| {
         let taken = if tree.definitions == arguments.definitions {
             taken.clone()
@@ -73,18 +84,31 @@ pub(crate) fn declaration(tool: &Tool, language: Language) -> String {
         };
         text(&tree.kind, extent.style(), language, &taken)
     });
-    declared + &call(tool, &parameters, output.as_deref(), language)
+    declared
+        + &call(
+            definition,
+            &parameters,
+            output.as_deref(),
+            output_shape,
+            language,
+        )
 }
 
-/// Parameters and the type of a result around the name of a tool.
-fn call(tool: &Tool, parameters: &str, output: Option<&str>, language: Language) -> String {
-    let call = tool.call_expression();
+/// Combines the name of a tool with its parameters and the type of its result.
+fn call(
+    definition: &ToolDefinition,
+    parameters: &str,
+    output: Option<&str>,
+    output_shape: Option<OutputShape<'_>>,
+    language: Language,
+) -> String {
+    let call = call_expression(definition.id.server.as_str(), &definition.id.tool);
     let unknown = match language {
         Language::Typescript => "unknown",
         Language::Python => "Any",
     };
     let output = output.unwrap_or(unknown);
-    let note = match tool.output_shape() {
+    let note = match output_shape {
         Some(OutputShape { provenance, .. }) => provenance.note(),
         None => Some(UNDECLARED.to_owned()),
     };
@@ -98,7 +122,7 @@ fn call(tool: &Tool, parameters: &str, output: Option<&str>, language: Language)
     }
 }
 
-/// The parameter list of a signature: empty, or what a call is given with its types.
+/// Parameter list of a signature; empty for a tool without arguments.
 pub(crate) fn arguments(schema: &Value, language: Language) -> String {
     let tree = arguments_tree(schema, Extent::Signature, language);
     parameters(&tree, Style::Line, language, &[])
@@ -116,7 +140,7 @@ fn parameters(arguments: &Tree, style: Style, language: Language, names: &[Strin
     }
 }
 
-/// The declaration of a type with a name, ended.
+/// Declaration of a named type, with its line end.
 fn named(definition: &Definition, name: &str, names: &[String], language: Language) -> String {
     let written = text(&definition.kind, Style::Block, language, names);
     match (language, definition.doc.as_str()) {
@@ -127,7 +151,7 @@ fn named(definition: &Definition, name: &str, names: &[String], language: Langua
     }
 }
 
-/// The type of a call's arguments, as much of it as fits.
+/// Type of a call's arguments, within the bounds of `extent`.
 pub(crate) fn arguments_tree(schema: &Value, extent: Extent, language: Language) -> Tree {
     fitted(schema, extent, language, |tree| {
         tree.kind.as_arguments();
@@ -139,12 +163,12 @@ pub(crate) fn arguments_tree(schema: &Value, extent: Extent, language: Language)
     })
 }
 
-/// The type of a result, as much of it as fits.
+/// Type of a result, within the bounds of `extent`.
 pub(crate) fn output_tree(schema: &Value, extent: Extent, language: Language) -> Tree {
     fitted(schema, extent, language, |_| {})
 }
 
-/// Whether arguments are listed, and there are none. Anywhere else an empty list says nothing.
+/// Whether the schema of arguments lists properties, and the list is empty. In other schemas an empty list has no meaning.
 fn lists_no_properties(schema: &Value) -> bool {
     let is_listed = schema.get("properties").and_then(Value::as_object);
     is_listed.is_some_and(Map::is_empty)
@@ -155,7 +179,7 @@ fn lists_no_properties(schema: &Value) -> bool {
 
 fn fitted(schema: &Value, extent: Extent, language: Language, adapt: impl Fn(&mut Tree)) -> Tree {
     for bounds in extent.bounds() {
-        let mut tree = read::read(schema, extent, *bounds, language);
+        let mut tree = type_reader::read(schema, extent, *bounds, language);
         adapt(&mut tree);
         if length(&tree, extent.style(), language) <= extent.bytes_max() {
             return tree;
@@ -164,7 +188,7 @@ fn fitted(schema: &Value, extent: Extent, language: Language, adapt: impl Fn(&mu
     Type::cut("too large to show").into()
 }
 
-/// Bytes of a tree as text, its definitions included.
+/// Bytes of a tree as text, including its definitions.
 fn length(tree: &Tree, style: Style, language: Language) -> usize {
     let names: Vec<String> = tree
         .definitions

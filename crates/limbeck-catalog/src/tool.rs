@@ -1,27 +1,27 @@
-//! One tool: its definition and everything computed from it, each part once and only when asked for.
+//! One tool: its definition, and what is computed from it on first use.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use limbeck_domain::{CallError, EffectClass, Language, ToolDefinition, ToolId};
+use limbeck_domain::{CallError, CompactArguments, EffectClass, Language, ToolDefinition, ToolId};
 use serde::Serialize as _;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::names;
-use crate::observed::{Lesson, Observed, OutputShape, Provenance};
+use crate::observed::{Observed, ObservedType, OutputShape, Provenance};
 use crate::signature;
-use crate::validate::ArgumentCheck;
+use crate::validate::{AcceptedArguments, ArgumentCheck};
 
-/// How much of a tool is told.
+/// Amount of detail in a tool's declaration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Detail {
-    /// The call and the first sentence of the description.
+    /// Callable expression and first sentence of the description.
     Brief,
     /// [`Detail::Brief`] with input and output types.
     #[default]
     Signature,
-    /// Whole description and types with a comment on each property.
+    /// Whole description, and types with a comment on each property.
     Full,
 }
 
@@ -30,19 +30,19 @@ const SENTENCE_BYTES_MAX: usize = 240;
 /// Bytes of a description shown at [`Detail::Full`]; the longest seen in 2,781 real tools is 12 KiB.
 const DESCRIPTION_SHOWN_BYTES_MAX: usize = 16 << 10;
 
-/// A tool that is known, shared behind `Arc` by every snapshot that holds it.
+/// A tool, shared behind `Arc` by every snapshot that contains it.
 ///
-/// Signature, hash and compiled schema are made on first use and kept, so a new snapshot that holds the
-/// same tools costs nothing of that again.
+/// Signature, hash and compiled schema are computed on first use and cached, so a new snapshot with the
+/// same tools does not compute them again.
 pub struct Tool {
     defined: Arc<Defined>,
-    /// What its results taught; absent before the first.
-    lesson: Option<Lesson>,
+    /// Type observed in results; absent before the first.
+    observed_type: Option<ObservedType>,
     typescript: OnceLock<String>,
     python: OnceLock<String>,
 }
 
-/// What a definition alone decides: the same whatever results teach.
+/// Values that depend on the definition alone, shared by versions of the tool with other observations.
 struct Defined {
     definition: ToolDefinition,
     hash: OnceLock<String>,
@@ -62,15 +62,15 @@ impl Tool {
         Self::with(Arc::new(defined), None)
     }
 
-    /// The same tool with what its results taught so far.
-    pub fn taught(&self, observed: Observed) -> Self {
-        Self::with(Arc::clone(&self.defined), Some(Lesson::new(observed)))
+    /// Replaces the observations of the tool's results.
+    pub fn with_observations(&self, observed: Observed) -> Self {
+        Self::with(Arc::clone(&self.defined), Some(ObservedType::new(observed)))
     }
 
-    fn with(defined: Arc<Defined>, lesson: Option<Lesson>) -> Self {
+    fn with(defined: Arc<Defined>, observed_type: Option<ObservedType>) -> Self {
         Self {
             defined,
-            lesson,
+            observed_type,
             typescript: OnceLock::new(),
             python: OnceLock::new(),
         }
@@ -81,21 +81,21 @@ impl Tool {
         &self.defined.definition
     }
 
-    /// What its results taught so far, under this very definition.
+    /// Observations of its results under this definition.
     pub fn observed(&self) -> Option<&Observed> {
-        self.lesson.as_ref().map(Lesson::observed)
+        self.observed_type.as_ref().map(ObservedType::observed)
     }
 
-    /// The type of a call's result: what the server declares, else what results were seen to be.
+    /// Type of a call's result: the declared type, else the observed one.
     ///
-    /// `None` for a tool that declares nothing and was not called yet.
+    /// `None` for a tool without an output schema that was not called yet.
     pub fn output_shape(&self) -> Option<OutputShape<'_>> {
         match &self.definition().output_schema {
             Some(schema) => Some(OutputShape {
                 schema,
                 provenance: Provenance::Declared,
             }),
-            None => self.lesson.as_ref()?.output_shape(),
+            None => self.observed_type.as_ref()?.output_shape(),
         }
     }
 
@@ -117,17 +117,17 @@ impl Tool {
 
     /// One call with input and output types, in one language, on one line of at most 5 KiB.
     ///
-    /// A part too large or too deep for that is `unknown` or `Any` with a note, never a wrong type. The
-    /// Python form parses as the head of a function, but for the dots and brackets of its name.
+    /// A part that is too large or too deep becomes `unknown` or `Any` with a note, never a wrong type. The
+    /// Python form parses as the head of a function, except for the dots and brackets of its name.
     pub fn signature(&self, language: Language) -> &str {
         let kept = match language {
             Language::Typescript => &self.typescript,
             Language::Python => &self.python,
         };
-        kept.get_or_init(|| signature::signature(self, language))
+        kept.get_or_init(|| signature::signature(self.definition(), self.output_shape(), language))
     }
 
-    /// The first sentence of the description, or of the title when there is none. May be empty.
+    /// The first sentence of the description, or of the title without a description. May be empty.
     pub fn summary(&self) -> String {
         let definition = self.definition();
         let text = definition
@@ -139,7 +139,7 @@ impl Tool {
         names::first_sentence(text, SENTENCE_BYTES_MAX)
     }
 
-    /// The tool in words and types, as a reader of `language` expects them.
+    /// Declaration of the tool in the syntax of `language`.
     pub fn declaration(&self, detail: Detail, language: Language) -> String {
         let (sign, gap) = match language {
             Language::Typescript => ("//", " "),
@@ -159,30 +159,33 @@ impl Tool {
                     Language::Typescript => format!("/**\n{} */\n", self.comment(" * ")),
                     Language::Python => self.comment("# "),
                 };
-                text.push_str(&signature::declaration(self, language));
+                text.push_str(&signature::declaration(
+                    self.definition(),
+                    self.output_shape(),
+                    language,
+                ));
                 text
             }
         }
     }
 
-    /// Title, description and effect, each line behind `start` and ended.
+    /// Title, description and effect as lines that start with `start`.
     pub(crate) fn comment(&self, start: &str) -> String {
         let mut text = String::new();
         let definition = self.definition();
         let effect = format!("Effect: {}.", self.effect().as_str());
-        let told = [
+        let parts = [
             definition.title.as_deref(),
             definition.description.as_deref(),
             Some(effect.as_str()),
         ];
-        for told in told.into_iter().flatten() {
-            push_comment(&mut text, told, start);
+        for part in parts.into_iter().flatten() {
+            push_comment(&mut text, part, start);
         }
         text
     }
 
-    /// SHA-256 of the canonical definition in hexadecimal: equal for equal definitions, whatever the
-    /// order of their keys.
+    /// SHA-256 of the definition in hexadecimal. The order of keys does not matter.
     pub fn hash(&self) -> &str {
         let Defined {
             definition, hash, ..
@@ -190,32 +193,52 @@ impl Tool {
         hash.get_or_init(|| definition_hash(definition))
     }
 
-    /// Checks `arguments`, JSON text, against the input schema and gives the text that will be sent.
+    /// Checks `arguments`, JSON text, against the input schema and returns the text to send.
     ///
     /// The text is rewritten without white space; numbers and the order of keys stay. Arguments of at most
     /// [`CALL_ARGS_BYTES_MAX`](limbeck_domain::limits::CALL_ARGS_BYTES_MAX) bytes and
     /// [`JSON_DEPTH_MAX`](limbeck_domain::limits::JSON_DEPTH_MAX) levels are accepted.
-    /// A schema that cannot be checked within bounds is not checked; [`Tool::unchecked`] says why. An
-    /// error shows the call as a program of `language` writes it.
+    /// A schema that cannot be checked within bounds is not checked; see [`Tool::unchecked`]. An error shows the
+    /// call in the syntax of `language`.
     ///
     /// # Errors
     ///
     /// `InvalidArguments`, naming up to five findings and what was expected, and `LimitExceeded`.
-    pub fn validate(&self, arguments: &str, language: Language) -> Result<String, CallError> {
-        self.check().validate(self, arguments, language)
+    pub fn validate(
+        &self,
+        arguments: &str,
+        language: Language,
+    ) -> Result<CompactArguments, CallError> {
+        let accepted = self.accept(arguments, language);
+        accepted.map(|accepted| accepted.arguments)
     }
 
-    /// Why arguments of this tool are not checked, wholly or in part; `None` when they are.
+    /// Checks a call's arguments as [`Tool::validate`] does, and returns warnings with them.
+    ///
+    /// A name in another style than the schema's is written as the schema lists it, and null for an argument that is not
+    /// required and does not take null is left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Tool::validate`].
+    pub fn accept(
+        &self,
+        arguments: &str,
+        language: Language,
+    ) -> Result<AcceptedArguments, CallError> {
+        self.check().accept(self.definition(), arguments, language)
+    }
+
+    /// Reason why arguments are not checked, wholly or in part; `None` when they are.
     pub fn unchecked(&self) -> Option<&str> {
         self.check().unchecked()
     }
 
-    /// How `value`, what a program gets of a call as JSON text, differs from what the server declares; no word of
-    /// the value is in it.
+    /// Describes how a result, as JSON text, differs from the declared output schema, without any part of the value.
     ///
-    /// `None` when it fits and when nothing is declared, and for values that are not checked: those above
-    /// [`CHECKED_RESULT_BYTES_MAX`](limbeck_domain::limits::CHECKED_RESULT_BYTES_MAX) and schemas whose check would
-    /// be too much work.
+    /// `None` when it matches, when no schema is declared, and for values that are not checked: those above
+    /// [`CHECKED_RESULT_BYTES_MAX`](limbeck_domain::limits::CHECKED_RESULT_BYTES_MAX) and schemas whose check
+    /// costs too many steps.
     pub fn contradiction(&self, value: &str) -> Option<String> {
         let Defined {
             definition,
@@ -263,7 +286,8 @@ fn definition_hash(definition: &ToolDefinition) -> String {
     hex
 }
 
-/// Feeds a value with its keys in order. Every part carries its kind and length, so no two differ alike.
+/// Hashes a value with its keys in order. Every part is preceded by its kind and length, so different values never feed
+/// the same bytes.
 fn hash_value(value: &Value, hasher: &mut Sha256) {
     match value {
         Value::Object(map) => {
@@ -327,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn each_detail_tells_more_than_the_one_before() {
+    fn each_detail_contains_more_than_the_one_before() {
         let tool = tool(
             json!({"type": "object", "properties": {"path": {"type": "string", "description": "Where."}}}),
         );

@@ -1,48 +1,60 @@
-//! Checks a call's arguments before anything is sent.
+//! Validation of a call's arguments before anything is sent.
 //!
-//! The schema is an upstream's and the arguments are a program's; the check must stay cheap whatever
-//! they are. Three things keep it so. [`relax`] takes out what cannot be checked here (references
-//! elsewhere, patterns that need backtracking), which makes the check weaker and never wrong.
-//! [`cost`] counts the work before it is done, because alternatives inside recursion can make it
-//! exponential. And a schema that still cannot be compiled is not checked at all: the server has the
-//! last word anyway.
+//! The schema comes from an upstream and the arguments from a program, and the check must be cheap for all of them. Three
+//! measures keep it cheap. [`relax`] removes keywords that cannot be checked here (remote references, patterns that need
+//! backtracking), which makes the check weaker and never wrong. [`cost`] counts the work before it is done, because
+//! alternatives inside recursion can make it exponential. And arguments of a schema that cannot be compiled are not checked:
+//! the server checks them anyway.
 
+mod adapt;
+mod arguments;
 mod cost;
-mod findings;
-mod output;
+mod display;
+mod mismatches;
 mod partial;
 mod relax;
-mod words;
+mod values;
 
 pub(crate) use partial::PartialArguments;
+pub use values::schema_mismatch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
-use limbeck_domain::{CallCode, CallError, Language, limits, text};
+use limbeck_domain::{CallError, CompactArguments, Language, ToolDefinition, text};
 use serde_json::Value;
 
-use crate::tool::Tool;
+use crate::names;
+use crate::nearest::nearest;
 
-/// Steps of one check above which it is left out: some tens of milliseconds.
+/// Most steps of one check, which take some tens of milliseconds. Above, arguments are not checked.
 const CHECK_STEPS_MAX: u64 = 250_000;
-/// Steps above which only the first finding is told, since each finding takes memory.
-const FINDINGS_STEPS_MAX: u64 = 20_000;
-/// Compiled size of one `pattern`; real ones stay under a tenth.
+/// Most steps of a check that collects every mismatch, since each takes memory. Above, only the first is reported.
+const ALL_MISMATCHES_STEPS_MAX: u64 = 20_000;
+/// Most bytes of one compiled `pattern`; real ones have less than a tenth.
 const PATTERN_BYTES_MAX: usize = 128 << 10;
-/// Bytes of a reason.
+/// Most bytes of a name in a warning.
+const NAME_SHOWN_BYTES_MAX: usize = 80;
+/// Most names of one call that a warning is about.
+const UNLISTED_SHOWN_MAX: usize = 5;
+/// Most listed names that a warning compares with, and shows.
+const LISTED_COMPARED_MAX: usize = 200;
+const LISTED_SHOWN_MAX: usize = 8;
+/// Most bytes of a reason.
 const REASON_BYTES_MAX: usize = 200;
 
-/// A tool's input schema, ready to check arguments.
+/// A compiled schema, ready to check values.
 pub(crate) struct ArgumentCheck {
     compiled: Option<Compiled>,
     unchecked: Option<String>,
 }
 
 struct Compiled {
-    /// The schema that is checked: what is left of the server's.
+    /// The relaxed schema.
     schema: Value,
     validator: Validator,
+    /// Whether what it requires of one argument may depend on another.
+    has_conditions: bool,
 }
 
 impl ArgumentCheck {
@@ -54,6 +66,7 @@ impl ArgumentCheck {
         match options().build(&relaxed.schema) {
             Ok(validator) => Self {
                 compiled: Some(Compiled {
+                    has_conditions: has_conditions(&relaxed.schema),
                     schema: relaxed.schema,
                     validator,
                 }),
@@ -77,36 +90,99 @@ impl ArgumentCheck {
         self.unchecked.as_deref()
     }
 
-    pub(crate) fn validate(
+    pub(crate) fn accept(
         &self,
-        tool: &Tool,
+        tool: &ToolDefinition,
         arguments: &str,
         language: Language,
-    ) -> Result<String, CallError> {
-        let (value, sent) = parse(tool, arguments)?;
+    ) -> Result<AcceptedArguments, CallError> {
+        let (sent, given) = arguments::parse(tool, arguments)?;
         let Some(compiled) = &self.compiled else {
-            return Ok(sent);
+            return Ok(AcceptedArguments::plain(sent));
         };
+        let mut value = given.clone();
+        let renamed = compiled.adapt(&mut value);
         let errors = compiled.errors(&value);
-        if errors.is_empty() {
-            return Ok(sent);
+        if !errors.is_empty() {
+            return Err(compiled.refusal(tool, &value, &errors, language));
         }
-        Err(compiled.refusal(tool, &value, &errors, language))
+        let mut accepted = AcceptedArguments::plain(sent);
+        if value != given {
+            let text = arguments::rewritten(accepted.arguments.as_str(), &value, &renamed);
+            (accepted.arguments, _) = arguments::parse(tool, &text)?;
+        }
+        let call = names::call_expression(tool.id.server.as_str(), &tool.id.tool);
+        for (written, listed) in renamed {
+            let (written, listed) = (shown(&written), shown(&listed));
+            accepted
+                .notes
+                .push(format!("`{call}`: `{written}` was sent as `{listed}`"));
+        }
+        accepted.notes.extend(compiled.unlisted(&call, &value));
+        Ok(accepted)
     }
 }
 
+/// Arguments that may be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedArguments {
+    /// The arguments as the server reads them.
+    pub arguments: CompactArguments,
+    /// Warnings for the program: names that were changed, and names that the tool does not declare.
+    pub notes: Vec<String>,
+}
+
+impl AcceptedArguments {
+    fn plain(arguments: CompactArguments) -> Self {
+        Self {
+            arguments,
+            notes: Vec::new(),
+        }
+    }
+}
+
+fn shown(name: &str) -> String {
+    names::comment_line(name, NAME_SHOWN_BYTES_MAX)
+}
+
 impl Compiled {
-    /// What is wrong with `value`; nothing when it is too much to check.
+    /// A warning for each given name that the tool does not declare.
+    fn unlisted(&self, call: &str, value: &Value) -> Vec<String> {
+        let (Some(listed), Some(given)) = (self.listed(), value.as_object()) else {
+            return Vec::new();
+        };
+        let unknown = given.keys().filter(|name| !listed.contains_key(*name));
+        let unknown = unknown.take(UNLISTED_SHOWN_MAX).map(|name| {
+            let free = listed.keys().filter(|listed| !given.contains_key(*listed));
+            let free = free.take(LISTED_COMPARED_MAX).map(String::as_str);
+            let meant = nearest(name, free.map(|name| (name, name)));
+            let next = match meant.first() {
+                Some(meant) => format!("did you mean `{}`?", shown(meant)),
+                None if listed.is_empty() => "it takes no arguments".to_owned(),
+                None => {
+                    let names = listed.keys().take(LISTED_SHOWN_MAX);
+                    let names: Vec<String> =
+                        names.map(|name| format!("`{}`", shown(name))).collect();
+                    format!("it has {}", names.join(", "))
+                }
+            };
+            let name = shown(name);
+            format!("`{call}` declares no argument `{name}`, which was sent all the same; {next}")
+        });
+        unknown.collect()
+    }
+
+    /// Errors of `value`; none when the check would take too many steps.
     fn errors<'a>(&'a self, value: &'a Value) -> Vec<ValidationError<'a>> {
         let Some(steps) = cost::steps(&self.schema, value, CHECK_STEPS_MAX) else {
             return Vec::new();
         };
-        // The library panics on some schemas that refer to themselves beside `unevaluatedProperties`. A
-        // schema comes from outside; one that cannot be checked is not.
+        // The library panics on some schemas with a reference to themselves beside `unevaluatedProperties`. Schemas come
+        // from upstreams, so a panic must not end the gateway; arguments of such a schema are not checked.
         let checked = catch_unwind(AssertUnwindSafe(|| {
             if self.validator.is_valid(value) {
                 Vec::new()
-            } else if steps <= FINDINGS_STEPS_MAX {
+            } else if steps <= ALL_MISMATCHES_STEPS_MAX {
                 self.validator.iter_errors(value).collect()
             } else {
                 self.validator.validate(value).err().into_iter().collect()
@@ -117,111 +193,35 @@ impl Compiled {
 
     fn refusal(
         &self,
-        tool: &Tool,
+        tool: &ToolDefinition,
         value: &Value,
         errors: &[ValidationError<'_>],
         language: Language,
     ) -> CallError {
-        let checked = findings::Checked {
+        let checked = mismatches::CheckedArguments {
             schema: &self.schema,
             arguments: value,
         };
-        findings::call_error(tool, checked, errors, language)
+        mismatches::call_error(tool, checked, errors, language)
     }
 }
 
-/// Why `value` does not fit `schema`, one line without the value; nothing when it does, or when that cannot be
-/// told. Both may be anybody's: this costs as little as a check of arguments.
-pub fn misfit(schema: &Value, value: &Value) -> Option<String> {
-    let compiled = ArgumentCheck::new(schema).compiled?;
-    let errors = compiled.errors(value);
-    let first = errors.first()?;
-    let place = first.instance_path().as_str();
-    let line = format!("{place} {}", first.masked());
-    Some(text::clean_line(line.trim(), REASON_BYTES_MAX))
+/// Whether a schema has a keyword that applies to one argument because of another.
+fn has_conditions(schema: &Value) -> bool {
+    match schema {
+        Value::Object(keywords) => keywords.iter().any(|(keyword, schema)| {
+            matches!(keyword.as_str(), "if" | "dependentSchemas" | "dependencies")
+                || has_conditions(schema)
+        }),
+        Value::Array(schemas) => schemas.iter().any(has_conditions),
+        _ => false,
+    }
 }
 
-/// Options of every compilation: no reference is fetched, every pattern runs in linear time.
+/// Options of every compilation: no reference is fetched, and every pattern runs in linear time.
 fn options() -> ValidationOptions<'static> {
     jsonschema::options()
         .offline()
         .should_validate_formats(false)
         .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES_MAX))
-}
-
-/// The arguments as a value, and as the text that is sent: the same text without white space.
-fn parse(tool: &Tool, arguments: &str) -> Result<(Value, String), CallError> {
-    let id = tool.id();
-    let refuse = |code, message: String| {
-        CallError::new(code, message).with_target(id.server.as_str(), &*id.tool)
-    };
-    if arguments.len() > limits::CALL_ARGS_BYTES_MAX {
-        let message = format!(
-            "arguments are {} bytes, over the limit of {}",
-            arguments.len(),
-            limits::CALL_ARGS_BYTES_MAX
-        );
-        return Err(refuse(CallCode::LimitExceeded, message));
-    }
-    // A call without arguments.
-    if arguments.trim().is_empty() {
-        return Ok((Value::Object(serde_json::Map::new()), "{}".to_owned()));
-    }
-    // `serde_json` enforces `limits::JSON_DEPTH_MAX`.
-    let value: Value = serde_json::from_str(arguments).map_err(|error| {
-        refuse(
-            CallCode::InvalidArguments,
-            format!("arguments are not JSON: {error}"),
-        )
-    })?;
-    if !value.is_object() {
-        let message = format!(
-            "arguments must be one object, got {}",
-            words::described(&value)
-        );
-        let hint = format!(
-            "call it with named arguments: `{}({{ … }})`",
-            tool.call_expression()
-        );
-        return Err(refuse(CallCode::InvalidArguments, message).with_hint(hint));
-    }
-    let (sent, keys) = compact(arguments);
-    if keys != count_keys(&value) {
-        // What we checked and what the server reads could be two different values.
-        return Err(refuse(
-            CallCode::InvalidArguments,
-            "a key is given twice in one object".into(),
-        ));
-    }
-    Ok((value, sent))
-}
-
-/// JSON text without white space, and how many keys it has. `json` is known to be valid.
-///
-/// The text itself is kept, not printed again from the value: numbers stay as the program wrote them.
-fn compact(json: &str) -> (String, usize) {
-    let mut sent = String::with_capacity(json.len());
-    let mut keys = 0;
-    let mut in_string = false;
-    let mut escaped = false;
-    for c in json.chars() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => in_string = !in_string,
-            ':' if !in_string => keys += 1,
-            ' ' | '\t' | '\n' | '\r' if !in_string => continue,
-            _ => {}
-        }
-        sent.push(c);
-    }
-    (sent, keys)
-}
-
-fn count_keys(value: &Value) -> usize {
-    match value {
-        Value::Object(map) => map.len() + map.values().map(count_keys).sum::<usize>(),
-        Value::Array(items) => items.iter().map(count_keys).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-    }
 }

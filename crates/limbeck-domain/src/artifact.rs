@@ -1,18 +1,18 @@
-//! Artifacts: what is too large or too binary for a model, kept by its content and opened by its id.
+//! Artifacts: content too large or too binary for a model, stored under an id derived from the content.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// Beginning of every id.
+/// Prefix of every id.
 const PREFIX: &str = "art_";
-/// Hexadecimal digits behind it: 128 bits of a SHA-256, more than anybody can find two contents for.
+/// Hexadecimal digits after the prefix: 128 bits of a SHA-256, so that collisions cannot be found.
 const DIGITS: usize = 32;
 
 /// Id of an artifact: `art_` and the first 32 hexadecimal digits of the SHA-256 of its media type and content.
 ///
-/// It names content and grants nothing: whoever asks has to own an artifact of this id.
+/// It names content and grants no access: a principal has to own an artifact of this id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ArtifactId(String);
@@ -30,7 +30,7 @@ impl ArtifactId {
         Self(id)
     }
 
-    /// Reads an id somebody wrote; `None` for any other text.
+    /// Parses an id; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let is_id = digits.len() == DIGITS
@@ -52,24 +52,24 @@ impl fmt::Display for ArtifactId {
     }
 }
 
-/// A part of an answer that was kept as an artifact, as the model reads of it.
+/// Description of an artifact in a result, for the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ArtifactView {
-    /// Its id; absent when it could not be kept, and `open` says where else it is.
+    /// Id; absent when the content could not be stored, and then `open` names another place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<ArtifactId>,
-    /// The part: `value`, `stdout`, `stderr`, `error` or `emitted text`.
+    /// Part of the result: `value`, `stdout`, `stderr`, `error` or `emitted text`.
     pub what: String,
     /// Type of a value, in the notation of TypeScript; absent for text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
-    /// How much of it there is.
+    /// Sizes.
     pub counts: ArtifactCounts,
-    /// First, middle and last items of arrays, first keys of objects, beginnings of strings; what is left
-    /// out is said in its place. Absent for text, whose beginning and end stand where it belongs.
+    /// First, middle and last items of arrays, first keys of objects, beginnings of strings, with markers for what is
+    /// left out. Absent for text, whose beginning and end are shown in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Box<RawValue>>,
-    /// What a later program writes to read it.
+    /// Expression with which a later program reads it.
     pub open: String,
 }
 
@@ -78,7 +78,7 @@ pub struct ArtifactView {
 pub struct ArtifactCounts {
     /// Bytes of its content.
     pub bytes: usize,
-    /// Tokens (o200k_base) of its content: an estimate, from the part that was counted.
+    /// Tokens (o200k_base) of its content, extrapolated from the part that was counted.
     pub tokens_estimate: usize,
     /// Items of an array, keys of an object; absent for everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_read_as_it_is_written_and_nothing_else_is_one() {
+    fn an_id_parses_as_it_is_displayed_and_other_texts_do_not() {
         let id = ArtifactId::of_digest(&[0xa5; 32]);
         assert_eq!(id.as_str(), "art_a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5");
         assert_eq!(ArtifactId::parse(id.as_str()), Some(id));

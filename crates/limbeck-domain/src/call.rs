@@ -1,17 +1,17 @@
-//! What a guest may ask of the gateway, and how it is refused.
+//! Host calls of a guest, and their errors.
 
 use serde::{Deserialize, Serialize};
 
 use crate::CallId;
 
-/// Kind of a host call. The number is the one the guest passes to its `host.call` import.
+/// Kind of a host call. The number is the one the guest passes to its `host.call` import; 7 is retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum HostOp {
     /// Call one tool of one upstream. Head: [`ToolTarget`]. Body: the arguments, a JSON object.
     Tool = 1,
-    /// Search the catalogue. Body: `{"query": string, "limit"?: number, "server"?: string, "detail"?: string}`.
+    /// Search the catalog. Body: `{"query": string, "limit"?: number, "server"?: string, "detail"?: string}`.
     Search = 2,
     /// Describe a server or a tool. Body: `{"server": string, "tool"?: string}`.
     Describe = 3,
@@ -21,9 +21,6 @@ pub enum HostOp {
     StoreGet = 5,
     /// Write a key of the principal's store. Body: `{"key": string, "value": any}`; null deletes.
     StoreSet = 6,
-    /// Judge the calls a program has written down, before it runs. Body: [`crate::Sites`]; answer:
-    /// [`crate::Verdict`].
-    Check = 7,
     /// Read what a server offers besides tools. Body: `{"server": string, "method": string, "params"?: object}`,
     /// the method a [`crate::ReadMethod`].
     Read = 8,
@@ -44,7 +41,6 @@ impl HostOp {
             4 => Self::Servers,
             5 => Self::StoreGet,
             6 => Self::StoreSet,
-            7 => Self::Check,
             8 => Self::Read,
             9 => Self::Artifact,
             10 => Self::Emit,
@@ -61,7 +57,6 @@ impl HostOp {
             Self::Servers => "servers",
             Self::StoreGet => "store.get",
             Self::StoreSet => "store.set",
-            Self::Check => "check",
             Self::Read => "read",
             Self::Artifact => "artifact",
             Self::Emit => "emit",
@@ -69,7 +64,7 @@ impl HostOp {
     }
 }
 
-/// What a call gives back to the program.
+/// Form of a call's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum CallForm {
@@ -80,7 +75,7 @@ pub enum CallForm {
     Raw,
 }
 
-/// Which tool a program named. Untrusted: looked up, never interpolated.
+/// Tool that a program named. Untrusted: it is looked up, never interpolated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolTarget {
@@ -89,7 +84,7 @@ pub struct ToolTarget {
     pub server: Option<String>,
     /// Tool as the program wrote it: original name, alias or full name.
     pub tool: String,
-    /// Form of the answer.
+    /// Form of the result.
     #[serde(default)]
     pub form: CallForm,
 }
@@ -99,7 +94,7 @@ pub struct ToolTarget {
 pub struct HostCall {
     /// Number of the call in its execution.
     pub id: CallId,
-    /// What is asked.
+    /// Kind of the call.
     pub op: HostOp,
     /// JSON text: for [`HostOp::Tool`] a [`ToolTarget`], otherwise empty.
     pub head: String,
@@ -123,19 +118,19 @@ pub enum CallCode {
     ServerUnavailable,
     /// The server did not answer in time. A write may still have happened.
     Timeout,
-    /// The server went away while the call was under way. A write may have happened.
+    /// The connection to the server was lost while the call was in flight. A write may have happened.
     ConnectionLost,
-    /// The server answered with a protocol error.
+    /// The server returned a protocol error.
     UpstreamError,
-    /// The tool ran and said `isError`.
+    /// The tool ran and returned `isError`.
     ToolFailed,
-    /// The server wanted to know something first, and nobody who could be asked was there.
+    /// The server requested input first, and no client could provide it.
     InputRequired,
-    /// Answer, arguments or number of calls above a limit.
+    /// Result, arguments or number of calls above a limit.
     LimitExceeded,
     /// The execution was cancelled.
     Cancelled,
-    /// A fault of the gateway; the message says how to find the details.
+    /// An error of the gateway itself; the message says how to find the details.
     GatewayFault,
 }
 
@@ -160,7 +155,7 @@ impl CallCode {
     }
 }
 
-/// Why a host call failed, in the words the program reads (`ToolError`).
+/// Error of a host call, as the program sees it (`ToolError`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct CallError {
@@ -174,7 +169,7 @@ pub struct CallError {
     pub tool: Option<String>,
     /// What happened, a lowercase fragment that carries the values.
     pub message: String,
-    /// One next step.
+    /// Next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Whether the same call may succeed later, unchanged, without repeating an effect.
@@ -210,7 +205,7 @@ impl CallError {
         self
     }
 
-    /// Says that trying again is safe and may help.
+    /// Marks the call as safe to retry.
     #[must_use]
     pub fn retryable(mut self) -> Self {
         self.retryable = true;

@@ -1,6 +1,6 @@
-//! One run of one program: what it starts from and what comes back.
+//! Start and result of one execution of a program.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{ArtifactView, ExecutionId, ExecutionLimits};
@@ -9,7 +9,7 @@ use crate::{ArtifactView, ExecutionId, ExecutionLimits};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
-    /// TypeScript, and so JavaScript.
+    /// TypeScript, which includes JavaScript.
     Typescript,
     /// Python.
     Python,
@@ -27,7 +27,7 @@ impl Language {
         }
     }
 
-    /// Reads what [`Language::as_str`] wrote; anything else is `None`.
+    /// The language of a name that [`Language::as_str`] returned; `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -41,16 +41,16 @@ impl std::fmt::Display for Language {
     }
 }
 
-/// What is to be done with a program.
+/// Mode of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// It runs.
+    /// Runs the program.
     #[default]
     Run,
-    /// Its calls are judged, and nothing runs.
+    /// Checks its calls without running it.
     Check,
-    /// What it may call is told, and nothing runs.
+    /// Reports what it may call without running it.
     Plan,
 }
 
@@ -67,7 +67,7 @@ impl Mode {
         }
     }
 
-    /// Reads what [`Mode::as_str`] wrote; anything else is `None`.
+    /// The mode of a name that [`Mode::as_str`] returned; `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == name)
     }
@@ -82,33 +82,33 @@ pub struct ProgramStart {
     pub program: String,
     /// `input`, JSON text.
     pub input: String,
-    /// What `tools` can list without asking: JSON array of `{"name": string, "tools": number, "namesakes"?:
-    /// string[]}`, the last being tools named as what every object has.
+    /// Servers that `tools` lists without a host call: JSON array of `{"name": string, "tools": number, "namesakes"?:
+    /// string[]}`, `namesakes` being tools with the name of a member that every object has.
     pub servers: String,
     /// Seed of every random number the guest draws.
     pub seed: [u8; 32],
     /// Microseconds since 1970 that the guest's clock starts from.
     pub now_us: u64,
-    /// Bounds of the run.
+    /// Limits of the execution.
     pub limits: ExecutionLimits,
-    /// What is done with the program. Executions recorded before there was a choice ran.
+    /// Mode; absent in executions recorded before there were modes, all of which ran.
     #[serde(default)]
     pub mode: Mode,
 }
 
-/// Where an execution stands.
+/// Status of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionStatus {
-    /// Not ended, its gateway alive.
+    /// It has not ended and its gateway is alive.
     Running,
-    /// Ended with a value.
+    /// It ended with a value.
     Completed,
-    /// Ended with an error.
+    /// It ended with an error.
     Failed,
-    /// Ended because the client asked.
+    /// The client cancelled it.
     Cancelled,
-    /// Its gateway died while a call that may write was under way: whether it happened is unknown.
+    /// Its gateway died while a call that may write was in flight; whether the call happened is unknown.
     NeedsReconciliation,
 }
 
@@ -125,7 +125,7 @@ impl ExecutionStatus {
     }
 }
 
-/// Why a program did not complete.
+/// Kind of a [`ProgramError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -143,21 +143,21 @@ pub enum ErrorKind {
     MemoryLimit,
     /// The stack limit was reached.
     StackLimit,
-    /// Value or arguments above their bound.
+    /// The value or the arguments of a call are above their limit.
     OutputLimit,
-    /// Too many host calls.
+    /// The program made too many host calls.
     CallLimit,
-    /// Every call is answered, no timer is set, and the program still waits.
+    /// The program waits although every call is answered and no timer is set.
     NeverSettles,
     /// The client cancelled.
     Cancelled,
-    /// The gateway is at its bound of executions; nothing ran.
+    /// The gateway runs the maximum of executions; nothing ran.
     Busy,
-    /// The request itself was wrong; nothing ran.
+    /// The request is invalid; nothing ran.
     Request,
-    /// The worker ended without an answer.
+    /// The worker ended without a result.
     WorkerLost,
-    /// A fault of ours.
+    /// An error of the gateway itself.
     Gateway,
 }
 
@@ -184,7 +184,7 @@ impl ErrorKind {
     }
 }
 
-/// Why a program did not complete, in the words the model reads.
+/// Error of a program, as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ProgramError {
@@ -198,7 +198,7 @@ pub struct ProgramError {
     /// Column in the model's own source, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// One next step.
+    /// Next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -223,16 +223,16 @@ impl ProgramError {
     }
 }
 
-/// Calls that reached an upstream, by what they may have done.
+/// Number of calls that reached a server, by effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effects {
-    /// Calls of read tools.
+    /// Calls of tools that only read.
     pub reads: u32,
-    /// Calls of every other tool.
+    /// Calls of all other tools.
     pub writes: u32,
 }
 
-/// A content block that a program gave the client beside its result.
+/// A content block that a program emits to the client beside its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Emitted {
     /// `text`, `image`, `audio` or `resource`.
@@ -243,49 +243,58 @@ pub struct Emitted {
     pub mime_type: Option<String>,
     /// Bytes of its content.
     pub bytes: usize,
-    /// What a model reads of it as text; the block itself travels beside the envelope, not in it.
+    /// Text for the model; the block itself is sent beside the envelope, not in it.
     #[serde(skip)]
     pub text: Option<String>,
-    /// The block as MCP writes it; absent for a text, and in an envelope that was read from a journal.
+    /// The block in the form of MCP; absent for a text, and in an envelope read from a journal.
     #[serde(skip)]
     pub block: Option<Box<RawValue>>,
 }
 
-/// What comes back from an execution, once, only non-empty fields.
+/// Deserializes null as a value, where a plain `Option` would read it as absent: a program may return null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Result of an execution; empty fields are not serialized.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Where the execution ended.
+    /// Final status.
     pub status: ExecutionStatus,
-    /// Its id, for `limbeck executions ID` and `limbeck replay ID`.
+    /// Id, for `limbeck executions ID` and `limbeck replay ID`.
     pub execution_id: ExecutionId,
-    /// What the program returned; absent when it returned nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Returned value; absent when the program returned nothing.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub value: Option<Box<RawValue>>,
-    /// What the program printed with `console.log`, `info`, `debug`, or `print`.
+    /// Text that the program printed with `console.log`, `info`, `debug`, or `print`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What the program printed with `console.error` and `warn`, or to `sys.stderr`.
+    /// Text that the program printed with `console.error` and `warn`, or to `sys.stderr`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// Why it did not complete.
+    /// Error, when the execution did not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProgramError>,
-    /// What the reader should know although the run went on.
+    /// Warnings that did not end the execution.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Calls that reached an upstream; absent when there were none.
+    /// Calls that reached a server; absent when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
-    /// Parts of the answer that were over its budget and are kept whole.
+    /// Parts of the result that exceeded its budget and are stored as artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactView>,
-    /// Blocks given to the client beside this, in order.
+    /// Content blocks emitted beside the result, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emitted: Vec<Emitted>,
 }
 
 impl Envelope {
-    /// What comes back from an execution that ended so and left nothing else.
+    /// Envelope with a status and nothing else.
     pub fn new(execution_id: ExecutionId, status: ExecutionStatus) -> Self {
         Self {
             status,
@@ -299,5 +308,23 @@ impl Envelope {
             artifacts: Vec::new(),
             emitted: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_null_is_read_back_as_null_and_an_absent_one_as_absent() {
+        let read = |fields: &str| {
+            let json = format!(r#"{{"status":"completed","execution_id":"ex_1"{fields}}}"#);
+            let envelope: Envelope = serde_json::from_str(&json).unwrap();
+            assert_eq!(serde_json::to_string(&envelope).unwrap(), json);
+            envelope.value.map(|value| value.get().to_owned())
+        };
+        assert_eq!(read(r#","value":null"#).as_deref(), Some("null"));
+        assert_eq!(read(r#","value":[1]"#).as_deref(), Some("[1]"));
+        assert_eq!(read(""), None);
     }
 }

@@ -1,24 +1,24 @@
-//! How a server's tools are shown to clients.
+//! Exposure of a server's tools: to programs, to clients, or to both.
 
 use serde::{Deserialize, Serialize};
 
-/// Who gets to see the tools of a server.
+/// Exposure of a server's tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expose {
-    /// Programs: the client sees `search` and `execute`.
+    /// To programs only: the client sees `search` and `execute`.
     #[default]
     Code,
-    /// The client: every tool is listed as it is, and `search` leaves the server out.
+    /// To the client only: every tool is listed as it is, and `search` omits the server.
     Direct,
-    /// Both.
+    /// To programs and to the client.
     Both,
-    /// Both when the server has few and small tools, otherwise programs alone.
+    /// To both when the server has few and small tools, otherwise to programs only.
     Auto,
 }
 
 impl Expose {
-    /// Reads a word of the configuration.
+    /// Parses the word of the configuration; `None` for any other text.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "code" => Some(Self::Code),
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_is_read_and_nothing_else() {
+    fn every_configuration_word_parses_and_other_texts_do_not() {
         let words = ["code", "direct", "both", "auto"];
         assert!(words.into_iter().all(|word| Expose::parse(word).is_some()));
         assert_eq!(Expose::parse("Direct"), None);

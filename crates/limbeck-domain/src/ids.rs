@@ -1,4 +1,4 @@
-//! Names of things: servers, tools, executions, calls.
+//! Ids of servers, tools, executions and calls.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct ServerName(Arc<str>);
 
 impl ServerName {
-    /// Takes the name as it stands in the configuration.
+    /// Takes the name as the configuration has it.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
@@ -66,7 +66,7 @@ impl fmt::Display for ToolId {
 pub struct ExecutionId(Arc<str>);
 
 impl ExecutionId {
-    /// Takes an id as it was minted or as a user typed it; unknown ids are found out by look-up.
+    /// Takes any text; whether an execution of this id exists shows only when it is looked up.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
@@ -91,10 +91,6 @@ impl fmt::Display for ExecutionId {
 pub struct CallId(pub u32);
 
 impl CallId {
-    /// The worker's own question, asked before the guest has made a call: the
-    /// [`HostOp::Check`](crate::HostOp) of a program that the worker parsed.
-    pub const CHECK: Self = Self(0);
-
     /// The only id a guest may use after this one.
     #[must_use]
     pub fn next(self) -> Self {

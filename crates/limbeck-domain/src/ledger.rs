@@ -1,13 +1,13 @@
-//! What an execution cost a model, and what the same calls would have cost it one by one: plain data.
+//! Token usage of executions, and of the same calls made one by one: plain data.
 //!
-//! While an execution ends only bytes are noted ([`LedgerNote`]); tokens are counted when somebody asks
-//! ([`Account`]), because the vocabulary takes 50 MB and longer to load than most programs run.
+//! When an execution ends, only sizes in bytes are recorded ([`LedgerSizes`]). Tokens are counted when a command
+//! needs them ([`TokenUsage`]), because the vocabulary takes 50 MB and longer to load than most programs run.
 //!
-//! Both sides are reckoned alike. A model reads the definitions it was given at each of its turns. Through
-//! Limbeck that is one turn for each `search` and one for the program; with direct calls one turn for each
-//! *round*, the calls that a program had under way at the same time being one round. The turn in which
-//! the model reads the last result comes on top on both sides and is left out, and so is that earlier
-//! results are read again at every turn, of which direct calls have more.
+//! Both sides are counted alike. A model reads all tool definitions in each of its turns. With Limbeck there is
+//! one turn for each `search` and one for the program; with direct calls there is one turn for each *round*, and
+//! the calls that a program has in flight at the same time are one round. Not counted on either side are the turn
+//! in which the model reads the last result, and that it reads earlier results again in every turn, of which
+//! direct calls have more.
 
 use std::collections::BTreeMap;
 
@@ -15,22 +15,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::ServerName;
 
-/// How a number came about.
+/// Basis of a token count.
 ///
-/// Ordered from the surest: a sum is as good as the worst of its parts.
+/// Ordered from the most to the least reliable: a sum is as reliable as the worst of its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Basis {
+pub enum CountBasis {
     /// Text that passed between a client and Limbeck, counted.
     #[default]
     Measured,
     /// Text that passed between Limbeck and a server and would have passed through the model, counted.
     Computed,
-    /// From a number of bytes: the text was too long to count or is no longer kept.
+    /// Estimated from a number of bytes: the text was too long to count or is no longer stored.
     Estimated,
 }
 
-impl Basis {
+impl CountBasis {
     /// The basis as text.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,27 +43,27 @@ impl Basis {
 
 /// A number of tokens (o200k_base) with its basis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct TokenCount {
     /// How many.
     pub count: u64,
-    /// How it is known.
-    pub basis: Basis,
+    /// Its basis.
+    pub basis: CountBasis,
 }
 
-impl Tokens {
-    /// Bytes of a token in what passes here. 4.0 over the definitions of 41 real servers, 3.3 in short JSON;
-    /// too many tokens on both sides are better than too few on one.
+impl TokenCount {
+    /// Bytes per token. Measured: 4.0 over the definitions of 41 real servers, 3.3 in short JSON. Between them,
+    /// because an estimate that is high on both sides misleads less than one that is low on one.
     const BYTES: f64 = 3.6;
 
-    /// Tokens of a text of `bytes`.
+    /// Estimated tokens of a text of `bytes` bytes.
     pub fn estimated(bytes: u64) -> Self {
         Self {
             count: (bytes as f64 / Self::BYTES).ceil() as u64,
-            basis: Basis::Estimated,
+            basis: CountBasis::Estimated,
         }
     }
 
-    /// The same text read `times` times.
+    /// Tokens of the same text read `times` times.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Tokens {
     }
 }
 
-impl std::ops::Add for Tokens {
+impl std::ops::Add for TokenCount {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -84,151 +84,151 @@ impl std::ops::Add for Tokens {
     }
 }
 
-impl std::iter::Sum for Tokens {
+impl std::iter::Sum for TokenCount {
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
         parts.fold(Self::default(), std::ops::Add::add)
     }
 }
 
-/// What is noted of an execution when it ends. Sizes are bytes of JSON text.
+/// Sizes of everything that passed in an execution, in bytes of JSON text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LedgerNote {
-    /// Rounds of tool calls: the most that waited for one another.
+pub struct LedgerSizes {
+    /// Rounds of tool calls: the longest chain of calls that waited for one another.
     pub rounds: u32,
-    /// Searches since the execution before.
+    /// Searches since the previous execution.
     pub searches: u32,
-    /// Their arguments and answers.
+    /// Arguments and results of those searches.
     pub search_bytes: u64,
     /// Arguments of `execute`.
     pub program_bytes: u64,
-    /// What came back.
+    /// Its result.
     pub result_bytes: u64,
-    /// Hash of what the client was shown: our tools and instructions.
+    /// Hash of the tools and instructions that the gateway listed to the client.
     pub surface: String,
-    /// Bytes of both.
+    /// Bytes of those tools and instructions.
     pub surface_bytes: u64,
     /// The servers that were called.
-    pub servers: BTreeMap<ServerName, ServerNote>,
+    pub servers: BTreeMap<ServerName, ServerSizes>,
 }
 
-/// What an execution had of one server.
+/// Sizes of one server in an execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerNote {
+pub struct ServerSizes {
     /// Hash of the definitions of its tools.
     pub listing: String,
-    /// Bytes of them.
+    /// Bytes of those definitions.
     pub listing_bytes: u64,
-    /// How many.
+    /// Number of its tools.
     pub tools: u32,
-    /// Calls that left for it.
+    /// Calls that were sent to it.
     pub calls: u32,
-    /// Their arguments.
+    /// Arguments of those calls.
     pub argument_bytes: u64,
-    /// Their results.
+    /// Results of those calls.
     pub result_bytes: u64,
 }
 
-/// Texts kept until their tokens are counted; one that is missing was too long.
+/// Texts stored until their tokens are counted; a missing one was too long.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerTexts {
-    /// Arguments and answers of the searches.
+    /// Arguments and results of the searches.
     pub searches: Vec<String>,
     /// Arguments of `execute`.
     pub program: Option<String>,
-    /// What came back.
+    /// Result of the execution.
     pub result: Option<String>,
 }
 
-/// What an execution cost, in tokens.
+/// Token usage of one execution, and of the same calls made directly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
-    /// Turns of the model through Limbeck.
+pub struct TokenUsage {
+    /// Turns of the model with Limbeck.
     pub turns: u32,
     /// Turns that direct calls would have taken.
     pub rounds: u32,
-    /// Definitions of the tools we list, read once.
-    pub definitions: Tokens,
-    /// Our instructions, read once.
-    pub instructions: Tokens,
-    /// Searches, asked and answered.
-    pub searches: Tokens,
+    /// Definitions of the tools that the gateway lists, read once.
+    pub definitions: TokenCount,
+    /// Instructions of the gateway, read once.
+    pub instructions: TokenCount,
+    /// Arguments and results of the searches.
+    pub searches: TokenCount,
     /// Arguments of `execute`.
-    pub program: Tokens,
-    /// What came back.
-    pub result: Tokens,
+    pub program: TokenCount,
+    /// Result of the execution.
+    pub result: TokenCount,
     /// The servers that were called.
-    pub servers: BTreeMap<ServerName, ServerAccount>,
+    pub servers: BTreeMap<ServerName, ServerTokenUsage>,
 }
 
-/// What direct calls of one server would have cost.
+/// Token usage of direct calls to one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerAccount {
-    /// Its tools.
+pub struct ServerTokenUsage {
+    /// Number of its tools.
     pub tools: u32,
-    /// Their definitions, read once.
-    pub definitions: Tokens,
-    /// Calls.
+    /// Definitions of its tools, read once.
+    pub definitions: TokenCount,
+    /// Number of calls.
     pub calls: u32,
-    /// Their arguments.
-    pub arguments: Tokens,
-    /// Their results.
-    pub results: Tokens,
+    /// Arguments of the calls.
+    pub arguments: TokenCount,
+    /// Results of the calls.
+    pub results: TokenCount,
 }
 
-impl Account {
-    /// What went through the model.
-    pub fn limbeck(&self) -> Tokens {
+impl TokenUsage {
+    /// Tokens that went through the model with Limbeck.
+    pub fn limbeck(&self) -> TokenCount {
         (self.definitions + self.instructions).times(self.turns)
             + self.searches
             + self.program
             + self.result
     }
 
-    /// What would have with direct calls, by a client that knew the servers called here and no others.
-    pub fn direct(&self) -> Tokens {
+    /// Tokens of direct calls, by a client that knows exactly the servers that were called.
+    pub fn direct(&self) -> TokenCount {
         let servers = self.servers.values();
         servers.map(|server| server.direct(self.rounds)).sum()
     }
 
-    /// Calls of tools.
+    /// Number of tool calls.
     pub fn calls(&self) -> u32 {
         self.servers.values().map(|server| server.calls).sum()
     }
 
-    /// Whether direct calls would have cost less.
+    /// Whether direct calls would have used fewer tokens.
     pub fn is_loss(&self) -> bool {
         self.limbeck().count > self.direct().count
     }
 }
 
-impl ServerAccount {
-    /// Its part of direct calls in `rounds` turns.
-    pub fn direct(&self, rounds: u32) -> Tokens {
+impl ServerTokenUsage {
+    /// This server's share of direct calls in `rounds` turns.
+    pub fn direct(&self, rounds: u32) -> TokenCount {
         self.definitions.times(rounds) + self.arguments + self.results
     }
 }
 
-impl From<&LedgerNote> for Account {
-    /// Everything estimated from bytes.
-    fn from(note: &LedgerNote) -> Self {
+impl From<&LedgerSizes> for TokenUsage {
+    /// Estimates every number from bytes.
+    fn from(note: &LedgerSizes) -> Self {
         let servers = note.servers.iter().map(|(name, server)| {
-            let account = ServerAccount {
+            let account = ServerTokenUsage {
                 tools: server.tools,
-                definitions: Tokens::estimated(server.listing_bytes),
+                definitions: TokenCount::estimated(server.listing_bytes),
                 calls: server.calls,
-                arguments: Tokens::estimated(server.argument_bytes),
-                results: Tokens::estimated(server.result_bytes),
+                arguments: TokenCount::estimated(server.argument_bytes),
+                results: TokenCount::estimated(server.result_bytes),
             };
             (name.clone(), account)
         });
         Self {
             turns: note.searches + u32::from(note.program_bytes > 0),
             rounds: note.rounds,
-            definitions: Tokens::estimated(note.surface_bytes),
-            instructions: Tokens::default(),
-            searches: Tokens::estimated(note.search_bytes),
-            program: Tokens::estimated(note.program_bytes),
-            result: Tokens::estimated(note.result_bytes),
+            definitions: TokenCount::estimated(note.surface_bytes),
+            instructions: TokenCount::default(),
+            searches: TokenCount::estimated(note.search_bytes),
+            program: TokenCount::estimated(note.program_bytes),
+            result: TokenCount::estimated(note.result_bytes),
             servers: servers.collect(),
         }
     }
@@ -238,42 +238,42 @@ impl From<&LedgerNote> for Account {
 mod tests {
     use super::*;
 
-    fn tokens(count: u64, basis: Basis) -> Tokens {
-        Tokens { count, basis }
+    fn tokens(count: u64, basis: CountBasis) -> TokenCount {
+        TokenCount { count, basis }
     }
 
     #[test]
     fn both_sides_read_their_definitions_once_a_turn() {
-        let server = ServerAccount {
+        let server = ServerTokenUsage {
             tools: 9,
-            definitions: tokens(1_000, Basis::Computed),
+            definitions: tokens(1_000, CountBasis::Computed),
             calls: 4,
-            arguments: tokens(40, Basis::Computed),
-            results: tokens(400, Basis::Computed),
+            arguments: tokens(40, CountBasis::Computed),
+            results: tokens(400, CountBasis::Computed),
         };
-        let account = Account {
+        let account = TokenUsage {
             turns: 2,
             rounds: 3,
-            definitions: tokens(600, Basis::Measured),
-            instructions: tokens(100, Basis::Measured),
-            searches: tokens(200, Basis::Measured),
-            program: tokens(80, Basis::Measured),
-            result: tokens(20, Basis::Measured),
+            definitions: tokens(600, CountBasis::Measured),
+            instructions: tokens(100, CountBasis::Measured),
+            searches: tokens(200, CountBasis::Measured),
+            program: tokens(80, CountBasis::Measured),
+            result: tokens(20, CountBasis::Measured),
             servers: BTreeMap::from([(ServerName::from("s"), server)]),
         };
-        assert_eq!(account.limbeck(), tokens(1_700, Basis::Measured));
-        assert_eq!(account.direct(), tokens(3_440, Basis::Computed));
+        assert_eq!(account.limbeck(), tokens(1_700, CountBasis::Measured));
+        assert_eq!(account.direct(), tokens(3_440, CountBasis::Computed));
         assert!(!account.is_loss());
     }
 
     #[test]
     fn a_sum_is_as_good_as_its_worst_part_and_an_execution_without_calls_is_a_loss() {
-        let sum = tokens(1, Basis::Measured) + Tokens::estimated(36);
-        assert_eq!(sum, tokens(11, Basis::Estimated));
-        let note = LedgerNote {
+        let sum = tokens(1, CountBasis::Measured) + TokenCount::estimated(36);
+        assert_eq!(sum, tokens(11, CountBasis::Estimated));
+        let note = LedgerSizes {
             program_bytes: 100,
-            ..LedgerNote::default()
+            ..LedgerSizes::default()
         };
-        assert!(Account::from(&note).is_loss());
+        assert!(TokenUsage::from(&note).is_loss());
     }
 }

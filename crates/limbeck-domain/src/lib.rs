@@ -1,12 +1,13 @@
-//! The words every other crate shares: ids, tools, limits, host calls, errors, envelopes.
+//! Plain data that all crates share: ids, tools, limits, host calls, errors, envelopes.
 //!
-//! Plain data. Nothing here performs I/O, reads a clock or draws randomness, so a value means the
+//! Nothing here performs I/O, reads a clock or draws randomness, so a value means the
 //! same thing in the gateway, in a worker and in a test.
 //!
-//! Start reading at [`execution`] for what a run is, and at [`call`] for what a guest may ask.
+//! Start reading at [`execution`] for an execution, and at [`call`] for what a guest may request.
 
 #![forbid(unsafe_code)]
 
+pub mod arguments;
 pub mod artifact;
 pub mod call;
 pub mod execution;
@@ -20,7 +21,9 @@ pub mod sandbox;
 pub mod site;
 pub mod text;
 pub mod tool;
+pub mod tool_rules;
 
+pub use arguments::{ArgumentsError, CompactArguments};
 pub use artifact::{ArtifactCounts, ArtifactId, ArtifactView};
 pub use call::{CallCode, CallError, CallForm, HostCall, HostOp, ToolTarget};
 pub use execution::{
@@ -29,12 +32,16 @@ pub use execution::{
 };
 pub use expose::Expose;
 pub use ids::{CallId, ExecutionId, ServerName, ToolId};
-pub use journal::{Delivered, JournalEntry};
-pub use ledger::{Account, Basis, LedgerNote, LedgerTexts, ServerAccount, ServerNote, Tokens};
+pub use journal::{Delivered, JournalEntry, JournalReader};
+pub use ledger::{
+    CountBasis, LedgerSizes, LedgerTexts, ServerSizes, ServerTokenUsage, TokenCount, TokenUsage,
+};
 pub use limits::ExecutionLimits;
 pub use read::ReadMethod;
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
 pub use site::{
-    DynamicSite, Repeat, Site, SiteArgument, SiteError, SiteRead, Sites, SitesError, Verdict,
+    DynamicSite, Repeat, Site, SiteArgument, SiteError, SiteRead, Sites, SitesError, UnreadSites,
+    Verdict,
 };
 pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};
+pub use tool_rules::ToolRules;

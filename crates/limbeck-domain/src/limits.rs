@@ -1,10 +1,10 @@
-//! Every bound of the product, in one place, each with the reason for its number.
+//! Bounds that crates share, each with the reason for its number. A bound of one crate is beside its code.
 //!
 //! A bound ends the run, call or frame that crossed it and nothing else. Sizes are bytes of UTF-8.
 
 use serde::{Deserialize, Serialize};
 
-/// Source of a program. bad-inputs.md proposes 256 KiB; models write under 10.
+/// Source of a program; models write under 10 KiB.
 pub const PROGRAM_BYTES_MAX: usize = 256 << 10;
 /// `input` of a program, as JSON text.
 pub const INPUT_BYTES_MAX: usize = 8 << 20;
@@ -12,15 +12,15 @@ pub const INPUT_BYTES_MAX: usize = 8 << 20;
 pub const CALL_ARGS_BYTES_MAX: usize = 4 << 20;
 /// [`crate::ToolTarget`] of one call, as JSON text: two names and a word.
 pub const CALL_HEAD_BYTES_MAX: usize = 4 << 10;
-/// Result of one host call, as JSON text; a 10 MB result is a promise of DESIGN §13, so twice over.
+/// Result of one host call, as JSON text; 10 MB have to work, and escaping may double them.
 pub const CALL_RESULT_BYTES_MAX: usize = 24 << 20;
-/// What a server's error carries beside its message, as JSON: the protocol has a handful of names there.
+/// Data of a server's error beside its message, as JSON; the protocol defines a handful of members.
 pub const ERROR_DATA_BYTES_MAX: usize = 16 << 10;
 /// Nesting of any JSON from outside; the default of `serde_json`, which enforces it.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// One frame between gateway and worker: the largest payload and room for its header.
 pub const FRAME_BYTES_MAX: usize = CALL_RESULT_BYTES_MAX + (64 << 10);
-/// Value a program returns, as JSON text, before the worker gives up.
+/// Value that a program returns, as JSON text.
 pub const VALUE_BYTES_MAX: usize = 16 << 20;
 /// Tokens of an answer whose request asks for no other number. Claude Code shows an answer of 40,000
 /// characters and replaces one of 80,000 by its beginning; Codex cuts at about 12,000 characters.
@@ -29,17 +29,17 @@ pub const OUTPUT_TOKENS_DEFAULT: usize = 10_000;
 pub const OUTPUT_TOKENS_MIN: usize = 1_000;
 /// Tokens of an answer, at most: about 240 KiB, which Claude Code shows of a tool that says so.
 pub const OUTPUT_TOKENS_MAX: usize = 60_000;
-/// A whole answer, whatever its tokens.
+/// A whole answer, independent of its tokens.
 pub const OUTPUT_BYTES_MAX: usize = 256 << 10;
 /// Blocks that a program gives the client beside its result.
 pub const EMITTED_MAX: usize = 16;
 /// Content of those blocks together; clients refuse images above 5 MB.
 pub const EMITTED_BYTES_MAX: usize = 8 << 20;
-/// Artifacts of one principal; with more, its oldest go.
+/// Artifacts of one principal; with more, its oldest are removed.
 pub const ARTIFACTS_PER_PRINCIPAL_MAX: u32 = 500;
 /// Content of the artifacts of one principal: ten of the largest and the small ones.
 pub const ARTIFACTS_PER_PRINCIPAL_BYTES_MAX: u64 = 256 << 20;
-/// Content of all artifacts in a state file; with more, the oldest of anybody go.
+/// Content of all artifacts in a state file; with more, the oldest of all principals are removed.
 pub const ARTIFACTS_BYTES_MAX: u64 = 2 << 30;
 /// Time for which an artifact is kept after it was made the last time: a week.
 pub const ARTIFACT_KEPT_MS: u64 = 7 * 24 * 3_600_000;
@@ -64,24 +64,38 @@ pub const WARNING_BYTES_MAX: usize = 1 << 10;
 
 /// Host calls of one execution.
 pub const CALLS_MAX: u32 = 10_000;
-/// Host calls of one execution that wait for an answer at the same time: all of them may.
+/// Host calls of one execution in flight at the same time: all of them may be.
 pub const CALLS_PENDING_MAX: usize = CALLS_MAX as usize;
-/// Arguments of the calls of one execution that wait for an answer, together.
+/// Arguments of all calls of one execution in flight.
 pub const CALLS_PENDING_BYTES_MAX: usize = 64 << 20;
 /// Names and arguments of all calls of one execution, together: the journal keeps every byte.
 pub const CALLS_BYTES_MAX: usize = 256 << 20;
-/// Answers of one execution that the guest has not been given yet, together; with more, its calls
-/// wait until it takes some.
+/// Journal of one execution: names and arguments of its calls, their results, and the contents of the artifacts that it
+/// reads, each once. Twice the memory of a guest.
+pub const JOURNAL_BYTES_MAX: u64 = 512 << 20;
+/// Journals of one principal's executions that changed nothing; with more, the oldest are removed. Of executions that
+/// may have written, the results of reads are removed above twice this, the oldest first.
+pub const JOURNALS_PER_PRINCIPAL_BYTES_MAX: u64 = 1 << 30;
+/// Journals of all executions that changed nothing.
+pub const JOURNALS_BYTES_MAX: u64 = 4 << 30;
+/// Executions of one principal that are kept and changed nothing; those that may have written go by their age alone.
+pub const EXECUTIONS_KEPT_PER_PRINCIPAL: u64 = 1_000;
+/// Time for which an execution is kept: a month.
+pub const EXECUTION_KEPT_MS: u64 = 30 * 24 * 3_600_000;
+/// Free space of the state's file system below which no program runs: room for what those that run still write.
+pub const DISK_FREE_BYTES_MIN: u64 = 256 << 20;
+/// Results of one execution that are not delivered to the guest yet, together; with more, its calls
+/// wait until some are delivered.
 pub const ANSWERS_WAITING_BYTES_MAX: usize = 64 << 20;
-/// Times a guest may come to wait and be woken without a pause: twice as often as it may call.
+/// Turns that a guest may take without a pause: twice the number of its calls.
 pub const TURNS_BURST: u32 = 2 * CALLS_MAX;
-/// Times a second it may after that; only timers can reach it.
+/// Turns a second after that; only timers can reach this rate.
 pub const TURNS_PER_SECOND: u32 = 2_000;
 /// Calls one upstream serves at the same time, unless its entry says otherwise.
 pub const UPSTREAM_CONCURRENCY: usize = 16;
 /// Wall clock of an execution that asks for none.
 pub const WALL_MS_DEFAULT: u64 = 60_000;
-/// Largest wall clock a request may ask for; S0 and S1 allow as much.
+/// Largest wall clock a request may ask for, as in the gateways that users come from.
 pub const WALL_MS_MAX: u64 = 300_000;
 /// Processor time of an execution, start-up of its worker included. A program that waits for calls may
 /// take all of its wall clock; one that computes for a minute is better given its own tool.
@@ -94,12 +108,12 @@ pub const GUEST_MEMORY_BYTES: usize = 256 << 20;
 pub const WORKER_OVERHEAD_BYTES: usize = 256 << 20;
 /// Executions running at the same time; more wait in a queue.
 pub const EXECUTIONS_MAX: usize = 24;
-/// Of one principal: a third of the places is always left to others. Over standard input there is but
+/// Executions of one principal: a third of the places is left to others. Over standard input there is only
 /// one principal, and two gateways share nothing.
 pub const EXECUTIONS_PER_PRINCIPAL_MAX: usize = 16;
-/// Executions waiting for a place; one more is told `busy`. Principals take turns in getting one.
+/// Executions that wait in the queue; one more fails with `busy`. Principals take turns.
 pub const EXECUTIONS_QUEUED_MAX: usize = 256;
-/// Of one principal: half of the queue is always left to others.
+/// Queued executions of one principal: half of the queue is left to others.
 pub const EXECUTIONS_QUEUED_PER_PRINCIPAL_MAX: usize = 128;
 
 /// Result that is checked against the output schema its tool declares: about 2 ms of reading.
@@ -116,7 +130,7 @@ pub const SITES_MAX: usize = 500;
 /// The call sites of one program, as JSON text. Constants of a program stand in its text, so no more of
 /// them than a program has is worth reading.
 pub const SITES_BYTES_MAX: usize = PROGRAM_BYTES_MAX;
-/// Findings of one check that are told; more are counted.
+/// Findings of one check that are reported; further ones are only counted.
 pub const FINDINGS_MAX: usize = 20;
 
 /// Upstream servers of one gateway.
@@ -125,13 +139,18 @@ pub const SERVERS_MAX: usize = 512;
 pub const TOOLS_PER_SERVER_MAX: usize = 2_000;
 /// Pages of one `tools/list`.
 pub const LIST_PAGES_MAX: usize = 64;
+/// Bytes kept of the definitions of one server's tools together; the largest known list has 580 KB.
+pub const TOOL_LIST_BYTES_MAX: usize = 4 << 20;
+/// JSON values in those definitions, each of which takes some hundred bytes of memory; the largest known list has
+/// 16,000.
+pub const TOOL_LIST_VALUES_MAX: usize = 100_000;
 /// Name of a tool, in characters; the specification's guidance is 128.
 pub const TOOL_NAME_CHARS_MAX: usize = 128;
 /// Description of a tool.
 pub const DESCRIPTION_BYTES_MAX: usize = 16 << 10;
 /// Schemas of a tool, each.
 pub const SCHEMA_BYTES_MAX: usize = 256 << 10;
-/// One line an upstream writes to us.
+/// One line from an upstream.
 pub const UPSTREAM_LINE_BYTES_MAX: usize = CALL_RESULT_BYTES_MAX;
 /// Standard error kept of an upstream.
 pub const STDERR_RING_BYTES: usize = 64 << 10;
@@ -154,6 +173,10 @@ pub const STORE_KEY_BYTES_MAX: usize = 256;
 pub const STORE_VALUE_BYTES_MAX: usize = 1 << 20;
 /// Keys of `store` per principal.
 pub const STORE_KEYS_MAX: usize = 10_000;
+/// Keys and values of `store` of one principal, together; a state of notes and cursors takes a thousandth of it.
+pub const STORE_BYTES_MAX: u64 = 64 << 20;
+/// Time for which a key of `store` is kept after it was last read or set: a month.
+pub const STORE_KEPT_MS: u64 = EXECUTION_KEPT_MS;
 /// A search query.
 pub const QUERY_BYTES_MAX: usize = 1 << 10;
 
@@ -174,7 +197,7 @@ pub const HTTP_HEADERS_MAX: usize = 64;
 pub const HTTP_HEAD_MS: u64 = 20_000;
 /// Time for the body of an HTTP request to arrive: the largest, over 1.2 Mbit/s.
 pub const HTTP_BODY_MS: u64 = 60_000;
-/// Time an HTTP client may leave us with bytes it does not read.
+/// Time for an HTTP client to read bytes that are sent to it.
 pub const HTTP_WRITE_STALL_MS: u64 = 60_000;
 /// Time for a TLS handshake.
 pub const HTTP_TLS_MS: u64 = 10_000;
@@ -193,15 +216,15 @@ pub const HTTP_REQUESTS_PER_PRINCIPAL_MAX: usize = 256;
 pub const HTTP_PRINCIPALS_MAX: usize = 4_096;
 /// Sessions of the older protocol revisions, of all principals: about 50 KiB each.
 pub const HTTP_SESSIONS_MAX: usize = 1_024;
-/// Of one principal; with more, the one that was quiet for longest is ended.
+/// Sessions of one principal; with more, the least recently used one is ended.
 pub const HTTP_SESSIONS_PER_PRINCIPAL_MAX: usize = 64;
 /// Time without a message after which a session is ended. A client that was left open in the morning
 /// still works in the afternoon: some clients do not take a 404 as the sign to begin again. What
 /// forgotten sessions may cost is bounded by their number.
 pub const HTTP_SESSION_IDLE_MS: u64 = 8 * 3_600_000;
-/// Time between two signs of life on an event stream; proxies cut connections after 30 s or more.
+/// Interval of keep-alive comments on an event stream; proxies close connections after 30 s or more.
 pub const HTTP_KEEP_ALIVE_MS: u64 = 15_000;
-/// Time for executions to end when the gateway is asked to; orchestrators kill after 30 s.
+/// Time for executions to end when the gateway is stopped; orchestrators kill after 30 s.
 pub const HTTP_DRAIN_MS: u64 = 25_000;
 /// A bearer token, at least: 128 bits in hexadecimal digits.
 pub const TOKEN_CHARS_MIN: usize = 32;
@@ -215,11 +238,11 @@ pub const TOKEN_FILE_BYTES_MAX: usize = 256 << 10;
 pub const PRINCIPAL_BYTES_MAX: usize = 256;
 /// Time to fetch metadata or keys of a token issuer.
 pub const ISSUER_FETCH_MS: u64 = 10_000;
-/// Time for which an issuer's keys are used without asking again.
+/// Time for which an issuer's keys are used before they are fetched again.
 pub const ISSUER_KEYS_FRESH_MS: u64 = 600_000;
-/// Time for which they are used when it cannot be asked.
+/// Time for which an issuer's keys are used while it cannot be reached.
 pub const ISSUER_KEYS_STALE_MS: u64 = 3_600_000;
-/// Time between two attempts to fetch them, however many unknown keys are presented.
+/// Time between two attempts to fetch keys, however many unknown keys clients present.
 pub const ISSUER_RETRY_MS: u64 = 30_000;
 
 /// The bounds of one execution; a request may lower them, never raise them.

@@ -1,8 +1,8 @@
-//! What a server offers besides tools: resources and prompts, which are only read.
+//! Requests for resources, prompts and completions of a server.
 
 use serde::{Deserialize, Serialize};
 
-/// A request that reads something of a server without calling a tool.
+/// Method of a request that reads from a server without calling a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ReadMethod {
     /// Params: `{"cursor"?: string}`.
@@ -26,7 +26,7 @@ pub enum ReadMethod {
 }
 
 impl ReadMethod {
-    /// The method in the protocol; also its name in scopes and journals.
+    /// Name of the method in MCP; scopes and journals use the same name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ListResources => "resources/list",

@@ -1,7 +1,7 @@
-//! What stands between a guest and the machine, layer by layer.
+//! Sandbox tiers and the layers they consist of.
 //!
-//! A worker finds out from inside which layers hold and says so before it is given a program; the
-//! gateway compares that with what it asked for. Names of tiers and layers are part of the public
+//! A worker verifies from inside which layers hold and reports them before it gets a program; the gateway
+//! compares that with the minimum tier. Names of tiers and layers are part of the public
 //! interface: `doctor`, results and the journal print them.
 
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 /// Longest reason why a layer is missing, in bytes.
 pub const REASON_BYTES_MAX: usize = 256;
 
-/// How a worker is isolated. Never the name of something weaker than it says.
+/// Isolation of a worker. A worker never reports a tier that is stronger than what holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// WebAssembly in a process of its own. The operating system's layers are not complete.
+    /// WebAssembly in a process of its own; layers of the operating system are missing.
     Wasm,
     /// [`Tier::Wasm`] and every layer of [`Layer::required`].
     Strict,
 }
 
 impl Tier {
-    /// What is asked for when nobody says: the strongest tier this platform has.
+    /// Minimum tier without a setting: the strongest tier of this platform.
     pub const MINIMUM_DEFAULT: Self = if cfg!(target_os = "linux") {
         Self::Strict
     } else {
@@ -44,7 +44,7 @@ impl std::fmt::Display for Tier {
 
 macro_rules! layers {
     ($($(#[$doc:meta])* $layer:ident = $name:literal: $what:literal,)*) => {
-        /// One thing that is taken away from a worker.
+        /// One restriction of a worker.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Layer {
@@ -52,7 +52,7 @@ macro_rules! layers {
         }
 
         impl Layer {
-            /// Every layer, in the order in which they are put up.
+            /// Every layer, in the order in which they are applied.
             pub const ALL: &'static [Self] = &[$(Self::$layer,)*];
 
             /// The layer as text.
@@ -62,7 +62,7 @@ macro_rules! layers {
                 }
             }
 
-            /// What it takes away, for people: a fragment.
+            /// Description for users: what the worker does not have.
             pub fn description(self) -> &'static str {
                 match self {
                     $(Self::$layer => $what,)*
@@ -89,7 +89,7 @@ layers! {
     EmptyRoot = "empty_root": "no file exists",
     /// A session of its own without a terminal.
     Session = "session": "no terminal",
-    /// Nothing but 0, 1, 2 (`/dev/null`) and 3 (the channel).
+    /// Only the descriptors 0, 1, 2 (`/dev/null`) and 3 (the channel).
     Descriptors = "descriptors": "no open file but /dev/null and the channel",
     /// `setrlimit`, hard as soft.
     ResourceLimits = "resource_limits": "no core dumps, files or processes of its own",
@@ -107,12 +107,12 @@ layers! {
     NoNewCode = "no_new_code": "no memory becomes executable",
     /// Speculative store bypass and indirect branches.
     Speculation = "speculation": "no speculation across boundaries where the processor can switch it off",
-    /// The system call filter, last of all.
+    /// The system call filter, applied last.
     Seccomp = "seccomp": "no system call but those of a running program",
 }
 
 impl Layer {
-    /// Whether [`Tier::Strict`] needs it. The others depend on the kernel's version or the processor.
+    /// Whether [`Tier::Strict`] requires it. The others depend on the kernel's version or the processor.
     pub fn required(self) -> bool {
         !matches!(self, Self::NoNewCode | Self::Speculation)
     }
@@ -127,25 +127,25 @@ impl std::fmt::Display for Layer {
 /// A layer that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingLayer {
-    /// Which.
+    /// The layer.
     pub layer: Layer,
-    /// Why, at most [`REASON_BYTES_MAX`] bytes.
+    /// Reason, at most [`REASON_BYTES_MAX`] bytes.
     pub reason: String,
 }
 
-/// What a worker found of its own confinement.
+/// Layers that a worker verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// [`Tier::Strict`] when nothing required is missing.
+    /// [`Tier::Strict`] when every required layer holds.
     pub tier: Tier,
-    /// Layers that were seen to hold.
+    /// Layers that hold.
     pub held: Vec<Layer>,
-    /// Layers that do not, each with its reason.
+    /// Layers that do not hold, with reasons.
     pub missing: Vec<MissingLayer>,
 }
 
 impl Sandbox {
-    /// Sums up what was found. A layer that is in neither list counts as missing.
+    /// Computes the tier. A layer in neither list counts as missing.
     pub fn of(held: Vec<Layer>, missing: Vec<MissingLayer>) -> Self {
         let complete = Layer::ALL
             .iter()

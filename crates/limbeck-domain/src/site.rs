@@ -1,7 +1,7 @@
-//! Calls as they stand in a program: what its parser saw, before anything runs.
+//! Call sites of a program, as its parser found them before anything runs.
 //!
-//! The worker makes these, so they are facts about a text that nobody trusts: the gateway's catalogue judges them,
-//! and nothing is called because of them.
+//! The worker reports them about an untrusted text, so the gateway only checks them against the catalog; they
+//! cause no call.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,24 +13,39 @@ use serde_json::Value;
 use crate::limits::{SITES_BYTES_MAX, SITES_MAX};
 use crate::{ErrorKind, ProgramError};
 
-/// Body of [`HostOp::Check`](crate::HostOp): the calls of one program, in the order of its text.
+/// Tool calls written in one program, in the order of its text: what a worker sends to have them checked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sites {
-    /// At most [`SITES_MAX`]; those behind are not judged.
+    /// At most [`SITES_MAX`]; further ones are not checked.
     #[serde(deserialize_with = "at_most_sites_max")]
     pub sites: Vec<Site>,
-    /// Places where tools are called, or given away to be called, under names that only the running
-    /// program knows; at most [`SITES_MAX`].
+    /// Places where tools are called, or passed on to be called, under names that are computed at run time; at
+    /// most [`SITES_MAX`].
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "at_most_sites_max"
     )]
     pub dynamic: Vec<DynamicSite>,
+    /// Calls behind those of `sites` that are too many to be listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<UnreadSites>,
 }
 
-/// A place whose tool is not known before the program runs.
+/// Calls of a program that were found and left out of [`Sites::sites`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnreadSites {
+    /// Line of the first, from 1.
+    pub line: u32,
+    /// Its column, from 1.
+    pub column: u32,
+    /// How many there are.
+    pub count: u32,
+}
+
+/// A call site whose tool is known only at run time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DynamicSite {
@@ -38,7 +53,7 @@ pub struct DynamicSite {
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
-    /// The server, when that much is written.
+    /// The server, when the program names it as a constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }
@@ -56,31 +71,31 @@ pub struct Site {
     pub server: Option<String>,
     /// Tool as the program wrote it.
     pub tool: String,
-    /// Arguments that are named in the text.
+    /// Arguments whose names are in the text.
     #[serde(default)]
     pub arguments: Vec<SiteArgument>,
-    /// Whether these are all there are; false when a spread or a variable may bring more.
+    /// Whether `arguments` is complete; false when a spread or a variable may add more.
     pub complete: bool,
     /// Positional arguments beyond the one object that is accepted.
     #[serde(default, skip_serializing_if = "is_none")]
     pub positional: u32,
-    /// False only where a missing `await` is surely a mistake.
+    /// False only where a missing `await` is certainly a mistake.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub awaited: bool,
-    /// Whether the program may catch the refusal of the call: it may try it on purpose.
+    /// Whether the program may catch the call's error: it may expect the call to fail.
     #[serde(default, skip_serializing_if = "is_no")]
     pub guarded: bool,
-    /// How often the call is made, as far as the text says.
+    /// How often the call is made, as far as the text shows.
     #[serde(default, skip_serializing_if = "Repeat::is_once")]
     pub repeat: Repeat,
-    /// What the program reads of the result, where that is followed without doubt.
+    /// Parts of the result that the program reads, where the analysis is certain.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "at_most_sites_max"
     )]
     pub reads: Vec<SiteRead>,
-    /// The calls whose results go into the arguments, by their place in [`Sites::sites`].
+    /// Indices in [`Sites::sites`] of the calls whose results are used in the arguments.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -89,24 +104,23 @@ pub struct Site {
     pub uses: Vec<u32>,
 }
 
-/// How often a call is made when the program runs once. A call that stands in a branch may not be made
-/// at all.
+/// How often a call is made when the program runs once. A call in a branch may not be made at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeat {
     /// Once.
     #[default]
     Once,
-    /// So many times at most: a loop over constants.
+    /// At most this many times: a loop over constants.
     AtMost(u32),
-    /// For each item of some data, or until some condition holds.
+    /// For each item of a value, or until a condition holds.
     Many,
-    /// In a loop that nothing in its head ends.
+    /// In a loop whose head has no end condition.
     Endless,
 }
 
 impl Repeat {
-    /// How often what is made this often is made inside of what is made `outer` often.
+    /// Combines the repetition of an inner loop with that of the outer one.
     #[must_use]
     pub fn within(self, outer: Self) -> Self {
         match (self, outer) {
@@ -130,35 +144,35 @@ pub struct SiteRead {
     pub line: u32,
     /// Column of the last name, from 1.
     pub column: u32,
-    /// Names from the result to the part; [`ANY_ITEM`] stands for an item of a list.
+    /// Names from the result to the part; [`ANY_ITEM`] for an item of a list.
     pub path: Vec<String>,
-    /// Whether the program provides for the part not being there.
+    /// Whether the program handles that the part is absent.
     #[serde(default, skip_serializing_if = "is_no")]
     pub optional: bool,
 }
 
-/// Stands in [`SiteRead::path`] for an item of a list, whichever.
+/// Element of [`SiteRead::path`] for any item of a list.
 pub const ANY_ITEM: &str = "[]";
 
-/// Answer to [`HostOp::Check`](crate::HostOp): whether the program may start.
+/// Answer to a check of [`Sites`]: whether the program may start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Why it may not, by line and column.
+    /// Errors that keep it from starting, by line and column.
     #[serde(default)]
     pub errors: Vec<SiteError>,
-    /// What the model should know although it may.
+    /// Warnings for the model.
     #[serde(default)]
     pub warnings: Vec<String>,
 }
 
-/// One reason why a program may not start.
+/// Error that keeps a program from starting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteError {
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
-    /// What is wrong.
+    /// Message.
     pub message: String,
     /// The next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,8 +180,8 @@ pub struct SiteError {
 }
 
 impl Verdict {
-    /// Why the program may not start, in the words the model reads: the first error in front, and all of
-    /// them in the text. `None` when it may.
+    /// The error that the model reads: the position of the first error, and all of them in the text. `None` when
+    /// the program may start.
     pub fn error(&self) -> Option<ProgramError> {
         let first = self.errors.first()?;
         let line = |error: &SiteError| format!("line {}: {}", error.line, error.message);
@@ -190,8 +204,7 @@ impl Verdict {
 pub struct SiteArgument {
     /// Its name.
     pub name: String,
-    /// Its value when that is a constant, null for example, and nothing behind it in the text may put
-    /// another in its place.
+    /// Its value when it is a constant, null included, and no later part of the text may replace it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -200,16 +213,16 @@ pub struct SiteArgument {
     pub value: Option<Value>,
 }
 
-/// Why a body is no [`Sites`].
+/// Error of [`Sites::parse`].
 #[derive(Debug, thiserror::Error)]
 pub enum SitesError {
-    /// Longer than any program's can be.
+    /// The body is longer than that of any program.
     #[error("call sites of {bytes} bytes, at most {SITES_BYTES_MAX} are allowed")]
     TooLong {
         /// Length of the body.
         bytes: usize,
     },
-    /// Not of the form, or more than [`SITES_MAX`].
+    /// The body is malformed, or has more than [`SITES_MAX`] sites.
     #[error("call sites cannot be read")]
     Malformed(#[source] serde_json::Error),
 }
@@ -227,19 +240,33 @@ impl Sites {
         serde_json::from_str(body).map_err(SitesError::Malformed)
     }
 
-    /// The body of a check, within the bounds that [`Sites::parse`] has: what is too much for them is left
-    /// out at the end.
+    /// The body of a check, within the bounds of [`Sites::parse`]; what exceeds them is cut off at the end.
     pub fn into_body(mut self) -> String {
-        self.sites.truncate(SITES_MAX);
+        self.keep(SITES_MAX);
         self.dynamic.truncate(SITES_MAX);
         loop {
             let body = serde_json::to_string(&self).expect("keys are strings and numbers finite");
             if body.len() <= SITES_BYTES_MAX {
                 return body;
             }
-            self.sites.truncate(self.sites.len() / 2);
+            self.keep(self.sites.len() / 2);
             self.dynamic.truncate(self.dynamic.len() / 2);
         }
+    }
+
+    /// Keeps the first `count` sites, and counts the others among the unread ones.
+    fn keep(&mut self, count: usize) {
+        let Some(first) = self.sites.get(count) else {
+            return;
+        };
+        let more = self.unread.map_or(0, |unread| unread.count);
+        let left_out = u32::try_from(self.sites.len() - count).unwrap_or(u32::MAX);
+        self.unread = Some(UnreadSites {
+            line: first.line,
+            column: first.column,
+            count: more.saturating_add(left_out),
+        });
+        self.sites.truncate(count);
     }
 }
 
@@ -262,7 +289,7 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
-/// A value that is there, null included, where plain `Option` reads null as absent.
+/// Deserializes null as `Some(Value::Null)`, where a plain `Option` would read it as absent.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

@@ -1,11 +1,11 @@
-//! A tool as its upstream described it.
+//! Tool definitions, as their servers sent them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ToolId;
 
-/// What a call may do to the world. Unknown counts as write.
+/// Effect of a tool call. Unknown counts as write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectClass {
@@ -15,12 +15,12 @@ pub enum EffectClass {
     Write,
     /// Changes something that cannot be changed back.
     Destructive,
-    /// The upstream did not say.
+    /// The server sent no hint.
     Unknown,
 }
 
 impl EffectClass {
-    /// Whether the call must be durable before it leaves.
+    /// Whether the call may change something, so that it has to be on disk before it is sent.
     pub fn may_write(self) -> bool {
         match self {
             Self::Read => false,
@@ -77,7 +77,7 @@ pub struct ToolDefinition {
 }
 
 impl ToolDefinition {
-    /// Reads the effect class off the hints; without hints it is unknown.
+    /// Effect class according to the hints; unknown without hints.
     pub fn effect(&self) -> EffectClass {
         match (self.annotations.read_only, self.annotations.destructive) {
             (Some(true), _) => EffectClass::Read,

@@ -1,9 +1,9 @@
-//! How many executions run, how many wait, whose turn it is, and who is told to come back.
+//! Admission of executions: a bounded number runs, a bounded queue waits, further requests are rejected.
 //!
-//! Principals take turns: a place that becomes free goes to the next principal that has requests
-//! waiting, not to the next request. No principal can have all places or all of the queue, so one that
-//! asks for more than there is makes nobody wait but itself. Requests of one principal are served in
-//! the order they came; over standard input there is but one.
+//! Scheduling is round robin over principals: a free slot goes to the next principal with queued requests,
+//! not to the next request. No principal can take all slots or the whole queue, so a flood of requests delays
+//! only the principal that sends it. Requests of one principal run in order of arrival; over standard input
+//! there is one principal.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use limbeck_domain::limits;
 use tokio::sync::oneshot;
 
-/// How many executions a gateway admits.
+/// Limits on executions of a gateway.
 #[derive(Clone, Copy, Debug)]
 pub struct AdmissionSize {
     /// Executions running at the same time.
@@ -35,24 +35,24 @@ impl Default for AdmissionSize {
     }
 }
 
-/// Bounds executions. A place is held until its guard is dropped.
+/// Admits executions. A slot is held until its guard is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Admission {
     size: AdmissionSize,
     state: Arc<Mutex<State>>,
 }
 
-/// A place among the running executions.
+/// Slot of a running execution.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ExecutionSlot {
     admission: Admission,
     principal: Arc<str>,
 }
 
-/// No place is free and the queue, or the principal's part of it, is full.
+/// Rejection of a request: no slot is free and the queue, or the principal's share of it, is full.
 #[derive(Debug, thiserror::Error)]
 #[error("{running} executions are running and {queued} are waiting")]
-pub(crate) struct Busy {
+pub(crate) struct BusyError {
     running: usize,
     queued: usize,
 }
@@ -61,14 +61,14 @@ pub(crate) struct Busy {
 struct State {
     running: usize,
     queued: usize,
-    /// Those that run or wait for something.
+    /// Principals with running or queued requests.
     shares: HashMap<Arc<str>, Share>,
-    /// Principals that have requests waiting, the next one first.
-    turns: VecDeque<Arc<str>>,
+    /// Principals with queued requests, the next one first.
+    next_principals: VecDeque<Arc<str>>,
     tickets: u64,
 }
 
-/// What one principal has.
+/// Running and queued requests of one principal.
 #[derive(Debug, Default)]
 struct Share {
     running: usize,
@@ -78,15 +78,15 @@ struct Share {
 #[derive(Debug)]
 struct Request {
     ticket: u64,
-    place: oneshot::Sender<Place>,
+    place: oneshot::Sender<ExecutionSlot>,
 }
 
-/// A request in the queue; leaves it when dropped.
+/// Queued request; leaves the queue when dropped.
 struct Waiting {
     admission: Admission,
     principal: Arc<str>,
     ticket: u64,
-    place: oneshot::Receiver<Place>,
+    place: oneshot::Receiver<ExecutionSlot>,
 }
 
 impl Admission {
@@ -97,20 +97,20 @@ impl Admission {
         }
     }
 
-    /// Waits for a place; refused at once when the principal has as many requests waiting as it may.
-    pub(crate) async fn enter(&self, principal: &str) -> Result<Place, Busy> {
+    /// Waits for a slot. Rejects at once when the queue, or the principal's share of it, is full.
+    pub(crate) async fn enter(&self, principal: &str) -> Result<ExecutionSlot, BusyError> {
         match self.ask(principal)? {
             Ok(place) => Ok(place),
             Err(mut waiting) => {
                 let place = (&mut waiting.place).await;
-                // The queue lets go of a request only with a place.
+                // The sender is dropped without a slot only if this gateway is going away.
                 place.map_err(|_| self.busy(&self.state()))
             }
         }
     }
 
-    /// A place, or one in the queue.
-    fn ask(&self, principal: &str) -> Result<Result<Place, Waiting>, Busy> {
+    /// Takes a free slot, or a position in the queue.
+    fn ask(&self, principal: &str) -> Result<Result<ExecutionSlot, Waiting>, BusyError> {
         let principal: Arc<str> = principal.into();
         let mut state = self.state();
         let (running, queued) = match state.shares.get(&principal) {
@@ -132,7 +132,7 @@ impl Admission {
         let share = state.share(&principal);
         share.queue.push_back(Request { ticket, place });
         if queued == 0 {
-            state.turns.push_back(Arc::clone(&principal));
+            state.next_principals.push_back(Arc::clone(&principal));
         }
         Ok(Err(Waiting {
             admission: self.clone(),
@@ -142,21 +142,21 @@ impl Admission {
         }))
     }
 
-    /// Executions running and requests waiting, now.
+    /// Numbers of running executions and of queued requests.
     pub(crate) fn load(&self) -> (usize, usize) {
         let state = self.state();
         (state.running, state.queued)
     }
 
-    fn place(&self, principal: Arc<str>) -> Place {
-        Place {
+    fn place(&self, principal: Arc<str>) -> ExecutionSlot {
+        ExecutionSlot {
             admission: self.clone(),
             principal,
         }
     }
 
-    fn busy(&self, state: &State) -> Busy {
-        Busy {
+    fn busy(&self, state: &State) -> BusyError {
+        BusyError {
             running: state.running,
             queued: state.queued,
         }
@@ -166,15 +166,15 @@ impl Admission {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives free places to those whose turn it is. Outside of the lock: a place nobody waits for any
-    /// more comes back here.
-    fn hand_on(&self) {
+    /// Gives free slots to the next principals. Sends outside of the lock: a slot whose request was cancelled
+    /// is dropped, and its `Drop` calls this function again.
+    fn grant_free_slots(&self) {
         loop {
             let next = self.state().next(&self.size);
             let Some((principal, request)) = next else {
                 return;
             };
-            // Comes back, dropped, when the request was given up just now.
+            // An error returns the slot, which is dropped here: the request was cancelled just now.
             let _ = request.place.send(self.place(principal));
         }
     }
@@ -185,37 +185,37 @@ impl State {
         self.shares.entry(Arc::clone(principal)).or_default()
     }
 
-    /// Takes the request that gets the next free place, and counts it as running.
+    /// Removes the request that gets the next free slot, and counts it as running.
     fn next(&mut self, size: &AdmissionSize) -> Option<(Arc<str>, Request)> {
         if self.running >= size.running {
             return None;
         }
-        let turn = self.turns.iter().position(|principal| {
+        let turn = self.next_principals.iter().position(|principal| {
             let share = self.shares.get(principal);
             share.is_some_and(|share| share.running < size.running_each)
         })?;
-        let principal = self.turns.remove(turn)?;
+        let principal = self.next_principals.remove(turn)?;
         let share = self.share(&principal);
         let request = share.queue.pop_front()?;
         share.running += 1;
         if !share.queue.is_empty() {
-            self.turns.push_back(Arc::clone(&principal));
+            self.next_principals.push_back(Arc::clone(&principal));
         }
         self.running += 1;
         self.queued -= 1;
         Some((principal, request))
     }
 
-    /// Forgets a request that is still in the queue.
-    fn give_up(&mut self, principal: &Arc<str>, ticket: u64) {
+    /// Removes a request from the queue, if it is still there.
+    fn cancel(&mut self, principal: &Arc<str>, ticket: u64) {
         let share = self.share(principal);
         let before = share.queue.len();
         share.queue.retain(|request| request.ticket != ticket);
-        let given_up = before - share.queue.len();
-        if given_up > 0 && share.queue.is_empty() {
-            self.turns.retain(|other| other != principal);
+        let cancelled = before - share.queue.len();
+        if cancelled > 0 && share.queue.is_empty() {
+            self.next_principals.retain(|other| other != principal);
         }
-        self.queued -= given_up;
+        self.queued -= cancelled;
         self.forget_if_idle(principal);
     }
 
@@ -227,7 +227,7 @@ impl State {
     }
 }
 
-impl Drop for Place {
+impl Drop for ExecutionSlot {
     fn drop(&mut self) {
         {
             let mut state = self.admission.state();
@@ -235,14 +235,14 @@ impl Drop for Place {
             state.share(&self.principal).running -= 1;
             state.forget_if_idle(&self.principal);
         }
-        self.admission.hand_on();
+        self.admission.grant_free_slots();
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         let mut state = self.admission.state();
-        state.give_up(&self.principal, self.ticket);
+        state.cancel(&self.principal, self.ticket);
     }
 }
 
@@ -261,7 +261,7 @@ mod tests {
         })
     }
 
-    type Entering<'a> = futures::future::BoxFuture<'a, Result<Place, Busy>>;
+    type Entering<'a> = futures::future::BoxFuture<'a, Result<ExecutionSlot, BusyError>>;
 
     /// A request that has to wait.
     fn waiting<'a>(admission: &'a Admission, principal: &'a str) -> Entering<'a> {
@@ -270,7 +270,7 @@ mod tests {
         entering
     }
 
-    fn enter(admission: &Admission, principal: &str) -> Result<Place, Busy> {
+    fn enter(admission: &Admission, principal: &str) -> Result<ExecutionSlot, BusyError> {
         admission.enter(principal).now_or_never().unwrap()
     }
 
@@ -329,6 +329,6 @@ mod tests {
         drop(enter(&admission, "c").unwrap());
         let state = admission.state();
         assert_eq!((state.running, state.queued), (0, 0));
-        assert!(state.shares.is_empty() && state.turns.is_empty());
+        assert!(state.shares.is_empty() && state.next_principals.is_empty());
     }
 }

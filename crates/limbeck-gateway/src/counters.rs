@@ -1,13 +1,13 @@
-//! How many executions and calls ended in which way since the gateway started.
+//! Counters of executions and calls by outcome since the gateway started.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use limbeck_domain::{CallError, Envelope};
 
-/// Counts by names that are ours, never a program's or a server's: there are as many as the code has.
+/// Counts by status or error code. No name comes from a program or a server, so their number is bounded.
 #[derive(Debug, Default)]
-pub(crate) struct Counters {
+pub struct Counters {
     executions: Counter,
     calls: Counter,
 }
@@ -30,12 +30,12 @@ impl Counter {
 }
 
 impl Counters {
-    /// Counts an execution that ended, by its status, those that were refused a place among the failed.
+    /// Counts an ended execution by its status; a rejected one counts as failed.
     pub(crate) fn execution(&self, envelope: &Envelope) {
         self.executions.add(envelope.status.as_str());
     }
 
-    /// Counts a call of a program, by `ok` or its error's code.
+    /// Counts a program's call by `ok` or the code of its error.
     pub(crate) fn call<T>(&self, result: &Result<T, CallError>) {
         self.calls.add(match result {
             Ok(_) => "ok",
@@ -44,12 +44,12 @@ impl Counters {
     }
 
     /// Executions by status.
-    pub(crate) fn executions(&self) -> BTreeMap<&'static str, u64> {
+    pub fn executions(&self) -> BTreeMap<&'static str, u64> {
         self.executions.get()
     }
 
     /// Calls by outcome.
-    pub(crate) fn calls(&self) -> BTreeMap<&'static str, u64> {
+    pub fn calls(&self) -> BTreeMap<&'static str, u64> {
         self.calls.get()
     }
 }

@@ -1,49 +1,60 @@
-//! What clients ask of one server without a program: calls of exposed tools, resources, prompts.
+//! Requests to one server without a program: calls of exposed tools, `limbeck call`, resources and prompts.
 //!
-//! A call goes the way a program's call goes (resolve, validate, permit, intent, send, outcome) and is
-//! kept as an execution of its own whose program is that one call, so `limbeck executions` shows it.
-//! It has no worker, so it cannot be replayed. Reads of resources and prompts have no effect and are
-//! not kept.
+//! A client's call is made as a program's call is made ([`Broker::invoke`]) and recorded as an execution of its own, so
+//! `limbeck executions` shows it. It has no worker, so it cannot be replayed. Reads of resources and prompts have no
+//! effect and are not recorded.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use limbeck_domain::limits::JOURNAL_BYTES_MAX;
 use limbeck_domain::{
-    CallCode, CallError, CallForm, CallId, Effects, Envelope, ErrorKind, ExecutionId,
+    CallCode, CallError, CallForm, CallId, EffectClass, Effects, Envelope, ErrorKind, ExecutionId,
     ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, Mode, ProgramError, ProgramStart,
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Scope, decide_read};
-use limbeck_store::{ExecutionSummary, NewExecution};
-use limbeck_upstream::{CallContext, UpstreamError, Watch};
+use limbeck_store::{ExecutionSummary, NewExecution, StoreError};
+use limbeck_upstream::{CallContext, ResourceWatch, UpstreamError};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::broker::{Broker, Journal};
+use crate::admission::Admission;
+use crate::broker::{Broker, BrokerContext, CallReport, Delivery, InvokeError, Invoked, Journal};
 use crate::clock::now_us;
-use crate::{Gateway, foreign};
+use crate::config::{LOCAL_PRINCIPAL, other_principal};
+use crate::executor::mint_id;
 
 /// Where a call came from, in listings.
 const ORIGIN: &str = "mcp direct";
-/// Stands for the guest of an execution that has none.
+/// Guest hash of an execution without a guest.
 const NO_GUEST: &str = "none: a direct call";
 
-/// Why there is no result.
+/// Why a request to a server has no result.
 #[derive(Clone, Debug)]
-pub(crate) enum Failure {
-    /// The gateway refused, or failed.
+pub enum DirectError {
+    /// The gateway refused the request or failed.
     Call(CallError),
-    /// The server did.
+    /// The server failed, or the connection to it.
     Upstream(UpstreamError),
 }
 
-impl From<CallError> for Failure {
+impl From<CallError> for DirectError {
     fn from(error: CallError) -> Self {
         Self::Call(error)
     }
 }
 
-impl From<UpstreamError> for Failure {
+impl From<InvokeError> for DirectError {
+    fn from(error: InvokeError) -> Self {
+        match error {
+            InvokeError::Call(error) => Self::Call(error),
+            InvokeError::Upstream { error, .. } => Self::Upstream(error),
+        }
+    }
+}
+
+impl From<UpstreamError> for DirectError {
     fn from(error: UpstreamError) -> Self {
         Self::Upstream(error)
     }
@@ -51,42 +62,44 @@ impl From<UpstreamError> for Failure {
 
 /// One call of an exposed tool.
 #[derive(Clone, Debug)]
-pub(crate) struct DirectCall {
-    pub(crate) principal: Arc<str>,
-    pub(crate) tool: ToolId,
+pub struct DirectCall {
+    /// Client that calls.
+    pub principal: Arc<str>,
+    /// The tool.
+    pub tool: ToolId,
     /// JSON text of an object.
-    pub(crate) arguments: String,
+    pub arguments: String,
 }
 
-impl Gateway {
+/// Makes requests to one server for clients and users.
+#[derive(Debug)]
+pub(crate) struct DirectCalls {
+    admission: Admission,
+    broker: Arc<BrokerContext>,
+}
+
+impl DirectCalls {
+    pub(crate) fn new(admission: Admission, broker: Arc<BrokerContext>) -> Self {
+        Self { admission, broker }
+    }
+
     /// Calls a tool for a client and gives the `CallToolResult` as the server sent it.
-    pub(crate) async fn call_directly(
+    pub(crate) async fn call_for_client(
         &self,
         call: DirectCall,
         context: CallContext,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<Box<RawValue>, DirectError> {
         let _place = tokio::select! {
-            place = self.shared.admission.enter(&call.principal) => place.map_err(|busy| {
+            place = self.admission.enter(&call.principal) => place.map_err(|busy| {
                 CallError::new(CallCode::LimitExceeded, busy.to_string()).retryable()
             })?,
             () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled.into()),
         };
         let started = Instant::now();
-        let id = ExecutionId::new(format!("ex_{}", uuid::Uuid::now_v7().simple()));
+        let id = mint_id();
         self.begin(&id, &call).await?;
-        let CallContext { cancel, caller, .. } = context;
-        let broker = Broker {
-            shared: Arc::clone(&self.shared),
-            scope: Arc::new(Scope::everything()),
-            principal: Arc::clone(&call.principal),
-            journal: Journal::new(self.shared.store.clone(), id.clone()),
-            reads: cancel.child_token(),
-            cancel,
-            caller,
-            language: Language::Typescript,
-            emissions: Arc::default(),
-            backlog: Arc::default(),
-        };
+        let journal = Journal::new(self.broker.store.clone(), id.clone(), JOURNAL_BYTES_MAX);
+        let broker = Broker::new(&self.broker, &call.principal, journal, context);
         let target = ToolTarget {
             server: Some(call.tool.server.to_string()),
             tool: call.tool.tool.to_string(),
@@ -98,12 +111,44 @@ impl Gateway {
             head: json!(target).to_string(),
             body: call.arguments,
         };
-        let (result, effects) = broker.call_through(call, &target).await;
-        self.end(&id, &result, effects, started).await;
+        let Invoked {
+            result, reached, ..
+        } = broker.invoke(call, &target, Delivery::Direct).await;
+        let result = match result {
+            Ok(output) => output.into_json().map_err(DirectError::from),
+            Err(error) => Err(error.into()),
+        };
+        self.end(&id, &result, effects_of(reached), started).await;
         result
     }
 
-    async fn begin(&self, id: &ExecutionId, call: &DirectCall) -> Result<(), Failure> {
+    /// Calls one tool for the user, outside of any execution, and returns its result as sent. Nothing is journalled.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] for every reason a call inside a program fails, except `isError`.
+    pub(crate) async fn call_for_user(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: &str,
+        context: CallContext,
+    ) -> Result<CallReport, CallError> {
+        let principal = LOCAL_PRINCIPAL.into();
+        let broker = Broker::new(&self.broker, &principal, Journal::unrecorded(), context);
+        let target = ToolTarget {
+            server: Some(server.to_owned()),
+            tool: tool.to_owned(),
+            form: CallForm::Raw,
+        };
+        broker.call_once(&target, arguments).await
+    }
+
+    async fn begin(&self, id: &ExecutionId, call: &DirectCall) -> Result<(), DirectError> {
+        if let Err(error) = self.broker.store.check_disk() {
+            let message = format!("the disk is nearly full, so nothing was sent: {error}");
+            return Err(not_recorded(&error, message).into());
+        }
         let new = NewExecution {
             id: id.clone(),
             principal: call.principal.to_string(),
@@ -126,31 +171,29 @@ impl Gateway {
             created_us: now_us(),
             origin: ORIGIN.to_owned(),
         };
-        self.shared.store.begin(new).await.map_err(|error| {
+        self.broker.store.begin(new).await.map_err(|error| {
             let message = format!("the journal could not be written, so nothing was sent: {error}");
-            CallError::new(CallCode::GatewayFault, message)
-                .with_hint("free disk space or choose another `--state-dir`")
-                .into()
+            not_recorded(&error, message).into()
         })
     }
 
     async fn end(
         &self,
         id: &ExecutionId,
-        result: &Result<Box<RawValue>, Failure>,
+        result: &Result<Box<RawValue>, DirectError>,
         effects: Effects,
         started: Instant,
     ) {
         let error = match result {
             Ok(_) => None,
-            Err(Failure::Upstream(UpstreamError::Cancelled)) => Some(ProgramError::new(
+            Err(DirectError::Upstream(UpstreamError::Cancelled)) => Some(ProgramError::new(
                 ErrorKind::Cancelled,
                 "the client gave the call up",
             )),
-            Err(Failure::Upstream(error)) => {
+            Err(DirectError::Upstream(error)) => {
                 Some(ProgramError::new(ErrorKind::Exception, error.full_text()))
             }
-            Err(Failure::Call(error)) => {
+            Err(DirectError::Call(error)) => {
                 Some(ProgramError::new(ErrorKind::Exception, &error.message))
             }
         };
@@ -168,46 +211,71 @@ impl Gateway {
             calls: 1,
             took_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
-        if let Err(error) = self.shared.store.finish(id, &envelope, summary).await {
+        if let Err(error) = self.broker.store.finish(id, &envelope, summary).await {
             tracing::error!(execution = %id, error = &error as &dyn std::error::Error, "end of a direct call could not be written");
         }
     }
 
-    /// Reads something a server offers besides tools, for the principal of this handle; `params` is JSON text.
-    pub(crate) async fn read_directly(
+    /// Reads something a server offers besides tools for `principal`; `params` is JSON text.
+    pub(crate) async fn read(
         &self,
+        principal: &Arc<str>,
         server: &ServerName,
         method: ReadMethod,
         params: String,
         context: CallContext,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<Box<RawValue>, DirectError> {
         let request = ReadRequest {
             server: server.clone(),
             method,
             params,
         };
         let permit = permitted(request)?;
-        let context = context.with_principal(foreign(&self.principal));
-        let result = self.shared.upstreams.request(permit, context).await?;
+        let context = context.with_principal(other_principal(principal));
+        let result = self.broker.upstreams.request(permit, context).await?;
         Ok(result.0)
     }
 
-    /// Has a server tell of changes of one of its resources: whoever may read it may hear that it is worth
-    /// reading again.
-    pub(crate) async fn watch_directly(
+    /// Subscribes to changes of one resource. The permission to read the resource is enough.
+    pub(crate) async fn watch(
         &self,
+        principal: &Arc<str>,
         server: &ServerName,
         uri: &str,
-    ) -> Result<Watch, Failure> {
+    ) -> Result<ResourceWatch, DirectError> {
         let request = ReadRequest {
             server: server.clone(),
             method: ReadMethod::ReadResource,
             params: json!({ "uri": uri }).to_string(),
         };
         let permit = permitted(request)?;
-        let principal = foreign(&self.principal);
-        let watch = self.shared.upstreams.watch(permit, principal.as_ref());
+        let principal = other_principal(principal);
+        let watch = self.broker.upstreams.watch(permit, principal.as_ref());
         Ok(watch.await?)
+    }
+}
+
+/// The error of a call that is not sent because the store cannot record it.
+fn not_recorded(error: &StoreError, message: String) -> CallError {
+    let call_error = CallError::new(CallCode::GatewayFault, message);
+    match error.hint() {
+        Some(hint) => call_error.with_hint(hint),
+        None => call_error,
+    }
+}
+
+/// Effects of one call; none when nothing was sent.
+fn effects_of(reached: Option<EffectClass>) -> Effects {
+    match reached {
+        Some(effect) if effect.may_write() => Effects {
+            reads: 0,
+            writes: 1,
+        },
+        Some(_) => Effects {
+            reads: 1,
+            writes: 0,
+        },
+        None => Effects::default(),
     }
 }
 

@@ -1,16 +1,14 @@
-//! Likeness of tools and queries by vectors of an endpoint that the user named, where the user named one.
+//! Similarity of tools and queries by the vectors of an embedding endpoint, where the user configured one.
 //!
-//! Tools are asked about in the background ([`index`]): once their lists are known, each text once, and the vectors
-//! stay in the store. A search asks about its queries, all of them in one request. Only when every tool that the
-//! search may see has its vector, and the queries have theirs within [`PATIENCE`], do vectors count; in any other
-//! case the table in the binary answers as if there were no endpoint. So an endpoint that fails, hangs or lies
-//! costs a search some patience and never an error, and after a failure it is left alone for a while ([`Outage`]).
+//! Vectors of tools are requested in the background ([`index`]) once their lists are known, once for each text, and kept
+//! in the store. A search requests the vectors of its queries, all of them at once. Vectors are used only when every tool
+//! that the search may see has one and the queries get theirs within [`SEARCH_WAIT`]; otherwise the table in the binary
+//! ranks as if there were no endpoint. So an endpoint that fails, hangs or lies delays a search and never fails it, and
+//! after a failure it is not asked for a while ([`Outage`]).
 //!
-//! What goes to the endpoint: what tools are spoken of as ([`Tool::spoken`]), queries, and [`space::USUAL`].
+//! The endpoint receives the texts of tools ([`embedding_text`]), queries, and [`space::USUAL`].
 //!
-//! Start reading at [`Embeddings::likeness`].
-//!
-//! [`Tool::spoken`]: limbeck_catalog::Tool::spoken
+//! Start reading at [`Embeddings::similarity`].
 
 mod index;
 mod outage;
@@ -23,6 +21,7 @@ use std::time::Duration;
 use limbeck_catalog::Catalog;
 use limbeck_domain::limits::QUERY_BYTES_MAX;
 use limbeck_domain::text::cut;
+use limbeck_search::embedding_text;
 use limbeck_store::Store;
 use limbeck_upstream::embeddings::{Embedder, EmbeddingsError, EmbeddingsSpec};
 use sha2::{Digest as _, Sha256};
@@ -31,17 +30,18 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use crate::catalogue::Catalogue;
+use crate::live_catalog::LiveCatalog;
 use outage::{Budget, Outage};
 use space::{Space, TextHash, Unit};
 
-/// What a search waits for vectors, in all: a person does not notice it, and most endpoints take a tenth.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How long a question about queries goes on when nobody waits for it any more: a model may be loaded meanwhile.
-const QUERY_LIMIT: Duration = Duration::from_secs(20);
-/// Such questions at the same time; a search that finds no place goes by the table.
-const QUESTIONS_MAX: usize = 4;
-/// Queries asked about in an hour: a program may search in a loop, and somebody may pay for each.
+/// Longest time a search waits for vectors: a user does not notice it, and most endpoints take a tenth of it.
+const SEARCH_WAIT: Duration = Duration::from_millis(500);
+/// Time limit of a request for queries' vectors, also after its search has stopped waiting: a model may have to be
+/// loaded.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(20);
+/// Such requests at the same time; a search above this uses the table.
+const REQUESTS_MAX: usize = 4;
+/// Queries sent in an hour: a program may search in a loop, and the user may pay for each.
 const QUERIES_PER_HOUR_MAX: usize = 10_000;
 /// Rounds of the index that a search waits for: one that began without it, its own, and one to spare.
 const ROUNDS_AWAITED_MAX: usize = 3;
@@ -54,68 +54,71 @@ pub(crate) struct Embeddings {
 
 #[derive(Debug)]
 struct Running {
-    asker: Arc<Asker>,
+    endpoint: Arc<Endpoint>,
     wake: mpsc::Sender<()>,
     tasks: TaskTracker,
     stop: CancellationToken,
     _stops_when_dropped: DropGuard,
 }
 
-/// What both sides share: searches, and the task that asks about tools.
+/// State shared by searches and the task that requests the vectors of tools.
 #[derive(Debug)]
-struct Asker {
+struct Endpoint {
     embedder: Embedder,
-    /// The store's name for what the endpoint says.
+    /// Name of this endpoint and model in the store.
     name: String,
     store: Store,
     space: RwLock<Space>,
-    /// The texts of the catalogue looked at last, in its order.
+    /// Texts of the tools of the last catalog, in its order.
     texts: Mutex<Option<TextsOf>>,
     outage: Mutex<Outage>,
     budget: Mutex<Budget>,
-    questions: Arc<Semaphore>,
-    /// Rounds of the index that are over.
+    requests: Arc<Semaphore>,
+    /// Completed rounds of the index.
     rounds: watch::Sender<u64>,
-    /// How many were over when a search waited in vain for another: patience with one round runs out once.
-    in_vain: Mutex<Option<u64>>,
+    /// Round at which a search last timed out: later searches in that round do not wait.
+    timed_out_round: Mutex<Option<u64>>,
 }
 
-/// The texts of one catalogue.
+/// The texts of one catalog.
 type TextsOf = (Weak<Catalog>, Arc<[TextHash]>);
 
-/// Why vectors do not count at the moment.
+/// Why vectors cannot be used at the moment.
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+enum VectorError {
     #[error(transparent)]
     Endpoint(#[from] EmbeddingsError),
-    #[error("no answer about a query within {} ms", PATIENCE.as_millis())]
+    #[error("no answer to a query within {} ms", SEARCH_WAIT.as_millis())]
     Late,
-    #[error("its vectors have {now} numbers and had {before}; tools are asked about anew")]
+    #[error(
+        "its vectors have {now} numbers and had {before}; the vectors of tools are requested again"
+    )]
     Changed { before: usize, now: usize },
-    #[error("more texts than are sent in an hour")]
+    #[error("more texts than may be sent in an hour")]
     Budget,
 }
 
-/// How near tools are to queries.
-pub(crate) struct Likeness {
-    /// Of each query: of each tool, in catalogue order. A query without a text has none.
-    of: Vec<Option<Vec<f32>>>,
-    /// Differs when the vectors of the queries do.
-    pub(crate) print: [u8; 4],
+/// Similarity of tools to queries.
+pub(crate) struct Similarity {
+    /// `scores[query][tool]`, tools in catalog order; `None` for an empty query.
+    scores: Vec<Option<Vec<f32>>>,
+    /// Hash of the queries' vectors.
+    pub(crate) fingerprint: [u8; 4],
 }
 
-impl Likeness {
-    /// Of the query in place `query`.
+impl Similarity {
+    /// Scores of all tools for the query at index `query`.
     pub(crate) fn of(&self, query: usize) -> Option<&[f32]> {
-        self.of.get(query)?.as_deref()
+        self.scores.get(query)?.as_deref()
     }
 }
 
 impl Embeddings {
-    /// Starts the task that asks about tools, when there is an endpoint. Asks nothing before lists are known.
+    /// Starts the task that requests the vectors of tools, when there is an endpoint. Nothing is sent before lists are
+    /// known.
     pub(crate) fn start(
         spec: Option<EmbeddingsSpec>,
-        catalogue: &Catalogue,
+        live_catalog: &LiveCatalog,
         store: &Store,
     ) -> Self {
         let Some(spec) = spec else {
@@ -125,11 +128,11 @@ impl Embeddings {
             Ok(embedder) => embedder,
             Err(error) => {
                 let hint = error.hint();
-                tracing::warn!(%error, hint, "the embedding endpoint cannot be used; search goes by its table");
+                tracing::warn!(%error, hint, "the embedding endpoint cannot be used; search uses its table");
                 return Self::default();
             }
         };
-        let asker = Arc::new(Asker {
+        let endpoint = Arc::new(Endpoint {
             name: embedder.space(),
             embedder,
             store: store.clone(),
@@ -137,18 +140,18 @@ impl Embeddings {
             texts: Mutex::default(),
             outage: Mutex::default(),
             budget: Mutex::new(Budget::new(QUERIES_PER_HOUR_MAX)),
-            questions: Arc::new(Semaphore::new(QUESTIONS_MAX)),
+            requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
             rounds: watch::Sender::new(0),
-            in_vain: Mutex::default(),
+            timed_out_round: Mutex::default(),
         });
         let (wake, woken) = mpsc::channel(1);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let indexing = index::run(Arc::clone(&asker), catalogue.clone(), woken);
+        let indexing = index::run(Arc::clone(&endpoint), live_catalog.clone(), woken);
         let stopped = stop.clone();
         tasks.spawn(async move { stopped.run_until_cancelled(indexing).await });
         Self {
             running: Some(Running {
-                asker,
+                endpoint,
                 wake,
                 tasks,
                 _stops_when_dropped: stop.clone().drop_guard(),
@@ -157,7 +160,7 @@ impl Embeddings {
         }
     }
 
-    /// Ends what is under way.
+    /// Cancels requests in flight and waits for their tasks.
     pub(crate) async fn shutdown(&self) {
         if let Some(running) = &self.running {
             running.stop.cancel();
@@ -166,15 +169,15 @@ impl Embeddings {
         }
     }
 
-    /// How near the tools of `catalog` are to each of `queries`, or nothing when the table has to say it. Takes no
-    /// longer than [`PATIENCE`].
-    pub(crate) async fn likeness(
+    /// Similarity of the tools of `catalog` to each of `queries`; `None` when the table has to be used. Takes at most
+    /// [`SEARCH_WAIT`].
+    pub(crate) async fn similarity(
         &self,
         catalog: &Arc<Catalog>,
         queries: &[&str],
-    ) -> Option<Likeness> {
+    ) -> Option<Similarity> {
         let running = self.running.as_ref()?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + SEARCH_WAIT;
         let texts: Vec<(TextHash, &str)> = queries
             .iter()
             .map(|query| cut(query, QUERY_BYTES_MAX).trim())
@@ -183,42 +186,42 @@ impl Embeddings {
         if texts.iter().all(|(_, text)| text.is_empty()) {
             return None;
         }
-        let tools = running.asker.texts_of(catalog);
+        let tools = running.endpoint.texts_of(catalog);
         if !running.knows(&tools, until).await {
             return None;
         }
         let vectors = running.vectors(&texts, until).await?;
-        running.asker.likeness(&tools, &vectors)
+        running.endpoint.similarity(&tools, &vectors)
     }
 }
 
 impl Running {
     /// Whether all of `tools` have their vectors, or get them in time.
     async fn knows(&self, tools: &[TextHash], until: Instant) -> bool {
-        let mut rounds = self.asker.rounds.subscribe();
+        let mut rounds = self.endpoint.rounds.subscribe();
         for _ in 0..ROUNDS_AWAITED_MAX {
-            // Before the look at what is known: a round that ends after it is a change then.
+            // Read before the vectors: a round that ends after this is then seen as a change.
             let over = *rounds.borrow_and_update();
-            if self.asker.space().has_all(tools) {
+            if self.endpoint.space().has_all(tools) {
                 return true;
             }
-            if !self.asker.may_ask() {
+            if !self.endpoint.may_ask() {
                 return false;
             }
-            // Full means that it is awake.
+            // A full channel means that the task is awake already.
             let _ = self.wake.try_send(());
-            if *lock(&self.asker.in_vain) == Some(over) {
+            if *lock(&self.endpoint.timed_out_round) == Some(over) {
                 return false;
             }
             if !matches!(timeout_at(until, rounds.changed()).await, Ok(Ok(()))) {
-                *lock(&self.asker.in_vain) = Some(over);
+                *lock(&self.endpoint.timed_out_round) = Some(over);
                 return false;
             }
         }
-        self.asker.space().has_all(tools)
+        self.endpoint.space().has_all(tools)
     }
 
-    /// The vectors of queries in their order, where all have one in time; none for an empty query.
+    /// Vectors of the queries in their order, `None` for an empty one; nothing unless all arrive in time.
     async fn vectors(
         &self,
         texts: &[(TextHash, &str)],
@@ -228,7 +231,7 @@ impl Running {
         let unknown: Vec<(TextHash, String)> = texts
             .iter()
             .filter(|(hash, text)| {
-                !text.is_empty() && self.asker.query(hash).is_none() && seen.insert(*hash)
+                !text.is_empty() && self.endpoint.query(hash).is_none() && seen.insert(*hash)
             })
             .map(|(hash, text)| (*hash, (*text).to_owned()))
             .collect();
@@ -237,57 +240,57 @@ impl Running {
         }
         let vectors = texts.iter().map(|(hash, text)| match text.is_empty() {
             true => Some(None),
-            false => self.asker.query(hash).map(Some),
+            false => self.endpoint.query(hash).map(Some),
         });
         vectors.collect()
     }
 
-    /// Whether the endpoint answers about queries in time. A late answer is kept for the next search all the same.
+    /// Whether the endpoint returns the queries' vectors in time. A late response is kept for the next search.
     async fn ask(&self, queries: Vec<(TextHash, String)>, until: Instant) -> bool {
-        if !self.asker.may_ask() {
+        if !self.endpoint.may_ask() {
             return false;
         }
-        let Ok(place) = Arc::clone(&self.asker.questions).try_acquire_owned() else {
+        let Ok(place) = Arc::clone(&self.endpoint.requests).try_acquire_owned() else {
             return false;
         };
-        if !lock(&self.asker.budget).take(queries.len(), Instant::now()) {
-            self.asker.failed(&Trouble::Budget);
+        if !lock(&self.endpoint.budget).take(queries.len(), Instant::now()) {
+            self.endpoint.failed(&VectorError::Budget);
             return false;
         }
         let (reply, answered) = oneshot::channel();
-        let (asker, stop) = (Arc::clone(&self.asker), self.stop.clone());
+        let (endpoint, stop) = (Arc::clone(&self.endpoint), self.stop.clone());
         self.tasks.spawn(async move {
-            let asked = stop.run_until_cancelled(asker.ask_about(&queries)).await;
+            let asked = stop.run_until_cancelled(endpoint.ask_about(&queries)).await;
             drop(place);
             let is_known = match asked {
                 Some(Ok(())) if Instant::now() <= until => {
-                    asker.answered();
+                    endpoint.answered();
                     true
                 }
                 Some(Ok(())) => {
-                    asker.answered_late();
+                    endpoint.answered_late();
                     true
                 }
-                Some(Err(trouble)) => {
-                    asker.failed(&trouble);
+                Some(Err(error)) => {
+                    endpoint.failed(&error);
                     false
                 }
                 None => false,
             };
-            // Nobody may wait for it any more.
+            // The search may have stopped waiting.
             let _ = reply.send(is_known);
         });
         match timeout_at(until, answered).await {
             Ok(answered) => answered.unwrap_or(false),
             Err(_) => {
-                self.asker.failed(&Trouble::Late);
+                self.endpoint.failed(&VectorError::Late);
                 false
             }
         }
     }
 }
 
-impl Asker {
+impl Endpoint {
     fn space(&self) -> std::sync::RwLockReadGuard<'_, Space> {
         self.space.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -296,14 +299,16 @@ impl Asker {
         self.space.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Of each tool of `catalog`, in its order.
+    /// Hashes of the texts of the tools of `catalog`, in its order.
     fn texts_of(&self, catalog: &Arc<Catalog>) -> Arc<[TextHash]> {
         let mut latest = lock(&self.texts);
         match &*latest {
             Some((of, texts)) if Weak::as_ptr(of) == Arc::as_ptr(catalog) => Arc::clone(texts),
             _ => {
-                let texts: Arc<[TextHash]> =
-                    catalog.tools().map(|tool| hash(&tool.spoken())).collect();
+                let texts: Arc<[TextHash]> = catalog
+                    .tools()
+                    .map(|tool| hash(&embedding_text(tool)))
+                    .collect();
                 *latest = Some((Arc::downgrade(catalog), Arc::clone(&texts)));
                 texts
             }
@@ -314,9 +319,9 @@ impl Asker {
         self.space_mut().query(text)
     }
 
-    async fn ask_about(&self, queries: &[(TextHash, String)]) -> Result<(), Trouble> {
+    async fn ask_about(&self, queries: &[(TextHash, String)]) -> Result<(), VectorError> {
         let texts: Vec<&str> = queries.iter().map(|(_, text)| text.as_str()).collect();
-        let vectors = self.embedder.embed(&texts, QUERY_LIMIT).await?;
+        let vectors = self.embedder.embed(&texts, QUERY_TIMEOUT).await?;
         let mut space = self.space_mut();
         for ((hash, _), vector) in queries.iter().zip(vectors) {
             space.insert_query(*hash, &vector)?;
@@ -324,23 +329,23 @@ impl Asker {
         Ok(())
     }
 
-    fn likeness(&self, tools: &[TextHash], queries: &[Option<Arc<Unit>>]) -> Option<Likeness> {
+    fn similarity(&self, tools: &[TextHash], queries: &[Option<Arc<Unit>>]) -> Option<Similarity> {
         let space = self.space();
         let mut print = Sha256::new();
-        let mut of = Vec::with_capacity(queries.len());
+        let mut scores = Vec::with_capacity(queries.len());
         for query in queries {
-            of.push(match query {
+            scores.push(match query {
                 Some(query) => {
                     query.hash_into(&mut print);
-                    Some(space.likeness(tools, query)?)
+                    Some(space.similarity(tools, query)?)
                 }
                 None => None,
             });
         }
         let [one, two, three, four, ..] = <[u8; 32]>::from(print.finalize());
-        Some(Likeness {
-            of,
-            print: [one, two, three, four],
+        Some(Similarity {
+            scores,
+            fingerprint: [one, two, three, four],
         })
     }
 
@@ -358,16 +363,16 @@ impl Asker {
         lock(&self.outage).answered_late();
     }
 
-    /// Leaves the endpoint alone for a while. Said once: an outage is news, the searches in it are not.
-    fn failed(&self, trouble: &Trouble) {
-        let error = trouble as &dyn std::error::Error;
+    /// Stops asking the endpoint for a while. Logged once for an outage, not for every search in it.
+    fn failed(&self, error: &VectorError) {
+        let error = error as &dyn std::error::Error;
         if lock(&self.outage).failed(Instant::now()) {
             tracing::warn!(
                 error,
-                "the embedding endpoint is of no use; search goes by its table until it is, and `limbeck doctor` looks at it"
+                "the embedding endpoint does not work; search uses its table until it does; run `limbeck doctor` to test it"
             );
         } else {
-            tracing::debug!(error, "the embedding endpoint is still of no use");
+            tracing::debug!(error, "the embedding endpoint still does not work");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Learns what results of tools look like, beside the path of their calls.
+//! Types of tools' results, observed beside the path of their calls.
 //!
-//! A call leaves its result in a queue and goes on. One task reads the shapes off the results, off the runtime's
-//! threads, and now and then hands on what it learnt: to the store, which joins it with what other processes learnt,
-//! and to the catalogue, whose next snapshot shows it. That happens when a shape became another, or a count passed a
-//! power of two: what models read then stays the same while nothing new is seen, so that prompt caches hold.
+//! A call puts its result into a queue and goes on. One task derives the types, on a blocking thread, and publishes them
+//! from time to time: to the store, which joins them with those of other processes, and to the catalog, whose next
+//! snapshot shows them. It publishes when a type has changed or a count has passed a power of two. The text that models
+//! read then stays the same while nothing new is observed, so that prompt caches hold.
 //!
-//! Not every result is looked at ([`is_sampled`]), and none when the queue is full. A result that is not looked at
-//! counts for nothing, so what is told is true of every result that was.
+//! Results are sampled ([`is_sampled`]), and dropped when the queue is full. A result that is not read is not counted, so
+//! an observed type holds for every result that was.
 
 mod recorded;
 
@@ -22,30 +22,31 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-pub use recorded::{Learnt, NoLesson};
+pub(crate) use recorded::RecordedResults;
+pub use recorded::{ImportSummary, SkippedRecordError};
 
 use crate::broker;
-use crate::catalogue::Catalogue;
 use crate::clock::now_us;
+use crate::live_catalog::LiveCatalog;
 
 /// Results that wait to be read.
 const QUEUE_MAX: usize = 1_024;
 /// Results read in one go.
 const BATCH_MAX: usize = 64;
-/// How long what was learnt is gathered before it is handed on.
+/// How long observations are gathered before they are published.
 const GATHER: Duration = Duration::from_millis(250);
-/// Tools whose lessons are held in memory; with more, all are handed on and forgotten here.
+/// Tools whose observations are held in memory; with more, all are published and dropped here.
 const TOOLS_MAX: usize = 1_024;
 
-/// Results of a tool in one process that are all looked at, and how often one is after them.
+/// Results of a tool in one process that are all read; of later ones, one in [`SMALL_PERIOD`].
 const FIRST_SMALL: u64 = 64;
 const SMALL_PERIOD: u64 = 16;
 /// Results above this are large. A small one is read in a third of a millisecond.
 const SMALL_BYTES_MAX: usize = 64 << 10;
-/// The same for large ones, of which later only those are looked at whose number is a power of two.
+/// Large results of a tool that are all read; of later ones, those whose number is a power of two.
 const FIRST_LARGE: u64 = 4;
 
-/// Whether the `nth` result of a tool in this process, from 1, is looked at. It depends on these numbers alone.
+/// Whether the `nth` result of a tool in this process, from 1, is read. It depends on these numbers alone.
 fn is_sampled(nth: u64, bytes: usize) -> bool {
     if bytes <= SMALL_BYTES_MAX {
         nth <= FIRST_SMALL || nth.is_multiple_of(SMALL_PERIOD)
@@ -54,21 +55,21 @@ fn is_sampled(nth: u64, bytes: usize) -> bool {
     }
 }
 
-/// The way in. Dropping it ends the task.
+/// Queue of results for the observing task. Dropping it ends the task.
 #[derive(Debug)]
 pub(crate) struct Learning {
     queue: mpsc::Sender<Message>,
     room: Arc<Semaphore>,
     /// Results seen so far, by tool.
     seen: Mutex<HashMap<ToolId, u64>>,
-    catalogue: Catalogue,
+    live_catalog: LiveCatalog,
 }
 
 #[derive(Debug)]
 enum Message {
     Result(Work),
     Contradiction(Arc<Tool>),
-    /// Hand everything on, then answer.
+    /// Publish everything, then reply.
     Flush(oneshot::Sender<()>),
 }
 
@@ -81,10 +82,10 @@ struct Work {
 }
 
 impl Learning {
-    pub(crate) fn start(catalogue: Catalogue, store: Store) -> Self {
+    pub(crate) fn start(live_catalog: LiveCatalog, store: Store) -> Self {
         let (sender, queue) = mpsc::channel(QUEUE_MAX);
         let learner = Learner {
-            catalogue: catalogue.clone(),
+            live_catalog: live_catalog.clone(),
             store,
             tools: HashMap::new(),
             due: None,
@@ -94,11 +95,11 @@ impl Learning {
             queue: sender,
             room: Arc::new(Semaphore::new(LEARNING_BYTES_MAX)),
             seen: Mutex::default(),
-            catalogue,
+            live_catalog,
         }
     }
 
-    /// Learns from a successful call. `result` is asked for when it is going to be looked at.
+    /// Observes the result of a successful call. `result` is called only when the result is going to be read.
     pub(crate) fn result(
         &self,
         tool: &Arc<Tool>,
@@ -106,7 +107,7 @@ impl Learning {
         result: impl FnOnce() -> Box<RawValue>,
     ) {
         let id = tool.id();
-        if tool.definition().output_schema.is_some() || !self.catalogue.observes(&id.server) {
+        if tool.definition().output_schema.is_some() || !self.live_catalog.observes(&id.server) {
             return;
         }
         let nth = {
@@ -131,7 +132,7 @@ impl Learning {
             self.queue.try_reserve(),
             Arc::clone(&self.room).try_acquire_many_owned(share),
         ) else {
-            tracing::debug!(tool = %id, "a result was not learnt from: too many wait");
+            tracing::debug!(tool = %id, "skipped learning from a result: too many are waiting");
             return;
         };
         place.send(Message::Result(Work {
@@ -141,7 +142,7 @@ impl Learning {
         }));
     }
 
-    /// Notes that a result was not what its tool declares.
+    /// Counts a result that does not fit what its tool declares.
     pub(crate) fn contradiction(&self, tool: &Arc<Tool>, how: &str) {
         tracing::debug!(tool = %tool.id(), how, "a result contradicts the declared output schema");
         drop(
@@ -150,7 +151,7 @@ impl Learning {
         );
     }
 
-    /// Returns once everything that was queued is in the store and in the catalogue.
+    /// Returns once everything that was queued is in the store and in the catalog.
     pub(crate) async fn flush(&self) {
         let (reply, done) = oneshot::channel();
         if self.queue.send(Message::Flush(reply)).await.is_ok() {
@@ -159,24 +160,24 @@ impl Learning {
     }
 }
 
-/// The task.
+/// The task that reads results.
 struct Learner {
-    catalogue: Catalogue,
+    live_catalog: LiveCatalog,
     store: Store,
     /// By server and hash of the definition.
     tools: HashMap<(String, String), Known>,
-    /// When what was learnt is handed on.
+    /// When observations are published.
     due: Option<Instant>,
 }
 
-/// What is known of one tool.
+/// Observations of one tool.
 struct Known {
     tool: Arc<Tool>,
-    /// Everything, as far as this process knows.
+    /// All observations, as far as this process knows.
     all: Observed,
-    /// The part of it that is not in the store.
+    /// The part of `all` that is not in the store.
     unsaved: Observed,
-    /// Whether a reader should hear of it.
+    /// Whether the catalog has to be updated.
     news: bool,
 }
 
@@ -189,12 +190,12 @@ impl Learner {
                 None => Ok(queue.recv_many(&mut batch, BATCH_MAX).await),
             };
             match received {
-                Err(_) => self.hand_on(false).await,
+                Err(_) => self.publish(false).await,
                 Ok(0) => break,
                 Ok(_) => self.take(std::mem::take(&mut batch)).await,
             }
         }
-        self.hand_on(true).await;
+        self.publish(true).await;
     }
 
     async fn take(&mut self, batch: Vec<Message>) {
@@ -207,29 +208,29 @@ impl Learner {
                 Message::Flush(reply) => waiting.push(reply),
             }
         }
-        // A panic over one batch costs that batch.
+        // A panic in one batch loses that batch and nothing else.
         let read = tokio::task::spawn_blocking(move || read(work)).await;
         for (tool, learnt) in read.unwrap_or_default() {
             self.add(&tool, &learnt);
         }
         let overdue = self.due.is_some_and(|due| due <= Instant::now());
         if !waiting.is_empty() || self.tools.len() > TOOLS_MAX {
-            self.hand_on(true).await;
+            self.publish(true).await;
         } else if overdue {
-            self.hand_on(false).await;
+            self.publish(false).await;
         }
         for reply in waiting {
-            // Whoever asked may have gone.
+            // The caller may have stopped waiting.
             let _ = reply.send(());
         }
     }
 
     fn add(&mut self, tool: &Arc<Tool>, learnt: &Observed) {
         let key = (tool.id().server.to_string(), tool.hash().to_owned());
-        let catalogue = &self.catalogue;
+        let live_catalog = &self.live_catalog;
         let known = self.tools.entry(key).or_insert_with(|| Known {
             tool: Arc::clone(tool),
-            all: catalogue.observed(tool).unwrap_or_default(),
+            all: live_catalog.observed(tool).unwrap_or_default(),
             unsaved: Observed::default(),
             news: false,
         });
@@ -241,7 +242,7 @@ impl Learner {
             tracing::warn!(
                 tool = %tool.id(),
                 results = known.all.contradictions,
-                "results are not what the tool's output schema says"
+                "results do not match the tool's output schema"
             );
         }
         if is_other || contradicted || passes_power(before.0, known.all.calls) {
@@ -250,8 +251,8 @@ impl Learner {
         }
     }
 
-    /// Tells store and catalogue what is news, or `everything`.
-    async fn hand_on(&mut self, everything: bool) {
+    /// Tells store and catalog what is news, or `everything`.
+    async fn publish(&mut self, everything: bool) {
         self.due = None;
         let mut by_server: HashMap<String, Vec<(Arc<Tool>, Observed)>> = HashMap::new();
         for ((server, _), known) in &mut self.tools {
@@ -260,13 +261,13 @@ impl Learner {
                 continue;
             }
             let learnt = std::mem::take(&mut known.unsaved);
-            if let Err(error) = save(&self.catalogue, &self.store, &known.tool, &learnt).await {
+            if let Err(error) = save(&self.live_catalog, &self.store, &known.tool, &learnt).await {
                 // The next attempt has it too.
                 known.unsaved.add(&learnt);
                 tracing::warn!(
                     tool = %known.tool.id(),
                     error = &error as &dyn std::error::Error,
-                    "what results look like could not be kept"
+                    "observed result types could not be stored"
                 );
             }
             if std::mem::take(&mut known.news) {
@@ -275,7 +276,7 @@ impl Learner {
             }
         }
         for news in by_server.into_values() {
-            self.catalogue.teach(news);
+            self.live_catalog.teach(news);
         }
         if self.tools.len() > TOOLS_MAX {
             self.tools.clear();
@@ -299,12 +300,12 @@ fn read(work: Vec<Work>) -> Vec<(Arc<Tool>, Observed)> {
 
 /// Joins `learnt` with what the store has of the tool.
 async fn save(
-    catalogue: &Catalogue,
+    live_catalog: &LiveCatalog,
     store: &Store,
     tool: &Tool,
     learnt: &Observed,
 ) -> Result<(), StoreError> {
-    let Some(source) = catalogue.source(&tool.id().server) else {
+    let Some(source) = live_catalog.source(&tool.id().server) else {
         return Ok(());
     };
     let observation = Observation {
@@ -315,10 +316,10 @@ async fn save(
         // Shapes and counts are always JSON.
         body: serde_json::to_string(learnt).unwrap_or_default(),
     };
-    store.observe(observation, join).await
+    store.merge_observation(observation, join).await
 }
 
-/// [`limbeck_store::Join`] of what [`save`] writes. What cannot be read any more is replaced.
+/// [`limbeck_store::MergeObservation`] of what [`save`] writes. What cannot be read any more is replaced.
 fn join(kept: &str, learnt: &str) -> Option<String> {
     let mut all: Observed = serde_json::from_str(learnt).ok()?;
     if let Ok(kept) = serde_json::from_str(kept) {

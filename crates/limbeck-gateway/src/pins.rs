@@ -1,8 +1,8 @@
-//! Notices that a tool is not what it was.
+//! Detection of changed tool definitions.
 //!
-//! A server may describe a tool harmlessly for weeks and otherwise once it is trusted (a rug pull, OWASP
-//! MCP03). What a tool was when it was first seen is kept as a hash over everything a model or a program sees
-//! of it; a list in which it differs says so from then on.
+//! A server may describe a tool harmlessly for weeks and differently once it is trusted (a rug pull, OWASP
+//! MCP03). The pin of a tool is a hash over all that a model or a program sees of its definition. When a new
+//! list has another hash, the time of the change is kept and shown from then on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,12 @@ use limbeck_store::Pin;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// The pins of one server, by the names of its tools.
+/// Pins of one server, by tool.
 pub(crate) type Pins = BTreeMap<String, Pin>;
 
-/// The pins after `tools` were listed at `now_us`, and the tools that are not what they were in the list
-/// before.
+/// Updates `pins` for the list `tools` of the time `now_us`. Returns them with the names of changed tools.
 ///
-/// Tools that are gone keep their pins, so that one that comes back changed is noticed.
+/// Removed tools keep their pins, so that a tool that returns with another definition is noticed.
 pub(crate) fn renew(mut pins: Pins, tools: &[ToolDefinition], now_us: u64) -> (Pins, Vec<String>) {
     let mut changed = Vec::new();
     for tool in tools {
@@ -44,7 +43,7 @@ pub(crate) fn renew(mut pins: Pins, tools: &[ToolDefinition], now_us: u64) -> (P
     (pins, changed)
 }
 
-/// Keeps pins of listed tools, and of others as long as there is room.
+/// Drops the pins of tools that are not listed when there are more pins than a server may have tools.
 fn forget_beyond(pins: &mut Pins, tools: &[ToolDefinition]) {
     if pins.len() <= TOOLS_PER_SERVER_MAX {
         return;
@@ -53,7 +52,7 @@ fn forget_beyond(pins: &mut Pins, tools: &[ToolDefinition]) {
     pins.retain(|name, _| listed.contains(name.as_str()));
 }
 
-/// SHA-256 of a definition; the order of keys does not matter.
+/// SHA-256 of a definition, independent of the order of keys.
 fn digest(tool: &ToolDefinition) -> String {
     let seen = json!({
         "title": tool.title,
@@ -73,7 +72,7 @@ fn digest(tool: &ToolDefinition) -> String {
     text
 }
 
-/// Feeds a value with the keys of objects in order. Every part is followed by what no JSON text contains.
+/// Hashes a value with the keys of objects sorted. A byte that JSON text cannot contain ends every part.
 fn absorb(hasher: &mut Sha256, value: &Value) {
     match value {
         Value::Object(members) => {

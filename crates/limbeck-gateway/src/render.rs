@@ -1,15 +1,15 @@
-//! How an answer is written: as compact JSON, or in TOON (Token-Oriented Object Notation), which writes the
-//! names of equal rows once.
+//! Rendering of an envelope: as compact JSON, or in TOON (Token-Oriented Object Notation), which writes the
+//! member names of equal rows once.
 
 use limbeck_domain::Envelope;
 use toon_format::EncodeOptions;
 
 use crate::tokens;
 
-/// An answer above this is over any budget, and is not written in TOON to find that out.
+/// Bytes of JSON above which `auto` does not try TOON: such an envelope is over every token budget.
 const TOON_BYTES_MAX: usize = 1 << 20;
 
-/// Notation of an answer.
+/// Notation of a rendered envelope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Render {
     /// Compact JSON. The default: clients and bridges parse it.
@@ -22,7 +22,7 @@ pub enum Render {
 }
 
 impl Render {
-    /// Every notation by its name.
+    /// All notations with their names.
     pub const ALL: [(&str, Self); 3] = [
         ("json", Self::Json),
         ("toon", Self::Toon),
@@ -36,8 +36,8 @@ impl Render {
     }
 }
 
-/// The answer as text.
-pub(crate) fn text(envelope: &Envelope, render: Render) -> String {
+/// Renders an envelope as text.
+pub fn text(envelope: &Envelope, render: Render) -> String {
     let json = serde_json::to_string(envelope)
         .expect("an envelope has text keys and values that are JSON already");
     if render == Render::Json || json.len() > TOON_BYTES_MAX {

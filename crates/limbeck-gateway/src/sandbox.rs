@@ -1,34 +1,17 @@
-//! What is said of a worker's confinement: to the model, to the user, in the log.
+//! Texts about a worker's sandbox for models, users and the log.
 //!
-//! A gateway runs nothing in a worker below its minimum tier. Below `strict` and allowed, every
-//! execution carries a warning, so that nobody takes a weaker tier for the strong one.
+//! A gateway runs no program in a worker below its minimum tier. In an accepted tier below `strict` every
+//! execution carries a warning, so that a weaker tier is not mistaken for the strong one.
 
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{ErrorKind, Language, MissingLayer, ProgramError, Sandbox, Tier};
-use limbeck_launcher::WorkerError;
+use limbeck_domain::{ErrorKind, MissingLayer, ProgramError, Sandbox, Tier};
 
-use crate::Gateway;
-
-/// Missing layers that are named; the rest are counted.
+/// Number of missing layers that are named; the rest are counted.
 const NAMED_MAX: usize = 3;
 /// Bytes shown of the reason why one is missing.
 const REASON_BYTES_SHOWN: usize = 120;
 
-impl Gateway {
-    /// What the next worker found of its confinement. The worker is used up by it.
-    ///
-    /// # Errors
-    ///
-    /// [`WorkerError`] when there is none, [`WorkerError::Tier`] when it is below the minimum.
-    pub async fn sandbox(&self) -> Result<Sandbox, WorkerError> {
-        let worker = self.shared.workers.take(Language::Typescript).await?;
-        let sandbox = worker.sandbox().clone();
-        worker.kill().await;
-        Ok(sandbox)
-    }
-}
-
-/// What the reader of a result must know of a tier below [`Tier::Strict`].
+/// Warning about a tier below [`Tier::Strict`].
 pub fn warning(sandbox: &Sandbox) -> Option<String> {
     if sandbox.tier >= Tier::Strict {
         return None;
@@ -42,7 +25,7 @@ pub fn warning(sandbox: &Sandbox) -> Option<String> {
     ))
 }
 
-/// Why a worker of this tier is given no program, and what can be done about it.
+/// Error of a program whose worker is below the minimum tier, with the next step.
 pub fn refusal(sandbox: &Sandbox, minimum: Tier) -> ProgramError {
     let layers = sandbox.lacks().map(with_reason);
     let layers = listed(layers.collect());

@@ -1,24 +1,27 @@
-//! Searching the catalogue, for the model, for programs and for people.
+//! Tool search for models, programs and users.
 
 mod cursor;
 mod text;
 
 use std::sync::Arc;
 
+use limbeck_catalog::Catalog;
 pub use limbeck_catalog::Detail;
-use limbeck_catalog::{Catalog, Hit, SearchAnswer, SearchQuery};
 use limbeck_domain::text::{clean_line, cut};
 use limbeck_domain::{CallError, EffectClass, Language, limits::QUERY_BYTES_MAX};
 use limbeck_policy::Scope;
+use limbeck_search::{SearchAnswer, SearchHit, SearchQuery, SearchableCatalog, servers_named};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::broker::FIRST_LIST_PATIENCE;
-use crate::embeddings::Likeness;
-use crate::{Gateway, Shared, listing};
+use crate::embeddings::{Embeddings, Similarity};
+use crate::exposure::Exposure;
+use crate::listings::Listings;
+use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
+use crate::program_listings;
 use cursor::Fingerprint;
 
-/// Hits of a query that asks for no number.
+/// Hits of a query without a limit.
 pub const LIMIT_DEFAULT: usize = 5;
 /// Most hits of a query.
 pub const LIMIT_MAX: usize = 50;
@@ -27,20 +30,20 @@ pub const QUERIES_MAX: usize = 16;
 /// Bytes of a tool's first sentence in an answer.
 const SENTENCE_BYTES_MAX: usize = 200;
 
-/// What to look for.
+/// Search of one or more queries.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
-    /// Free texts, each answered by itself; at most [`QUERIES_MAX`] are.
+    /// Free texts, each with hits of its own; those after the first [`QUERIES_MAX`] are ignored.
     pub queries: Vec<String>,
     /// Only tools of this server.
     pub server: Option<String>,
     /// Hits of each query; [`LIMIT_DEFAULT`] when absent, at most [`LIMIT_MAX`].
     pub limit: Option<usize>,
-    /// How much of each tool is told.
+    /// Amount of detail about each tool.
     pub detail: Detail,
-    /// Go on behind the answer that gave this.
+    /// Cursor of an earlier answer, to continue after it.
     pub cursor: Option<String>,
-    /// Language signatures are written in.
+    /// Language of the signatures.
     pub language: Language,
 }
 
@@ -57,24 +60,27 @@ impl Default for SearchRequest {
     }
 }
 
-/// What was found, query by query; the JSON of `limbeck search --json`.
+/// Hits by query; the JSON of `limbeck search --json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SearchReport {
     /// In the order asked.
     pub queries: Vec<QueryReport>,
-    /// What leads on to further tools, when some query has more.
+    /// Cursor to further hits, when a query has more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Servers whose tools are not known yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starting: Vec<String>,
-    /// Servers whose tools are not known because they cannot be used, each with its reason.
+    /// Servers whose tools are unknown because they do not work, each with its reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<String>,
-    /// Servers behind the gateway, for an answer that makes sense when there are none.
+    /// Sentences about the configuration.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+    /// Number of servers, for the text of an empty answer.
     #[serde(skip)]
     pub servers: usize,
-    /// How much of each tool is told.
+    /// Amount of detail about each tool.
     #[serde(skip)]
     pub detail: Detail,
     /// Language of the signatures.
@@ -84,16 +90,16 @@ pub struct SearchReport {
     fingerprint: Fingerprint,
 }
 
-/// What one query found.
+/// Hits of one query.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryReport {
     /// The query, cut to [`QUERY_BYTES_MAX`].
     pub query: String,
     /// Best first.
     pub tools: Vec<HitReport>,
-    /// Tools that matched in all.
+    /// Number of all matching tools.
     pub total: usize,
-    /// Tools that earlier answers held.
+    /// Number of hits in earlier answers.
     #[serde(skip)]
     pub from: usize,
     /// Callable expressions of the nearest tools, when none matched.
@@ -101,7 +107,7 @@ pub struct QueryReport {
     pub nearest: Vec<String>,
 }
 
-/// One tool that was found.
+/// Tool that matched.
 #[derive(Clone, Debug, Serialize)]
 pub struct HitReport {
     /// Its server.
@@ -119,38 +125,65 @@ pub struct HitReport {
     pub declaration: Option<String>,
     /// What a call may do.
     pub effect: EffectClass,
-    /// Compares only within one query.
+    /// Score, comparable only within one query.
     pub score: f64,
 }
 
-impl Gateway {
+/// Search over the tools of all servers, ranked by embeddings where an endpoint is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolSearch {
+    live_catalog: LiveCatalog,
+    exposure: Arc<Exposure>,
+    embeddings: Arc<Embeddings>,
+    listings: Listings,
+}
+
+impl ToolSearch {
+    pub(crate) fn new(
+        live_catalog: LiveCatalog,
+        exposure: Arc<Exposure>,
+        embeddings: Arc<Embeddings>,
+        listings: Listings,
+    ) -> Self {
+        Self {
+            live_catalog,
+            exposure,
+            embeddings,
+            listings,
+        }
+    }
+
     /// Searches every server's tools; waits a bounded time for servers never listed before.
     ///
     /// # Errors
     ///
-    /// [`CallError`] when `server` names none, or when `cursor` does not belong to this request and to the
-    /// tools there are.
-    pub async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
-        let starting = self.shared.catalogue.discover(FIRST_LIST_PATIENCE).await;
-        let catalog = Arc::clone(&self.exposed().searched);
+    /// [`CallError`] when no server is called `server`, or when `cursor` belongs to another request or to
+    /// other tools.
+    pub(crate) async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
+        let starting = self.live_catalog.discover(FIRST_LIST_TIMEOUT).await;
+        let searched = self.exposure.current().searched.clone();
+        let catalog = searched.catalog();
         if let Some(server) = &request.server {
             catalog.resolve_server(server)?;
         }
         let Ranking {
-            likeness,
+            similarity,
             fingerprint,
             from,
-        } = self.ranking(&catalog, request).await?;
+        } = self.ranking(catalog, request).await?;
         let queries = request.queries.iter().zip(from).enumerate();
         let mut report = SearchReport {
             queries: queries
                 .map(|(place, (query, from))| {
-                    let likeness = likeness.as_ref().and_then(|likeness| likeness.of(place));
-                    query_report(&catalog, request, query, from, likeness)
+                    let similarity = similarity
+                        .as_ref()
+                        .and_then(|similarity| similarity.of(place));
+                    query_report(&searched, request, query, from, similarity)
                 })
                 .collect(),
             cursor: None,
-            unavailable: listing::unavailable(&self.shared, &starting),
+            unavailable: self.listings.unavailable(&starting),
+            notices: catalog.absences().notices.clone(),
             starting: starting.iter().map(ToString::to_string).collect(),
             servers: catalog.servers().len(),
             detail: request.detail,
@@ -166,7 +199,7 @@ impl Gateway {
         Ok(report)
     }
 
-    /// What the tools are ranked by. A cursor leads on in the order it came from, or nowhere.
+    /// Ranking of a request. A cursor continues in the ranking it came from, or is rejected.
     async fn ranking(
         &self,
         catalog: &Arc<Catalog>,
@@ -178,100 +211,98 @@ impl Gateway {
             && let Ok(from) = by_table.read(cursor, asked)
         {
             return Ok(Ranking {
-                likeness: None,
+                similarity: None,
                 fingerprint: by_table,
                 from,
             });
         }
         let queries: Vec<&str> = request.queries.iter().map(String::as_str).collect();
-        let embeddings = &self.shared.embeddings;
-        let likeness = embeddings.likeness(catalog, &queries[..asked]).await;
-        let print = likeness.as_ref().map(|likeness| likeness.print);
+        let similarity = self.embeddings.similarity(catalog, &queries[..asked]).await;
+        let print = similarity.as_ref().map(|similarity| similarity.fingerprint);
         let fingerprint = Fingerprint::of(catalog, request, print);
         let from = match &request.cursor {
             Some(cursor) => fingerprint.read(cursor, asked)?,
             None => vec![0; asked],
         };
         Ok(Ranking {
-            likeness,
+            similarity,
             fingerprint,
             from,
         })
     }
 
-    /// Starts connecting the servers that `request` names, so that they stand ready for the program that
-    /// follows.
-    pub(crate) fn connect_named(&self, request: &SearchRequest) {
-        let catalog = Arc::clone(&self.exposed().searched);
-        connect_named(&self.shared, &catalog, request, &Scope::everything());
+    /// [`ToolSearch::connect_named`] over the servers that clients search.
+    pub(crate) fn connect_named_by_client(&self, request: &SearchRequest) {
+        let exposed = self.exposure.current();
+        self.connect_named(exposed.searched.catalog(), request, &Scope::everything());
+    }
+
+    /// Starts connecting each server that `request` names and of which `scope` covers a tool. Does not wait:
+    /// its tools are known, or are being listed already.
+    pub(crate) fn connect_named(&self, catalog: &Catalog, request: &SearchRequest, scope: &Scope) {
+        let queries = request.queries.iter().take(QUERIES_MAX);
+        let texts = queries.chain(&request.server).map(String::as_str);
+        for server in texts.flat_map(|text| servers_named(catalog, text)) {
+            let mut tools = catalog.tools_of(&server).iter();
+            if tools.any(|tool| scope.covers(tool.id())) {
+                self.live_catalog.refresh_later(&server);
+            }
+        }
+    }
+
+    /// The answer of `search()` in a program: one list, without the tools outside of its scope.
+    pub(crate) async fn program_hits(
+        &self,
+        catalog: &SearchableCatalog,
+        request: &SearchRequest,
+        scope: &Scope,
+    ) -> Value {
+        let visible = catalog.only(|id| scope.covers(id));
+        let queries = request.queries.iter().take(QUERIES_MAX);
+        let queries: Vec<&str> = queries.map(String::as_str).collect();
+        let similarity = self
+            .embeddings
+            .similarity(visible.catalog(), &queries)
+            .await;
+        let mut hits = Vec::new();
+        for (place, query) in queries.into_iter().enumerate() {
+            let similarity = similarity
+                .as_ref()
+                .and_then(|similarity| similarity.of(place));
+            for hit in found(&visible, request, query, 0, similarity).hits {
+                let mut entry = program_listings::tool_json(&hit.tool, request.language);
+                if let Value::Object(entry) = &mut entry {
+                    entry.insert("score".to_owned(), hit.score.into());
+                }
+                hits.push(entry);
+            }
+        }
+        Value::Array(hits)
     }
 }
 
-/// What tools are ranked by, and where their list goes on.
+/// Ranking of the hits, and the position at which each query continues.
 struct Ranking {
-    /// Absent when the table in the binary says what they mean.
-    likeness: Option<Likeness>,
+    /// Absent when the table in the binary ranks them.
+    similarity: Option<Similarity>,
     fingerprint: Fingerprint,
-    /// Of each query, how many tools came before.
+    /// Number of hits in earlier answers, by query.
     from: Vec<usize>,
 }
 
-/// Starts connecting each server whose name stands in `request` and of which `scope` covers a tool. Without
-/// waiting: its tools are known, or are being asked for already.
-pub(crate) fn connect_named(
-    shared: &Shared,
-    catalog: &Catalog,
-    request: &SearchRequest,
-    scope: &Scope,
-) {
-    let queries = request.queries.iter().take(QUERIES_MAX);
-    let texts = queries.chain(&request.server).map(String::as_str);
-    for server in texts.flat_map(|text| catalog.servers_named(text)) {
-        let mut tools = catalog.tools_of(&server).iter();
-        if tools.any(|tool| scope.covers(tool.id())) {
-            shared.catalogue.refresh_later(&server);
-        }
-    }
-}
-
-/// The answer of `search()` in a program: one list, in which tools outside its scope do not exist.
-pub(crate) async fn program_hits(
-    shared: &Shared,
-    catalog: &Arc<Catalog>,
-    request: &SearchRequest,
-    scope: &Scope,
-) -> Value {
-    let catalog = catalog.only(|id| scope.covers(id));
-    let queries = request.queries.iter().take(QUERIES_MAX);
-    let queries: Vec<&str> = queries.map(String::as_str).collect();
-    let likeness = shared.embeddings.likeness(&catalog, &queries).await;
-    let mut hits = Vec::new();
-    for (place, query) in queries.into_iter().enumerate() {
-        let likeness = likeness.as_ref().and_then(|likeness| likeness.of(place));
-        for hit in found(&catalog, request, query, 0, likeness).hits {
-            let mut entry = listing::tool_json(&hit.tool, request.language);
-            if let Value::Object(entry) = &mut entry {
-                entry.insert("score".to_owned(), hit.score.into());
-            }
-            hits.push(entry);
-        }
-    }
-    Value::Array(hits)
-}
-
-/// What fits `query`, from place `from` on.
+/// Hits of `query` after the first `from`.
 fn found(
-    catalog: &Catalog,
+    catalog: &SearchableCatalog,
     request: &SearchRequest,
     query: &str,
     from: usize,
-    likeness: Option<&[f32]>,
+    similarity: Option<&[f32]>,
 ) -> SearchAnswer {
     let limit = request.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
     let mut answer = catalog.search(&SearchQuery {
         server: request.server.as_deref(),
         limit: from.saturating_add(limit),
-        likeness,
+        similarity,
         ..SearchQuery::new(query)
     });
     answer.hits.drain(..from.min(answer.hits.len()));
@@ -279,13 +310,13 @@ fn found(
 }
 
 fn query_report(
-    catalog: &Catalog,
+    catalog: &SearchableCatalog,
     request: &SearchRequest,
     query: &str,
     from: usize,
-    likeness: Option<&[f32]>,
+    similarity: Option<&[f32]>,
 ) -> QueryReport {
-    let answer = found(catalog, request, query, from, likeness);
+    let answer = found(catalog, request, query, from, similarity);
     let tools = answer.hits.iter();
     QueryReport {
         query: cut(query, QUERY_BYTES_MAX).to_owned(),
@@ -296,7 +327,7 @@ fn query_report(
     }
 }
 
-fn hit_report(hit: &Hit, request: &SearchRequest) -> HitReport {
+fn hit_report(hit: &SearchHit, request: &SearchRequest) -> HitReport {
     let tool = &hit.tool;
     let is_full = request.detail == Detail::Full;
     HitReport {
@@ -312,7 +343,7 @@ fn hit_report(hit: &Hit, request: &SearchRequest) -> HitReport {
 }
 
 impl SearchReport {
-    /// The cursor behind the first `shown` tools of each query, unless nothing is left.
+    /// Cursor after the first `shown` hits of each query; `None` when none are left.
     fn cursor_behind(&self, shown: &[usize]) -> Option<String> {
         let ends = self.queries.iter().zip(shown);
         let ends = ends.map(|(query, shown)| (query.from + shown, query.total));

@@ -1,20 +1,20 @@
-//! Tokens, as a model would count them (o200k_base).
+//! Token counts by the vocabulary o200k_base.
 //!
-//! Other vendors' models have other vocabularies; their counts lie within some tenths of these.
+//! Other vendors' models use other vocabularies; their counts differ by some tenths.
 
 use limbeck_domain::text::cut;
 
-/// A word longer than this is counted in parts: the encoder takes quadratic time in the length of a word,
-/// and a hostile text is one word. No honest word is near it.
+/// Longer words are counted in parts: the encoder takes quadratic time in the length of a word, and a hostile
+/// text may be one word. Ordinary words are far shorter.
 const WORD_BYTES_MAX: usize = 512;
 
-/// Counts the tokens of a text. Exact, but for words above [`WORD_BYTES_MAX`], where it may be a few above.
+/// Counts the tokens of a text. Exact, except that words above [`WORD_BYTES_MAX`] may count a few more.
 #[must_use]
 pub fn count(text: &str) -> usize {
     at_most(text, usize::MAX).unwrap_or(usize::MAX)
 }
 
-/// The tokens of a text, or `None` when there are more than `max`, found without reading all of it.
+/// Counts the tokens of a text; `None` when there are more than `max`, without reading all of it.
 #[must_use]
 pub fn at_most(text: &str, max: usize) -> Option<usize> {
     let encoder = tiktoken_rs::o200k_base_singleton();
@@ -31,10 +31,10 @@ pub fn at_most(text: &str, max: usize) -> Option<usize> {
     Some(tokens)
 }
 
-/// Bytes of the beginning of `text` that are counted at once: up to the last white space in front of which a
-/// token may begin, or to the end of the text or of a word that is too long.
+/// Length of the prefix of `text` that is counted at once: up to the last white space that a token may start
+/// with, or to the end of the text, or within a word that is too long.
 fn part_of(text: &str) -> usize {
-    /// Enough that parting costs nothing.
+    /// Large enough that splitting costs no measurable time.
     const PART_BYTES_MAX: usize = 16 << 10;
     let part = cut(text, PART_BYTES_MAX);
     let mut begun = 0;

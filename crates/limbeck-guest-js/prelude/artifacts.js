@@ -15,7 +15,7 @@ const artifactIdOf = (target, label) => {
   throw new ToolError(`${label} takes an artifact's id; got ${got}`, {
     __proto__: null,
     code: 'invalid_arguments',
-    hint: 'ids look like `art_` and 32 digits; `artifacts.list()` names what there is',
+    hint: 'ids look like `art_` and 32 digits; `artifacts.list()` lists the artifacts',
   });
 };
 

@@ -24,9 +24,12 @@ const settle = (id, ok, value) => {
 };
 
 /** JSON text of a call's argument; throws a TypeError that names the place when it has none. */
-const encodeBody = (body, label) => {
+const encodeBody = (body, label) => encodeArguments(body, label).text;
+
+/** `encodeMeeting` of a call's argument; throws a TypeError that names the place when it has no JSON form. */
+const encodeArguments = (body, label, texts = false) => {
   try {
-    return encode(body);
+    return encodeMeeting(body, texts);
   } catch (error) {
     const reason = explain(body, 'argument');
     if (reason === undefined) throw error;

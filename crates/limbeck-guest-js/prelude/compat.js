@@ -20,6 +20,12 @@ const unwrapFirstText = (result) => {
   if (!isTextBlock(first) || first.text === '') return result;
   const parsed = tryParse(first.text);
   if (typeof parsed !== 'object' || parsed === null) return first.text;
+  if (!hasOwn(parsed, 'toJSON')) {
+    define(parsed, 'toJSON', () => {
+      textsMet ||= encoding;
+      return encoding && asTexts ? first.text : parsed;
+    });
+  }
   return define(parsed, 'toString', () => first.text);
 };
 
@@ -38,6 +44,7 @@ const callByFullName = async (name, args) => {
 };
 
 const callByServer = async (server, tool, args) => {
+  requireText(server, 'callMCPTool');
   try {
     const label = `callMCPTool(${jsonStringify(server)}, ${jsonStringify(tool)})`;
     return unwrapContent(await callTool(label, toolHead(server, tool, 'raw'), [args ?? {}]));
@@ -120,17 +127,18 @@ const discoverMCPTools = async (options) => {
   return withSchemas(await toolsWith(words));
 };
 
-/** `searchTools(query, limit = 10)`: the first tools with any of the query's words. */
+/** `searchTools(query, limit = 10)`: tools that match the query, best first. */
 const searchTools = async (query, limit = 10) => {
-  const words = arrayFilter(stringSplit(requireText(query, 'searchTools'), /\s+/), (word) => word !== '');
-  return withSchemas(arraySlice(await toolsWith(words), 0, max(0, trunc(limit) || 0)));
+  const wanted = max(0, trunc(limit) || 0);
+  requireText(query, 'searchTools');
+  if (wanted === 0) return [];
+  return withSchemas(await ask(OP.search, { query, limit: wanted }, 'searchTools'));
 };
 
-/** `getToolSchema(fullName)` or `getToolSchema(server, tool)`; null for a tool nobody has. */
+/** `getToolSchema(fullName)` or `getToolSchema(server, tool)`; null for an unknown tool. */
 const getToolSchema = async (first, second) => {
   requireText(first, 'getToolSchema');
-  const target = second === undefined ? splitName(first) : { server: first, tool: second };
-  if (target.tool === undefined) return null;
+  const target = second === undefined ? { tool: first } : { server: first, tool: second };
   try {
     const found = await ask(OP.describe, target, 'describe');
     return isObject(found) ? toolSchema(target.server, found) : null;
@@ -140,13 +148,27 @@ const getToolSchema = async (first, second) => {
   }
 };
 
-/** `listServers()`: plain data, so that it can be awaited or not. */
+/** States of servers that a call does not reach, as `servers()` names them. */
+const OUT_OF_REACH = ['not_configured', 'disabled', 'untrusted', 'unsupported', 'failed', 'stopped'];
+
+/**
+ * `listServers()`: plain data, so that it can be awaited or not. `connected` has the servers that are connected, `available`
+ * those that a call reaches, connected or not yet, as they were when the program started.
+ */
 const listServers = () => ({
-  connected: arrayMap(serverList, ({ name, toolCount, tools: names }) => ({
+  connected: arrayMap(arrayFilter(serverList, ({ state }) => state === 'ready'), ({ name, toolCount, tools: names }) => ({
     name, status: 'connected', toolCount, tools: arraySlice(names),
   })),
-  available: serverNames(),
+  available: arrayMap(arrayFilter(serverList, ({ state }) => !arrayIncludes(OUT_OF_REACH, state)), ({ name }) => name),
   all: serverNames(),
 });
 
-addFixedGlobals({ callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers });
+const noModel = (label) => async () => {
+  throw new ToolError(`${label}: a program cannot ask a model`, {
+    __proto__: null, code: 'unsupported', hint: '`return` the data and answer yourself',
+  });
+};
+
+const llm = freeze({ ask: noModel('llm.ask'), think: noModel('llm.think') });
+
+addFixedGlobals({ callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers, llm });

@@ -1,5 +1,5 @@
 // `console`: log, info and debug to stdout, warn, error and trace to stderr. One call is one piece of
-// text; a value in it takes at most about 8 KiB.
+// text. A string is printed whole, as far as the host keeps what is printed; any other value takes at most about 32 KiB.
 
 const STDOUT = 0;
 const STDERR = 1;
@@ -14,7 +14,11 @@ const print = (stream, text) => {
   native.log(stream, wellFormed(lines));
 };
 
-const display = (value) => (typeof value === 'string' ? bounded(value) : inspect(value));
+const display = (value) => {
+  if (typeof value === 'string') return value;
+  if (value instanceof Promise) warn('a promise was printed, and not what it settles with: write `await` before the call');
+  return inspect(value);
+};
 
 const FORMATS = /%[sdifjoOc%]/;
 
@@ -25,7 +29,7 @@ const formatOne = (format, value) => {
     case '%f': return `${isObject(value) ? NaN : +value}`;
     case '%j': return encode(value) ?? 'undefined';
     case '%c': return '';
-    case '%s': return typeof value === 'string' ? bounded(value) : inspect(value, 0);
+    case '%s': return typeof value === 'string' ? value : inspect(value, 0);
     default: return inspect(value);
   }
 };
@@ -50,14 +54,19 @@ const formatWith = (format, values) => {
     rest = stringSlice(rest, after);
   }
   const tail = arrayMap(arraySlice(values, next), display);
-  return arrayJoin(arrayAppend([bounded(text + rest)], tail), ' ');
+  return arrayJoin(arrayAppend([text + rest], tail), ' ');
 };
 
 const printer = (stream) => (...values) => print(stream, formatAll(values));
 
-const cellText = (value) => stringReplaceAll(inspect(value, 0), '\n', ' ');
+/** Every line of a table is as wide as its widest cells together. */
+const CELL_CHARS_MAX = 1000;
+const cellText = (value) => {
+  const text = stringReplaceAll(inspect(value, 0), '\n', ' ');
+  return text.length <= CELL_CHARS_MAX ? text : `${stringSlice(text, 0, CELL_CHARS_MAX)}…`;
+};
 
-/** Rows and columns of `console.table`; undefined for what is no table. */
+/** Rows and columns of `console.table`; undefined for a value that is not a table. */
 const tableOf = (data, wanted) => {
   if (!isObject(data)) return undefined;
   const rows = isMap(data) ? mapToJson(data) : isSet(data) ? setToJson(data) : data;
@@ -115,7 +124,7 @@ addGlobals({
     dir: (value, options) => print(STDOUT, inspect(value, options?.depth === null ? Infinity : options?.depth)),
     table(data, columns) {
       const table = tableOf(data, columns);
-      print(STDOUT, table === undefined ? display(data) : bounded(drawTable(table)));
+      print(STDOUT, table === undefined ? display(data) : drawTable(table));
     },
     group,
     groupCollapsed: group,

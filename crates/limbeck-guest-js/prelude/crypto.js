@@ -27,7 +27,7 @@ const getRandomValues = (array) => {
   }
   const length = typedArrayBytes(array);
   if (length > RANDOM_BYTES_MAX) {
-    throw new DOMException(`${length} bytes asked for, at most ${RANDOM_BYTES_MAX} at once`, 'QuotaExceededError');
+    throw new DOMException(`${length} bytes requested, at most ${RANDOM_BYTES_MAX} at once`, 'QuotaExceededError');
   }
   typedArraySet(bytesOf(array, 'getRandomValues'), new Uint8Array(native.randomBytes(length)));
   return array;

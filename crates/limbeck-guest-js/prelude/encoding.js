@@ -60,7 +60,7 @@ class TextDecoder {
 
   constructor(label = 'utf-8', options = {}) {
     const name = native.encodingName(`${label}`);
-    if (typeof name !== 'string') throw new RangeError(`"${label}" is no encoding`);
+    if (typeof name !== 'string') throw new RangeError(`the encoding "${label}" is not supported`);
     this.#encoding = name;
     this.#fatal = !!options.fatal;
     this.#ignoreBom = !!options.ignoreBOM;

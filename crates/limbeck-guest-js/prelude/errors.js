@@ -62,7 +62,7 @@ defineProperty(ToolError.prototype, 'retryable', { value: false, writable: true,
 const toolError = (details, stack) => {
   // An answer that was no JSON arrives as the engine's own error.
   if (!isObject(details) || details instanceof Error) {
-    return fixStack(new ToolError('the answer is no JSON the engine can hold', {
+    return fixStack(new ToolError('the answer is not JSON that the engine can read', {
       code: 'gateway_fault', hint: details?.message,
     }), stack);
   }

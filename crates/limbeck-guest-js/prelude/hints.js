@@ -1,33 +1,32 @@
-// What to do about an error that ended the program, when we know.
+// Hints: the next step for an error that ended the program.
 
 const HINTS = {
   fetch: 'there is no network here; call a tool of a server instead: `await tools.server.tool({...})`, found with `search("...")`',
   XMLHttpRequest: 'there is no network here; call a tool of a server instead: `await tools.server.tool({...})`',
   WebSocket: 'there is no network here; call a tool of a server instead: `await tools.server.tool({...})`',
   axios: 'there are no packages here; call a tool of a server instead: `await tools.server.tool({...})`',
-  require: 'there are no modules here; use the globals: tools, search, describe, input, console, store, URL, crypto',
-  module: 'a program is no module; `return` the result',
-  exports: 'a program is no module; `return` the result',
-  process: 'there is no process here; arguments are in `input`, `budget` knows the time left, `return` ends the program',
+  require: 'there are no modules here; use the globals: tools, callMCPTool, search, describe, input, console, store, URL, crypto',
+  module: 'a program is not a module; `return` the result',
+  exports: 'a program is not a module; `return` the result',
+  process: 'there is no process here; the arguments are in `input`, `budget` has the time left, `return` ends the program',
   Buffer: 'use Uint8Array, TextEncoder and TextDecoder, atob and btoa',
-  window: 'this is no browser; globals are on `globalThis`',
-  self: 'this is no browser; globals are on `globalThis`',
+  window: 'this is not a browser; globals are on `globalThis`',
+  self: 'this is not a browser; globals are on `globalThis`',
   global: 'globals are on `globalThis`',
-  document: 'this is no browser; a tool of a server may fetch or parse a page: `search("...")`',
+  document: 'this is not a browser; a tool of a server may fetch or parse a page: `search("...")`',
   localStorage: 'use `await store.get(key)` and `await store.set(key, value)`',
   sessionStorage: 'use `await store.get(key)` and `await store.set(key, value)`',
-  navigator: 'this is no browser; only the globals of the language and `tools` exist',
+  navigator: 'this is not a browser; only the globals of the language and `tools` exist',
   alert: 'use `console.log`',
-  prompt: 'a program cannot ask; pass what it needs as `input`',
-  Deno: 'this is no Deno; files, network and processes are reached through tools alone',
-  Bun: 'this is no Bun; files, network and processes are reached through tools alone',
+  prompt: 'a program cannot ask the user; pass its arguments as `input`',
+  Deno: 'this is not Deno; files, network and processes are reached through tools alone',
+  Bun: 'this is not Bun; files, network and processes are reached through tools alone',
   fs: 'there are no files here; a tool of a server may read and write them: `search("read file")`',
   path: 'there are no modules here; join paths with template literals',
   __dirname: 'there are no files here',
   __filename: 'there are no files here',
   Worker: 'there are no threads here; `await Promise.all([...])` runs tool calls at the same time',
   skills: 'there are no skills here; `store` keeps values between programs',
-  llm: 'no model can be asked from here; `return` the data and answer yourself',
   mcp: 'tools are called as `await tools.server.tool({...})`',
   call_mcp_tool: 'in TypeScript it is `callMCPTool`, or `await tools.server.tool({...})`',
   print: 'use `console.log`',
@@ -38,7 +37,8 @@ setPrototypeOf(HINTS, null);
 const NEAREST = 3;
 const NAME_CHARS_MAX = 40;
 const SUGGESTED = [
-  'tools', 'search', 'describe', 'servers', 'input', 'console', 'store', 'artifacts', 'emit', 'budget', 'ToolError', 'callMCPTool',
+  'tools', 'search', 'describe', 'servers', 'input', 'console', 'store', 'artifacts', 'emit', 'budget', 'ToolError', 'callTool',
+  'callMCPTool',
   'discoverMCPTools', 'searchTools', 'getToolSchema', 'listServers', 'setTimeout', 'clearTimeout', 'setInterval',
   'clearInterval', 'setImmediate', 'queueMicrotask', 'structuredClone', 'URL', 'URLSearchParams', 'TextEncoder',
   'TextDecoder', 'atob', 'btoa', 'crypto', 'performance', 'AbortController', 'AbortSignal', 'Object', 'Array',
@@ -81,20 +81,55 @@ const hintForName = (name) => {
 const UNDEFINED_NAME = /^'?([\p{L}\p{N}_$]+)'? is not defined$/u;
 const PROPERTY_OF_NOTHING = /^cannot read property '(.+)' of (undefined|null)$/;
 
-const hintFor = (error, message) => {
+/** Members of MCP's own results, which a program that calls `tools` does not see. */
+const RAW_MEMBERS = /\.content\s*(\?\.)?\[\s*0|\.structuredContent\b|\[\s*0\s*\]\s*\??\.text\b|\{\s*(content|structuredContent)\b/;
+const UNWRAPPED_HINT = 'the result of a tool is unwrapped already: use it as it is, a text is a string; `.raw({...})` gives the CallToolResult';
+
+/** The line of the program that an error came from. */
+const sourceOf = (stack) => {
+  const at = regexpExec(FIRST_FRAME, stringSplit(stack, '\n')[0] ?? '');
+  const line = at === null ? undefined : native.sourceLine(+at[1]);
+  return typeof line === 'string' ? line : '';
+};
+
+/** What a text that is not JSON looks like. */
+const hintForText = (text) => {
+  const start = jsonStringify(stringSlice(text, 0, NAME_CHARS_MAX));
+  if (regexpExec(/^\s*[[{(]\s*['(]|'\s*:\s|\b(None|True|False)\b/, stringSlice(text, 0, 400)) !== null) {
+    return `the text is not JSON but how Python prints values; it begins with ${start}: take what is needed from it with a regular expression`;
+  }
+  return `the text is not JSON, so use it as it is; it begins with ${start}`;
+};
+
+/** For an error of a call that has no hint of its own: which call it was. */
+const failedCall = (error) => {
+  if (!(error instanceof ToolError)) return undefined;
+  const server = readText(error, 'server');
+  const tool = readText(error, 'tool');
+  if (server === undefined || tool === undefined) return undefined;
+  return `\`${memberLabel(memberLabel('tools', server), tool)}\` failed with the code \`${readText(error, 'code')}\``;
+};
+
+const hintFor = (error, message, stack) => {
+  if (isObject(error) && weakHas(refusedTexts, error)) return hintForText(weakGet(refusedTexts, error));
   if (error instanceof ReferenceError) {
     const name = regexpExec(UNDEFINED_NAME, message)?.[1];
     return name === undefined ? undefined : hintForName(name);
   }
   if (!(error instanceof TypeError)) return undefined;
   if (regexpExec(PROPERTY_OF_NOTHING, message) !== null) {
-    return 'what is before the dot is missing: a call without `await`, or a field the tool did not return; print it with `console.log`, or use `?.`';
+    if (regexpExec(RAW_MEMBERS, sourceOf(stack)) !== null) return UNWRAPPED_HINT;
+    return 'the value before the dot is missing: a call without `await`, or a field the tool did not return; print it with `console.log`';
+  }
+  if (stringStartsWith(message, 'cannot convert undefined or null')) {
+    return 'a value that is taken apart is missing: a field the tool did not return, or a parameter that nothing is passed for';
   }
   if (message === 'not a function' || stringEndsWith(message, ' is not a function')) {
-    return 'what is called here is no function; a tool returns plain data (text stays a string until `JSON.parse`), and every call of a tool needs `await`';
+    return 'the value called here is not a function; a tool returns plain data (text stays a string until `JSON.parse`), and every call of a tool needs `await`';
   }
   if (stringEndsWith(message, 'is not iterable')) {
-    return 'what is looped over is no list; a tool may return an object with the list inside: print it with `console.log`';
+    if (regexpExec(RAW_MEMBERS, sourceOf(stack)) !== null) return UNWRAPPED_HINT;
+    return 'the value in the loop is not a list; a tool may return an object with the list inside: print it with `console.log`';
   }
   return undefined;
 };

@@ -1,11 +1,11 @@
 // Values as text for people and models: what `console.log` prints. Close to what Node prints, always
 // bounded, and free of side effects: getters are named, not called.
 
-const TEXT_CHARS_MAX = 8192;
+const TEXT_CHARS_MAX = 32768;
 const DEPTH_MAX = 6;
 const ITEMS_MAX = 100;
 const LINE_CHARS_MAX = 76;
-const NESTED_STRING_CHARS_MAX = 2000;
+const NESTED_STRING_CHARS_MAX = 10000;
 
 const quote = (text) => {
   const json = jsonStringify(text);
@@ -189,7 +189,7 @@ const atomText = (value) => {
   return undefined;
 };
 
-/** Keys worth showing: what is enumerable, without the indexes shown as items. */
+/** Keys to show: the enumerable ones, without indexes that are shown as items. */
 const propertyNames = (value) => {
   if (isTypedArray(value)) return [];
   const listed = isArray(value);
@@ -258,7 +258,7 @@ const bounded = (text) => {
   return `${stringSlice(text, 0, TEXT_CHARS_MAX)}... ${text.length - TEXT_CHARS_MAX} more characters`;
 };
 
-/** Text of any value, at most about 8 KiB, whatever the value does. */
+/** Text of any value, at most about 32 KiB. A value may run code when it is read, so failures are shown too. */
 const inspect = (value, depthMax = DEPTH_MAX) => {
   try {
     return bounded(new Inspector(depthMax).value(value, 0));

@@ -137,7 +137,7 @@ const joinerOf = (fields) => {
 
 const checkTimeZone = (name) => {
   if (name !== undefined && !arrayIncludes(UTC_NAMES, `${name}`)) {
-    throw new RangeError(`time zone "${name}" is not available here, only "UTC"; add the offset to the time by hand`);
+    throw new RangeError(`time zone "${name}" is not available here, only "UTC"; a Python program has \`zoneinfo\`, and a tool of a server may know the time there`);
   }
 };
 

@@ -100,7 +100,7 @@ const toNumeric = (value) => (typeof value === 'bigint' ? value : +value);
 const readCurrency = (resolved, options) => {
   const currency = options.currency;
   if (currency === undefined) throw typeError('style "currency" needs a `currency` such as "USD"');
-  if (regexpExec(/^[A-Za-z]{3}$/, `${currency}`) === null) throw new RangeError(`"${currency}" is no currency code`);
+  if (regexpExec(/^[A-Za-z]{3}$/, `${currency}`) === null) throw new RangeError(`"${currency}" is not a currency code`);
   resolved.currency = stringToUpperCase(`${currency}`);
   resolved.currencyDisplay = option(options, 'currencyDisplay', ['symbol', 'narrowSymbol', 'code', 'name'], 'symbol');
   resolved.currencySign = option(options, 'currencySign', ['standard', 'accounting'], 'standard');
@@ -161,7 +161,7 @@ const numberParts = (value, options) => {
   return decorate(parts, signFor(negative, zero || value !== value, options.signDisplay), options);
 };
 
-/** Appends the digits with what stands between them; tells whether they are all zero. */
+/** Appends the digits and their separators; returns whether all digits are zero. */
 const pushDigits = (parts, value, options) => {
   let decimal = decimalOf(value);
   if (options.style === 'percent' && decimal.digits !== '') decimal = { digits: decimal.digits, whole: decimal.whole + 2 };

@@ -7,7 +7,7 @@
 const LOCALE = 'en-US';
 const LOCALES = ['en', 'en-US', 'en-us', 'en_US', 'en-US-u-ca-gregory', 'en-US-u-nu-latn'];
 
-/** Accepts what stands for American English. */
+/** Accepts the tags of American English. */
 const checkLocales = (locales) => {
   const list = locales === undefined ? [] : isArray(locales) ? locales : [locales];
   for (let i = 0; i < list.length; i++) {
@@ -107,7 +107,7 @@ class RelativeTimeFormat {
 
   format(value, unit) {
     const singular = stringEndsWith(`${unit}`, 's') ? stringSlice(unit, 0, -1) : `${unit}`;
-    if (!arrayIncludes(UNITS, singular)) throw new RangeError(`"${unit}" is no unit; there are ${arrayJoin(UNITS, ', ')}`);
+    if (!arrayIncludes(UNITS, singular)) throw new RangeError(`"${unit}" is not a unit; the units are ${arrayJoin(UNITS, ', ')}`);
     const number = +value;
     if (this.#auto) {
       const near = NEAR[singular]?.[number];

@@ -18,7 +18,7 @@ const { floor, max, min, trunc, abs, round } = Math;
 const promiseReject = Promise.reject.bind(Promise);
 const promiseAll = Promise.all.bind(Promise);
 
-/** Makes `f.call(self, ...rest)` a plain function of `(self, ...rest)` that nobody can tamper with. */
+/** Makes `f.call(self, ...rest)` a plain function of `(self, ...rest)`, which a program cannot tamper with. */
 const uncurry = Function.prototype.bind.bind(Function.prototype.call);
 
 const arrayJoin = uncurry(Array.prototype.join);
@@ -60,6 +60,9 @@ const mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, 'size').get);
 const setAdd = uncurry(Set.prototype.add);
 const setForEach = uncurry(Set.prototype.forEach);
 const setSize = uncurry(getOwnPropertyDescriptor(Set.prototype, 'size').get);
+const weakGet = uncurry(WeakMap.prototype.get);
+const weakSet = uncurry(WeakMap.prototype.set);
+const weakHas = uncurry(WeakMap.prototype.has);
 const TypedArray = getPrototypeOf(Uint8Array);
 const typedArrayName = uncurry(getOwnPropertyDescriptor(TypedArray.prototype, Symbol.toStringTag).get);
 const typedArrayLength = uncurry(getOwnPropertyDescriptor(TypedArray.prototype, 'length').get);

@@ -1,11 +1,18 @@
 // JSON on its way out: arguments of calls and the value a program returns.
 //
-// It is `JSON.stringify` with three additions, because an empty `{}` in their place would lose data in
+// It is `JSON.stringify` with four additions, because an empty `{}` in their place would lose data in
 // silence: a Map is an object when all its keys are strings and else a list of pairs, a Set is a list,
-// an Error is an object with its name and message. They hold while `encode` runs; a program's own
-// `JSON.stringify` behaves as everywhere.
+// an Error is an object with its name and message, and a promise is what it settled with. They hold while
+// `encode` runs; a program's own `JSON.stringify` behaves as everywhere.
 
 let encoding = false;
+/** Promises in the value being encoded that have not been awaited yet. */
+let met = [];
+/** Whether the JSON text of `callMCPTool` is encoded as that text, and whether there was one in the value. */
+let asTexts = false;
+let textsMet = false;
+/** What the promises of a value settled with. */
+const settledValues = new WeakMap();
 
 const mapToJson = (map) => {
   const pairs = [];
@@ -36,20 +43,53 @@ const errorToJson = (error) => {
 addMethods(Map.prototype, { toJSON() { return encoding && isMap(this) ? mapToJson(this) : this; } });
 addMethods(Set.prototype, { toJSON() { return encoding && isSet(this) ? setToJson(this) : this; } });
 addMethods(Error.prototype, { toJSON() { return encoding ? errorToJson(this) : this; } });
+addMethods(Promise.prototype, {
+  toJSON(key) {
+    if (!encoding || !(this instanceof Promise)) return this;
+    if (!weakHas(settledValues, this)) {
+      arrayPush(met, this);
+      return null;
+    }
+    const value = weakGet(settledValues, this);
+    // The engine asks once for `toJSON`: that of the promise, and not that of what it settled with.
+    return isObject(value) && typeof value.toJSON === 'function' ? apply(value.toJSON, value, [key]) : value;
+  },
+});
 
 /** Runs `work` while they hold. A value may make calls when it is read, so this nests. */
 const whileEncoding = (work) => {
-  const outer = encoding;
+  const outer = [encoding, met, asTexts, textsMet];
   encoding = true;
+  met = [];
+  asTexts = false;
+  textsMet = false;
   try {
     return work();
   } finally {
-    encoding = outer;
+    encoding = outer[0];
+    met = outer[1];
+    asTexts = outer[2];
+    textsMet = outer[3];
   }
 };
 
 /** JSON text of `value`, or `undefined` for what JSON leaves out. */
 const encode = (value) => whileEncoding(() => jsonStringify(value));
+
+/** Rounds in which promises inside of a value are awaited: what one settles with may hold others. */
+const SETTLE_ROUNDS_MAX = 100;
+
+/** `{text, promises, hasTexts}`: the JSON text, or in `promises` what has to be awaited before there is one. */
+const encodeMeeting = (value, texts = false) => whileEncoding(() => {
+  asTexts = texts;
+  const text = jsonStringify(value);
+  return { text, promises: met, hasTexts: textsMet };
+});
+
+/** Awaits promises that were met in a value, so that it can be encoded again. Throws what one was rejected with. */
+const settleMet = async (promises) => {
+  for (let i = 0; i < promises.length; i++) weakSet(settledValues, promises[i], await promises[i]);
+};
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const isIdentifier = (text) => regexpExec(IDENTIFIER, text) !== null;
@@ -87,3 +127,24 @@ const explain = (value, root) => {
     return undefined;
   }
 };
+
+/** Texts that `JSON.parse` refused, by the error, for a hint. */
+const refusedTexts = new WeakMap();
+
+// Results of tools are often parsed already, and programs parse them again. What is not a text is given back; a text
+// that is not JSON is kept for the hint of the error.
+addMethods(JSON, {
+  parse(text, reviver) {
+    try {
+      return reviver === undefined ? jsonParse(text) : jsonParse(text, reviver);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      if (typeof text === 'object' && text !== null && !(text instanceof String) && !(text instanceof Promise)) {
+        warn('`JSON.parse` was given a value that is parsed already, and returned it; a result with declared fields is no text');
+        return text;
+      }
+      weakSet(refusedTexts, error, `${text}`);
+      throw fixStack(error, error.stack);
+    }
+  },
+});

@@ -1,11 +1,11 @@
-// From the first line of a program to its last: what the native side calls.
+// Hooks that the native side calls, from the start of a program to its end.
 
 const KIND = { value: 0, thrown: 1, unserialisable: 2, syntax: 3 };
 const ERROR_TEXT_BYTES_MAX = 8 << 10;
 const REJECTIONS_SHOWN_MAX = 10;
 const REJECTIONS_KEPT_MAX = 1000;
 
-/** Promises that were rejected and that nobody awaits so far, in the order it happened. */
+/** Rejected promises without a handler, in the order of rejection. */
 const unhandled = new SafeMap();
 const noteRejection = (promise, reason, handled) => {
   if (handled) unhandled.delete(promise);
@@ -42,18 +42,20 @@ const fullStack = (error) => {
   return text;
 };
 
-/** What is known of anything that was thrown. */
+/** Report of a thrown value. */
 const report = (error) => {
   if (!isObject(error)) return { __proto__: null, name: 'Error', message: cut(display(error)), stack: '' };
   const message = readText(error, 'message');
   const stack = isError(error) ? fullStack(error) : '';
+  // A value that a program throws may be what a server answered: its `hint` is no advice of the gateway.
+  const ownHint = error instanceof ToolError ? readText(error, 'hint') : undefined;
   return {
     __proto__: null,
     name: cut(readText(error, 'name') ?? 'Error'),
     message: cut(message === undefined ? inspect(error) : nameCallee(error, message, stack)),
     stack: cut(stack),
     code: cut(readText(error, 'code')),
-    hint: cut(readText(error, 'hint') ?? hintFor(error, message ?? '')),
+    hint: cut(ownHint ?? hintFor(error, message ?? '', stack) ?? failedCall(error)),
   };
 };
 
@@ -64,7 +66,7 @@ const reportSafely = (error) => {
     // Too little memory to describe an error is what ended the program. The engine throws null when there
     // is too little for an error of its own; the host knows whether memory was full.
     if (readText(failure, 'message') === 'out of memory') throw failure;
-    const message = failure === null ? 'null' : 'an error that cannot be read';
+    const message = failure === null ? 'null' : 'the error cannot be read';
     return { __proto__: null, name: 'Error', message, stack: '' };
   }
 };
@@ -81,20 +83,35 @@ const fail = (error, kind = KIND.thrown) => {
   }
 };
 
-/** Ends the program with what it returned. */
-const finish = (value) => {
-  let text;
-  try {
-    text = encode(value);
-  } catch (error) {
-    const reason = explain(value, 'value');
-    if (reason === undefined) return fail(error);
-    printRejections();
-    return native.done(KIND.unserialisable, cut(reason));
+/**
+ * Ends the program with what it returned. Promises inside of it are awaited, as the one that is the whole value has been:
+ * `return names.map(async (name) => …)` means the answers.
+ */
+const finish = async (value) => {
+  let encoded;
+  for (let round = 0; round <= SETTLE_ROUNDS_MAX; round++) {
+    try {
+      encoded = encodeMeeting(value);
+    } catch (error) {
+      const reason = explain(value, 'value');
+      if (reason === undefined) return fail(error);
+      printRejections();
+      return native.done(KIND.unserialisable, cut(reason));
+    }
+    const { promises } = encoded;
+    if (promises.length === 0) break;
+    if (round === 0) warn(unawaitedText(promises.length));
+    await settleMet(promises);
   }
+  if (typeof value === 'function') warn('the program returned a function, which has no value: call it');
+  warnOfUnusedNames();
   printRejections();
-  return native.done(KIND.value, text ?? '');
+  return native.done(KIND.value, encoded.text ?? '');
 };
+
+const unawaitedText = (count) => (count === 1
+  ? 'the returned value had a promise in it, which was awaited; write `await` before the call'
+  : `the returned value had ${count} promises in it, which were awaited; write \`await Promise.all(…)\` around the list`);
 
 /** Ends the program when `hook` throws: then the program got in its way, or memory ran out. */
 const orFail = (hook) => (first, second, third) => {
@@ -114,6 +131,7 @@ return {
     limits = globals.limits ?? {};
     setServers(globals.servers);
     globalThis.input = globals.input;
+    if (isArray(globals.fullNames)) addFullNames(globals.fullNames);
   },
 
   /** What the program returned: its value, or the promise of it. */
@@ -125,7 +143,7 @@ return {
       return fail(error);
     }
     try {
-      return finish(value);
+      return await finish(value);
     } catch (error) {
       return fail(error);
     }

@@ -1,6 +1,6 @@
-// `servers`: what servers are there, and what each offers besides tools.
+// `servers`: the list of servers, and the resources and prompts of each.
 
-/** Reads something of a server; `params` is ours but for the texts in it. */
+/** Sends a read request to a server. Only the texts in `params` come from the program. */
 const readFrom = (server, label, method, params) => askWith(OP.read, label, () => (
   { server, method, params: setPrototypeOf(params(), null) }
 ));

@@ -28,7 +28,7 @@ const clearTimer = (timer) => {
   if (timers.delete(id)) native.stopTimer(id);
 };
 
-/** Calls back. What that throws nobody can catch, so it ends the program. */
+/** Calls a callback. The program cannot catch what it throws, so an error ends the program. */
 const callBack = (callback, args) => {
   try {
     if (args.length === 0) callback();

@@ -1,4 +1,4 @@
-// `tools`, and what a program may ask the gateway itself.
+// `tools`, and requests to the gateway itself: `search` and `describe`.
 
 const describeType = (value) => {
   if (value === null) return 'null';
@@ -14,9 +14,32 @@ const callTool = (label, head, args) => {
     return promiseReject(typeError(`${label} takes one object argument, such as { name: value }; got ${got}`));
   }
   try {
-    return send(OP.tool, head, encodeBody(value, label) ?? '{}');
+    const { text, promises, hasTexts } = encodeArguments(value, label);
+    if (promises.length > 0) return callWithPromises(label, head, value, promises);
+    const call = send(OP.tool, head, text ?? '{}');
+    return hasTexts ? withTexts(call, label, head, value) : call;
   } catch (error) {
     return promiseReject(error);
+  }
+};
+
+/** Calls a tool when the promises in its arguments have settled. */
+const callWithPromises = async (label, head, value, promises) => {
+  warn(`an argument of ${label} was a promise; it was awaited, write \`await\` before its call`);
+  await settleMet(promises);
+  return callTool(label, head, [value]);
+};
+
+/**
+ * The answer of a call whose arguments hold JSON that `callMCPTool` parsed. Where the tool refuses the parsed value, it is
+ * called with the text instead: reading a file and writing it again must not depend on what the file holds.
+ */
+const withTexts = async (call, label, head, value) => {
+  try {
+    return await call;
+  } catch (error) {
+    if (readText(error, 'code') !== 'invalid_arguments') throw error;
+    return send(OP.tool, head, encodeArguments(value, label, true).text ?? '{}');
   }
 };
 
@@ -26,7 +49,7 @@ const toolHead = (server, tool, form) =>
 
 const memberLabel = (label, name) => (isIdentifier(name) ? `${label}.${name}` : `${label}[${jsonStringify(name)}]`);
 
-/** What a `tools.server` or `tools.server.tool` stands for, so that `describe` takes it for a name. */
+/** Server and tool of each `tools.server` and `tools.server.tool`, so that `describe` accepts them as names. */
 const describable = new SafeMap();
 
 const makeTool = (server, tool, label) => {
@@ -38,7 +61,7 @@ const makeTool = (server, tool, label) => {
   define(raw, 'name', `${label}.raw`);
   define(call, 'raw', freeze(raw));
   define(call, 'toString', () => `[${label}]`);
-  describable.set(call, { server, tool });
+  describable.set(call, server === undefined ? { tool } : { server, tool });
   return freeze(call);
 };
 
@@ -47,8 +70,8 @@ const ASKED_OF_OBJECTS = ['toJSON', 'toString', 'valueOf', 'constructor'];
 /**
  * An object whose members are made by `member(name)` on first use and listed by `names()`. What the
  * language asks of every object is taken for a name only when there is such a name: awaiting, printing and
- * JSON stay quiet; `namesakes()` are the names that are among these. `then` never is one: whoever awaits the
- * object would call it. With `called` it is a function as well.
+ * JSON stay quiet; `namesakes()` are the names that are among these. `then` is never a name: awaiting the
+ * object would call it. With `called` it is a function as well, which is given the list of its arguments.
  */
 const directory = (label, member, names, called, namesakes = names) => {
   const made = new SafeMap();
@@ -67,12 +90,12 @@ const directory = (label, member, names, called, namesakes = names) => {
     }
     return value;
   };
-  // A proxy can be called when what it stands before can; an arrow function has nothing that cannot be hidden.
+  // A proxy can be called only when its target can; an arrow function has nothing that cannot be hidden.
   const target = called === undefined ? create(null) : () => undefined;
   return new Proxy(target, freeze({
     __proto__: null,
     get,
-    apply: () => called(),
+    apply: (_, self, args) => called(args),
     has: (_, name) => typeof name === 'string' && arrayIncludes(names(), name),
     ownKeys: () => arraySlice(names()),
     getOwnPropertyDescriptor: (_, name) =>
@@ -88,7 +111,7 @@ const directory = (label, member, names, called, namesakes = names) => {
   }));
 };
 
-/** Servers of this execution in the host's order: `{name, toolCount, tools, namesakes}`. */
+/** Servers of this execution in the host's order: `{name, toolCount, tools, state, namesakes}`. */
 let serverList = [];
 const serverNames = () => arrayMap(serverList, (server) => server.name);
 const toolNamesOf = (name) => {
@@ -102,8 +125,9 @@ const namesakesOf = (name) => {
 };
 
 const setServers = (servers) => {
-  serverList = arrayMap(isArray(servers) ? servers : [], ({ name, tools, namesakes }) => ({
+  serverList = arrayMap(isArray(servers) ? servers : [], ({ name, tools, state, namesakes }) => ({
     name,
+    state,
     namesakes: isArray(namesakes) ? namesakes : [],
     tools: isArray(tools) ? tools : [],
     toolCount: isArray(tools) ? tools.length : trunc(+tools) || 0,
@@ -118,22 +142,88 @@ const makeDirectory = (label, member, names, called, namesakes) => {
   return made;
 };
 
+const SEPARATORS = '-_. /';
+
+/** A name without separators, in lower case: what all its styles have in common. */
+const foldName = (name) => {
+  let folded = '';
+  for (let i = 0; i < name.length; i++) if (!stringIncludes(SEPARATORS, name[i])) folded += name[i];
+  return stringToLowerCase(folded);
+};
+const isServerName = (name) => {
+  const names = serverNames();
+  if (arrayIncludes(names, name)) return true;
+  for (let i = 0; i < names.length; i++) if (foldName(names[i]) === foldName(name)) return true;
+  return false;
+};
+
+/** Members of `tools` that no server has and that nothing was called through. */
+const unusedNames = new SafeMap();
+
+const makeServer = (server, label) => {
+  const isKnown = isServerName(server);
+  if (!isKnown) unusedNames.set(server, label);
+  const made = makeDirectory(
+    label,
+    (tool) => {
+      unusedNames.delete(server);
+      return makeTool(server, tool, memberLabel(label, tool));
+    },
+    () => toolNamesOf(server),
+    // A name that is not a server's may be a tool's, `tools.read_file(…)`: the gateway knows which server has it.
+    isKnown ? undefined : (args) => {
+      unusedNames.delete(server);
+      return callTool(label, toolHead(undefined, server, 'value'), args);
+    },
+    () => namesakesOf(server),
+  );
+  describable.set(made, { server });
+  return made;
+};
+
+/** Names under which the clients of other systems call a tool by its name. */
+const BY_NAME = ['call', 'callTool', 'call_tool', 'invoke'];
+
+/**
+ * A function of `(server, tool, arguments?)`, of `(fullName, arguments?)`, or of the object `{name, arguments}` that MCP's
+ * own clients take.
+ */
+const makeByName = (label) => (...args) => {
+  const first = args[0];
+  if (isObject(first) && typeof first.name === 'string') {
+    return callTool(label, toolHead(undefined, first.name, 'value'), [first.arguments ?? {}]);
+  }
+  if (typeof first !== 'string') {
+    const got = describeType(first);
+    return promiseReject(typeError(`${label} takes the names of a server and a tool and an object of arguments; got ${got}`));
+  }
+  if (typeof args[1] === 'string') return callTool(label, toolHead(first, args[1], 'value'), [args[2] ?? {}]);
+  return callTool(label, toolHead(undefined, first, 'value'), [args[1] ?? {}]);
+};
+
 const tools = makeDirectory(
   'tools',
-  (server) => {
-    const label = memberLabel('tools', server);
-    const made = makeDirectory(
-      label,
-      (tool) => makeTool(server, tool, memberLabel(label, tool)),
-      () => toolNamesOf(server),
-      undefined,
-      () => namesakesOf(server),
-    );
-    describable.set(made, { server });
-    return made;
+  (name) => {
+    const label = memberLabel('tools', name);
+    if (isServerName(name)) return makeServer(name, label);
+    if (arrayIncludes(BY_NAME, name)) return makeByName(label);
+    const isFullName = stringStartsWith(name, 'mcp__') || stringIncludes(name, '.') || stringIncludes(name, '/');
+    return isFullName ? makeTool(undefined, name, label) : makeServer(name, label);
   },
   serverNames,
 );
+
+/** Warns of names that the program took for servers, as in `if (tools.slack)`, without a call through them. */
+const warnOfUnusedNames = () => unusedNames.forEach((label, name) => {
+  warn(`no server is called \`${name}\`, and \`${label}\` is true all the same: write \`${jsonStringify(name)} in tools\``);
+});
+
+/** Adds the full names of tools that the program uses as functions, such as `mcp__server__tool`. */
+const addFullNames = (names) => {
+  for (let i = 0; i < names.length; i++) {
+    if (!hasOwn(globalThis, names[i])) define(globalThis, names[i], makeTool(undefined, names[i], names[i]));
+  }
+};
 
 const requireText = (value, label) => {
   if (typeof value !== 'string') throw typeError(`${label} takes a string; got ${describeType(value)}`);
@@ -144,12 +234,8 @@ const requireText = (value, label) => {
 const search = (query, options) =>
   askWith(OP.search, 'search', () => ({ query: requireText(query, 'search'), ...options }));
 
-/** The parts of `mcp__server__tool` or `server.tool`; without a separator a server alone. */
+/** The parts of `server.tool`; without a separator a server alone. */
 const splitName = (name) => {
-  if (stringStartsWith(name, 'mcp__')) {
-    const at = stringIndexOf(name, '__', 5);
-    if (at > 5) return { server: stringSlice(name, 5, at), tool: stringSlice(name, at + 2) };
-  }
   const known = arrayFilter(serverNames(), (server) => stringStartsWith(name, `${server}.`));
   arraySort(known, (a, b) => b.length - a.length);
   const at = known.length > 0 ? known[0].length : stringIndexOf(name, '.');
@@ -164,7 +250,9 @@ const describe = (target, tool) => askWith(OP.describe, 'describe', () => {
   const known = describable.get(target);
   if (known !== undefined) return known;
   requireText(target, 'describe');
-  return tool === undefined ? splitName(target) : { server: target, tool: requireText(tool, 'describe') };
+  if (tool !== undefined) return { server: target, tool: requireText(tool, 'describe') };
+  // The gateway finds where the name of the server ends.
+  return stringStartsWith(target, 'mcp__') ? { tool: target } : splitName(target);
 });
 
 /** Sends a call whose body may turn out to be wrong before it leaves. */
@@ -193,4 +281,4 @@ const budget = freeze({
   get callsRemaining() { return remaining(limits.calls, callsMade); },
 });
 
-addFixedGlobals({ tools, ToolError, search, describe, store, budget });
+addFixedGlobals({ tools, callTool: makeByName('callTool'), ToolError, search, describe, store, budget });

@@ -1,7 +1,7 @@
 //! The guest clock and its timers.
 //!
-//! Time stands still while a program runs: only `start` and `pump` move the clock, so that a replay
-//! sees the same times. A timer is a deadline and a number; what to call is the prelude's to know.
+//! The clock does not advance while a program runs: only `start` and `pump` move it, so that a replay sees the
+//! same times. A timer is a deadline and a number; the prelude keeps its callback.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,12 +21,12 @@ struct Timers {
     deadlines: BTreeMap<u32, u64>,
 }
 
-/// Microseconds since 1970 as the host last said.
+/// Microseconds since 1970, as the host set them last.
 pub(crate) fn now_us() -> u64 {
     NOW_US.get()
 }
 
-/// Moves the clock. It never runs backwards, whatever the host says.
+/// Moves the clock. An earlier time than the current one is ignored.
 pub(crate) fn set(now_us: u64) {
     NOW_US.set(NOW_US.get().max(now_us));
 }

@@ -27,6 +27,7 @@ const PROGRAM_NAME: &str = "program";
 const PRELUDE: &str = concat!(
     "(native) => { 'use strict';\n",
     include_str!("../prelude/intrinsics.js"),
+    include_str!("../prelude/warnings.js"),
     include_str!("../prelude/errors.js"),
     include_str!("../prelude/inspect.js"),
     include_str!("../prelude/json.js"),
@@ -50,7 +51,7 @@ const PRELUDE: &str = concat!(
     "}",
 );
 
-/// Whether the program is over.
+/// Whether the program has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Waiting,
@@ -76,7 +77,7 @@ struct Hooks {
     watch: Hook,
     /// `(error)`: the program threw before it returned.
     fail: Hook,
-    /// `(error)`: the source is no program.
+    /// `(error)`: the source cannot be parsed.
     refuse: Hook,
     /// `(id, ok, value)`: an answer.
     settle: Hook,
@@ -165,7 +166,7 @@ impl Engine {
         self.status()
     }
 
-    /// Settles the promise of call `id`. A text that is no JSON is a fault of the host; the program
+    /// Settles the promise of call `id`. Text that is not JSON is a fault of the host; the program
     /// sees the engine's `SyntaxError`.
     pub(crate) fn deliver(&self, id: u32, ok: bool, text: Vec<u8>) {
         self.context.with(|ctx| {
@@ -205,8 +206,8 @@ impl Engine {
         }
     }
 
-    /// Whether the program ended. One that waits for what can never come is the host's to end: it
-    /// knows the calls under way.
+    /// Whether the program ended. The host ends a program that waits for something that never settles, because
+    /// the host knows the calls in flight.
     fn status(&self) -> Status {
         if natives::is_finished() {
             Status::Finished

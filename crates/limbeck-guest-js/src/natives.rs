@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use rquickjs::function::IntoJsFunc;
 use rquickjs::{Ctx, Function, Object, String as JsString};
 
-use crate::{abi, clock, random};
+use crate::{clock, imports, random};
 
 mod bytes;
 mod collate;
@@ -34,7 +34,7 @@ pub(crate) fn set_source(source: &[u8]) {
 pub(crate) fn out_of_memory() {
     if !is_finished() {
         FINISHED.set(true);
-        abi::host_done(
+        imports::host_done(
             1,
             r#"{"name":"InternalError","message":"out of memory","stack":""}"#,
         );
@@ -73,7 +73,7 @@ where
     )
 }
 
-/// Sends a host call and returns its id; 0 once the program is over.
+/// Sends a host call and returns its id; 0 once the program has ended.
 fn call(op: u32, head: JsString<'_>, body: JsString<'_>) -> rquickjs::Result<u32> {
     if is_finished() {
         return Ok(0);
@@ -81,13 +81,13 @@ fn call(op: u32, head: JsString<'_>, body: JsString<'_>) -> rquickjs::Result<u32
     let id = CALLS.get() + 1;
     let (head, body) = (head.to_cstring()?, body.to_cstring()?);
     CALLS.set(id);
-    abi::host_call(id, op, &json::well_formed(&head), &json::well_formed(&body));
+    imports::host_call(id, op, &json::well_formed(&head), &json::well_formed(&body));
     Ok(id)
 }
 
 fn log(stream: u32, line: JsString<'_>) -> rquickjs::Result<()> {
     if !is_finished() {
-        abi::host_log(stream, &line.to_cstring()?);
+        imports::host_log(stream, &line.to_cstring()?);
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ fn done(kind: u32, text: JsString<'_>) -> rquickjs::Result<()> {
     if !is_finished() {
         let text = text.to_cstring()?;
         FINISHED.set(true);
-        abi::host_done(kind, &json::well_formed(&text));
+        imports::host_done(kind, &json::well_formed(&text));
     }
     Ok(())
 }

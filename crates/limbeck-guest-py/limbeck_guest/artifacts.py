@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from . import calls, host, jsontext, tools, values
-from .catalogue import require_text
+from .catalog import require_text
 from .errors import ToolError
 from .lazy import Call, is_call, resolved
 
 _print = jsontext.printer(None)
 _IS_ID = re.compile(r"art_[0-9a-f]{32}\Z").match
-_HINT = "ids look like `art_` and 32 digits; `artifacts.list()` names what there is"
+_HINT = "ids look like `art_` and 32 digits; `artifacts.list()` lists the artifacts"
 
 
 def _id_of(target: Any, label: str) -> str:

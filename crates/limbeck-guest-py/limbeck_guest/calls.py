@@ -13,10 +13,10 @@ from .errors import ToolError, tool_error
 
 Convert = Callable[[Any], Any]
 Refuse = Callable[[dict[str, Any]], ToolError]
-# From an error to the answer in its place; raises the error where there is none.
+# Makes an answer of an error; raises the error when there is no answer for it.
 Recover = Callable[[ToolError], Any]
 
-# Failed calls named at the end when nobody looked at them.
+# Failed calls that are listed at the end when the program did not use their results.
 _UNSEEN_SHOWN_MAX = 10
 _UNSEEN_KEPT_MAX = 1000
 
@@ -39,7 +39,7 @@ class Pending:
         self.waiting: list[Any] = []
 
     def settle(self, ok: bool, text: str) -> None:
-        """Takes the answer and wakes whoever awaits it. The text is read when somebody looks."""
+        """Stores the answer and wakes the coroutine that awaits it. Its JSON is parsed when the result is read."""
         self.answer = (ok, text)
         if not ok and self.recover is None:
             _note_failure(self)
@@ -65,7 +65,7 @@ class Pending:
             value = jsontext.decode(text)
         except (ValueError, RecursionError):
             code = "gateway_fault"
-            return False, ToolError("the answer is no JSON the engine can hold", {"code": code})
+            return False, ToolError("the answer is not JSON that the engine can read", {"code": code})
         try:
             if ok:
                 return True, value if self.convert is None else self.convert(value)
@@ -137,7 +137,7 @@ def any_pending() -> bool:
 
 
 def now_us(_time_ns: Callable[[], int] = time_ns) -> int:
-    """The clock of the host, in microseconds since 1970. It stands still while the program runs."""
+    """The clock of the host, in microseconds since 1970. It does not advance while the program runs."""
     return _time_ns() // 1000
 
 
@@ -179,8 +179,8 @@ def unseen_failures() -> list[str]:
         try:
             pending.result()
         except ToolError as error:
-            lines.append(f"{pending.label} failed and nobody looked at it: {str(error).splitlines()[0][:300]}")
+            lines.append(f"{pending.label} failed, and the program did not use its result: {str(error).splitlines()[0][:300]}")
     more = len(_unseen)
     if more:
-        lines.append(f"{more} more calls failed and nobody looked at them")
+        lines.append(f"{more} more calls failed, and the program did not use their results")
     return lines

@@ -6,7 +6,7 @@ is more than one: where its text is a JSON object or list, its items and fields 
 
 from typing import Any, NoReturn
 
-from . import calls, catalogue, host, jsontext, tools
+from . import calls, catalog, host, jsontext, tools
 from .errors import ToolError, full_name_error
 from .lazy import is_call, resolved
 from .ready import ReadyList
@@ -41,7 +41,7 @@ class ResultText(str):
             raise AttributeError(name)
         value = self._value()
         if value is None:
-            raise AttributeError(f"the tool answered with a text that is no JSON, which has no field {name!r}")
+            raise AttributeError(f"the tool returned text that is not JSON, so it has no field {name!r}")
         return getattr(value, name)
 
     def __reduce__(self) -> Any:
@@ -49,7 +49,7 @@ class ResultText(str):
 
 
 def first_text(result: Any) -> Any:
-    """The first text block of a CallToolResult; the whole result when that is none."""
+    """The first text block of a CallToolResult; the result itself when it is not a CallToolResult."""
     content = result.get("content") if isinstance(result, dict) else None
     first = content[0] if isinstance(content, list) and content else None
     if isinstance(first, dict) and first.get("type") == "text" and isinstance(first.get("text"), str) and first["text"]:
@@ -75,7 +75,7 @@ def unwrapped(result: Any) -> Any:
 
 def call_mcp_tool(tool_name: str, params: Any = None, arguments: Any = None, **named: Any) -> Any:
     """Calls a tool: `call_mcp_tool("mcp__server__tool", {...})` or `call_mcp_tool("server", "tool", {...})`."""
-    name = catalogue.require_text(tool_name, "call_mcp_tool")
+    name = catalog.require_text(tool_name, "call_mcp_tool")
     label = f"call_mcp_tool({name!r})"
     if isinstance(params, str):
         head = tools.head_of(name, params, "raw")
@@ -100,12 +100,10 @@ def tool_schema(found: Any) -> Record:
 
 
 def get_tool_schema(tool_name: str, tool: str | None = None) -> Any:
-    """One tool by its full name, or by server and tool; None for a tool nobody has."""
-    name = catalogue.require_text(tool_name, "get_tool_schema")
-    server, found = (name, tool) if tool is not None else tools.split_name(name)
-    if server is None:
-        server, found = found, ""
-    body = _print({"server": server, "tool": found})
+    """One tool by its full name, or by server and tool; None for an unknown tool."""
+    name = catalog.require_text(tool_name, "get_tool_schema")
+    # Of a full name the gateway finds where the name of the server ends.
+    body = _print({"tool": name} if tool is None else {"server": name, "tool": tool})
     pending = calls.start(host.DESCRIBE, "", body, "get_tool_schema", tool_schema, recover=none_when_unknown)
     return tools.answer(pending)
 
@@ -118,7 +116,7 @@ def none_when_unknown(error: ToolError) -> None:
 
 def search_tools(query: str, limit: int = 10) -> ReadyList:
     """Tools that match the query, best first."""
-    body = {"query": catalogue.require_text(query, "search_tools"), "limit": max(0, int(limit))}
+    body = {"query": catalog.require_text(query, "search_tools"), "limit": max(0, int(limit))}
     found = calls.ask(host.SEARCH, _print(body), "search_tools") if body["limit"] else []
     return ReadyList(tool_schema(entry) for entry in found)
 
@@ -149,7 +147,7 @@ def _nothing(error: ToolError) -> None:
 
 
 class Llm:
-    """`llm.ask` and `llm.think`, which say that nobody listens."""
+    """`llm.ask` and `llm.think`, which fail: sampling is not available."""
 
     __slots__ = ()
 
@@ -167,7 +165,7 @@ class Llm:
 
 def _off(name: str) -> NoReturn:
     raise RuntimeError(
-        f"llm.{name}: sampling is not enabled, no model can be asked from here; `return` the data and answer yourself"
+        f"llm.{name}: sampling is not enabled, a program cannot ask a model; `return` the data and answer yourself"
     )
 
 

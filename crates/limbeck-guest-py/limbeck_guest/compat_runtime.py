@@ -15,7 +15,7 @@ from typing import Any
 
 from . import calls, host, jsontext, saved, tools
 from .aliases import aliases, tool_alias
-from .catalogue import require_text
+from .catalog import require_text
 from .errors import MCPError, mcp_error
 from .ready import ReadyList, ReadyRecord, ReadyText, ReadyTuple
 from .record import Record

@@ -1,24 +1,28 @@
-"""The words of hints: what to use in place of what is not here."""
+"""Texts of hints: replacements for modules, names and operations that are not available."""
 
 _NETWORK = "there is no network here; call a tool of a server instead: `tools.server.tool(...)`, found with `search(\"...\")`"
 _NO_NUMPY = (
-    "numpy, pandas and what is built on them are not in this engine; lists, `statistics`, `itertools`, `csv` and "
-    "`collections` do for most of it"
+    "numpy, pandas and packages built on them are not available; lists, `statistics`, `itertools`, `csv` and "
+    "`collections` can do most of their work"
 )
 _THREADS = (
     "there are no processes or threads here; `await asyncio.gather(...)` makes calls of tools at the same time, and "
     "`threading.Thread` and `concurrent.futures.ThreadPoolExecutor` run functions one after another"
 )
 _DATABASE = "there is no network here; a tool of a server may reach the database: `search(\"query database\")`"
-_MODEL = "no model can be asked from here; `return` the data and answer yourself"
-_ARCHIVE = "zlib, gzip, zipfile and tarfile without bzip2 and xz are here"
+_MODEL = "a program cannot ask a model; `return` the data and answer yourself"
+_ARCHIVE = "use zlib, gzip, zipfile or tarfile; they work without bzip2 and xz"
 
-FILES = "files are only in /tmp and /workspace, in memory; a tool of a server may read others: `search(\"read file\")`"
-TEXT_IS_TEXT = "a tool that declares no output gives text: `json.loads(text)` if it is JSON, after a look at it with `print`"
-NOT_CALLABLE = (
-    "what is called here is no function; `input` is the value the program was given, and a result is plain data"
+FILES = "files are only in /tmp and /workspace, in memory; "
+FIND_FILE_TOOL = "a tool of a server may read others: `search(\"read file\")`"
+TEXT_IS_TEXT = (
+    "the value before the dot or bracket is text: use it as it is, or `json.loads(text)` if it is JSON. Results are "
+    "unwrapped already; `tools.server.tool.raw(...)` gives the CallToolResult"
 )
-_AWAIT = "what is before the dot or bracket was never awaited; write `await` in front of the call"
+NOT_CALLABLE = (
+    "the value called here is not a function; `input` is the program's argument, and a result is plain data"
+)
+_AWAIT = "the call before the dot or bracket was not awaited; write `await` before the call"
 
 MODULES = {
     **dict.fromkeys(
@@ -33,7 +37,7 @@ MODULES = {
     **dict.fromkeys("psycopg2 psycopg asyncpg pymysql MySQLdb pymongo redis sqlalchemy boto3 elasticsearch".split(), _DATABASE),
     **dict.fromkeys("openai anthropic langchain transformers litellm google cohere".split(), _MODEL),
     **dict.fromkeys("bz2 lzma zstandard brotli".split(), _ARCHIVE),
-    **dict.fromkeys("ctypes cffi mmap fcntl resource pwd grp termios".split(), "there is no operating system beneath this program; do it in Python"),
+    **dict.fromkeys("ctypes cffi mmap fcntl resource pwd grp termios".split(), "there is no operating system here; do it in plain Python"),
     "ssl": _NETWORK,
     "yaml": "`json` is here, and `configparser` and `tomllib` read other formats; simple YAML is quickly split by lines",
     "toml": "use `tomllib`",
@@ -54,10 +58,10 @@ MODULES = {
     "regex": "use `re`",
     "tabulate": "use `str.ljust` and `print`; or return the rows",
     "rich": "use `print`; or return the data",
-    "tqdm": "loop over the items themselves; nobody watches the progress",
+    "tqdm": "loop over the items themselves; progress bars are not shown",
     "jinja2": "use f-strings or `string.Template`",
     "jsonschema": "the gateway checks the arguments of tools; check other data in Python",
-    "dotenv": "there is no environment here; what a program needs is in `input`",
+    "dotenv": "there are no environment variables here; the program's arguments are in `input`",
     "PIL": "there are no image libraries here; a tool of a server may do it",
     "cv2": "there are no image libraries here; a tool of a server may do it",
     "openpyxl": "write CSV with `csv`; a tool of a server may read spreadsheets",
@@ -67,7 +71,7 @@ MODULES = {
     "trio": "use `asyncio`",
     "anyio": "use `asyncio`",
     "uvloop": "the event loop is Limbeck's own; leave it out",
-    "pip": "nothing can be installed; the standard library is here",
+    "pip": "packages cannot be installed; the standard library is available",
     "user_tools": "functions kept with `save_tool` are found by their names, without an import",
 }
 
@@ -98,24 +102,24 @@ NAMES = {
     "parseInt": "use `int`",
     "parseFloat": "use `float`",
     "setTimeout": "use `await asyncio.sleep(seconds)`",
-    "require": "use `import`; the standard library is here",
-    "process": "there is no process here; arguments are in `input`, `return` ends the program",
+    "require": "use `import`; the standard library is available",
+    "process": "there is no process here; the arguments are in `input`, `return` ends the program",
     "module": "`return` the result",
     "exports": "`return` the result",
-    "window": "this is no browser; only the names of the language and `tools` exist",
-    "document": "this is no browser; a tool of a server may fetch or parse a page: `search(\"...\")`",
+    "window": "this is not a browser; only the names of the language and `tools` exist",
+    "document": "this is not a browser; a tool of a server may fetch or parse a page: `search(\"...\")`",
     "callMCPTool": "in Python it is `call_mcp_tool`, or `tools.server.tool(...)`",
     "searchTools": "in Python it is `search_tools`, or `search(\"...\")`",
     "discoverMCPTools": "in Python it is `discover_mcp_tools`",
     "getToolSchema": "in Python it is `get_tool_schema`, or `describe(\"server.tool\")`",
     "listServers": "in Python it is `servers()`",
     "list_servers": "it is `servers()`",
-    "input": "a program cannot ask; what it was given is in `input`",
-    "args": "what the program was given is in `input`",
-    "arguments": "what the program was given is in `input`",
+    "input": "a program cannot ask the user; its arguments are in `input`",
+    "args": "the program's arguments are in `input`",
+    "arguments": "the program's arguments are in `input`",
     "skills": "there are no skills here; `save_tool` keeps functions, `store` keeps values between programs",
     "display": "use `print`, or let the last line be the value",
-    "get_ipython": "this is no notebook; let the last line be the value",
+    "get_ipython": "this is not a notebook; let the last line be the value",
     "client": "tools are called as `tools.server.tool(...)`",
     "session": "tools are called as `tools.server.tool(...)`",
     "mcp": "tools are called as `tools.server.tool(...)`; or `from mcp import runtime`",
@@ -150,23 +154,23 @@ GLOBAL_NAMES = (
 ).split()
 
 OF_OBJECT = {
-    "NoneType": "what is before the dot is None: a field the tool did not return, or a function without `return`; print it to see",
+    "NoneType": "the value before the dot is None: a field the tool did not return, or a function without `return`; print it to see",
     "coroutine": _AWAIT,
     "Task": _AWAIT,
     "Future": _AWAIT,
-    "builtin_function_or_method": "what is before the dot is a method; call it, or read the field of that name as `result[\"name\"]`",
+    "builtin_function_or_method": "the value before the dot is a method; call it, or read the field of that name as `result[\"name\"]`",
 }
 
-_METHOD = "what is used here is a method of dict; a field of the same name is `result[\"items\"]`"
+_METHOD = "this name is a method of dict; read a field of the same name as `result[\"items\"]`"
 TYPE_ERRORS = (
     ("'builtin_function_or_method' object is not", _METHOD),
     ("'method' object is not", _METHOD),
     ("'coroutine' object is not", _AWAIT),
     ("'NoneType' object is not subscriptable", OF_OBJECT["NoneType"].replace("dot", "bracket")),
-    ("'NoneType' object is not iterable", "what is looped over is None: a field the tool did not return; print it to see"),
+    ("'NoneType' object is not iterable", "the value in the loop is None: a field the tool did not return; print it to see"),
     ("string indices must be integers", TEXT_IS_TEXT),
-    ("list indices must be integers", "what is before the bracket is a list; take an item of it, or loop over it"),
+    ("list indices must be integers", "the value before the bracket is a list; take an item of it, or loop over it"),
     ("the JSON object must be str", "the value is parsed already; use it as it is"),
     ("is not JSON serializable", "`return` renders dates, sets, dataclasses and the like by itself; in `json.dumps`, add `default=str`"),
-    ("can't be used in 'await' expression", "this is no coroutine but a value already; leave `await` out"),
+    ("can't be used in 'await' expression", "this is already a value and not a coroutine; leave `await` out"),
 )

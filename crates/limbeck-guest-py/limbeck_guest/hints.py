@@ -1,4 +1,4 @@
-"""What to do about an error that ended a program, when we know."""
+"""Hints: the next step for an error that ended a program."""
 
 import builtins
 import re
@@ -7,11 +7,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from . import hint_words as words
-from . import refusals, tools
+from . import tools
+from .folders import is_outside
 
 _NEAREST = 3
 _NAME_CHARS_MAX = 60
-# Names that only a person at a prompt has a use for.
+# Names that are of use only at an interactive prompt.
 _OF_THE_TERMINAL = {"copyright", "credits", "exit", "help", "license", "quit", "breakpoint"}
 
 _NOT_CALLABLE = re.compile(r"'(\w+)' object is not callable")
@@ -25,7 +26,7 @@ def hint_for(error: BaseException) -> str | None:
         own = getattr(error, "hint", None)
         return own if isinstance(own, str) else _hint(error)
     except Exception:
-        # A hint is worth nothing that the report of the error itself would be lost for.
+        # A failing hint must not lose the report of the error itself.
         return None
 
 
@@ -45,8 +46,8 @@ def _of_missing_module(error: ModuleNotFoundError) -> str | None:
         return _of_mcp(error.name or "")
     near = get_close_matches(name, [module for module in sys.stdlib_module_names if module[:1] != "_"], 1, 0.75)
     if near and near[0] != name:
-        return f"did you mean `{near[0]}`? The standard library is here, and nothing can be installed"
-    return "the standard library is here, and nothing can be installed; a tool of a server may do it: `search(\"...\")`"
+        return f"did you mean `{near[0]}`? Only the standard library is available, and packages cannot be installed"
+    return "only the standard library is available, and packages cannot be installed; a tool of a server may do it: `search(\"...\")`"
 
 
 def _of_mcp(name: str) -> str:
@@ -98,7 +99,7 @@ def _of_attribute(error: AttributeError) -> str | None:
     if kind == "str" and (name in vars(dict) or name not in vars(str)):
         return words.TEXT_IS_TEXT
     if kind == "list":
-        return "what is before the dot is a list; take an item of it, or loop over it"
+        return "the value before the dot is a list; take an item of it, or loop over it"
     return words.OF_OBJECT.get(kind)
 
 
@@ -114,16 +115,36 @@ def _of_type(error: TypeError) -> str | None:
 
 
 def _of_os(error: OSError) -> str | None:
-    if error.filename is not None and refusals.is_outside(error.filename):
-        return words.FILES
+    if error.filename is not None and is_outside(error.filename):
+        return words.FILES + (_file_tools() or words.FIND_FILE_TOOL)
     if isinstance(error, FileNotFoundError):
         return "/tmp and /workspace are empty when a program starts, and are kept in memory only"
     return None
 
 
+def _file_tools() -> str | None:
+    """The known tools whose names say that they read files and list folders."""
+    read = _tool_called("read_text_file", "read_file", "readfile", "get_file")
+    if read is None:
+        return None
+    listing = _tool_called("list_directory", "list_dir", "listdirectory", "list_files")
+    return f"`{read}(...)` reads others" + ("" if listing is None else f", `{listing}(...)` lists folders")
+
+
+def _tool_called(*parts: str) -> str | None:
+    for part in parts:
+        for server in tools.server_names():
+            for tool in tools.known_tools(server):
+                if part in tool.lower():
+                    return tools.member(tools.member("tools", server), tool)
+    return None
+
+
 def _of_text(error: ValueError) -> str | None:
     if type(error).__name__ == "JSONDecodeError":
-        return "the text is no JSON; print its beginning to see what the tool answered with"
+        text = getattr(error, "doc", None)
+        start = repr(text[:_NAME_CHARS_MAX]) if isinstance(text, str) else "no text"
+        return f"the text is not JSON, so use it as it is; it begins with {start}"
     return None
 
 
@@ -155,7 +176,7 @@ def syntax_hint(error: SyntaxError, program: str) -> str | None:
     if message == "'await' outside async function":
         return "write `async def`, or leave `await` out: in a plain function a call of a tool waits for its answer"
     if line.startswith(("!", "%")):
-        return "this is no notebook: there are no commands, and nothing can be installed"
+        return "this is not a notebook: there are no commands, and packages cannot be installed"
     if len(_JAVASCRIPT.findall(program)) >= 2:
         return "this looks like TypeScript; send it with the language `typescript`"
     if "invalid character" in message:

@@ -17,8 +17,10 @@ EMIT = 10
 
 STDOUT = 0
 STDERR = 1
+_WARNING = 2
+_WARNINGS_MAX = 10
 
-# What `wait` is told when there is no timer.
+# Argument of `wait` when no timer is set.
 NO_TIMER = -1
 
 Answer = tuple[int, bool, str]
@@ -45,6 +47,16 @@ def call(number: int, op: int, head: str, body: str) -> None:
 def log(stream: int, text: str) -> None:
     """Prints one line, given without its end."""
     _log(stream, well_formed(text))
+
+
+_warned: set[str] = set()
+
+
+def warn(text: str) -> None:
+    """Adds a warning to the envelope, each text once."""
+    if len(_warned) < _WARNINGS_MAX and text not in _warned:
+        _warned.add(text)
+        _log(_WARNING, well_formed(text))
 
 
 def wait(wake_at_us: int = NO_TIMER) -> list[Answer]:

@@ -1,7 +1,7 @@
 """JSON text in, records out; plain values in, JSON text out.
 
 The parser and the printer are the interpreter's own in C, held here: a program may replace every
-function of `json` and still be told what a tool answered.
+function of `json` and still get the answers of tools.
 """
 
 import json.encoder
@@ -16,7 +16,7 @@ _WHITESPACE = " \t\n\r"
 
 
 class _Options:
-    """What the parser in C is told: objects become records, the rest is as in `json`."""
+    """Context of the parser in C: objects become records, everything else is as in `json`."""
 
     strict = False
     object_hook = Record
@@ -33,13 +33,13 @@ _encode_string = json.encoder.encode_basestring
 def decode(text: str, scan: Any = _scan_records) -> Any:
     """The value of a JSON text, its objects as records.
 
-    Raises ValueError for a text that is no JSON, and RecursionError for one nested too deeply.
+    Raises ValueError for text that is not JSON, and RecursionError for one nested too deeply.
     """
     start = len(text) - len(text.lstrip(_WHITESPACE)) if text[:1] in _WHITESPACE else 0
     try:
         value, end = scan(text, start)
     except StopIteration:
-        raise ValueError("the text is no JSON") from None
+        raise ValueError("the text is not JSON") from None
     if end != len(text) and text[end:].strip(_WHITESPACE):
         raise ValueError("the text goes on after its JSON")
     return value
@@ -56,9 +56,9 @@ def try_decode(text: str) -> Any:
 
 
 def printer(default: Any) -> Callable[[Any], str]:
-    """A function from a value to its JSON text. `default(value)` stands in for what has none.
+    """A function from a value to its JSON text. `default(value)` replaces values that have no JSON form.
 
-    It raises ValueError for a cycle, NaN and infinities, TypeError for a key that is no scalar, and
+    It raises ValueError for a cycle, NaN and infinities, TypeError for a key that is not a scalar, and
     RecursionError for a value nested too deeply.
     """
 

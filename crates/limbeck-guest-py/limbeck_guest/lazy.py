@@ -71,7 +71,7 @@ def resolved(call: Call) -> Any:
 
 
 def settle(value: Any) -> Any:
-    """The answer of a call; any other value as it is. Stands around calls that nobody awaits."""
+    """The answer of a call; any other value as it is. `rewrite` puts it around calls that are not awaited."""
     return _get(value).result() if type(value) is Call else value
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from . import calls, host, report
 from .lazy import is_call
 
-# A loop that is never idle, such as `while not done: await asyncio.sleep(0)`, hears of answers and time
+# A loop that is never idle, such as `while not done: await asyncio.sleep(0)`, gets answers and time
 # once in so many turns, and then waits this long for them.
 _TURNS_UNHEARD_MAX = 64
 _UNIDLE_WAIT_S = 0.001
@@ -27,7 +27,7 @@ class NeverSettles(RuntimeError):
 
     limbeck_position: tuple[int | None, int | None] | None = None
     hint = (
-        "every call was answered and no timer is set; look for a future, event, queue or lock that nobody will set"
+        "every call was answered and no timer is set; look for a future, event, queue or lock that is never resolved"
     )
 
 
@@ -132,7 +132,7 @@ class Loop(base_events.BaseEventLoop):
         return future
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
-        """Tells an error that nobody asked for, with the program's own lines."""
+        """Reports an error of a task or callback that was not awaited, with the program's own lines."""
         error = context.get("exception")
         sys.stderr.write(f"{context.get('message') or 'error in the event loop'}\n")
         if isinstance(error, BaseException):
@@ -147,7 +147,7 @@ class Loop(base_events.BaseEventLoop):
     def add_signal_handler(  # type: ignore[override]
         self, sig: int, callback: Callable[..., Any], *args: Any
     ) -> None:
-        """There are no signals, so the handler waits for ever, as it mostly does elsewhere."""
+        """There are no signals, so the handler is never called."""
 
     def remove_signal_handler(self, sig: int) -> bool:
         return False
@@ -193,7 +193,7 @@ def run(main: Any, *, debug: bool | None = None, loop_factory: Callable[[], Any]
 
 
 def finish(loop: Any) -> None:
-    """Ends what is left of a loop, as `asyncio.run` does: tasks are cancelled, generators closed."""
+    """Ends a loop as `asyncio.run` does: cancels its tasks and closes its generators."""
     try:
         left = tasks.all_tasks(loop)
         for task in left:

@@ -1,7 +1,8 @@
-"""From the first line of a program to its last: the only thing the component calls."""
+"""Runs one program from its source to its result: the only function that the component calls."""
 
 import asyncio
 import random
+import sys
 import types
 from collections.abc import Callable
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import Any
 from . import (
     artifacts,
     calls,
-    catalogue,
+    catalog,
     compat_names,
     compat_runtime,
     host,
@@ -40,8 +41,8 @@ SYNTAX = 3
 
 Ended = tuple[int, str]
 
-# For when nothing else can be said, made before there is no memory left to make them.
-_LAST_WORDS: Ended = (EXCEPTION, '{"name":"Error","message":"an error that cannot be read"}')
+# Results for errors that cannot be reported, built while there is still memory to build them.
+_LAST_WORDS: Ended = (EXCEPTION, '{"name":"Error","message":"the error cannot be read"}')
 _NO_MEMORY: Ended = (EXCEPTION, '{"name":"MemoryError","message":"out of memory"}')
 _CO_COROUTINE = 0x80
 
@@ -50,7 +51,7 @@ def run(
     program: str, globals_json: str, _out_of_memory: type[MemoryError] = MemoryError,
     _no_memory: Ended = _NO_MEMORY, _last_words: Ended = _LAST_WORDS,
 ) -> Ended:  # fmt: skip
-    """Runs one program and says how it ended; see `world.wit`. What it relies on it holds itself."""
+    """Runs one program and returns how it ended; see `world.wit`. Its defaults hold what it needs when memory is gone."""
     try:
         kind, text = _run(program, globals_json)
         return kind, host.well_formed(text)
@@ -72,7 +73,7 @@ def _run(text: str, globals_json: str) -> Ended:
         return SYNTAX, report.syntax_json(error, text)
     calls.begin(blocking=not program.facts.is_async)
     if "mode" in start:
-        # It is only to be read.
+        # The program is only checked: it parsed, and that is all the guest can add.
         return VALUE, ""
     module = _module(program, start)
     ended = _Run(module, out, err).end(code, entry)
@@ -97,12 +98,26 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
     names = vars(module)
     limits = start.get("limits") or {}
     names.update(_GLOBALS)
-    names.update(input=start.get("input"), budget=catalogue.Budget(limits))
+    names.update(input=start.get("input"), budget=catalog.Budget(limits))
     names.update(compat_runtime.globals_for(program.text))
+    names.update((name, tools.full_name(name)) for name in program.facts.loaded if name.startswith("mcp__"))
     saved.provide(program.facts, names)
-    names[SETTLE_NAME] = settle
-    names[STAR_NAME] = _star_importer(names)
-    seal.enter(module)
+    sys.modules["tools"] = names["tools"]
+    sys.modules["limbeck"] = _limbeck_module(names)
+    # Among the builtins, so that `dir()` of the program does not show them.
+    seal.enter(module, {SETTLE_NAME: _settled, STAR_NAME: _star_importer(names)})
+    return module
+
+
+def _settled(value: Any) -> Any:
+    """The answer of a call or of a future such as `asyncio.gather` makes; any other value as it is."""
+    return value.get_loop().run_until_complete(value) if asyncio.isfuture(value) else settle(value)
+
+
+def _limbeck_module(names: dict[str, Any]) -> types.ModuleType:
+    """What `from limbeck import tools` finds: the globals, which need no import."""
+    module = types.ModuleType("limbeck", "The globals of a program.")
+    vars(module).update((name, value) for name, value in names.items() if name[:1] != "_")
     return module
 
 
@@ -110,10 +125,10 @@ _GLOBALS: dict[str, Any] = {
     "tools": tools.Tools(),
     "call_tool": tools.call_tool,
     "acall_tool": tools.acall_tool,
-    "search": catalogue.search,
-    "describe": catalogue.describe,
+    "search": catalog.search,
+    "describe": catalog.describe,
     "servers": offers.Servers(),
-    "store": catalogue.Store(),
+    "store": catalog.Store(),
     "artifacts": artifacts.Artifacts(),
     "emit": artifacts.emit,
     "ToolError": ToolError,
@@ -133,8 +148,13 @@ def _star_importer(names: dict[str, Any]) -> Callable[[str], None]:
     return import_all
 
 
+def _without_saved(value: Any) -> Any:
+    """The value of the last expression; nothing for a function that `save_tool` gave back."""
+    return None if saved.is_saved(value) else value
+
+
 class _Run:
-    """One run, from the code to how it ended."""
+    """One run of compiled code."""
 
     def __init__(self, module: types.ModuleType, out: streams.Printed, err: streams.Printed) -> None:
         self.names = vars(module)
@@ -162,7 +182,7 @@ class _Run:
         if FUNCTION_NAME in names:
             value = self.awaited(names.pop(FUNCTION_NAME)())
         if value is None:
-            value = names.pop(source.VALUE_NAME, None)
+            value = _without_saved(names.pop(source.VALUE_NAME, None))
         if entry is not None:
             takes_input = entry.args.posonlyargs or entry.args.args
             needed = len(entry.args.posonlyargs) + len(entry.args.args) > len(entry.args.defaults)
@@ -185,7 +205,15 @@ class _Run:
         return self.loop.run_until_complete(value)
 
     def text_of(self, value: Any) -> str:
-        return "" if value is None else values.encode_value(value)
+        return "" if value is None else values.encode_value(value, self.awaited_inside)
+
+    def awaited_inside(self, value: Any) -> Any:
+        """What a coroutine or future inside of the returned value comes to: the program meant its result."""
+        host.warn(
+            "the returned value had a coroutine or future in it, which was awaited; write `await` before the call, or "
+            "`await asyncio.gather(*calls)` for a list"
+        )
+        return self.awaited(value)
 
     def exited(self, error: SystemExit) -> Ended:
         if error.code is None or error.code == 0:
@@ -202,7 +230,7 @@ class _Run:
         return EXCEPTION, ended
 
     def close(self) -> None:
-        """Ends what is left in the loop, as the end of `asyncio.run` does."""
+        """Ends the event loop, as `asyncio.run` does."""
         if self.loop is not None and not self.loop.is_closed():
             try:
                 loop.finish(self.loop)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from . import calls, host, jsontext, tools, values
-from .catalogue import require_text
+from .catalog import require_text
 from .lazy import is_call, resolved
 
 _print = jsontext.printer(None)

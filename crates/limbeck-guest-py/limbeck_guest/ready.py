@@ -13,7 +13,7 @@ from .record import Record
 class ReadyList(list[Any]):
     """A list that may be awaited."""
 
-    # Gathering takes what is hashable.
+    # `asyncio.gather` needs hashable awaitables.
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __await__(self) -> Generator[Any, None, "ReadyList"]:

@@ -17,9 +17,15 @@ class Record(dict[str, Any]):
 
     __slots__ = ()
 
+    def __missing__(self, key: Any) -> Any:
+        error = KeyError(key)
+        if isinstance(key, str):
+            error.hint = _missing(self, key)  # type: ignore[attr-defined]
+        raise error
+
     def __getattr__(self, name: str) -> Any:
         try:
-            return self[name]
+            return dict.__getitem__(self, name)
         except KeyError:
             raise AttributeError(_missing(self, name), name=name, obj=None) from None
 
@@ -52,7 +58,16 @@ class Record(dict[str, Any]):
 Record.__module__ = "builtins"
 
 
+# Members of MCP's own results, which a program that calls `tools` does not see.
+_OF_RAW_RESULTS = frozenset(["content", "structuredContent", "isError", "result", "text"])
+_UNWRAPPED = "; the result is unwrapped already, `tools.server.tool.raw(...)` gives the CallToolResult"
+
+
 def _missing(record: dict[Any, Any], name: str) -> str:
+    return _absent(record, name) + (_UNWRAPPED if name in _OF_RAW_RESULTS else "")
+
+
+def _absent(record: dict[Any, Any], name: str) -> str:
     keys = [key for key in record if isinstance(key, str)]
     near = get_close_matches(name, keys, _NEAREST, 0.6)
     if near:

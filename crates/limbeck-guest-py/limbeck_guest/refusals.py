@@ -1,7 +1,7 @@
-"""What does not exist here says so: why, and what to do instead.
+"""Errors for functions that cannot work here, with the reason and an alternative.
 
-Everything below would fail anyway, with an error of the operating system that says neither, or would
-wait for a thread that cannot come. Where one thread can do the work of many, as in an executor, it does.
+Every function below would fail anyway, with an error of the operating system that gives neither, or would wait
+for a thread that cannot exist. Where one thread can do the work of many, as in an executor, it does.
 """
 
 import _thread
@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import calls, report
+from .folders import is_outside
 from .lazy import is_call, resolved
 
 _NO_NETWORK = "there is no network here; call a tool of a server instead, found with `search(\"...\")`"
@@ -31,8 +32,7 @@ _NO_THREADS = (
 )
 _NEVER = "this waits for another thread, and there are no threads here; nothing can end the wait"
 _NO_FILE = "files are only in /tmp and /workspace, in memory; a tool of a server may read others"
-_NO_INPUT = "a program cannot ask; what it was given is in `input`"
-_FOLDERS = ("/tmp", "/workspace")
+_NO_INPUT = "a program cannot ask the user; its arguments are in `input`"
 
 _PROCESS_FUNCTIONS = (
     "system popen fork forkpty execl execle execlp execlpe execv execve execvp execvpe spawnl spawnle spawnlp spawnlpe "
@@ -60,7 +60,7 @@ def _refusal(sentence: str, name: str, kind: type[Exception] = OSError) -> Calla
 
 
 class Lock:
-    """`threading.Lock` for one thread: one that is held is never given up while somebody waits for it."""
+    """`threading.Lock` for one thread: a lock that is held cannot be released while another acquire waits."""
 
     def __init__(self) -> None:
         self._held = False
@@ -124,7 +124,7 @@ class Executor(concurrent.futures.Executor):
 
 
 class _Future(concurrent.futures.Future[Any]):
-    """A future whose result may still be a call: it is the answer when somebody looks."""
+    """A future whose result may still be a call: reading the result waits for the answer."""
 
     def result(self, timeout: float | None = None) -> Any:
         result = super().result(timeout)
@@ -145,7 +145,7 @@ def _start(thread: Any) -> None:
     except SystemExit:
         pass
     except Exception as error:
-        _tell(thread, error)
+        _report(thread, error)
     finally:
         _running.remove(thread)
         threading._active[thread._ident] = caller  # type: ignore[attr-defined]
@@ -155,8 +155,8 @@ _running: list[Any] = []
 _excepthook = threading.excepthook
 
 
-def _tell(thread: Any, error: Exception) -> None:
-    """Tells an error that ended a thread, as threads do: the program goes on."""
+def _report(thread: Any, error: Exception) -> None:
+    """Reports an error that ended a thread. The program goes on, as it does elsewhere."""
     if threading.excepthook is not _excepthook:
         threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
         return
@@ -183,7 +183,7 @@ def _replace_threads() -> None:
         setattr(_thread, name, _refusal(_NO_THREADS, f"_thread.{name}", RuntimeError))
     threading.Lock = threading._allocate_lock = Lock
     _thread.allocate_lock = _thread.allocate = Lock
-    # The one in C would wait for ever.
+    # The implementation in C blocks without calling the lock above, so it would wait forever.
     queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[misc, attr-defined]
     for name in ("ThreadPoolExecutor", "ProcessPoolExecutor", "InterpreterPoolExecutor"):
         setattr(concurrent.futures, name, Executor)
@@ -217,7 +217,7 @@ def _urlopen(self: object, fullurl: Any, *args: object, **kwargs: object) -> NoR
 
 
 def _open(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """`open`, whose error for a path outside of our folders says where files are."""
+    """`open`, whose error for a path outside of the folders names the folders."""
     try:
         return _io_open(file, *args, **kwargs)
     except OSError as error:
@@ -227,16 +227,6 @@ def _open(file: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 _open.__name__ = _open.__qualname__ = "open"
-
-
-def is_outside(path: Any) -> bool:
-    """Whether a path leads out of the folders a program has."""
-    if isinstance(path, bytes):
-        path = path.decode("utf-8", "replace")
-    if not isinstance(path, str):
-        return False
-    whole = os.path.normpath(os.path.join(_FOLDERS[1], path))
-    return not any(whole == folder or whole.startswith(f"{folder}/") for folder in _FOLDERS)
 
 
 def _input(prompt: object = "") -> NoReturn:
@@ -251,7 +241,7 @@ def _exit(code: object = None) -> NoReturn:
     raise SystemExit(code)
 
 
-# What a program finds in place of the interpreter's own.
+# Builtins that replace those of the interpreter.
 BUILTINS: dict[str, Any] = {
     "open": _open, "input": _input, "breakpoint": _breakpoint, "exit": _exit, "quit": _exit,
 }  # fmt: skip

@@ -1,7 +1,6 @@
-"""How the end of a program is told: tracebacks with its own lines only, and the place of an error.
+"""Reports of errors: tracebacks that show only the program's own lines, and the position of an error.
 
-All of it may be called with objects that misbehave, so nothing here is relied upon to work: `main` has
-an answer for when it does not.
+A program may pass objects that misbehave, so every function here may raise. `main` has a fallback for that.
 """
 
 
@@ -50,7 +49,7 @@ def error_json(
 
 
 def message_of(error: BaseException) -> str:
-    """What an error says, whatever its class does when it is asked."""
+    """The text of an error. A class whose `__str__` raises is reported as such."""
     try:
         return str(error)
     except Exception as failure:
@@ -58,13 +57,13 @@ def message_of(error: BaseException) -> str:
 
 
 def exception_json(error: BaseException) -> str:
-    """The JSON of an error that nobody caught."""
+    """The JSON of an error that the program did not catch."""
     line, column = position(error)
     hint = hints.hint_for(_innermost(error))
     return error_json(name_of(error), _headline(error), line, column, hint)
 
 
-# Names by which the worker tells that a limit was reached.
+# Names by which the worker recognises that a limit was reached.
 _OF_LIMITS = ("MemoryError", "RecursionError", "NeverSettles")
 
 
@@ -88,7 +87,7 @@ def _headline(error: BaseException) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The first error in a group that is no group."""
+    """The first error in a group that is not itself a group."""
     for _ in range(_CHAIN_MAX):
         if not isinstance(error, BaseExceptionGroup):
             break
@@ -173,7 +172,7 @@ def _without(package: str, walk: Callable[[Any], Iterator[Any]]) -> Callable[[An
 
 
 def print_traceback(error: BaseException, stream: TextIO) -> None:
-    """Prints the traceback of an error that nobody caught, without frames that are not the program's."""
+    """Prints the traceback of an error that was not caught, with the program's frames only."""
     if isinstance(error, MemoryError):
         _free_frames(error)
     _keep_own_frames(error, set(), 0)
@@ -185,13 +184,13 @@ def print_traceback(error: BaseException, stream: TextIO) -> None:
 
 
 def _free_frames(error: BaseException) -> None:
-    """Lets go of what the frames of an error hold, so that there is memory to tell it."""
+    """Clears the frames of an error, so that there is memory to report it."""
     trace = error.__traceback__
     while trace is not None:
         try:
             trace.tb_frame.clear()
         except RuntimeError:
-            # One that still runs.
+            # A frame that still runs cannot be cleared.
             pass
         trace = trace.tb_next
 

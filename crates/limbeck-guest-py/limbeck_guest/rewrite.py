@@ -16,7 +16,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def at(node: Any) -> dict[str, int]:
-    """Where a node stands, for one that takes its place."""
+    """Position of a node, for its replacement."""
     return {
         "lineno": node.lineno, "col_offset": node.col_offset,
         "end_lineno": node.end_lineno, "end_col_offset": node.end_col_offset,
@@ -77,7 +77,7 @@ def _is_future(statement: ast.stmt) -> bool:
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The statement lists of a compound statement that is no scope of its own."""
+    """The statement lists of a compound statement that is not a scope of its own."""
     if isinstance(statement, _SCOPES):
         return
     for field in ("body", "orelse", "finalbody"):

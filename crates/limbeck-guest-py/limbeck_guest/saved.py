@@ -23,6 +23,14 @@ _getsource = inspect.getsource
 _BUILTIN_NAMES = frozenset(vars(builtins))
 
 
+_saved_here: list[Any] = []
+
+
+def is_saved(value: Any) -> bool:
+    """Whether a value is a function that this program gave to `save_tool`."""
+    return isinstance(value, FunctionType) and any(value is function for function in _saved_here)
+
+
 def save_tool(function: Any) -> Any:
     """Keeps a function under its name. As a decorator it gives the function back."""
     if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
@@ -41,6 +49,7 @@ def save_tool(function: Any) -> Any:
     saved[function.__name__] = text
     body = f'{{"key":{_print(STORE_KEY)},"value":{_print(saved)}}}'
     calls.ask(host.STORE_SET, body, "save_tool")
+    _saved_here.append(function)
     return function
 
 
@@ -63,7 +72,7 @@ def _imports_for(facts: Facts, function: FunctionType) -> list[str]:
 
 
 def _program_of(function: FunctionType) -> ast.Module | None:
-    """The tree of the program that a function stands in."""
+    """The tree of the program that defines a function."""
     try:
         return ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError):

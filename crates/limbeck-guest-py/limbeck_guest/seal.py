@@ -1,18 +1,19 @@
 """Keeps a program and the prelude apart, so that a program's changes reach itself alone.
 
-It is no wall: the wall is the WebAssembly instance, and a program can find everything in it. But one
-that replaces `len`, or empties `json`, for a reason of its own should still be told how it ended.
+It is not a security boundary: that is the WebAssembly instance, and a program can reach everything in it. But a
+program that replaces `len` or empties `json` should still get a report of its end.
 """
 
 import builtins
 import os
 import sys
 from types import ModuleType
+from typing import Any
 
 from . import refusals
 from .source import FILE_NAME
 
-# Modules of the component itself; what is left of `sys.modules` is the standard library.
+# Modules of the component itself; all others in `sys.modules` are the standard library.
 _OURS = ("limbeck_guest", "wit_world", "componentize_py", "app", "preload", "poll_loop")
 # They live on here when `sys.modules` no longer has them.
 _kept: dict[str, ModuleType] = {}
@@ -36,8 +37,12 @@ def keep() -> None:
     _kept.update((name, module) for name, module in sys.modules.items() if name.startswith(_OURS))
 
 
-def enter(main: ModuleType) -> None:
-    """Gives a program its own `builtins`, puts its module in place and hides ours. Once, before it runs."""
+def enter(main: ModuleType, hidden: dict[str, Any]) -> None:
+    """Gives a program its own `builtins`, puts its module in place and hides ours. Once, before it runs.
+
+    `hidden` are functions that rewritten programs call, by names that no program can write.
+    """
+    vars(_BUILTINS).update(hidden)
     vars(main)["__builtins__"] = _BUILTINS
     for name in _kept:
         sys.modules.pop(name, None)

@@ -58,7 +58,7 @@ def _parse(text: str) -> ast.Module:
 
 
 def _fenced(text: str) -> str | None:
-    """The first fenced block in our language, else the first, at the lines where it stands."""
+    """The first fenced block in our language, else the first, at its own line numbers."""
     blocks: list[tuple[str, int, list[str]]] = []
     open_block: tuple[str, int, list[str]] | None = None
     for number, line in enumerate(text.split("\n")):

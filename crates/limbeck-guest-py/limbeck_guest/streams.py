@@ -78,7 +78,7 @@ class Printed(io.TextIOBase):
         """Whole lines have been sent; the beginning of one waits for its end."""
 
     def close(self) -> None:
-        """Stays open: what ends a program is still to be told."""
+        """Does nothing: the stream stays open for the report of the program's end."""
 
     def detach(self) -> "_Bytes":
         return self.buffer

@@ -54,7 +54,7 @@ def body_of(label: str, arguments: Any) -> str:
 
 
 def answer(pending: calls.Pending) -> Any:
-    """The answer itself where a program waits for each call, else what stands for it."""
+    """The answer itself in a program that waits for each call; otherwise a `Call` for it."""
     return pending.result() if calls.is_blocking() else Call(pending)
 
 
@@ -71,7 +71,7 @@ class Tool:
 
     __slots__ = ("_server", "_tool", "_label", "_head")
 
-    def __init__(self, server: str, tool: str, label: str, form: str = "value") -> None:
+    def __init__(self, server: str | None, tool: str, label: str, form: str = "value") -> None:
         self._server, self._tool, self._label = server, tool, label
         self._head = head_of(server, tool, form)
 
@@ -163,7 +163,7 @@ _put = object.__setattr__
 
 
 class Server(Directory):
-    """One server: its tools by their names."""
+    """One server: its tools by their names. A name that is not a server's may be a tool's; then it can be called."""
 
     __slots__ = ("_server",)
 
@@ -171,8 +171,14 @@ class Server(Directory):
         _put(self, "_server", server)
         super().__init__(label, lambda: known_tools(server), lambda made, tool: Tool(server, tool, made))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(f"{self._label} is a server; call one of its tools: {self._label}.tool(...)")
+    def __bool__(self) -> bool:
+        return _is_server(self._server)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _is_server(self._server):
+            raise TypeError(f"{self._label} is a server; call one of its tools: {self._label}.tool(...)")
+        # The gateway knows which server has the tool.
+        return Tool(None, self._server, self._label)(*args, **kwargs)
 
 
 class Tools(Directory):
@@ -181,10 +187,53 @@ class Tools(Directory):
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__("tools", server_names, Server)
+        super().__init__("tools", server_names, _member_of_tools)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("`tools` is called by server and tool: tools.server.tool(...)")
+
+
+# Names under which the clients of other systems call a tool by its name.
+_BY_NAME = ("call", "call_tool", "callTool", "invoke")
+
+
+def _member_of_tools(label: str, name: str) -> Any:
+    if _is_server(name):
+        return Server(label, name)
+    if name in _BY_NAME:
+        return _by_name(label)
+    if name.startswith("mcp__") or "." in name or "/" in name:
+        return Tool(None, name, label)
+    return Server(label, name)
+
+
+def full_name(name: str) -> Tool:
+    """The tool of a name such as `mcp__server__tool`."""
+    return Tool(None, name, name)
+
+
+def _by_name(label: str) -> Callable[..., Any]:
+    def call(name: str, *rest: Any, **named: Any) -> Any:
+        """Calls a tool: `(server, tool, arguments)` or `(full_name, arguments)`."""
+        if not isinstance(name, str):
+            raise TypeError(f"{label} takes the names of a server and a tool and a dict; got a {type(name).__name__}")
+        # MCP's own client takes `call_tool(name, arguments=...)`.
+        wrapped = named.pop("arguments", None) if isinstance(named.get("arguments"), Mapping) and not rest[1:] else None
+        if rest and isinstance(rest[0], str):
+            return Tool(name, rest[0], label)(*(rest[1:] or (wrapped,)), **named)
+        return Tool(None, name, label)(*(rest or (wrapped,)), **named)
+
+    call.__name__ = call.__qualname__ = label
+    return call
+
+
+def _folded(name: str) -> str:
+    """A name without separators, in lower case: what all its styles have in common."""
+    return "".join(part for part in name if part not in "-_. /").lower()
+
+
+def _is_server(name: str) -> bool:
+    return name in _servers or _folded(name) in map(_folded, _servers)
 
 
 def _is_special(name: str) -> bool:
@@ -208,12 +257,12 @@ def server_names() -> list[str]:
 
 
 def known_tools(server: str) -> list[str]:
-    """Names of a server's tools, as far as the host told them at the start."""
+    """Names of a server's tools, as far as the start listed them."""
     return list(_servers.get(server, ()))
 
 
-def target_of(value: Any) -> tuple[str, str | None] | None:
-    """Server and tool that a part of `tools` stands for; None for anything else."""
+def target_of(value: Any) -> tuple[str | None, str | None] | None:
+    """Server and tool of a part of `tools`; None for any other value."""
     if isinstance(value, Tool):
         return value._server, value._tool
     if isinstance(value, Server):

@@ -1,8 +1,8 @@
-"""Calls of tools that nobody awaits, in programs that wait asynchronously.
+"""Calls of tools that are not awaited, in programs that wait asynchronously.
 
 There a call is something to await. But models write `page = tools.shop.list_orders()` at module level and
 in plain functions, and mean the answer; so in places where Python code means an answer, `settle(...)` is put
-around the call. Inside of coroutine functions a missing `await` is a mistake, which is told before the
+around the call. Inside of coroutine functions a missing `await` is a mistake, which is reported before the
 program runs (`unawaited.rs` of the worker, by the same rules). What is not recognised here still works: a call
 is used as its answer by itself (`lazy`).
 """
@@ -38,6 +38,8 @@ _VALUE_FIELDS = frozenset(
     }.items()
     for field in fields.split()
 )  # fmt: skip
+# Modules whose members are tools, servers or the globals of a program.
+_TOOL_MODULES = frozenset(["mcp", "tools", "limbeck"])
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, *COMPREHENSIONS)
 
@@ -59,10 +61,12 @@ class _Rewriter:
     def __init__(self, tree: ast.Module) -> None:
         self.toolish = _toolish_names(tree)
         self.modules = _imported_modules(tree)
-        self.awaited = _awaited_names(tree)
+        self.gathers = _names_of_gather(tree)
+        self.awaited = _awaited_names(tree, returned=True)
+        self.awaited_gathers = _awaited_names(tree, returned=False)
 
     def children(self, node: ast.AST, inside_async: bool, answers: bool = False) -> None:
-        """Visits what is below a node. `answers` says that its items are meant as answers."""
+        """Visits what is below a node. `answers` is true when its items are used as answers."""
         if isinstance(node, ast.AsyncFunctionDef):
             inside_async = True
         elif isinstance(node, (ast.FunctionDef, ast.Lambda)):
@@ -98,7 +102,9 @@ class _Rewriter:
             return True
         if isinstance(parent, _ASSIGNMENTS):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-            return not any(_may_be_one_of(target, self.awaited) for target in targets)
+            # A call that is returned is awaited at the end; a list of results is as good, and can be printed before.
+            awaited = self.awaited_gathers if self.is_gather(node) else self.awaited
+            return not any(_may_be_one_of(target, awaited) for target in targets)
         if isinstance(parent, ast.Call) and field == "args":
             return self.uses_values(parent.func)
         return False
@@ -114,8 +120,14 @@ class _Rewriter:
         root = root_of(function)
         return root in self.modules and root not in _AWAITERS
 
+    def is_gather(self, node: ast.Call) -> bool:
+        function = node.func
+        return bool(self.gathers) and isinstance(function, (ast.Name, ast.Attribute)) and ast.unparse(function) in self.gathers
+
     def is_toolish(self, node: ast.Call) -> bool:
         function: Any = node.func
+        if self.is_gather(node):
+            return True
         while True:
             if isinstance(function, ast.Name):
                 return function.id in self.toolish or function.id.startswith("mcp_")
@@ -145,7 +157,7 @@ def _toolish_names(tree: ast.Module) -> set[str]:
                 name = getattr(target, "id", None) or getattr(target, "attr", None)
                 if name:
                     mentions.setdefault(name, set()).update(_names_in(node.value))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "mcp":
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in _TOOL_MODULES:
             for alias in node.names:
                 mentions.setdefault(alias.asname or alias.name, set()).add("tools")
     toolish = set(TOOL_ROOTS)
@@ -172,11 +184,11 @@ def _may_be_one_of(target: ast.expr, names: set[str]) -> bool:
     return isinstance(target, (ast.Attribute, ast.Subscript))
 
 
-def _awaited_names(tree: ast.Module) -> set[str]:
-    """Names whose values are awaited somewhere, in whatever scope.
+def _awaited_names(tree: ast.Module, returned: bool) -> set[str]:
+    """Names whose values are awaited somewhere, in any scope.
 
-    A name is awaited when `await` stands before it, when it goes to something that awaits or keeps it, when it
-    is returned, or when it is an item of a collection that is awaited.
+    A name is awaited when `await` precedes it, when it goes to something that awaits or keeps it, when it
+    is `returned` (if that counts), or when it is an item of a collection that is awaited.
     """
     awaited: set[str] = set()
     # When the first is awaited, so are the others.
@@ -187,7 +199,7 @@ def _awaited_names(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Call) and _keeps(node.func):
             for item in [*node.args, *(keyword.value for keyword in node.keywords)]:
                 awaited |= _roots(item)
-        elif isinstance(node, (ast.Return, ast.Yield)) and isinstance(node.value, ast.Name):
+        elif returned and isinstance(node, (ast.Return, ast.Yield)) and isinstance(node.value, ast.Name):
             awaited.add(node.value.id)
         elif isinstance(node, (ast.For, ast.comprehension)):
             follows.append((_roots(node.target), _roots(node.iter)))
@@ -221,6 +233,17 @@ def _roots(node: ast.expr | None) -> set[str]:
 def _keeps(function: ast.expr) -> bool:
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
     return name in _KEEPERS or root_of(function) in _AWAITERS
+
+
+def _names_of_gather(tree: ast.Module) -> set[str]:
+    """How the program writes `asyncio.gather`, which is as a call of a tool: something to await."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {f"{alias.asname or alias.name}.gather" for alias in node.names if alias.name == "asyncio"}
+        elif isinstance(node, ast.ImportFrom) and node.module == "asyncio":
+            names |= {alias.asname or alias.name for alias in node.names if alias.name == "gather"}
+    return names
 
 
 def _imported_modules(tree: ast.Module) -> set[str]:

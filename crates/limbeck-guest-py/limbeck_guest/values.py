@@ -1,7 +1,7 @@
 """Values on their way out: what a program returns, and the arguments of its calls.
 
 Plain values (None, booleans, numbers, strings, lists, tuples, dicts with string keys) go to the printer
-in C as they are. Anything else is rendered first, by the table in `docs/values.md`: dates as ISO 8601,
+in C as they are. Anything else is rendered first, by the table in `docs/reference/values.md`: dates as ISO 8601,
 sets as lists, dataclasses as objects and so on. What has no rendering is its `repr` in a returned
 value, where a person or a model reads it, and an error in an argument, where a server would.
 """
@@ -18,7 +18,7 @@ import types
 import uuid
 from base64 import b64encode
 from collections import UserDict, UserList, UserString, deque
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from itertools import islice
 from typing import Any
 
@@ -57,9 +57,9 @@ class _Odd(Exception):
     """The value is not plain."""
 
 
-def encode_value(value: Any) -> str:
-    """JSON text of what a program returned. Raises NoJson."""
-    return _encode(value, _Renderer("value", readable=True))
+def encode_value(value: Any, awaited: Callable[[Any], Any] | None = None) -> str:
+    """JSON text of what a program returned. `awaited` gives what a coroutine or future in it comes to. Raises NoJson."""
+    return _encode(value, _Renderer("value", readable=True, awaited=awaited))
 
 
 def encode_arguments(arguments: Any, label: str = "argument") -> str:
@@ -84,7 +84,7 @@ def _encode(value: Any, renderer: "_Renderer") -> str:
         try:
             return _print_plain(value)
         except (_Odd, ValueError, TypeError):
-            # A number that is none, or a key that is no string: left to the renderer.
+            # NaN, infinity, or a key that is not a string: left to the renderer.
             pass
     return _print_plain(renderer.render(value))
 
@@ -122,8 +122,9 @@ def _is_small(number: int) -> bool:
 class _Renderer:
     """Turns one value into plain ones; knows the place it is at, for what it has to say."""
 
-    def __init__(self, root: str, readable: bool) -> None:
+    def __init__(self, root: str, readable: bool, awaited: Callable[[Any], Any] | None = None) -> None:
         self.readable = readable
+        self.awaited = awaited
         self.path = [root]
         self.above: dict[int, str] = {}
 
@@ -141,6 +142,8 @@ class _Renderer:
     def other(self, value: Any) -> Any:
         if is_call(value):
             return self.render(resolved(value))
+        if self.awaited is not None and (isinstance(value, types.CoroutineType) or _is_future(value)):
+            return self.render(self.awaited(value))
         scalar = self.scalar(value)
         if scalar is not _NO_SCALAR:
             return scalar
@@ -192,18 +195,18 @@ class _Renderer:
         return self.object(value)
 
     def object(self, value: Any) -> Any:
-        """An object of a class that is no container."""
+        """An object of a class that is not a container."""
         if dataclasses.is_dataclass(value):
             names = [field.name for field in dataclasses.fields(value)]
             return self.pairs((name, getattr(value, name, None)) for name in names)
         for name in ("model_dump", "tolist", "item", "to_dict", "_asdict"):
             # As pydantic, arrays of numbers, their scalars, and data frames have them. Of the class, because
-            # an object may have whatever it is asked for, as a server has tools.
+            # an object may answer to every name, as a server does for tools.
             method = getattr(type(value), name, None)
             if callable(method):
                 return self.render(method(value))
         if isinstance(value, (types.CoroutineType, types.AsyncGeneratorType)):
-            raise NoJson(f"{self.place()} is a {type(value).__name__} that nobody awaited; write `await` before its call")
+            raise NoJson(f"{self.place()} is a {type(value).__name__} that was not awaited; write `await` before its call")
         if isinstance(value, Iterator) or isinstance(value, types.MappingProxyType) or _is_view(value):
             return self.items(value)
         if self.readable:
@@ -309,6 +312,11 @@ def _sorted(items: Any) -> list[Any]:
         return sorted(items)
     except TypeError:
         return sorted(items, key=lambda item: (type(item).__name__, repr(item)))
+
+
+def _is_future(value: Any) -> bool:
+    # As `asyncio.isfuture` has it, which this module cannot import: the loop needs it.
+    return getattr(type(value), "_asyncio_future_blocking", None) is not None
 
 
 def _is_view(value: Any) -> bool:

@@ -201,7 +201,7 @@ def run(engine: Any) -> Any:
         gateway = gateway or Gateway()
         started_us = gateway.now_us
         (kind, text), after = engine.run(program, input, gateway)
-        out, err = ("".join(f"{line}\n" for line in lines) for lines in after.lines)
+        out, err = ("".join(f"{line}\n" for line in lines) for lines in after.lines[:2])
         return Ended(kind, text, out, err, after, (after.now_us - started_us) / 1000)
 
     return run_program

@@ -78,7 +78,7 @@ class Gateway:
     servers: dict[str, dict[str, ToolSpec]] = field(default_factory=lambda: SERVERS)
     now_us: int = EPOCH_US
     calls: list[tuple[str, Any]] = field(default_factory=list)
-    lines: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    lines: tuple[list[str], list[str], list[str]] = field(default_factory=lambda: ([], [], []))
     emitted: list[Any] = field(default_factory=list)
     waits: int = 0
     last_id: int = 0
@@ -137,8 +137,15 @@ class Gateway:
         return tool.latency_ms, result
 
     def _resolve(self, server: str | None, tool: str) -> tuple[str, str, ToolSpec]:
-        if server is None:
-            _, server, tool = tool.split("__", 2)
+        if server is None and tool.startswith("mcp__"):
+            server, _, tool = tool[5:].partition("__")
+        elif server is None and "." in tool:
+            server, _, tool = tool.partition(".")
+        elif server is None:
+            having = [name for name, tools in self.servers.items() if tool in tools]
+            if len(having) != 1:
+                raise Refused("unknown_tool", f"`{tool}` is not a tool name", tool=tool)
+            server = having[0]
         known = next((name for name in self.servers if name == server or _fold(name) == _fold(server)), None)
         if known is None:
             raise Refused("unknown_server", f"there is no server `{server}`", hint="servers are `shop`")
@@ -164,7 +171,7 @@ class Gateway:
             return found[: body.get("limit", 5)]
         if op == 3:
             if body.get("tool") is not None:
-                return self._entry(*self._resolve(body["server"], body["tool"]))
+                return self._entry(*self._resolve(body.get("server"), body["tool"]))
             server, _, _ = self._resolve(body["server"], next(iter(self.servers["shop"])) if body["server"] == "shop" else "a.b")
             return {"server": server, "tools": [self._entry(server, n, t) for n, t in self.servers[server].items()]}
         if op == 4:

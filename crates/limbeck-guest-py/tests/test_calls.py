@@ -172,7 +172,7 @@ def test_a_call_that_failed_and_that_nobody_looked_at_is_named_at_the_end(run):
     program = "import asyncio\ncalls = [tools.shop.fail(message='unseen'), tools.shop.get_order(id=1)]\nawait asyncio.sleep(1)\n1"
     ended = run(program)
     assert ended.value == 1
-    assert ended.stderr == "tools.shop.fail failed and nobody looked at it: unseen\n"
+    assert ended.stderr == "tools.shop.fail failed, and the program did not use its result: unseen\n"
 
 
 def test_a_thousand_calls_at_once_belong_to_their_answers(run):

@@ -90,7 +90,7 @@ def test_a_program_that_waits_for_what_cannot_come_ends_and_says_where(run, prog
     assert error["name"] == "NeverSettles"
     assert error["message"] == "the program waits for something that nothing will settle"
     assert error["line"] == line
-    assert "nobody will set" in error["hint"]
+    assert "never resolved" in error["hint"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-//! What the gateway and the zygote say to each other: small datagrams, some with a descriptor.
+//! Messages between the gateway and the zygote: small datagrams, some with a descriptor.
 //!
 //! Both sides are this very build and neither is hostile: the zygote never reads a byte that a guest
 //! or an upstream wrote. A worker has no descriptor of this socket.
@@ -30,7 +30,7 @@ pub(crate) enum ToZygote {
     Probe(u16),
 }
 
-/// What the zygote tells. Requests are answered in their order; exits come whenever they happen.
+/// Message of the zygote. Requests are answered in order; exits are reported at any time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum FromZygote {
     /// It is ready to fork; its first message.
@@ -89,7 +89,7 @@ fn reason(error: &dyn std::error::Error) -> String {
 ///
 /// # Errors
 ///
-/// What the socket says; `WouldBlock` from a non-blocking one that is full.
+/// Errors of the socket; `WouldBlock` from a non-blocking socket that is full.
 pub(crate) fn send(
     socket: BorrowedFd<'_>,
     message: &impl Serialize,
@@ -115,8 +115,8 @@ pub(crate) fn send(
 ///
 /// # Errors
 ///
-/// What the socket says; `WouldBlock` from a non-blocking one that is empty; `InvalidData` for
-/// something that is no message.
+/// Errors of the socket; `WouldBlock` from a non-blocking socket that is empty; `InvalidData` for
+/// bytes that are not a message.
 pub(crate) fn receive<T: DeserializeOwned>(
     socket: BorrowedFd<'_>,
 ) -> io::Result<Option<(T, Option<OwnedFd>)>> {

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// Exit code of a worker that could not be set up.
 pub(crate) const SETUP_FAILED: u8 = 70;
+/// Time to wait for a worker's exit status after its channel has closed.
+pub(crate) const EXIT_WAIT_MS: u64 = 1_000;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,7 +13,7 @@ pub enum Exit {
     /// It exited with this code.
     Code(i32),
     /// This signal ended it. Never on Windows, where a process that is ended from outside has the code
-    /// that whoever ended it chose.
+    /// that the other process chose.
     Signal(i32),
 }
 

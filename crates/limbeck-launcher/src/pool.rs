@@ -1,10 +1,10 @@
-//! Workers that stand ready before a program arrives.
+//! Pool of workers that are ready before a program arrives.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use limbeck_wire::domain::Language;
+use limbeck_domain::Language;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -12,11 +12,11 @@ use crate::{Launcher, Worker, WorkerError};
 
 /// Shortest and longest pause after workers that did not start.
 const BACK_OFF_MS: (u64, u64) = (50, 5_000);
-/// How long refilling stands back while workers are ready: the program that took one has just begun,
+/// Delay of refilling while workers are ready: the program that took one has just begun,
 /// and starting another would compete with it for the processor.
 const REFILL_DELAY: Duration = Duration::from_millis(3);
 
-/// How many workers stand ready, and how many are started side by side.
+/// Number of workers that are kept ready, and that are started at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolSize {
     /// Workers kept ready.
@@ -53,13 +53,13 @@ struct Shared {
 /// Why workers do not start, while they do not.
 type Failing = Option<Arc<WorkerError>>;
 
-/// How many workers stand ready, for those who refill.
+/// Number of ready workers, for the tasks that refill.
 #[derive(Debug, Default)]
 struct Stock {
     ready: AtomicUsize,
     /// How many were started in all.
     started: AtomicUsize,
-    /// Told when the last one is taken.
+    /// Notified when the last ready worker is taken.
     empty: Notify,
 }
 
@@ -116,7 +116,7 @@ impl Pool {
         }
     }
 
-    /// Ends refilling and kills the workers that stand ready.
+    /// Ends refilling and kills the ready workers.
     pub async fn shutdown(&self) {
         let mut refill = std::mem::take(
             &mut *self
@@ -150,10 +150,10 @@ impl Stock {
     }
 }
 
-/// Waits until workers do not start, and says why.
+/// Waits until workers fail to start, and returns the error.
 async fn failure(failing: &mut watch::Receiver<Failing>) -> WorkerError {
     let failing = failing.wait_for(Option::is_some).await;
-    // It fails when nobody refills any more.
+    // The channel closes when refilling has ended.
     let error = failing.ok().and_then(|failing| failing.clone());
     match error.as_deref() {
         // Callers look for this one.
@@ -197,7 +197,7 @@ impl Refiller {
                     pause_ms = 0;
                 }
                 Err(error) => {
-                    // Whoever asks for a worker is told of its tier, with what to do about it.
+                    // `take` returns the error of the tier, with its hint, so it is not logged.
                     if !matches!(error, WorkerError::Tier { .. }) {
                         tracing::error!(
                             error = &error as &dyn std::error::Error,

@@ -1,15 +1,15 @@
-//! The pools of one gateway, one for each language.
+//! Pools of one gateway, one for each language.
 
 use std::sync::{Arc, OnceLock};
 
-use limbeck_wire::domain::Language;
+use limbeck_domain::Language;
 
 use crate::{Launcher, Pool, PoolSize, Worker, WorkerError};
 
 /// A pool of ready workers for each language. Clones share them.
 ///
-/// TypeScript workers stand ready from the start. Those of other languages are made when the first
-/// program in one arrives: an engine that nobody uses should cost nobody memory.
+/// TypeScript workers are ready from the start. Those of other languages are made when the first program in that
+/// language arrives, so that an unused engine costs no memory.
 #[derive(Clone, Debug)]
 pub struct Pools {
     launcher: Launcher,
@@ -38,12 +38,12 @@ impl Pools {
     ///
     /// # Errors
     ///
-    /// As [`Pool::take`].
+    /// When a worker cannot be started in time, or lacks a layer that the minimum tier needs.
     pub async fn take(&self, language: Language) -> Result<Worker, WorkerError> {
         self.pool(language).take().await
     }
 
-    /// Ends refilling and kills the workers that stand ready, and what they were cloned from.
+    /// Ends refilling, and kills the ready workers and their zygotes.
     pub async fn shutdown(&self) {
         for pool in self.pools.iter().filter_map(OnceLock::get) {
             pool.shutdown().await;

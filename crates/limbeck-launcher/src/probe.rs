@@ -1,4 +1,4 @@
-//! Attempts at what a worker must not be able to do, made in native code as by a guest that owns its
+//! Probes: attempts at what a worker must not be able to do, made in native code as by a guest that owns its
 //! worker. `limbeck doctor --sandbox` makes them in real workers, one worker for each.
 //!
 //! Nothing here does harm where it succeeds: files are opened and not read, children exit at once,
@@ -9,16 +9,16 @@
 #[cfg(target_os = "linux")]
 mod attempts;
 #[cfg(target_os = "linux")]
-mod inside;
+mod gateway_side;
 #[cfg(target_os = "linux")]
-mod launch;
+mod worker_side;
+
+use limbeck_domain::Layer;
+#[cfg(target_os = "linux")]
+pub use worker_side::{ALL, Probe};
 
 #[cfg(target_os = "linux")]
-pub use inside::{ALL, Probe};
-use limbeck_wire::domain::Layer;
-
-#[cfg(target_os = "linux")]
-pub(crate) use inside::run;
+pub(crate) use worker_side::run;
 
 /// What came of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]

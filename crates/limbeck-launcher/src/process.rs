@@ -1,4 +1,4 @@
-//! What the gateway does for its own protection, and for those it starts.
+//! Protection of the gateway's own process, and of the processes it starts.
 
 /// Keeps descriptors that were left open to this process from every program it starts: each gets
 /// what is meant for it and no more. Nothing below 3 is touched.

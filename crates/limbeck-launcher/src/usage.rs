@@ -1,4 +1,4 @@
-//! What a worker has used, as the kernel counts it and not as the worker says.
+//! Resources that a worker has used, as counted by the kernel and not by the worker.
 
 use std::time::Duration;
 

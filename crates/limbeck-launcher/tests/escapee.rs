@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use limbeck_launcher::inside::{self, Tenant, TenantError};
-use limbeck_wire::domain::Sandbox;
+use limbeck_domain::Sandbox;
+use limbeck_launcher::inside::{self, WorkerMain, WorkerMainError};
 use limbeck_wire::{FromWorker, PROTOCOL_VERSION, Ready, WorkerChannel, encode};
 
 struct Escapee;
@@ -18,10 +18,10 @@ struct Armed {
     thread: JoinHandle<()>,
 }
 
-impl Tenant for Escapee {
+impl WorkerMain for Escapee {
     type Armed = Armed;
 
-    fn arm(self) -> Result<Armed, TenantError> {
+    fn arm(self) -> Result<Armed, WorkerMainError> {
         let (done, waits) = channel::<()>();
         let (runs, running) = channel::<()>();
         let thread = std::thread::Builder::new().spawn(move || {

@@ -1,10 +1,9 @@
-//! Decides whether one tool call, or one read of a resource or prompt, may leave the gateway.
+//! Decision whether one tool call, or one read of a resource or prompt, may be sent to a server.
 //!
-//! A [`ToolCall`] names a tool that the catalogue resolved, but a guest asked for it, so nothing in
-//! it is trusted. The answer is a [`Permit`], and a permit is the only thing the upstream pool
-//! accepts, so there is no second way out.
+//! A [`ToolCall`] names a tool that the catalog resolved, but a guest requested it, so nothing in it is trusted.
+//! The decision is a [`Permit`] or a denial, and the upstream pool sends only what has a permit.
 //!
-//! Two things hold here and are tested below:
+//! Two invariants, tested below:
 //! - A call outside the execution's [`Scope`] is denied, and an empty scope allows nothing.
 //! - Deciding does no I/O and reads no clock: same inputs, same answer.
 //!
@@ -15,19 +14,19 @@
 mod read;
 mod scope;
 
-use limbeck_domain::{EffectClass, ToolId};
+use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 
 pub use read::{ReadPermit, ReadRequest, decide_read};
 pub use scope::{PatternError, Scope};
 
-/// One call of one tool, arguments already validated and in the bytes that will be sent.
+/// One call of one tool, with arguments that were validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
     /// The tool.
     pub tool: ToolId,
-    /// JSON text of the arguments, an object.
-    pub arguments: String,
-    /// What the call may do.
+    /// The arguments as they are sent.
+    pub arguments: CompactArguments,
+    /// Effect of the call.
     pub effect: EffectClass,
 }
 
@@ -44,34 +43,41 @@ impl Permit {
         &self.call
     }
 
-    /// Spends the permit: the call, to be sent once.
+    /// Spends the permit and returns the call, to be sent once.
     pub fn spend(self) -> ToolCall {
         self.call
     }
 }
 
-/// Why a call must not leave.
+/// Denial of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
-    /// The execution was narrowed to other tools.
+    /// The execution is limited to other tools.
     #[error("`{tool}` is outside the tools this execution may use")]
     OutOfScope {
-        /// The tool that was asked for.
+        /// The requested tool.
         tool: ToolId,
     },
 }
 
-/// Allows `call` when `scope` covers its tool.
+/// Facts that a decision is made from, beside the call. Everything that varies is passed in, so that equal facts
+/// give equal decisions.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// Tools that the execution may use.
+    pub scope: &'a Scope,
+    /// Time of the decision, in microseconds since 1970. No rule depends on it yet.
+    pub now_us: u64,
+}
+
+/// Allows `call` when the scope covers its tool.
 ///
 /// # Errors
 ///
 /// [`Denied::OutOfScope`] when no pattern of the scope matches.
-pub fn decide(call: ToolCall, scope: &Scope) -> Result<Permit, Denied> {
-    if scope.covers(&call.tool) {
-        Ok(Permit { call })
-    } else {
-        Err(Denied::OutOfScope { tool: call.tool })
-    }
+pub fn decide(call: ToolCall, facts: &Facts<'_>) -> Result<Permit, Denied> {
+    facts.scope.allows(&call.tool)?;
+    Ok(Permit { call })
 }
 
 #[cfg(test)]
@@ -81,7 +87,7 @@ mod tests {
     fn call(server: &str, tool: &str) -> ToolCall {
         ToolCall {
             tool: ToolId::new(server, tool),
-            arguments: "{}".to_owned(),
+            arguments: CompactArguments::parse("{}").unwrap().0,
             effect: EffectClass::Unknown,
         }
     }
@@ -89,10 +95,14 @@ mod tests {
     #[test]
     fn a_call_outside_the_scope_is_denied_and_one_inside_is_not() {
         let scope = Scope::parse(["files.read_*"]).unwrap();
-        let permit = decide(call("files", "read_file"), &scope).unwrap();
+        let facts = Facts {
+            scope: &scope,
+            now_us: 0,
+        };
+        let permit = decide(call("files", "read_file"), &facts).unwrap();
         assert_eq!(permit.spend(), call("files", "read_file"));
         assert_eq!(
-            decide(call("files", "delete"), &scope).unwrap_err(),
+            decide(call("files", "delete"), &facts).unwrap_err(),
             Denied::OutOfScope {
                 tool: ToolId::new("files", "delete")
             }

@@ -1,15 +1,15 @@
-//! Decides whether a read of resources or prompts may leave.
+//! Decision whether a read of a resource or prompt may be sent to a server.
 
 use limbeck_domain::{ReadMethod, ServerName, ToolId};
 
 use crate::{Denied, Scope};
 
-/// One read of what a server offers besides tools.
+/// One read of a resource, prompt or completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadRequest {
     /// The server.
     pub server: ServerName,
-    /// What is asked of it.
+    /// The method.
     pub method: ReadMethod,
     /// JSON text of the params, an object.
     pub params: String,
@@ -28,7 +28,7 @@ impl ReadPermit {
         &self.request
     }
 
-    /// Spends the permit: the request, to be sent once.
+    /// Spends the permit and returns the request, to be sent once.
     pub fn spend(self) -> ReadRequest {
         self.request
     }
@@ -42,11 +42,8 @@ impl ReadPermit {
 /// [`Denied::OutOfScope`] when no pattern of the scope matches.
 pub fn decide_read(request: ReadRequest, scope: &Scope) -> Result<ReadPermit, Denied> {
     let tool = ToolId::new(request.server.clone(), request.method.as_str());
-    if scope.covers(&tool) {
-        Ok(ReadPermit { request })
-    } else {
-        Err(Denied::OutOfScope { tool })
-    }
+    scope.allows(&tool)?;
+    Ok(ReadPermit { request })
 }
 
 #[cfg(test)]

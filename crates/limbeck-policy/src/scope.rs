@@ -1,8 +1,10 @@
-//! Which tools one execution may use.
+//! Scope of an execution: the tools it may use.
 
 use limbeck_domain::ToolId;
 
-/// Longest pattern, in bytes: two names and a prefix.
+use crate::Denied;
+
+/// One pattern: two names and a prefix.
 const PATTERN_BYTES_MAX: usize = 512;
 /// Patterns of one request.
 const PATTERNS_MAX: usize = 256;
@@ -17,30 +19,30 @@ pub struct Scope {
     patterns: Option<Vec<String>>,
 }
 
-/// Why a list of patterns is refused.
+/// Error of [`Scope::parse`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// Nothing to match.
+    /// A pattern is empty.
     #[error("empty tool pattern")]
     Empty,
-    /// Longer than any two names.
+    /// A pattern is longer than any two names.
     #[error("tool pattern of {bytes} bytes, at most {PATTERN_BYTES_MAX} are allowed")]
     TooLong {
-        /// Its length.
+        /// Its length in bytes.
         bytes: usize,
     },
-    /// More patterns than a list may hold.
+    /// There are too many patterns.
     #[error("more than {PATTERNS_MAX} tool patterns")]
     TooMany,
 }
 
 impl Scope {
-    /// Everything policy allows.
+    /// A scope of every tool.
     pub fn everything() -> Self {
         Self { patterns: None }
     }
 
-    /// What `patterns` match; an empty list matches nothing.
+    /// A scope of the tools that `patterns` match; an empty list matches none.
     ///
     /// # Errors
     ///
@@ -78,10 +80,22 @@ impl Scope {
         };
         patterns.iter().any(|pattern| matches(pattern, tool))
     }
+
+    /// Refuses a tool that the execution may not use.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::OutOfScope`] when no pattern matches.
+    pub fn allows(&self, tool: &ToolId) -> Result<(), Denied> {
+        if self.covers(tool) {
+            return Ok(());
+        }
+        Err(Denied::OutOfScope { tool: tool.clone() })
+    }
 }
 
-/// Matches server and tool each by its own part, at whichever separator parts the pattern: names may
-/// hold separators, and a `*` must not reach from one name into the other.
+/// Matches server and tool each against its own part of the pattern, and tries every separator as the border: names
+/// may contain separators, and a `*` must not match across the border.
 fn matches(pattern: &str, tool: &ToolId) -> bool {
     let (pattern, separator) = match pattern.strip_prefix("mcp__") {
         Some(rest) => (rest, "__"),
@@ -100,7 +114,7 @@ fn matches(pattern: &str, tool: &ToolId) -> bool {
 
 /// Matches `*` against any run of characters, everything else against itself.
 ///
-/// Greedy with one point of return, so the time is at most `pattern.len() * text.len()`.
+/// Greedy with a single backtracking point, so the time is at most `pattern.len() * text.len()`.
 fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
@@ -175,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_patterns_are_refused_or_matched_in_bounded_time() {
+    fn hostile_patterns_are_rejected_or_matched_in_bounded_time() {
         assert_eq!(Scope::parse([""]), Err(PatternError::Empty));
         assert!(matches!(
             Scope::parse(["x".repeat(513)]),

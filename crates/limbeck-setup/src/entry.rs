@@ -1,114 +1,132 @@
-//! A configured server, as the rest of the product gets to see it.
+//! Configured servers: transport, trust and settings of an entry.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use ipnet::IpNet;
-use limbeck_domain::{Expose, ServerName};
+use limbeck_domain::{Expose, ServerName, ToolRules};
 
-use crate::error::Fault;
+use crate::definition_text::DefinitionText;
+use crate::diagnostic::ValueError;
 use crate::oauth::OAuthEntry;
-use crate::written::Written;
 
 /// One server of the configuration.
 #[derive(Clone, Debug)]
 pub struct ServerEntry {
     /// Key of the entry, verbatim.
     pub name: ServerName,
-    /// Where the entry stands; of several, the one that counts.
+    /// File and line of the entry.
     pub origin: Origin,
-    /// How to reach the server, or why that cannot be said: the entry is listed all the same.
-    pub definition: Result<Transport, Fault>,
+    /// How to reach the server, or why the entry cannot be used; it is listed nevertheless.
+    pub definition: Result<Transport, ValueError>,
     /// Whether it may be started.
-    pub trust: Trust,
-    /// What the entry says, where it came with a repository.
-    pub written: Option<Written>,
-    /// Switched off by its author: listed, never started.
+    pub trust: TrustState,
+    /// Text of the entry, when it is from a repository's file.
+    pub definition_text: Option<DefinitionText>,
+    /// Disabled: listed, never started.
     pub disabled: bool,
-    /// What it is for, in its author's words, cut and cleaned.
+    /// Description from the entry, cut and cleaned.
     pub description: Option<String>,
-    /// Time for one call, in milliseconds.
+    /// Timeout of a call, in milliseconds.
     pub timeout_ms: Option<u64>,
-    /// Time for a start, in milliseconds.
+    /// Timeout of a start, in milliseconds.
     pub start_timeout_ms: Option<u64>,
-    /// Time without a call after which the server is stopped, in milliseconds; 0 keeps it.
+    /// Time without a call after which the server is stopped, in milliseconds; 0 means never.
     pub idle_timeout_ms: Option<u64>,
-    /// Calls served at the same time.
+    /// Maximum of concurrent calls.
     pub concurrency: Option<usize>,
-    /// How to sign in, where the server is reached over HTTP.
+    /// Sign-in settings, for an HTTP server.
     pub oauth: OAuthEntry,
-    /// Who sees its tools: programs, clients, or both.
+    /// Whether programs, clients or both see its tools.
     pub expose: Expose,
-    /// Whether results of its tools may teach what they look like.
+    /// Whether output types are learnt from results of its tools.
     pub observe: bool,
+    /// Which of its tools exist for programs and clients.
+    pub tool_rules: ToolRules,
+    /// Working directory of a child process whose entry names none, absolute. It is the user's unless the entry is of
+    /// a repository or for one project: a program in the directory of a repository may run the repository's code.
+    pub start_directory: PathBuf,
 }
 
 impl ServerEntry {
-    /// Whether nobody has accepted what a repository says of it: not to be started.
+    /// Whether it is a repository's and not accepted, so that it must not be started.
     pub fn is_held_back(&self) -> bool {
         match self.trust {
-            Trust::Waiting | Trust::Changed => true,
-            Trust::Own | Trust::Accepted | Trust::AcceptedByClient => false,
+            TrustState::Waiting | TrustState::Changed => true,
+            TrustState::Own | TrustState::Accepted | TrustState::AcceptedByClient => false,
         }
+    }
+
+    /// Whether a file of the repository has it.
+    pub fn is_of_repository(&self) -> bool {
+        self.origin.scope == Scope::Repository
+    }
+
+    /// Whether replacing `other` by this entry would change what is started, reached, signed in to or listed.
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        self.definition != other.definition
+            || self.oauth != other.oauth
+            || self.tool_rules != other.tool_rules
     }
 }
 
-/// Whether somebody whose word counts wants a server.
+/// Trust of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    /// It is from a file of the user's own, or one that the user named.
+pub enum TrustState {
+    /// It is from a file of the user, or one that the user named.
     Own,
-    /// A repository's, and the user accepted exactly this definition.
+    /// From a repository; the user accepted exactly this definition.
     Accepted,
-    /// A repository's, new here, and the user accepted its name in the client. To be recorded before it counts.
+    /// From a repository; the user approved its name in the client, and it has no record yet. It counts once it is
+    /// recorded.
     AcceptedByClient,
-    /// A repository's, and nobody was asked so far.
+    /// From a repository; not accepted yet.
     Waiting,
-    /// A repository's, and not what was accepted.
+    /// From a repository; the accepted definition was another one.
     Changed,
 }
 
-/// How a server is reached, every reference filled in.
+/// How a server is reached, with every reference replaced.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Transport {
-    /// A child process that speaks on its standard input and output.
+    /// A child process, over its standard input and output.
     Stdio {
-        /// Program: a path, or a name to be looked up in the `PATH` of `env`. Never for a shell.
+        /// Program: a path, or a name to look up in the `PATH` of `env`. It is not run by a shell.
         command: PathBuf,
         /// Arguments, verbatim.
         args: Vec<String>,
-        /// The whole environment of the child; nothing else is inherited.
+        /// The whole environment of the child process.
         env: Vec<(String, String)>,
-        /// Working directory, absolute; absent means ours.
+        /// Working directory in the entry, absolute; `None` means [`ServerEntry::start_directory`].
         cwd: Option<PathBuf>,
     },
-    /// A server somewhere else.
+    /// An HTTP server.
     Http {
         /// Its `http` or `https` address, without user name and fragment.
         url: String,
-        /// Headers of every request; they hold secrets, or say where one is (`env:NAME`).
+        /// Headers of every request; their values may be secrets or references to secrets (`env:NAME`).
         headers: Vec<(String, String)>,
-        /// The protocol spoken there.
+        /// HTTP transport of MCP.
         kind: HttpKind,
-        /// Whether it may be asked in the clear although it is not this machine.
+        /// Whether it may be reached without encryption although it is not on this machine.
         allow_http: bool,
-        /// Networks besides the public one that it may lead to, such as that of its sign-in.
+        /// Private networks that addresses learnt from the server may be in, such as that of its sign-in.
         allow_networks: Vec<IpNet>,
     },
 }
 
-/// Which of the two HTTP transports of MCP.
+/// HTTP transport of MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpKind {
-    /// Whichever is answered.
+    /// The one that the server answers.
     Auto,
     /// Streamable HTTP.
     Streamable,
-    /// HTTP with server-sent events, of revision 2024-11-05.
+    /// HTTP with server-sent events, from revision 2024-11-05.
     Sse,
 }
 
-/// Names without the values: environment and headers hold secrets.
+/// Omits the values of variables and headers, which may be secrets.
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn names(pairs: &[(String, String)]) -> Vec<&str> {
@@ -136,25 +154,25 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// Where a value comes from.
+/// File and line of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The file.
     pub file: PathBuf,
     /// Line of the key, from 1.
     pub line: u32,
-    /// Whose word it is.
+    /// Owner of the file.
     pub scope: Scope,
 }
 
-/// Whose word a file is.
+/// Owner of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The user's, for everything.
+    /// The user, for every project.
     User,
-    /// The user's, for one project directory.
+    /// The user, for one project directory.
     Project(PathBuf),
-    /// The repository's, so possibly a stranger's.
+    /// The repository, whose author may be a stranger.
     Repository,
     /// Named on the command line.
     Given,

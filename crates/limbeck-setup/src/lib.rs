@@ -1,150 +1,64 @@
-//! Reads the MCP configuration that is already there: other programs' and our own.
+//! Reads MCP configuration: files of other programs and Limbeck's own.
 //!
-//! Nothing here looks at the process's environment, home or terminal; [`Discovery`] brings all of it,
-//! so the same files and values give the same [`Configuration`].
+//! Everything about the machine comes from a [`World`] that the caller builds, so that equal worlds give
+//! equal [`Configuration`]s.
 //!
-//! Weakest first, a later entry replacing an earlier one of the same name as a whole:
+//! Files, weakest first; a later entry replaces an earlier one of the same name as a whole:
 //!
-//! 1. `~/.claude.json`, the servers for everything, then those of the nearest project around `cwd`
+//! 1. `~/.claude.json`: the servers for every project, then those of the nearest project around `cwd`
 //! 2. `./.mcp.json`
 //! 3. `~/.config/limbeck/config.toml` (or under `XDG_CONFIG_HOME`), then `./limbeck.toml`
-//! 4. files named with `--config`, in order: JSON with `mcpServers`, `servers` or `context_servers`,
-//!    Codex's TOML with `[mcp_servers.NAME]`, or TOML of our own
+//! 4. files named with `--config`, in order: JSON with `mcpServers`, `servers` or `context_servers`, Codex's
+//!    TOML with `[mcp_servers.NAME]`, or Limbeck's TOML
 //!
-//! A file that was named must be right, or [`load`] fails. A file that was found is judged entry by
-//! entry: what cannot be used is kept with its reason, noted, and keeps nothing else from working.
-//! A found file that others could have written is not used.
+//! A named file has to be right, or [`load`] fails. A discovered file is judged entry by entry: an unusable
+//! entry is kept with its error, reported, and does not affect other entries. A discovered file that another
+//! user could have written is ignored.
 //!
-//! A server that a repository's file adds waits until the user has accepted its definition ([`TrustFile`]), and
-//! takes no other's place before.
+//! A server that a repository's file adds waits until the user has accepted its definition ([`TrustFile`]),
+//! and until then replaces no other server.
 //!
-//! `sandbox.minimum_tier` protects the reader of a repository from it, so the repository's own file
-//! can only raise it, and a `[sandbox]` that cannot be read counts as the strictest.
+//! `sandbox.minimum_tier` protects the reader of a repository from it, so the repository's own file can only
+//! raise it, and a `[sandbox]` section that cannot be read counts as the strictest.
 //!
-//! `[search.embeddings]` says where descriptions and queries are sent, so the repository's own file cannot set it.
+//! `[search.embeddings]` decides where descriptions and queries are sent, so a repository's file cannot set it.
 //!
-//! Our own entry is skipped: a gateway that starts itself would not stop.
+//! An entry that starts Limbeck itself is skipped: the gateway would start itself without end.
 //!
-//! Start reading at [`load`], then `load.rs` for the order, `load/settings.rs` and `load/embeddings.rs` for what is
-//! no server, `server.rs` for an entry, `trust.rs` for those of a repository.
+//! Start reading at [`load`], then `load.rs` for the order, `entry_reader.rs` for one entry, and `trust.rs`
+//! for the entries of a repository.
 
 #![forbid(unsafe_code)]
 
+mod configuration;
+mod definition_text;
+mod diagnostic;
 mod document;
 mod entry;
-mod environment;
+mod entry_reader;
 mod error;
-mod expand;
-mod file;
+mod escaped_text;
+mod file_content;
 mod load;
 mod oauth;
-mod own;
-mod pinned;
-mod server;
+mod own_file;
+mod package_runner;
+mod self_reference;
+mod server_environment;
+mod server_names;
 mod trust;
-mod written;
+mod variables;
+mod world;
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-
-use limbeck_domain::Tier;
-
-pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport, Trust};
-pub use error::{ConfigError, Fault, Level, Note};
+pub use configuration::{Configuration, Discovery, EmbeddingsEntry, Setting, Settings};
+pub use definition_text::DefinitionText;
+pub use diagnostic::{Diagnostic, Severity, ValueError};
+pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport, TrustState};
+pub use error::ConfigError;
+pub use load::load;
 pub use oauth::{GrantEntry, OAuthEntry};
+pub use own_file::{Existing, ImportFailure, ImportedEntry, NewServer, OwnFile, OwnFileError};
 pub use trust::{
-    AcceptedBy, ProgramMark, TrustError, TrustFile, TrustRecord, TrustRecords, Trusting,
+    AcceptedBy, ProgramFingerprint, TrustError, TrustFile, TrustPolicy, TrustRecord, TrustRecords,
 };
-pub use written::Written;
-
-/// Where to look and what references mean.
-#[derive(Clone, Copy)]
-pub struct Discovery<'a> {
-    /// Files named with `--config`.
-    pub config_files: &'a [PathBuf],
-    /// Whether the other places are looked at too.
-    pub discover: bool,
-    /// The directory we were started in.
-    pub cwd: &'a Path,
-    /// The user's home directory.
-    pub home: Option<&'a Path>,
-    /// One environment variable.
-    pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// Our own program, to recognise entries that start it.
-    pub self_exe: Option<&'a Path>,
-    /// Which servers of a repository's files count.
-    pub trusting: Trusting<'a>,
-}
-
-/// What was found.
-#[derive(Clone, Debug, Default)]
-pub struct Configuration {
-    /// Servers by the order in which their names first appeared; each name once.
-    pub servers: Vec<ServerEntry>,
-    /// Entries of a repository that wait for trust under the name of a server that is in use.
-    pub held_back: Vec<ServerEntry>,
-    /// What a person should know.
-    pub notes: Vec<Note>,
-    /// Files that were there and read, weakest first.
-    pub sources: Vec<PathBuf>,
-    /// What `limbeck.toml` says besides servers.
-    pub settings: Settings,
-}
-
-/// What `limbeck.toml` can set besides servers.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// `limits.wall_ms`: wall clock of an execution whose request names none, in milliseconds.
-    pub wall_ms: Option<Setting<u64>>,
-    /// `sandbox.minimum_tier`: a worker below it is given no program. Absent means
-    /// [`Tier::MINIMUM_DEFAULT`].
-    pub minimum_tier: Option<Setting<Tier>>,
-    /// `observe = false`: results teach nothing, whatever entries say. Absent means they do. Any file can switch it
-    /// off and none on again.
-    pub observe: Option<Setting<bool>>,
-    /// `[search.embeddings]`: who says what texts mean. Absent means the table in the binary. A repository's file
-    /// has no say.
-    pub embeddings: Option<Setting<EmbeddingsEntry>>,
-}
-
-/// An endpoint for embeddings, as OpenAI's interface has it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct EmbeddingsEntry {
-    /// Its `http` or `https` address, to which `/embeddings` is added; the path and the query may hold secrets.
-    pub url: String,
-    /// The model asked for.
-    pub model: String,
-    /// Where the key is (`env:NAME` and the like), never the key.
-    pub key: Option<String>,
-    /// Whether it may be asked in the clear although it is not this machine.
-    pub allow_http: bool,
-}
-
-/// Without the url.
-impl fmt::Debug for EmbeddingsEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmbeddingsEntry")
-            .field("model", &self.model)
-            .field("allow_http", &self.allow_http)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A value and where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting<T> {
-    /// The value.
-    pub value: T,
-    /// Where it stands.
-    pub origin: Origin,
-}
-
-/// Reads every file there is to read and merges what they say.
-///
-/// # Errors
-///
-/// [`ConfigError`] for a file of [`Discovery::config_files`] that is missing, cannot be read or has
-/// something wrong in it. Files that were discovered cause notes, never errors.
-pub fn load(discovery: &Discovery<'_>) -> Result<Configuration, ConfigError> {
-    load::load(discovery)
-}
+pub use world::{Clock, OperatingSystem, World};

@@ -1,11 +1,11 @@
-//! Which servers of repositories the user has accepted.
+//! Records of the repository servers that the user has accepted.
 //!
-//! A file that came with a repository is a stranger's. What it says of a server counts only when the user
-//! accepted exactly that: the record is a hash over the whole entry, the file it stands in and the name, so
-//! that an entry that changes, or the same words in another checkout, are asked about again.
+//! A file that came with a repository may be a stranger's. Its entry for a server counts only when the user has
+//! accepted exactly that entry: the record is a hash over the whole entry, its file and its name, so that a
+//! changed entry, or the same entry in another checkout, needs a new acceptance.
 //!
-//! The records are one file in the state directory, its owner's alone. Without it nothing is accepted; a
-//! damaged one accepts nothing and says so.
+//! The records are one file in the state directory that only its owner can read. Without it nothing is accepted;
+//! a damaged one accepts nothing and is an error.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,68 +17,70 @@ use limbeck_domain::ServerName;
 use limbeck_domain::limits::CONFIG_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{Scope, ServerEntry, Trust};
-use crate::file;
+use crate::entry::{Scope, ServerEntry, TrustState};
+use crate::file_content;
+use crate::world::World;
 
-/// The form of the file.
+/// Format version of the file.
 const VERSION: u32 = 1;
-/// Records kept, all repositories together.
+/// Records of all repositories together.
 const RECORDS_MAX: usize = 8_192;
 
-/// Whose word counts for servers of a repository.
+/// Servers of a repository to accept.
 #[derive(Clone, Copy, Debug)]
-pub enum Trusting<'a> {
-    /// Every entry is accepted: the user said so for this one start.
+pub enum TrustPolicy<'a> {
+    /// Every entry: the user asked for that for this start.
     Everything,
-    /// What is recorded.
+    /// Entries with a record.
     Recorded(&'a TrustRecords),
 }
 
-/// Who accepted a definition.
+/// Origin of an acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AcceptedBy {
     /// The user, with `limbeck trust`.
     User,
-    /// The user in the client, which keeps the name; what it stood for was recorded when it was first seen.
+    /// The user in the client. The client keeps only the name; the definition was recorded when it was first seen.
     Client,
-    /// Nobody any more: the user took it back, and what the client says does not count either.
-    Nobody,
+    /// Revoked by the user. An approval in the client does not count either.
+    #[serde(rename = "nobody")]
+    Revoked,
 }
 
 /// One accepted definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustRecord {
-    /// The file it stands in.
+    /// File of the entry.
     pub file: PathBuf,
-    /// The server's name.
+    /// Name of the server.
     pub server: ServerName,
-    /// [`crate::Written::sha256`].
+    /// [`crate::DefinitionText::sha256`].
     pub sha256: String,
-    /// Whose word it was.
+    /// Origin of the acceptance.
     pub by: AcceptedBy,
-    /// When, in microseconds since 1970.
+    /// Time of the acceptance, in microseconds since 1970.
     pub at_us: u64,
-    /// The program it starts, as it was then; absent when none was found.
+    /// Fingerprint of the program at that time; absent when the program was not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<ProgramMark>,
+    pub program: Option<ProgramFingerprint>,
 }
 
-/// By what a program is known again: enough to notice that it is another one, without reading it.
+/// Fingerprint of a program: enough to notice a replacement without reading the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProgramMark {
-    /// Where it is.
+pub struct ProgramFingerprint {
+    /// Path.
     pub path: PathBuf,
-    /// Its size.
+    /// Size.
     pub bytes: u64,
-    /// When it was changed last, in microseconds since 1970.
+    /// Time of the last change, in microseconds since 1970.
     pub modified_us: u64,
 }
 
-impl ProgramMark {
-    /// The program at `path`; `None` when it cannot be looked at.
-    pub fn of(path: PathBuf) -> Option<Self> {
-        let found = fs::metadata(&path).ok()?;
+impl ProgramFingerprint {
+    /// Fingerprint of the program at `path`; `None` when its metadata cannot be read.
+    pub fn read(world: &World, path: PathBuf) -> Option<Self> {
+        let found = fs::metadata(world.on_disk(&path)).ok()?;
         let modified = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
         Some(Self {
             path,
@@ -88,12 +90,13 @@ impl ProgramMark {
     }
 }
 
-/// All accepted definitions, one for each server of each file.
+/// Records, one for each server of each file.
 #[derive(Clone, Debug, Default)]
 pub struct TrustRecords(BTreeMap<(PathBuf, ServerName), TrustRecord>);
 
+/// Content of the file of records.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredRecords {
     version: u32,
     accepted: Vec<TrustRecord>,
 }
@@ -104,17 +107,17 @@ impl TrustRecords {
         self.0.get(&(file.to_owned(), server.clone()))
     }
 
-    /// Adds a record, in place of an earlier one of the same server.
+    /// Adds a record; it replaces an earlier one of the same server.
     pub fn accept(&mut self, record: TrustRecord) {
         let key = (record.file.clone(), record.server.clone());
         self.0.insert(key, record);
     }
 
-    /// Takes back what was accepted; `false` when nothing was.
+    /// Revokes an acceptance; `false` when there is none.
     pub fn revoke(&mut self, file: &Path, server: &ServerName) -> bool {
         match self.0.get_mut(&(file.to_owned(), server.clone())) {
-            Some(record) if record.by != AcceptedBy::Nobody => {
-                record.by = AcceptedBy::Nobody;
+            Some(record) if record.by != AcceptedBy::Revoked => {
+                record.by = AcceptedBy::Revoked;
                 true
             }
             Some(_) | None => false,
@@ -122,55 +125,55 @@ impl TrustRecords {
     }
 }
 
-impl Trusting<'_> {
-    /// Where an entry stands, of which the client's user may have accepted the name.
-    pub(crate) fn judge(self, entry: &ServerEntry, by_client: bool) -> Trust {
-        let (Scope::Repository, Some(written)) = (&entry.origin.scope, &entry.written) else {
-            return Trust::Own;
+impl TrustPolicy<'_> {
+    /// Trust of an entry; `is_approved` tells whether the user approved its name in the client.
+    pub(crate) fn judge(self, entry: &ServerEntry, is_approved: bool) -> TrustState {
+        let (Scope::Repository, Some(text)) = (&entry.origin.scope, &entry.definition_text) else {
+            return TrustState::Own;
         };
         let records = match self {
-            Self::Everything => return Trust::Accepted,
+            Self::Everything => return TrustState::Accepted,
             Self::Recorded(records) => records,
         };
         match records.get(&entry.origin.file, &entry.name) {
-            Some(record) if record.by == AcceptedBy::Nobody => Trust::Waiting,
-            Some(record) if record.sha256 == written.sha256 => Trust::Accepted,
-            Some(_) => Trust::Changed,
-            None if by_client => Trust::AcceptedByClient,
-            None => Trust::Waiting,
+            Some(record) if record.by == AcceptedBy::Revoked => TrustState::Waiting,
+            Some(record) if record.sha256 == text.sha256 => TrustState::Accepted,
+            Some(_) => TrustState::Changed,
+            None if is_approved => TrustState::AcceptedByClient,
+            None => TrustState::Waiting,
         }
     }
 }
 
-/// Why records cannot be had or kept.
+/// Error of reading or writing the records.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The file is there and is not one to believe.
+    /// The file exists and cannot be trusted.
     #[error("the record of trusted servers, {}, {problem}", .file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it, to be read after its name.
+        /// What is wrong with it, a fragment that follows the file's name.
         problem: String,
     },
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("the record of trusted servers, {}, cannot be {verb}", .file.display())]
     Io {
         /// The file.
         file: PathBuf,
-        /// What was attempted.
+        /// What was attempted: `read` or `written`.
         verb: &'static str,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         error: io::Error,
     },
-    /// There is no room for more.
-    #[error("the record of trusted servers holds {RECORDS_MAX} already")]
+    /// The maximum number of records is reached.
+    #[error("the record of trusted servers already has {RECORDS_MAX} entries, the maximum")]
     Full,
 }
 
 impl TrustError {
-    /// One next step for a person.
+    /// Next step for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Damaged { file, .. } => format!(
@@ -178,10 +181,10 @@ impl TrustError {
                 file.display()
             ),
             Self::Io { .. } => {
-                "name a state directory that can be written: `--state-dir DIR`".to_owned()
+                "choose a state directory that you can write to: `--state-dir DIR`".to_owned()
             }
             Self::Full => {
-                "take back what is no longer used: `limbeck trust --revoke SERVER`".to_owned()
+                "withdraw trust that is no longer used: `limbeck trust --revoke SERVER`".to_owned()
             }
         }
     }
@@ -192,33 +195,36 @@ impl TrustError {
 pub struct TrustFile(PathBuf);
 
 impl TrustFile {
-    /// The file at `path`, which need not be there.
+    /// The file at `path`, which need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
 
-    /// What is recorded; nothing when there is no file.
+    /// Reads the records; empty when the file does not exist.
     ///
     /// # Errors
     ///
-    /// [`TrustError::Damaged`] for a file that is no record of ours, or that others could have written.
+    /// [`TrustError::Damaged`] for a file of another form, or that another user could have written.
     pub fn read(&self) -> Result<TrustRecords, TrustError> {
         let damaged = |problem: String| TrustError::Damaged {
             file: self.0.clone(),
             problem,
         };
-        let content = match file::read(&self.0, CONFIG_BYTES_MAX) {
+        let content = match file_content::read_file(&self.0, &self.0, CONFIG_BYTES_MAX) {
             Ok(Some(content)) => content,
             Ok(None) => return Ok(TrustRecords::default()),
             Err(error) => return Err(damaged(error.problem())),
         };
-        if let Some(exposed) = content.exposed {
-            return Err(damaged(exposed));
+        if let Some(exposure) = content.exposure {
+            return Err(damaged(exposure));
         }
-        let stored: Stored = serde_json::from_str(&content.text)
+        let stored: StoredRecords = serde_json::from_str(&content.text)
             .map_err(|error| damaged(format!("is damaged: {error}")))?;
         if stored.version != VERSION {
-            let problem = format!("has the form {}, known is {VERSION}", stored.version);
+            let problem = format!(
+                "has format version {}, this version reads {VERSION}",
+                stored.version
+            );
             return Err(damaged(problem));
         }
         let mut records = TrustRecords::default();
@@ -228,8 +234,8 @@ impl TrustFile {
         Ok(records)
     }
 
-    /// Changes the records under a lock, so that two who do so at once both have their way. The new file
-    /// replaces the old one whole.
+    /// Changes the records under a lock, so that two processes at the same time do not undo each other's change.
+    /// The new file replaces the old one atomically.
     ///
     /// # Errors
     ///
@@ -241,7 +247,8 @@ impl TrustFile {
             error,
         };
         let directory = self.0.parent().unwrap_or(Path::new("."));
-        make_directory(directory).map_err(failed)?;
+        create_directory(directory).map_err(failed)?;
+        // The lock is on a file beside the records: replacing the records would drop a lock on them.
         let _lock = self.lock().map_err(failed)?;
         let mut records = self.read()?;
         let changed = change(&mut records);
@@ -263,11 +270,11 @@ impl TrustFile {
     }
 
     fn write(&self, directory: &Path, records: TrustRecords) -> io::Result<()> {
-        let stored = Stored {
+        let stored = StoredRecords {
             version: VERSION,
             accepted: records.0.into_values().collect(),
         };
-        // Nobody but its owner can read it, from the first moment.
+        // A temporary file has mode 0600 from its creation, so no other user can read the records.
         let mut fresh = tempfile::NamedTempFile::new_in(directory)?;
         serde_json::to_writer_pretty(&mut fresh, &stored)?;
         fresh.write_all(b"\n")?;
@@ -277,8 +284,8 @@ impl TrustFile {
     }
 }
 
-/// Makes `directory` for its owner alone; one that is there stays as it is.
-fn make_directory(directory: &Path) -> io::Result<()> {
+/// Creates `directory` for its owner alone; an existing one is left as it is.
+pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

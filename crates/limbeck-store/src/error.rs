@@ -1,14 +1,16 @@
-//! Why the store could not do something, and what a person can do about it.
+//! Errors of the store, with a hint for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_KEYS_MAX, STORE_VALUE_BYTES_MAX};
+use limbeck_domain::limits::{
+    STORE_BYTES_MAX, STORE_KEY_BYTES_MAX, STORE_KEYS_MAX, STORE_VALUE_BYTES_MAX,
+};
 
-/// Why a store operation failed. [`StoreError::hint`] is the next step, where there is one.
+/// Error of a store operation. [`StoreError::hint`] is the next step, where there is one.
 ///
-/// It is cheap to clone because one failed commit answers everybody who waited for it.
+/// It is cheap to clone, because one failed commit answers every caller that waited for it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The state file, or the directory it is in, is not safe to use.
@@ -16,24 +18,24 @@ pub enum StoreError {
     Unsafe {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, to be read after its name.
+        /// What is wrong with it, a fragment that follows the file's name.
         problem: String,
     },
-    /// A file beside the database could not be made, read or locked.
+    /// A file beside the database could not be created, read or locked.
     #[error("state file {} cannot be used", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: Arc<io::Error>,
     },
-    /// The file is there and cannot be read as a database. It is never replaced by an empty one.
+    /// The file exists and cannot be read as a database. It is never replaced by an empty one.
     #[error("state file {} is damaged: {detail}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite or the decoder said.
+        /// Error of SQLite or of the decoder.
         detail: String,
     },
     /// The file is a database of some other program.
@@ -44,7 +46,7 @@ pub enum StoreError {
     },
     /// A newer Limbeck wrote the file.
     #[error(
-        "state file {} has format {found}, this program reads up to {known}",
+        "state file {} has format {found}, this version reads formats up to {known}",
         path.display()
     )]
     Newer {
@@ -52,76 +54,95 @@ pub enum StoreError {
         path: PathBuf,
         /// Format in the file.
         found: i64,
-        /// Newest format known here.
+        /// Newest format that this program reads.
         known: i64,
     },
-    /// Another process held the file for longer than we wait.
-    #[error("state file {} was locked for over {waited_ms} ms", path.display())]
+    /// Another process held the lock of the file until the timeout.
+    #[error("state file {} was locked by another process for over {waited_ms} ms", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
-        /// How long we waited.
+        /// Timeout.
         waited_ms: u64,
     },
-    /// No room left where the file is.
-    #[error("no room left for state file {}", path.display())]
+    /// The file system is full.
+    #[error("no disk space left for state file {}", path.display())]
     Full {
         /// The file.
         path: PathBuf,
     },
-    /// Anything else SQLite reports.
-    #[error("state file {} failed", path.display())]
+    /// Any other error of SQLite.
+    #[error("state file {} cannot be read or written", path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// Error of SQLite.
         #[source]
         source: Arc<rusqlite::Error>,
     },
     /// No execution has this id or begins with it.
     #[error("no execution `{id}`")]
     UnknownExecution {
-        /// What was asked for.
+        /// The id that was requested.
         id: String,
     },
     /// More than one execution begins with this.
-    #[error("`{prefix}` is the beginning of several executions: {}", candidates.join(", "))]
+    #[error("`{prefix}` matches several executions: {}", candidates.join(", "))]
     AmbiguousExecution {
-        /// What was asked for.
+        /// The id that was requested.
         prefix: String,
-        /// The newest few of them.
+        /// The newest matching ids.
         candidates: Vec<String>,
     },
     /// An execution with this id was begun before.
-    #[error("execution `{id}` exists already")]
+    #[error("execution `{id}` already exists")]
     DuplicateExecution {
         /// The id.
         id: String,
     },
     /// An earlier entry of this journal was lost, so nothing may be added after the gap.
-    #[error("journal of execution `{id}` lost an entry")]
+    #[error("the journal of execution `{id}` lost an entry, so it takes no more")]
     JournalIncomplete {
         /// The execution.
         id: String,
     },
     /// A key of `store` is empty or above its bound.
-    #[error("store key has {bytes} bytes, it may have 1 to {STORE_KEY_BYTES_MAX}")]
+    #[error("store key has {bytes} bytes, allowed are 1 to {STORE_KEY_BYTES_MAX}")]
     KeyLength {
         /// Its length.
         bytes: usize,
     },
     /// A value of `store` is above its bound.
-    #[error("store value has {bytes} bytes, it may have {STORE_VALUE_BYTES_MAX}")]
+    #[error("store value has {bytes} bytes, allowed are at most {STORE_VALUE_BYTES_MAX}")]
     ValueTooLong {
         /// Its length.
         bytes: usize,
     },
-    /// The principal has as many keys as it may have.
-    #[error("store holds {STORE_KEYS_MAX} keys already")]
+    /// The principal has the maximum number of keys.
+    #[error("store already holds {STORE_KEYS_MAX} keys, the maximum")]
     TooManyKeys,
-    /// The catalogue of one server is too large to be kept.
-    #[error("catalogue has {bytes} bytes, {bytes_max} are kept")]
-    CatalogueTooLarge {
+    /// The principal has as many bytes of keys and values as it may have.
+    #[error("store holds {bytes} bytes, at most {STORE_BYTES_MAX} are allowed together")]
+    StateFull {
+        /// Bytes of its keys and values.
+        bytes: u64,
+    },
+    /// Too little space is left on the file system.
+    #[error(
+        "{free_mib} MiB of disk are free for state file {}, fewer than the {floor_mib} MiB that have to be",
+        path.display()
+    )]
+    DiskLow {
+        /// The file.
+        path: PathBuf,
+        /// Free space, in MiB.
+        free_mib: u64,
+        /// The least free space, in MiB.
+        floor_mib: u64,
+    },
+    /// The tool list of one server is too large to be cached.
+    #[error("catalog has {bytes} bytes, at most {bytes_max} are kept")]
+    CatalogTooLarge {
         /// Its size as JSON.
         bytes: usize,
         /// The bound.
@@ -130,59 +151,67 @@ pub enum StoreError {
     /// A value could not be written as JSON.
     #[error("record cannot be written as JSON: {detail}")]
     Encode {
-        /// What the encoder said.
+        /// Error of the encoder.
         detail: String,
     },
-    /// The writer has ended; nothing was stored.
+    /// The writer has ended; the operation was not stored.
     #[error("state store is closed")]
     Closed,
 }
 
 impl StoreError {
-    /// One next step for a person, when there is one.
+    /// Next step for the user, where there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unsafe { path, .. } => Some(format!(
-                "move `{}` away or choose another file; state belongs to one user alone",
+                "move `{}` away, or choose a state directory that only you can write to",
                 path.display()
             )),
             Self::Damaged { path, .. } => Some(format!(
-                "restore a backup, or keep it for a look and start with empty state: `mv '{0}' '{0}.damaged'`",
+                "restore a backup, or rename the file and start with empty state: `mv '{0}' '{0}.damaged'`",
                 path.display()
             )),
             Self::Foreign { path } => Some(format!(
-                "choose another file than `{}` for Limbeck's state",
+                "choose a file other than `{}` for Limbeck's state",
                 path.display()
             )),
             Self::Newer { path, .. } => Some(format!(
                 "update Limbeck, or move `{}` away to start with empty state",
                 path.display()
             )),
-            Self::Full { path } => Some(format!(
-                "free some room where `{}` is, then try again",
+            Self::Full { path } | Self::DiskLow { path, .. } => Some(format!(
+                "free disk space where `{}` is, or choose another `--state-dir`, then try again",
                 path.display()
             )),
-            Self::UnknownExecution { .. } => {
-                Some("`limbeck executions` lists the ones that are kept".to_owned())
+            Self::Io { path, .. } | Self::Sqlite { path, .. } => Some(format!(
+                "check that `{}` is on a disk that works and that you may write to, or choose another \
+                 `--state-dir`",
+                path.display()
+            )),
+            Self::Busy { path, .. } => Some(format!(
+                "another process has kept `{}` locked; end it, or try again",
+                path.display()
+            )),
+            Self::Closed => Some("the gateway is ending: start it again".to_owned()),
+            Self::ValueTooLong { .. } => {
+                Some("store less in one key, or keep it as an artifact".to_owned())
             }
-            Self::AmbiguousExecution { .. } => Some("give more of the id".to_owned()),
-            Self::TooManyKeys => {
+            Self::UnknownExecution { .. } => {
+                Some("`limbeck executions` lists the recorded executions".to_owned())
+            }
+            Self::AmbiguousExecution { .. } => Some("give more characters of the id".to_owned()),
+            Self::TooManyKeys | Self::StateFull { .. } => {
                 Some("delete keys that are no longer needed: `store.set(key, null)`".to_owned())
             }
-            Self::Io { .. }
-            | Self::Busy { .. }
-            | Self::Sqlite { .. }
-            | Self::DuplicateExecution { .. }
+            Self::DuplicateExecution { .. }
             | Self::JournalIncomplete { .. }
             | Self::KeyLength { .. }
-            | Self::ValueTooLong { .. }
-            | Self::CatalogueTooLarge { .. }
-            | Self::Encode { .. }
-            | Self::Closed => None,
+            | Self::CatalogTooLarge { .. }
+            | Self::Encode { .. } => None,
         }
     }
 
-    /// Sorts what SQLite said by what a reader can do about it.
+    /// Sorts errors of SQLite by what the user can do about them.
     pub(crate) fn from_sqlite(path: &Path, waited_ms: u64, error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;
         let path = path.to_owned();

@@ -1,99 +1,199 @@
-//! How much of the past is kept.
+//! Retention: removes the oldest executions and artifacts above the bounds.
 //!
-//! Removed are executions that ended, oldest first, until every bound holds. One that needs
-//! reconciliation waits for a person, so only age removes it; one that runs is never touched.
-//! "Now" is when the newest execution was asked for: the store reads no clock.
+//! Only executions that ended are removed, oldest first. The bounds are those of one principal, so that no principal
+//! removes what belongs to another; a bound on all of them comes after. An execution that may have changed something, or
+//! needs reconciliation, is removed by age alone: above a bound its journal loses the results of its reads and keeps what
+//! was called and written. A running one is never removed. What was removed is counted in table `removed`.
+//!
+//! "Now" is the time at which the newest execution was requested: the store reads no clock.
 
-use rusqlite::{Connection, TransactionBehavior};
+use limbeck_domain::limits;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use crate::{artifact, ledger};
+use crate::tables::artifacts::{self, ArtifactBounds};
+use crate::tables::journal::BYTES;
+use crate::tables::{ledger, removed, state};
 
-/// Executions removed in one transaction, so that a live execution waits for milliseconds at most.
+/// Executions removed in one transaction, so that a write behind it waits for milliseconds at most.
 const STEP_EXECUTIONS: i64 = 8;
-/// Free pages given back to the file system after a step: 4 MiB of 4 KiB pages.
+/// Free pages returned to the file system after a step: 4 MiB of 4 KiB pages. As many stay for the next writes.
 const STEP_PAGES: u32 = 1_024;
 
-/// Bounds on what is kept of executions that ended.
+/// Bounds on stored executions and artifacts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retention {
-    /// Executions.
+    /// Executions of one principal that ended and changed nothing.
     pub(crate) executions: u64,
     /// Their journals and programs together.
     pub(crate) bytes: u64,
+    /// Those of all principals.
+    pub(crate) bytes_in_all: u64,
+    /// Journals and programs of one principal's executions that may have changed something; above it, the oldest lose
+    /// the results of their reads.
+    pub(crate) writing_bytes: u64,
     /// Time between an execution and the newest one, in microseconds.
     pub(crate) age_us: u64,
-    /// What is kept of artifacts.
-    pub(crate) artifacts: artifact::Bounds,
+    /// Bounds on artifacts.
+    pub(crate) artifacts: ArtifactBounds,
 }
 
 impl Retention {
-    /// For a file: a month of daily use; 2 GiB holds about 100 of the largest results.
+    /// For a file: a month of daily use.
     pub(crate) const FILE: Self = Self {
-        executions: 1_000,
-        bytes: 2 << 30,
-        age_us: 30 * 24 * 3_600 * 1_000_000,
-        artifacts: artifact::Bounds::FILE,
+        executions: limits::EXECUTIONS_KEPT_PER_PRINCIPAL,
+        bytes: limits::JOURNALS_PER_PRINCIPAL_BYTES_MAX,
+        bytes_in_all: limits::JOURNALS_BYTES_MAX,
+        writing_bytes: 2 * limits::JOURNALS_PER_PRINCIPAL_BYTES_MAX,
+        age_us: limits::EXECUTION_KEPT_MS * 1_000,
+        artifacts: ArtifactBounds::FILE,
     };
     /// For a store in memory, which serves one session.
     pub(crate) const MEMORY: Self = Self {
         executions: 100,
         bytes: 128 << 20,
+        bytes_in_all: 256 << 20,
+        writing_bytes: 128 << 20,
         age_us: Self::FILE.age_us,
-        artifacts: artifact::Bounds::MEMORY,
+        artifacts: ArtifactBounds::MEMORY,
     };
 }
 
-/// Removes up to [`STEP_EXECUTIONS`] executions that a bound no longer covers, and artifacts that expired;
-/// returns how many.
-pub(crate) fn prune(connection: &mut Connection, retention: &Retention) -> rusqlite::Result<usize> {
+/// An execution that retention removes, or whose journal it makes smaller.
+struct Surplus {
+    row: i64,
+    principal: String,
+    created_us: i64,
+    bytes: i64,
+    /// Whether it may have changed something and is young: its journal becomes smaller.
+    is_thinned: bool,
+}
+
+/// Does one bounded step: removes up to [`STEP_EXECUTIONS`] executions above a bound, expired artifacts and keys, and
+/// returns free pages. Returns whether another step has more to do.
+pub(crate) fn prune(connection: &mut Connection, retention: &Retention) -> rusqlite::Result<bool> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let surplus: Vec<i64> = transaction
+    let now_us: Option<i64> =
+        transaction.query_row("SELECT max(created_us) FROM execution", [], |row| {
+            row.get(0)
+        })?;
+    let now_us = now_us.unwrap_or(0);
+    let surplus = surplus(&transaction, retention)?;
+    for one in &surplus {
+        if one.is_thinned {
+            thin(&transaction, one.row)?;
+        } else {
+            remove(&transaction, one.row)?;
+        }
+        let removal = removed::Removal {
+            principal: &one.principal,
+            created_us: one.created_us,
+            bytes: one.bytes,
+            is_thinned: one.is_thinned,
+        };
+        removed::add(&transaction, now_us, &removal)?;
+    }
+    ledger::prune(&transaction)?;
+    let expired = artifacts::expire(&transaction, now_us)? + state::expire(&transaction, now_us)?;
+    artifacts::forget_content(&transaction)?;
+    transaction.commit()?;
+    Ok(give_back(connection)? || surplus.len() + expired > 0)
+}
+
+fn surplus(transaction: &Transaction<'_>, retention: &Retention) -> rusqlite::Result<Vec<Surplus>> {
+    transaction
         .prepare_cached(
-            "WITH kept AS (
-                 SELECT row, created_us, status,
+            "WITH ended AS (
+                 SELECT row, principal, created_us, bytes, thinned,
                         max(created_us) OVER () AS now_us,
-                        count(*) FILTER (WHERE status <> 'needs_reconciliation') OVER newest AS place,
-                        sum(bytes) OVER newest AS total
+                        writes > 0 OR status = 'needs_reconciliation' AS writing
                  FROM execution WHERE status <> 'running'
-                 WINDOW newest AS (ORDER BY created_us DESC, row DESC)
+             ), kept AS (
+                 SELECT *,
+                        count(*) OVER own AS place,
+                        sum(bytes) OVER own AS total,
+                        count(*) OVER every AS place_in_all,
+                        sum(bytes) OVER every AS total_in_all
+                 FROM ended
+                 WINDOW own AS (PARTITION BY writing, principal ORDER BY created_us DESC, row DESC),
+                        every AS (PARTITION BY writing ORDER BY created_us DESC, row DESC)
+             ), surplus AS (
+                 SELECT *, created_us < now_us - ?4 AS old FROM kept
              )
-             SELECT row FROM kept
-             WHERE created_us < now_us - ?3
-                OR (status <> 'needs_reconciliation' AND (place > ?1 OR total > ?2) AND place > 1)
-             ORDER BY created_us, row LIMIT ?4",
+             SELECT row, principal, created_us, bytes, NOT old AND writing FROM surplus
+             WHERE old
+                OR (NOT writing AND (place > ?1 OR total > ?2) AND place > 1)
+                OR (NOT writing AND total_in_all > ?3 AND place_in_all > 1)
+                OR (writing AND NOT thinned AND total > ?5)
+             ORDER BY created_us, row LIMIT ?6",
         )?
         .query_map(
             [
                 signed(retention.executions),
                 signed(retention.bytes),
+                signed(retention.bytes_in_all),
                 signed(retention.age_us),
+                signed(retention.writing_bytes),
                 STEP_EXECUTIONS,
             ],
-            |row| row.get(0),
+            |row| {
+                Ok(Surplus {
+                    row: row.get(0)?,
+                    principal: row.get(1)?,
+                    created_us: row.get(2)?,
+                    bytes: row.get(3)?,
+                    is_thinned: row.get(4)?,
+                })
+            },
         )?
-        .collect::<rusqlite::Result<_>>()?;
-    for row in &surplus {
-        for sql in [
-            "DELETE FROM journal WHERE execution = ?1",
-            "DELETE FROM start WHERE execution = ?1",
-            "DELETE FROM execution WHERE row = ?1",
-        ] {
-            transaction.prepare_cached(sql)?.execute([row])?;
-        }
+        .collect()
+}
+
+fn remove(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM journal WHERE execution = ?1",
+        "DELETE FROM held WHERE execution = ?1",
+        "DELETE FROM start WHERE execution = ?1",
+        "DELETE FROM execution WHERE row = ?1",
+    ] {
+        transaction.prepare_cached(sql)?.execute([row])?;
     }
-    ledger::prune(&transaction)?;
-    let now_us: Option<i64> =
-        transaction.query_row("SELECT max(created_us) FROM execution", [], |row| {
-            row.get(0)
-        })?;
-    let expired = artifact::expire(&transaction, now_us.unwrap_or(0))?;
-    artifact::forget_content(&transaction)?;
-    transaction.commit()?;
-    let removed = surplus.len() + expired;
-    if removed > 0 {
-        connection.execute_batch(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+    Ok(())
+}
+
+/// Removes the results of reads from a journal. What was called, and how the writes ended, stays.
+fn thin(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "DELETE FROM journal WHERE execution = ?1 AND outcome IS NOT NULL
+             AND outcome NOT IN (
+                 SELECT doubt FROM journal WHERE execution = ?1 AND doubt IS NOT NULL)",
+        )?
+        .execute([row])?;
+    transaction
+        .prepare_cached("DELETE FROM held WHERE execution = ?1")?
+        .execute([row])?;
+    transaction
+        .prepare_cached(&format!(
+            "UPDATE execution SET thinned = 1, bytes = {BYTES} WHERE row = ?1"
+        ))?
+        .execute([row])?;
+    Ok(())
+}
+
+/// Returns free pages to the file system; returns whether there are more.
+fn give_back(connection: &Connection) -> rusqlite::Result<bool> {
+    let free = |connection: &Connection| {
+        connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, u32>(0))
+    };
+    if free(connection)? <= STEP_PAGES {
+        return Ok(false);
     }
-    Ok(removed)
+    // Each step of the statement frees one page, so it has to be run to its end.
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+    let mut steps = statement.query(params![])?;
+    while steps.next()?.is_some() {}
+    drop(steps);
+    Ok(free(connection)? > STEP_PAGES)
 }
 
 fn signed(bound: u64) -> i64 {
@@ -110,8 +210,10 @@ mod tests {
     const WIDE: Retention = Retention {
         executions: 100,
         bytes: 1_000_000,
+        bytes_in_all: 1_000_000,
+        writing_bytes: 1_000_000,
         age_us: 1_000_000,
-        artifacts: artifact::Bounds::FILE,
+        artifacts: ArtifactBounds::FILE,
     };
 
     /// A database with one execution per status: created at 0, 100, 200 …, of 10 bytes each.
@@ -136,9 +238,9 @@ mod tests {
         connection
     }
 
-    /// Prunes to the end; what is left, by id.
+    /// Prunes until nothing is removed; returns the ids that remain.
     fn left(connection: &mut Connection, retention: Retention) -> Vec<i64> {
-        while prune(connection, &retention).unwrap() > 0 {}
+        while prune(connection, &retention).unwrap() {}
         let ids: Vec<i64> = connection
             .prepare("SELECT CAST(id AS INTEGER) FROM execution ORDER BY row")
             .unwrap()
@@ -158,13 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_while_every_bound_holds() {
+    fn executions_within_the_bounds_stay() {
         let mut connection = database(&["completed"; 20]);
         assert_eq!(left(&mut connection, WIDE).len(), 20);
     }
 
     #[test]
-    fn the_oldest_go_when_there_are_too_many_or_they_are_too_large() {
+    fn the_oldest_are_removed_above_the_count_or_the_size() {
         let few = Retention {
             executions: 3,
             ..WIDE
@@ -184,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_stays_and_what_waits_for_a_person_goes_by_age_alone() {
+    fn running_executions_stay_and_unreconciled_ones_are_removed_by_age_alone() {
         let statuses = [
             "needs_reconciliation",
             "running",
@@ -203,5 +305,128 @@ mod tests {
             ..WIDE
         };
         assert_eq!(left(&mut database(&statuses), recent), [1, 3, 4, 5]);
+    }
+
+    /// Gives executions to principals, one letter each.
+    fn owned(connection: &Connection, principals: &str) {
+        for (number, principal) in principals.chars().enumerate() {
+            connection
+                .execute(
+                    "UPDATE execution SET principal = ?2 WHERE id = CAST(?1 AS TEXT)",
+                    rusqlite::params![number as i64, principal.to_string()],
+                )
+                .unwrap();
+        }
+    }
+
+    #[test]
+    fn a_principal_removes_its_own_executions_and_none_of_another() {
+        let few = Retention {
+            executions: 3,
+            ..WIDE
+        };
+        let small = Retention { bytes: 39, ..WIDE };
+        for retention in [few, small] {
+            let mut connection = database(&["completed"; 10]);
+            owned(&connection, "aabbbbbbbb");
+            assert_eq!(left(&mut connection, retention), [0, 1, 7, 8, 9]);
+            let removed = removed::list(&connection).unwrap();
+            assert_eq!(removed.len(), 1);
+            let it = &removed[0];
+            assert_eq!(
+                (it.principal.as_str(), it.executions, it.bytes),
+                ("b", 5, 50)
+            );
+            assert_eq!((it.first_us, it.last_us), (200, 600));
+        }
+        // All together are bounded after that.
+        let mut connection = database(&["completed"; 10]);
+        owned(&connection, "abcdefghij");
+        let little = Retention {
+            bytes_in_all: 39,
+            ..WIDE
+        };
+        assert_eq!(left(&mut connection, little), [7, 8, 9]);
+    }
+
+    #[test]
+    fn an_execution_that_wrote_goes_by_age_alone_and_loses_the_results_of_its_reads_before() {
+        let mut connection = database(&["completed"; 6]);
+        connection
+            .execute_batch(
+                "UPDATE execution SET writes = 1 WHERE CAST(id AS INTEGER) < 4;
+                 INSERT INTO journal (execution, doubt, entry) SELECT row, 1, 'write' FROM execution;
+                 INSERT INTO journal (execution, outcome, entry) SELECT row, 1, 'written' FROM execution;
+                 INSERT INTO journal (execution, outcome, entry) SELECT row, 2, 'read' FROM execution;",
+            )
+            .unwrap();
+        let tight = Retention {
+            executions: 1,
+            bytes: 1,
+            writing_bytes: 20,
+            ..WIDE
+        };
+        while prune(&mut connection, &tight).unwrap() {}
+        let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+        assert_eq!(count("SELECT count(*) FROM execution"), 5);
+        assert_eq!(count("SELECT count(*) FROM execution WHERE writes = 1"), 4);
+        assert_eq!(
+            count("SELECT count(*) FROM journal WHERE entry = 'write'"),
+            5
+        );
+        assert_eq!(
+            count("SELECT count(*) FROM journal WHERE entry = 'written'"),
+            5
+        );
+        assert!(count("SELECT count(*) FROM journal WHERE entry = 'read'") < 5);
+        assert!(count("SELECT sum(thinned) FROM removed") > 0);
+        let recent = Retention {
+            age_us: 250,
+            ..tight
+        };
+        while prune(&mut connection, &recent).unwrap() {}
+        let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+        assert_eq!(count("SELECT count(*) FROM execution WHERE writes = 1"), 1);
+    }
+
+    #[test]
+    fn the_space_of_a_large_execution_is_given_back_also_when_it_is_the_only_one_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let mut connection = Connection::open(&path).unwrap();
+        schema::configure(&connection).unwrap();
+        schema::migrate(&mut connection, &path).unwrap();
+        for number in 0..2 {
+            connection
+                .execute(
+                    "INSERT INTO execution (id, principal, origin, guest_hash, owner, created_us,
+                         status, title, bytes) VALUES (?1, '', '', '', '', ?1, 'completed', '', 64 << 20)",
+                    [number],
+                )
+                .unwrap();
+            connection
+                .execute_batch(
+                    "INSERT INTO start (execution, start) SELECT max(row), '{}' FROM execution;
+                     INSERT INTO journal (execution, entry)
+                         SELECT max(row), hex(zeroblob(32 << 20)) FROM execution",
+                )
+                .unwrap();
+        }
+        let pages = |connection: &Connection| -> u32 {
+            connection
+                .query_row("PRAGMA page_count", [], |row| row.get(0))
+                .unwrap()
+        };
+        let before = pages(&connection);
+        let one = Retention {
+            bytes: 100 << 20,
+            ..WIDE
+        };
+        while prune(&mut connection, &one).unwrap() {}
+        let after = pages(&connection);
+        assert!(
+            after < before / 2 + 2 * STEP_PAGES,
+            "{before} pages, now {after}"
+        );
     }
 }

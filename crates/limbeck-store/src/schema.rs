@@ -1,7 +1,7 @@
-//! Tables and their versions.
+//! Tables and the migrations between format versions.
 //!
-//! The format is `PRAGMA user_version`. An older file is brought up to date in one transaction, step
-//! by step; a newer one is refused, because an old writer would not keep what it does not know.
+//! The format is `PRAGMA user_version`. An older file is migrated in one transaction, step by step; a newer
+//! one is rejected, because an old writer would not maintain columns it does not know.
 
 use std::path::Path;
 
@@ -12,12 +12,13 @@ use crate::error::StoreError;
 /// How long one connection waits for another process to finish its transaction. Transactions are
 /// batches of milliseconds; a process stopped in the middle of one is the case this bounds.
 pub(crate) const BUSY_MS: u64 = 10_000;
-/// Marks the file as ours (`LMBK`), so that another program's database is not taken for state.
+/// Marks the file as Limbeck's (`LMBK`), so that another program's database is not mistaken for state.
 const APPLICATION_ID: i64 = 0x4c4d_424b;
-/// The log is cut back to this after a checkpoint, or one large result would stay on disk twice.
+/// Size to which the log is truncated after a checkpoint; without it, one large result would stay on disk
+/// twice.
 const WAL_BYTES_KEPT: i64 = 64 << 20;
 
-/// Step `n` turns format `n` into `n + 1`. Steps already released are never edited.
+/// Step `n` turns format `n` into `n + 1`. Steps that were released are never edited.
 const MIGRATIONS: &[&str] = &["
     -- Small rows: listings and retention read all of them. `doubt` and `outcome` below exist so that
     -- recovery finds unanswered calls without decoding bodies of many megabytes.
@@ -140,29 +141,79 @@ const MIGRATIONS: &[&str] = &["
         vector    BLOB NOT NULL,
         UNIQUE (space, text_hash)
     ) STRICT;
+",
+"
+    -- Contents that journals refer to: they stay as long as the journal.
+    CREATE TABLE held (
+        execution  INTEGER NOT NULL,
+        id         TEXT NOT NULL,
+        media_type TEXT NOT NULL,
+        UNIQUE (execution, id)
+    ) STRICT;
+    CREATE INDEX held_content ON held (id);
+
+    -- What retention removed, for each principal and day.
+    CREATE TABLE removed (
+        row        INTEGER PRIMARY KEY,
+        principal  TEXT NOT NULL,
+        day        INTEGER NOT NULL,
+        executions INTEGER NOT NULL,
+        thinned    INTEGER NOT NULL,
+        bytes      INTEGER NOT NULL,
+        first_us   INTEGER NOT NULL,
+        last_us    INTEGER NOT NULL,
+        UNIQUE (principal, day)
+    ) STRICT;
+    -- Whether the results of reads were removed from the journal.
+    ALTER TABLE execution ADD COLUMN thinned INTEGER NOT NULL DEFAULT 0;
+
+    -- Time of the last use; 0 in rows of older formats, which begin to age with the next run of retention.
+    ALTER TABLE kv ADD COLUMN used_us INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX kv_used ON kv (used_us);
+    -- Bytes of each principal, so that a write does not have to add them up.
+    CREATE TABLE kv_total (
+        principal TEXT NOT NULL UNIQUE,
+        bytes     INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO kv_total
+        SELECT principal, sum(octet_length(key) + octet_length(value)) FROM kv GROUP BY principal;
+    CREATE TRIGGER kv_added AFTER INSERT ON kv BEGIN
+        INSERT OR IGNORE INTO kv_total VALUES (new.principal, 0);
+        UPDATE kv_total SET bytes = bytes + octet_length(new.key) + octet_length(new.value)
+            WHERE principal = new.principal;
+    END;
+    CREATE TRIGGER kv_changed AFTER UPDATE OF value ON kv BEGIN
+        UPDATE kv_total SET bytes = bytes + octet_length(new.value) - octet_length(old.value)
+            WHERE principal = new.principal;
+    END;
+    CREATE TRIGGER kv_removed AFTER DELETE ON kv BEGIN
+        UPDATE kv_total SET bytes = bytes - octet_length(old.key) - octet_length(old.value)
+            WHERE principal = old.principal;
+        DELETE FROM kv_total WHERE principal = old.principal AND bytes <= 0;
+    END;
 "];
 
-/// The newest format this program reads and the one it writes.
+/// Newest format that this program reads, and the one it writes.
 pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
 
-/// Sets the connection up: how to wait, log mode, cache of statements.
+/// Configures a connection: waiting for locks, log mode, statement cache.
 pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_millis(BUSY_MS))?;
     connection.set_prepared_statement_cache_capacity(32);
-    // Pages freed by retention can be given back; settable only before the first table exists.
+    // Lets retention return free pages. SQLite accepts it only before the first table exists.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update_and_check(None, "journal_size_limit", WAL_BYTES_KEPT, |_| Ok(()))?;
-    // Where `fsync` does not reach the platter (macOS), ask for the call that does.
+    // On macOS, `fsync` does not wait for the disk itself; these use the call that does.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)
 }
 
-/// Refuses what is not ours or newer than us, then brings the tables to [`FORMAT`].
+/// Rejects a file of another program or of a newer format, then migrates the tables to [`FORMAT`].
 ///
 /// # Errors
 ///
-/// [`StoreError::Foreign`], [`StoreError::Newer`], or what SQLite reports.
+/// [`StoreError::Foreign`], [`StoreError::Newer`], or an error of SQLite.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let sqlite = |error| StoreError::from_sqlite(path, BUSY_MS, error);
     let transaction = connection
@@ -199,4 +250,79 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
 
 fn number(connection: &Connection, sql: &str) -> rusqlite::Result<i64> {
     connection.query_row(sql, [], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Formats that a released version wrote, and the hash (FNV-1a) of their steps.
+    const RELEASED: (usize, u64) = (6, 0x1031_3dfb_a97f_baca);
+
+    fn open() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        configure(&connection).unwrap();
+        connection
+    }
+
+    fn tables(connection: &Connection) -> Vec<(String, String)> {
+        let mut schema = connection
+            .prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name")
+            .unwrap();
+        let rows = schema.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn steps_that_were_released_are_not_edited() {
+        let (released, expected) = RELEASED;
+        let steps = MIGRATIONS[..released].concat();
+        let hash = steps
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
+        assert_eq!(hash, expected, "{hash:#x}");
+    }
+
+    #[test]
+    fn every_older_format_becomes_the_newest_and_keeps_its_rows() {
+        let path = Path::new(":memory:");
+        let mut fresh = open();
+        migrate(&mut fresh, path).unwrap();
+        for format in 1..MIGRATIONS.len() {
+            let mut connection = open();
+            connection
+                .execute_batch(&MIGRATIONS[..format].concat())
+                .unwrap();
+            connection
+                .execute_batch(&format!(
+                    "PRAGMA user_version = {format}; PRAGMA application_id = {APPLICATION_ID};
+                     INSERT INTO execution (id, principal, origin, guest_hash, owner, created_us, status, title)
+                         VALUES ('ex_1', 'p', '', '', '', 1, 'completed', '');
+                     INSERT INTO kv (principal, key, value) VALUES ('p', 'é', '12'), ('p', 'b', '3'), ('q', 'c', '4')"
+                ))
+                .unwrap();
+            for _ in 0..2 {
+                migrate(&mut connection, path).unwrap();
+                assert_eq!(tables(&connection), tables(&fresh), "format {format}");
+                let count = |sql| number(&connection, sql).unwrap();
+                assert_eq!(count("PRAGMA user_version"), FORMAT);
+                assert_eq!(count("SELECT count(*) FROM execution WHERE thinned = 0"), 1);
+                // Rows of older formats count, and age from the next run of retention on.
+                assert_eq!(count("SELECT count(*) FROM kv WHERE used_us = 0"), 3);
+                assert_eq!(count("SELECT bytes FROM kv_total WHERE principal = 'p'"), 6);
+                assert_eq!(count("SELECT bytes FROM kv_total WHERE principal = 'q'"), 2);
+            }
+            // An older version that has the file open writes on as it did.
+            connection
+                .execute_batch("INSERT INTO kv (principal, key, value) VALUES ('q', 'd', '5')")
+                .unwrap();
+            let bytes = number(
+                &connection,
+                "SELECT bytes FROM kv_total WHERE principal = 'q'",
+            );
+            assert_eq!(bytes.unwrap(), 4, "format {format}");
+        }
+    }
 }

@@ -1,9 +1,9 @@
-//! The one thread that writes, and the queue in front of it.
+//! The thread that writes, and the queue in front of it.
 //!
-//! What is queued while a commit is under way becomes the next commit: one sync to disk answers
-//! everybody who waits for one. A batch without such a wait is committed without a sync; SQLite's log
-//! keeps the order, so syncing a later batch brings the earlier ones to disk with it. While nobody
-//! waits at all, the thread lingers for a moment, so that a run of reads is one commit and not one each.
+//! What is queued during a commit becomes the next commit, so that one sync to disk answers every caller
+//! that waits for one. A batch without such a caller is committed without a sync; SQLite's log keeps the
+//! order, so the sync of a later batch brings earlier ones to disk with it. While no caller waits at all,
+//! the thread lingers for a moment, so that a run of reads is one commit and not one each.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -16,41 +16,48 @@ use limbeck_domain::{ExecutionId, ExecutionStatus};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::apply::Apply;
 use crate::error::StoreError;
-use crate::owner::Owners;
+use crate::journal_operation::{JournalStep, JournalTarget};
+use crate::operation::{Durability, Operation};
+use crate::owner_locks::OwnerLocks;
+use crate::records::StoreStats;
+use crate::recovery;
 use crate::retention::{self, Retention};
 use crate::schema;
-use crate::work::{Row, Work};
-use crate::{StoreStats, recover};
 
-/// Jobs in one transaction: enough to share a sync, few enough that another process gets its turn.
-const BATCH_JOBS_MAX: usize = 512;
-/// How long entries that nobody waits for are gathered before they are committed.
+/// Operations in one transaction: enough to share a sync, few enough that another process gets its turn.
+const BATCH_OPERATIONS_MAX: usize = 512;
+/// Time for which entries that no caller waits for are gathered before they are committed.
 const LINGER: Duration = Duration::from_millis(2);
-/// Finished executions between two looks at what retention allows.
+/// Finished executions between two runs of retention.
 const FINISHES_PER_PRUNE: u32 = 32;
+/// Bytes written between two runs of retention, however few executions they belong to.
+const BYTES_PER_PRUNE: usize = 64 << 20;
 
-/// What travels to the writer.
+type Reply = oneshot::Sender<Result<(), StoreError>>;
+
+/// Message to the writer.
 pub(crate) enum Message {
-    /// Something to store, in the order sent.
+    /// An operation to store, in the order sent.
     Write(Job),
-    /// Looks for executions whose gateway is gone.
+    /// Ends executions whose gateway no longer runs.
     Recover(oneshot::Sender<Result<Vec<(ExecutionId, ExecutionStatus)>, StoreError>>),
     /// Runs on the writer's connection after everything sent before it is committed.
     Query(Box<dyn FnOnce(&Connection) + Send>),
 }
 
-/// One thing to store.
+/// A queued operation.
 pub(crate) struct Job {
-    pub(crate) work: Work,
-    /// Answered when the batch is committed; synced to disk first when `durable`.
-    pub(crate) reply: Option<oneshot::Sender<Result<(), StoreError>>>,
-    pub(crate) durable: bool,
-    /// Its share of the queue, given back when it is done.
-    pub(crate) room: Option<OwnedSemaphorePermit>,
+    pub(crate) operation: Operation,
+    pub(crate) durability: Durability,
+    /// Answered when the batch is committed; `None` for [`Durability::Queued`].
+    pub(crate) reply: Option<Reply>,
+    /// Its share of the queue's memory, given back when it is answered.
+    pub(crate) queue_space: OwnedSemaphorePermit,
 }
 
-/// Numbers the writer keeps for [`crate::Store::stats`].
+/// Counters behind [`crate::Store::stats`].
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     commits: AtomicU64,
@@ -70,33 +77,60 @@ impl Counters {
 
 /// State of the thread.
 pub(crate) struct Writer {
-    pub(crate) path: PathBuf,
-    pub(crate) connection: Connection,
-    /// Absent for a store in memory, which no other process can look into.
-    pub(crate) owners: Option<Owners>,
-    pub(crate) retention: Retention,
-    pub(crate) counters: Arc<Counters>,
-    /// Executions of ours whose journal has a gap: nothing may follow it but the end.
-    pub(crate) lost: HashSet<ExecutionId>,
-    /// Whether something is committed that was not synced yet.
-    pub(crate) unsynced: bool,
-    /// Whether commits sync at the moment.
-    pub(crate) syncing: Option<bool>,
-    pub(crate) finishes: u32,
-    pub(crate) prune_due: bool,
+    path: PathBuf,
+    connection: Connection,
+    /// `None` for a store in memory, which no other process can open.
+    owner_locks: Option<OwnerLocks>,
+    retention: Retention,
+    counters: Arc<Counters>,
+    /// Executions of this process whose journal has a gap: only the end may follow it.
+    incomplete: HashSet<ExecutionId>,
+    /// Whether something is committed and not yet synced.
+    unsynced: bool,
+    /// Whether commits currently sync; `None` before the first.
+    sync_mode: Option<bool>,
+    finishes: u32,
+    /// Bytes written since the last run of retention.
+    written_bytes: usize,
+    prune_due: bool,
 }
 
-/// A job made ready outside the transaction, where encoding many megabytes holds nobody up.
-struct Ready {
-    row: Row,
-    reply: Option<oneshot::Sender<Result<(), StoreError>>>,
-    _room: Option<OwnedSemaphorePermit>,
+/// What remains of a job once its operation is encoded: whom to answer, and for which journal.
+struct Completion {
+    journal: Option<JournalTarget>,
+    reply: Option<Reply>,
+    _queue_space: OwnedSemaphorePermit,
 }
 
 impl Writer {
-    /// Works until every sender is gone and the queue is empty, then syncs what is left.
+    pub(crate) fn new(
+        path: PathBuf,
+        connection: Connection,
+        owner_locks: Option<OwnerLocks>,
+        retention: Retention,
+        counters: Arc<Counters>,
+    ) -> Self {
+        Self {
+            path,
+            connection,
+            owner_locks,
+            retention,
+            counters,
+            incomplete: HashSet::new(),
+            unsynced: false,
+            sync_mode: None,
+            finishes: 0,
+            written_bytes: 0,
+            // What an earlier process left above the bounds goes first.
+            prune_due: true,
+        }
+    }
+
+    /// Runs until every sender is gone and the queue is empty, then syncs what is left.
     pub(crate) fn run(mut self, queue: Receiver<Message>) {
         loop {
+            // While retention has more to remove, the thread does not block on the queue; messages still
+            // go first, so that callers wait for one bounded step at most.
             let message = if self.prune_due {
                 match queue.try_recv() {
                     Ok(message) => Some(message),
@@ -110,7 +144,7 @@ impl Writer {
                 }
             };
             if let Some(message) = message {
-                self.turn(message, &queue);
+                self.handle(message, &queue);
             }
             if self.prune_due {
                 self.prune();
@@ -121,164 +155,198 @@ impl Writer {
         }
     }
 
-    /// Handles `first` and whatever is queued behind it that can share its transaction.
-    fn turn(&mut self, first: Message, queue: &Receiver<Message>) {
-        let mut batch: Vec<Ready> = Vec::new();
-        let mut durable = false;
-        let lingers_until = Instant::now() + LINGER;
+    /// Handles `first` and the messages behind it that can share its transaction.
+    fn handle(&mut self, first: Message, queue: &Receiver<Message>) {
+        let mut batch: Vec<(Completion, Apply)> = Vec::new();
+        let mut sync = false;
+        let linger_until = Instant::now() + LINGER;
         let mut next = Some(first);
-        let mut after = None;
+        let mut after_commit = None;
         while let Some(message) = next.take() {
             match message {
                 Message::Write(job) => {
-                    durable |= job.durable;
+                    sync |= job.durability == Durability::Synced;
                     batch.extend(self.prepare(job));
-                    if batch.len() < BATCH_JOBS_MAX {
+                    if batch.len() < BATCH_OPERATIONS_MAX {
                         next = queue.try_recv().ok();
                     }
-                    let awaited = || batch.iter().any(|ready| ready.reply.is_some());
-                    while next.is_none() && batch.len() < BATCH_JOBS_MAX && !awaited() {
-                        let left = lingers_until.saturating_duration_since(Instant::now());
+                    let is_awaited = || {
+                        batch
+                            .iter()
+                            .any(|(completion, _)| completion.reply.is_some())
+                    };
+                    while next.is_none() && batch.len() < BATCH_OPERATIONS_MAX && !is_awaited() {
+                        let left = linger_until.saturating_duration_since(Instant::now());
                         if left.is_zero() {
                             break;
                         }
-                        // Not a wait on the queue: that would be woken for every entry.
+                        // Parked, and not waiting on the queue, which would wake the thread for each
+                        // entry. A caller that waits for an answer unparks it.
                         std::thread::park_timeout(left);
                         next = queue.try_recv().ok();
                     }
                 }
-                other @ (Message::Recover(_) | Message::Query(_)) => after = Some(other),
+                // Ends the batch: it has to see everything sent before it as committed.
+                other @ (Message::Recover(_) | Message::Query(_)) => after_commit = Some(other),
             }
         }
         if !batch.is_empty() {
-            self.commit(batch, durable);
+            self.commit(batch, sync);
         }
-        match after {
+        match after_commit {
             Some(Message::Recover(reply)) => drop(reply.send(self.recover())),
             Some(Message::Query(query)) => query(&self.connection),
             Some(Message::Write(_)) | None => {}
         }
     }
 
-    /// Encodes a job; one that cannot be stored is answered here.
-    fn prepare(&mut self, job: Job) -> Option<Ready> {
-        let encoded = self.admit(&job.work).and_then(|()| job.work.encode());
+    /// Encodes a job, outside the transaction, where many megabytes of JSON do not hold up other
+    /// processes. A job that cannot be stored is answered here.
+    fn prepare(&mut self, job: Job) -> Option<(Completion, Apply)> {
+        self.written_bytes = self.written_bytes.saturating_add(job.operation.bytes());
+        let (journal, encoded) = match job.operation {
+            Operation::Write(write) => (None, Ok(write.apply)),
+            Operation::Journal(operation) => {
+                let target = operation.target();
+                let encoded = self
+                    .admit(&target)
+                    .and_then(|()| operation.encode(self.owner_token()));
+                (Some(target), encoded)
+            }
+        };
         match encoded {
-            Ok(row) => Some(Ready {
-                row,
-                reply: job.reply,
-                _room: job.room,
-            }),
+            Ok(apply) => {
+                let completion = Completion {
+                    journal,
+                    reply: job.reply,
+                    _queue_space: job.queue_space,
+                };
+                Some((completion, apply))
+            }
             Err(error) => {
-                answer(job.reply, Err(error));
+                let completion = Completion {
+                    journal,
+                    reply: job.reply,
+                    _queue_space: job.queue_space,
+                };
+                // Marks the gap that the lost entry leaves.
+                self.complete(completion, Err(error));
                 None
             }
         }
     }
 
-    /// Makes sure that we are known as the owner of what is begun, and counts what ends.
-    fn admit(&mut self, work: &Work) -> Result<(), StoreError> {
-        match work {
-            Work::Begin(new) => {
-                let owned = self.own();
-                if owned.is_err() {
-                    self.lost.insert(new.id.clone());
-                }
-                owned
+    /// Takes an owner lock before the first execution begins, and counts executions that end.
+    fn admit(&mut self, target: &JournalTarget) -> Result<(), StoreError> {
+        match target.step {
+            JournalStep::Begin => {
+                // The lock comes before the row: a row whose owner has no lock counts as abandoned, and
+                // another gateway's recovery would end an execution that runs.
+                self.claim_owner_lock()
             }
-            Work::Finish { .. } => {
+            JournalStep::Finish => {
                 self.finishes += 1;
                 Ok(())
             }
-            Work::Append { .. }
-            | Work::KvSet { .. }
-            | Work::Cache { .. }
-            | Work::Note(_)
-            | Work::Listing { .. }
-            | Work::Account { .. }
-            | Work::Artifact { .. }
-            | Work::Observe { .. }
-            | Work::Embeddings { .. }
-            | Work::Flush => Ok(()),
+            JournalStep::Append => Ok(()),
         }
     }
 
-    fn own(&mut self) -> Result<(), StoreError> {
-        let Some(owners) = self.owners.as_mut() else {
+    fn claim_owner_lock(&mut self) -> Result<(), StoreError> {
+        let Some(owner_locks) = self.owner_locks.as_mut() else {
             return Ok(());
         };
-        if owners.token().is_some() {
+        if owner_locks.token().is_some() {
             return Ok(());
         }
         let token = self
             .connection
             .query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))
             .map_err(|error| StoreError::from_sqlite(&self.path, schema::BUSY_MS, error))?;
-        owners.claim(token)
+        owner_locks.claim(token)
     }
 
-    fn commit(&mut self, batch: Vec<Ready>, durable: bool) {
-        let entries = batch.iter().filter(|ready| ready.row.is_entry()).count() as u64;
-        match self.transact(&batch, durable) {
+    /// Owner of this process's executions; empty in memory, where recovery does nothing.
+    fn owner_token(&self) -> &str {
+        self.owner_locks
+            .as_ref()
+            .and_then(OwnerLocks::token)
+            .unwrap_or("")
+    }
+
+    fn commit(&mut self, batch: Vec<(Completion, Apply)>, sync: bool) {
+        let (completions, applies): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let adds_entry = |completion: &&Completion| {
+            let journal = completion.journal.as_ref();
+            journal.is_some_and(JournalTarget::adds_entry)
+        };
+        let entries = completions.iter().filter(adds_entry).count() as u64;
+        match self.transact(&completions, applies, sync) {
             Ok(results) => {
                 self.counters.commits.fetch_add(1, Ordering::Relaxed);
                 self.counters.entries.fetch_add(entries, Ordering::Relaxed);
-                if durable {
+                if sync {
                     self.counters.synced.fetch_add(1, Ordering::Relaxed);
                 }
-                self.unsynced = !durable;
-                for (ready, result) in batch.into_iter().zip(results) {
-                    self.conclude(ready, result);
+                self.unsynced = !sync;
+                for (completion, result) in completions.into_iter().zip(results) {
+                    self.complete(completion, result);
                 }
             }
             Err(error) => {
-                for ready in batch {
-                    self.conclude(ready, Err(error.clone()));
+                for completion in completions {
+                    self.complete(completion, Err(error.clone()));
                 }
             }
         }
-        if self.finishes >= FINISHES_PER_PRUNE {
+        if self.finishes >= FINISHES_PER_PRUNE || self.written_bytes >= BYTES_PER_PRUNE {
             self.finishes = 0;
+            self.written_bytes = 0;
             self.prune_due = true;
         }
     }
 
-    /// Applies the batch as one transaction. An error of one row that touched nothing is its own
-    /// result; an error of SQLite ends the whole batch and nothing of it is stored.
+    /// Applies the batch as one transaction. An operation that fails before it changes anything fails
+    /// alone; an error of SQLite ends the whole batch, and nothing of it is stored.
     fn transact(
         &mut self,
-        batch: &[Ready],
-        durable: bool,
+        completions: &[Completion],
+        applies: Vec<Apply>,
+        sync: bool,
     ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-        self.sync_commits(durable)?;
+        self.set_sync_mode(sync)?;
         let path = &self.path;
         let sqlite = |error| StoreError::from_sqlite(path, schema::BUSY_MS, error);
-        let token = self.owners.as_ref().and_then(Owners::token).unwrap_or("");
+        // Immediate: a transaction that begins by reading and upgrades to writing can fail at once
+        // instead of waiting its turn behind another process.
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(sqlite)?;
-        let mut results = Vec::with_capacity(batch.len());
-        for ready in batch {
-            let result = match ready.row.entry_of() {
-                Some(id) if self.lost.contains(id) => {
+        let mut results = Vec::with_capacity(completions.len());
+        for (completion, apply) in completions.iter().zip(applies) {
+            let result = match &completion.journal {
+                Some(JournalTarget {
+                    id,
+                    step: JournalStep::Append,
+                }) if self.incomplete.contains(id) => {
                     Err(StoreError::JournalIncomplete { id: id.to_string() })
                 }
-                _ => ready
-                    .row
-                    .apply(&transaction, token, &self.retention.artifacts)
-                    .map_err(sqlite)?,
+                _ => apply(&transaction).map_err(sqlite)?,
             };
-            // At once, and not when it is answered: the next row may be of the same journal.
+            // Marked here and not in `complete`: the next operation of this batch may add to the same
+            // journal.
             if result.is_err()
-                && let Some(id) = ready.row.journal_of()
+                && let Some(journal) = &completion.journal
+                && journal.leaves_gap()
             {
-                self.lost.insert(id.clone());
+                self.incomplete.insert(journal.id.clone());
             }
             results.push(result);
         }
-        if durable {
-            // Only a commit that changes something syncs the log.
+        if sync {
+            // SQLite syncs the log only for a commit that changes something, and earlier commits
+            // without a sync may be all that has to be synced.
             transaction
                 .execute("UPDATE flushed SET count = count + 1", [])
                 .map_err(sqlite)?;
@@ -287,54 +355,58 @@ impl Writer {
         Ok(results)
     }
 
-    /// Chooses whether the next commits return before or after they are on disk.
-    fn sync_commits(&mut self, durable: bool) -> Result<(), StoreError> {
-        if self.syncing == Some(durable) {
+    /// Sets whether the next commits return before or after they are on disk.
+    fn set_sync_mode(&mut self, sync: bool) -> Result<(), StoreError> {
+        if self.sync_mode == Some(sync) {
             return Ok(());
         }
-        let level = if durable { "FULL" } else { "NORMAL" };
+        let level = if sync { "FULL" } else { "NORMAL" };
         self.connection
             .pragma_update(None, "synchronous", level)
             .map_err(|error| StoreError::from_sqlite(&self.path, schema::BUSY_MS, error))?;
-        self.syncing = Some(durable);
+        self.sync_mode = Some(sync);
         Ok(())
     }
 
-    /// Answers one job. What is lost leaves a gap to remember until the journal ends; a loss that
-    /// nobody waits to hear of is logged.
-    fn conclude(&mut self, ready: Ready, result: Result<(), StoreError>) {
-        if let Some(id) = ready.row.ends() {
-            self.lost.remove(id);
-        } else if result.is_err()
-            && let Some(id) = ready.row.journal_of()
-        {
-            self.lost.insert(id.clone());
+    /// Answers one caller. A lost entry leaves a gap, remembered until the journal ends; a loss without
+    /// a waiting caller is logged.
+    fn complete(&mut self, completion: Completion, result: Result<(), StoreError>) {
+        if let Some(journal) = &completion.journal {
+            if !journal.leaves_gap() {
+                self.incomplete.remove(&journal.id);
+            } else if result.is_err() {
+                self.incomplete.insert(journal.id.clone());
+            }
         }
         if let Err(error) = &result
-            && ready.reply.is_none()
+            && completion.reply.is_none()
         {
-            tracing::error!(error = error as &dyn std::error::Error, "a record was lost");
+            tracing::error!(
+                error = error as &dyn std::error::Error,
+                "a record was not stored"
+            );
         }
-        answer(ready.reply, result);
+        answer(completion.reply, result);
     }
 
     fn recover(&mut self) -> Result<Vec<(ExecutionId, ExecutionStatus)>, StoreError> {
-        self.sync_commits(true)?;
-        let Some(owners) = &self.owners else {
+        self.set_sync_mode(true)?;
+        let Some(owner_locks) = &self.owner_locks else {
             return Ok(Vec::new());
         };
-        let found = recover::recover(&mut self.connection, owners)
+        let ended = recovery::recover(&mut self.connection, owner_locks)
             .map_err(|error| StoreError::from_sqlite(&self.path, schema::BUSY_MS, error))?;
-        owners.sweep();
-        Ok(found)
+        // After the commit: a lock file that is gone means an owner that is gone.
+        owner_locks.sweep();
+        Ok(ended)
     }
 
-    /// One bounded step of retention; there is another to do as long as it removed something.
+    /// Runs one bounded step of retention; another is due as long as it removed something.
     fn prune(&mut self) {
         match retention::prune(&mut self.connection, &self.retention) {
-            Ok(removed) => self.prune_due = removed > 0,
+            Ok(has_more) => self.prune_due = has_more,
             Err(error) => {
-                // Old executions stay for now; the next round tries again.
+                // Old executions stay for now; the next run tries again.
                 tracing::warn!(error = %error, "old executions were not removed");
                 self.prune_due = false;
             }
@@ -342,8 +414,8 @@ impl Writer {
     }
 }
 
-/// The one who asked may have gone away; the work is done all the same.
-fn answer(reply: Option<oneshot::Sender<Result<(), StoreError>>>, result: Result<(), StoreError>) {
+/// Sends the result to a caller that may have gone away; the operation is done all the same.
+fn answer(reply: Option<Reply>, result: Result<(), StoreError>) {
     if let Some(reply) = reply {
         drop(reply.send(result));
     }

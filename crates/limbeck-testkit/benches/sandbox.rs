@@ -1,19 +1,18 @@
-//! What the strict tier costs: `cargo xtask bench sandbox [--seconds N]`.
+//! Benchmark of the strict tier: `cargo xtask bench sandbox [--seconds N]`.
 //!
-//! The same worker with every layer and with none, in turns in one run: on a shared machine only the
-//! ratio means something. This executable is its own worker program, so that no build of `limbeck`
-//! exists that can leave a layer out.
+//! It compares workers with every layer and with none, in turns in one run, because only the ratio is meaningful on a
+//! shared machine. This executable is its own worker program, so that no build of `limbeck` can leave a layer out.
 
 use std::fs;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use limbeck_gateway::domain::{Language, Layer, Sandbox, Tier};
-use limbeck_gateway::launcher::inside::{self, Tenant, TenantError};
-use limbeck_gateway::launcher::{Launcher, PoolSize, WorkerProgram};
+use limbeck_domain::{Language, Layer, Sandbox, Tier};
 use limbeck_gateway::{AdmissionSize, Bounds, Gateway};
+use limbeck_launcher::inside::{self, WorkerMain, WorkerMainError};
+use limbeck_launcher::{Launcher, PoolSize, WorkerProgram};
 use limbeck_testkit::{FakeServer, World, request, run, value_of};
-use limbeck_worker::{Armed, Prepared, Worker, WorkerChannel};
+use limbeck_worker::{ArmedWorker, PreparedWorker, WorkerChannel};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -21,20 +20,20 @@ use tokio_util::sync::CancellationToken;
 const SAMPLES: usize = 400;
 /// Workers started on each side.
 const SPAWNS: usize = 200;
-/// How long programs run back to back, unless `--seconds` says otherwise.
+/// Default duration of the sustained run; `--seconds` sets another one.
 const SECONDS: u64 = 10;
 /// Clients of the sustained run.
 const CLIENTS: usize = 4;
 /// Executions that wait at the same time.
 const LIVE: usize = 1_000;
-/// A few types, a few lines, what a model sends.
+/// Program of a few lines with types, as a model sends.
 const TYPESCRIPT: &str = "interface Row { id: number; name: string }
 const rows: Row[] = Array.from({ length: 20 }, (_, id) => ({ id, name: `row ${id}` }));
 return rows.filter((row: Row) => row.id % 2 === 0).map(row => row.name).length as number";
 
 fn main() -> ExitCode {
     if inside::is_worker() {
-        return inside::main(|language| Ok(Engine(Worker::prepare(language)?)));
+        return inside::main(|language| Ok(EngineMain(PreparedWorker::load(language)?)));
     }
     let runtime = Runtime::new().expect("a runtime can be made");
     println_row(["benchmark", "strict", "no layer", "promise", "notes"].map(str::to_owned));
@@ -45,17 +44,17 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What lives in a worker, as in `limbeck` itself.
-struct Engine(Prepared);
+/// Language engine of a worker, as in `limbeck` itself.
+struct EngineMain(PreparedWorker);
 
-impl Tenant for Engine {
-    type Armed = Armed;
+impl WorkerMain for EngineMain {
+    type Armed = ArmedWorker;
 
-    fn arm(self) -> Result<Armed, TenantError> {
+    fn arm(self) -> Result<ArmedWorker, WorkerMainError> {
         Ok(self.0.arm()?)
     }
 
-    fn serve(armed: Armed, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
+    fn serve(armed: ArmedWorker, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
         armed.serve(channel, sandbox)
     }
 }
@@ -79,7 +78,7 @@ fn println_row(cells: [String; 5]) {
     }
 }
 
-/// A launcher of this executable; with every layer or with none.
+/// Launcher of this executable, with every layer or with none.
 fn launcher(strict: bool) -> Launcher {
     let path = std::env::current_exe().expect("the system knows what runs");
     let mut program = WorkerProgram::new(path);
@@ -99,7 +98,7 @@ fn spawns(runtime: &Runtime) {
             let worker = runtime.block_on(launcher.launch(Language::Typescript));
             let took = begun.elapsed();
             runtime.block_on(worker.expect("a worker starts").kill());
-            // The first starts the zygote.
+            // The first launch starts the zygote.
             if number > 0 {
                 times.push(took);
             }
@@ -121,7 +120,7 @@ fn pooled(runtime: &Runtime) {
     let mut times = [Vec::new(), Vec::new()];
     for number in 0..SAMPLES + 20 {
         for (gateway, times) in sides.iter().zip(&mut times) {
-            // The pool is full again, as between two programs of a model.
+            // Waits until the pool is full, as between two programs of a model.
             std::thread::sleep(Duration::from_millis(12));
             let begun = Instant::now();
             let envelope = runtime.block_on(run(gateway, "return 1 + 1"));
@@ -152,7 +151,7 @@ fn compare(name: &str, mut times: [Vec<Duration>; 2], promise: &str) {
     ]);
 }
 
-/// Executions a second for as long as asked, and what grows meanwhile.
+/// Executions a second over the duration, and the growth of memory and descriptors.
 async fn sustained(seconds: u64) {
     let gateway = World::new("").launcher(launcher(true)).start().await;
     let time = Duration::from_secs(seconds);
@@ -190,7 +189,7 @@ async fn executions(gateway: &Gateway, time: Duration) -> usize {
     counts.sum()
 }
 
-/// What gateway and zygotes hold.
+/// Memory and descriptors of the gateway and its zygotes.
 struct Held {
     resident_kb: u64,
     descriptors: usize,
@@ -217,7 +216,7 @@ impl std::fmt::Display for Held {
     }
 }
 
-/// Executions that wait for an answer, and the memory of all of them.
+/// Executions that wait for a call, and their total memory.
 async fn live() {
     let bounds = Bounds {
         admission: AdmissionSize {
@@ -275,7 +274,7 @@ async fn live() {
     gateway.shutdown().await;
 }
 
-/// Found by their parent: a thread's list of children may miss some.
+/// Child processes by their parent id, because the list of a thread may miss some.
 fn children(parent: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("procfs is there").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -287,7 +286,7 @@ fn descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
-/// A number of one of a process's files; zero when there is none.
+/// Number in a file of a process; 0 when it is missing.
 fn kb(pid: u32, file: &str, field: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with(field));

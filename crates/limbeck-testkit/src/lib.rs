@@ -1,32 +1,31 @@
-//! A gateway in a box, for tests and benchmarks: servers that live in this process, a store in
-//! memory or in a file of the test's, and real worker processes.
+//! Gateway for tests and benchmarks: servers inside of this process, a store in memory or in a file, and real worker
+//! processes.
 //!
 //! Start reading at [`World`].
 
 #![forbid(unsafe_code)]
 
-mod endpoint;
-pub mod load;
-mod server;
+mod embedding_endpoint;
+mod fake_server;
+pub mod http_load;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use limbeck_gateway::domain::{Envelope, Expose, Language, ServerName, Tier, limits};
-use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
-use limbeck_gateway::policy::Scope;
-use limbeck_gateway::store::Store;
-use limbeck_gateway::upstream::embeddings::EmbeddingsSpec;
-use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions, ServerSpec};
-use limbeck_gateway::{AnswerForm, Bounds, ExecuteRequest, Gateway, Parts, ServerSource};
+use limbeck_domain::{Envelope, Expose, Language, ServerName, Tier, ToolRules, limits};
+use limbeck_gateway::{AnswerForm, Bounds, ExecuteRequest, Gateway, GatewayConfig, ServerSource};
+use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
+use limbeck_policy::Scope;
+use limbeck_store::Store;
+use limbeck_upstream::embeddings::EmbeddingsSpec;
+use limbeck_upstream::{ClientCapabilities, PoolOptions, ServerSpec, UpstreamPool};
 use tokio_util::sync::CancellationToken;
 
-pub use endpoint::{Asked, Endpoint, Manner};
-pub use limbeck_captures as catalogues;
-pub use server::{FakeServer, SilentServer};
+pub use embedding_endpoint::{EmbeddingEndpoint, EndpointBehaviour, EndpointRequest};
+pub use fake_server::{FakeServer, SilentServer};
 
-/// Builds a gateway over fake servers.
+/// Builder of a gateway with fake servers.
 #[derive(Debug)]
 pub struct World {
     worker: PathBuf,
@@ -42,7 +41,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world whose workers are the `limbeck` executable at `worker`.
+    /// Creates a world whose workers are the executable `worker`.
     pub fn new(worker: impl AsRef<Path>) -> Self {
         Self {
             worker: worker.as_ref().to_owned(),
@@ -72,14 +71,14 @@ impl World {
         self
     }
 
-    /// Adds a server that is a process. It is told that it may ask for everything.
+    /// Adds a server that is a process. All client capabilities are declared to it.
     #[must_use]
     pub fn process(mut self, spec: ServerSpec) -> Self {
         self.processes.push(spec);
         self
     }
 
-    /// Shows the tools of a server to clients as `expose` says; otherwise programs alone see them.
+    /// Sets how the tools of a server are exposed; by default only programs see them.
     #[must_use]
     pub fn expose(mut self, server: &str, expose: Expose) -> Self {
         self.expose.insert(ServerName::from(server), expose);
@@ -100,21 +99,21 @@ impl World {
         self
     }
 
-    /// Starts its workers by `launcher`.
+    /// Starts workers with `launcher`.
     #[must_use]
     pub fn launcher(mut self, launcher: Launcher) -> Self {
         self.launcher = Some(launcher);
         self
     }
 
-    /// Takes on as much as `bounds` allow.
+    /// Sets the bounds of the gateway.
     #[must_use]
     pub fn bounds(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
         self
     }
 
-    /// Asks the endpoint `spec` names what tools and queries mean.
+    /// Uses an embedding endpoint for the search.
     #[must_use]
     pub fn embeddings(mut self, spec: EmbeddingsSpec) -> Self {
         self.embeddings = Some(spec);
@@ -137,7 +136,7 @@ impl World {
             .map(|spec| source(&spec.name))
             .collect();
         let options = PoolOptions {
-            declares: Answers::ALL,
+            declares: ClientCapabilities::ALL,
         };
         let mut upstreams = UpstreamPool::with_options(self.processes, &options);
         for server in self.servers {
@@ -156,15 +155,18 @@ impl World {
         let store = self
             .store
             .unwrap_or_else(|| Store::in_memory().expect("a store in memory needs nothing"));
-        let parts = Parts {
+        let config = GatewayConfig {
             workers: Pools::start(launcher, self.pool),
             upstreams,
             store,
             wall_ms: limits::WALL_MS_DEFAULT,
+            wall_ms_max: limits::WALL_MS_MAX,
             sources,
+            notices: Vec::new(),
             embeddings: self.embeddings,
+            client_listing: |_| serde_json::Value::Null,
         };
-        Gateway::start_within(parts, self.bounds).await
+        Gateway::start_within(config, self.bounds).await
     }
 }
 
@@ -175,16 +177,17 @@ fn source(name: &ServerName) -> ServerSource {
         definition_hash: format!("test {name}"),
         expose: Expose::Code,
         observe: true,
+        tool_rules: ToolRules::default(),
     }
 }
 
-/// A request to run `program`, TypeScript, with everything else at its default.
+/// Request to run a TypeScript program with default options.
 pub fn request(program: &str) -> ExecuteRequest {
     request_in(Language::Typescript, program)
 }
 
-/// A request to run `program`, Python, with everything else at its default.
-pub fn python(program: &str) -> ExecuteRequest {
+/// Request to run a Python program with default options.
+pub fn python_request(program: &str) -> ExecuteRequest {
     request_in(Language::Python, program)
 }
 
@@ -201,25 +204,25 @@ fn request_in(language: Language, program: &str) -> ExecuteRequest {
     }
 }
 
-/// Runs `program` to its end.
+/// Runs a TypeScript program to its end.
 pub async fn run(gateway: &Gateway, program: &str) -> Envelope {
     gateway
         .execute(request(program), CancellationToken::new())
         .await
 }
 
-/// Runs `program`, Python, to its end.
+/// Runs a Python program to its end.
 pub async fn run_python(gateway: &Gateway, program: &str) -> Envelope {
     gateway
-        .execute(python(program), CancellationToken::new())
+        .execute(python_request(program), CancellationToken::new())
         .await
 }
 
-/// The value of a completed run.
+/// Value of a completed execution.
 ///
 /// # Panics
 ///
-/// When the run did not complete, with its envelope.
+/// When the execution did not complete, with its envelope.
 pub fn value_of(envelope: &Envelope) -> serde_json::Value {
     assert!(envelope.error.is_none(), "program failed: {envelope:?}");
     let text = envelope.value.as_ref().map_or("null", |value| value.get());

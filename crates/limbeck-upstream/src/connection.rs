@@ -1,4 +1,4 @@
-//! One connected server: requests go out, raw results come back.
+//! Connection to one server after its handshake: sends requests and returns raw results.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,137 +16,149 @@ use tokio_util::sync::CancellationToken;
 
 use limbeck_domain::{limits, text};
 
+use crate::call_context::CallContext;
+use crate::call_feedback::CallFeedback;
+use crate::error::UpstreamError;
 use crate::handler::client_capabilities;
-use crate::hearing::Hearing;
-use crate::http::wire::HttpWire;
-use crate::listener::Listener;
-use crate::stdio::handshake::Greeting;
-use crate::stdio::tap::{Answer, AnswerFault, ReplySlot, Tap};
-use crate::wire::{Service, Wire};
-use crate::{CallContext, Era, UpstreamError};
+use crate::http::connection::HttpConnection;
+use crate::protocol::ProtocolGeneration;
+use crate::rpc::handshake::McpService;
+use crate::rpc::handshake_result::HandshakeResult;
+use crate::rpc::pending::{PendingRequests, RawResponse, ReplySlot, ResponseError};
+use crate::server_messages::ServerMessages;
+use crate::stdio::connection::StdioConnection;
+use crate::time::in_ms;
 
-/// Time to wait for the exit status of a server whose output ended.
+/// Time to wait for the exit status of a process whose output ended.
 const STATUS_WAIT: Duration = Duration::from_secs(1);
-/// Time for a cancellation to be written; a server that does not read its input is restarted.
+/// Time to write a cancellation. A server that does not read its input that long is restarted.
 const CANCEL_WRITE: Duration = Duration::from_secs(2);
-/// Key of the request's metadata that asks for log messages.
+/// Key in `_meta` of a request that asks for log messages.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// A connection this old has proved that the server works.
+/// A server that stayed connected this long is considered to have started well.
 const PROVED_AFTER: Duration = Duration::from_secs(10);
 
-/// What is at the other end.
-pub(crate) enum Peer {
+/// Transport of a connection.
+pub(crate) enum TransportConnection {
     /// A child process and its pipes.
-    Process(Wire),
-    /// Something that is asked over HTTP.
-    Http(HttpWire),
+    Process(StdioConnection),
+    /// An HTTP session.
+    Http(HttpConnection),
 }
 
-impl Peer {
-    fn tap(&self) -> &Arc<Tap> {
+impl TransportConnection {
+    fn pending(&self) -> &Arc<PendingRequests> {
         match self {
-            Self::Process(wire) => &wire.tap,
-            Self::Http(wire) => wire.tap(),
+            Self::Process(connection) => &connection.pending,
+            Self::Http(connection) => connection.pending(),
         }
     }
 
     /// Cancelled to end the connection.
     fn stop(&self) -> &CancellationToken {
         match self {
-            Self::Process(wire) => &wire.process.stop,
-            Self::Http(wire) => wire.stop(),
+            Self::Process(connection) => &connection.process.stop,
+            Self::Http(connection) => connection.stop(),
         }
     }
 
-    /// Whether no further request may be sent.
-    fn is_over(&self) -> bool {
+    /// Whether the transport accepts no further requests.
+    fn is_closing(&self) -> bool {
         match self {
-            Self::Process(wire) => wire.process.stop.is_cancelled(),
-            Self::Http(wire) => wire.is_over(),
+            Self::Process(connection) => connection.process.stop.is_cancelled(),
+            Self::Http(connection) => connection.is_closing(),
         }
     }
 
-    /// Completes when it is known how the other end ended.
+    /// Completes when the exit status of a child process is known.
     async fn ended(&self) {
         match self {
-            Self::Process(wire) => wire.process.ended().await,
+            Self::Process(connection) => connection.process.ended().await,
             Self::Http(_) => {}
         }
     }
 
     fn status(&self) -> Option<String> {
         match self {
-            Self::Process(wire) => wire.process.status(),
+            Self::Process(connection) => connection.process.status(),
             Self::Http(_) => None,
         }
     }
 
-    fn last_words(&self) -> String {
+    fn stderr_excerpt(&self) -> String {
         match self {
-            Self::Process(wire) => wire.process.last_words(),
+            Self::Process(connection) => connection.process.stderr_excerpt(),
             Self::Http(_) => String::new(),
         }
     }
 
-    /// Words of the server as others may read them. What comes over HTTP has lost its secrets already.
-    fn without_secrets(&self, words: String) -> String {
+    /// Error text of the server without the values of its entry.
+    fn redact(&self, words: String) -> String {
         match self {
-            Self::Process(wire) => wire.process.redactor.redact(&words).into_owned(),
-            Self::Http(_) => words,
+            Self::Process(connection) => connection.process.redactor.redact(&words).into_owned(),
+            Self::Http(connection) => connection.redact_error(&words),
         }
     }
 }
 
-/// A server that answered its handshake.
+/// An open connection to a server that answered its handshake.
 pub(crate) struct Connection {
-    peer: Peer,
-    service: Service,
-    era: Era,
-    greeting: Greeting,
+    transport: TransportConnection,
+    service: McpService,
+    generation: ProtocolGeneration,
+    handshake_result: HandshakeResult,
     opened: Instant,
     noticed_end: OnceLock<Instant>,
     has_answered: AtomicBool,
 }
 
 impl Connection {
-    pub(crate) fn new(peer: Peer, service: Service, era: Era) -> Self {
-        let greeting = peer.tap().greeting().cloned().unwrap_or_default();
+    pub(crate) fn new(
+        transport: TransportConnection,
+        service: McpService,
+        generation: ProtocolGeneration,
+    ) -> Self {
+        let handshake_result = transport
+            .pending()
+            .handshake_result()
+            .cloned()
+            .unwrap_or_default();
         Self {
-            peer,
+            transport,
             service,
-            era,
-            greeting,
+            generation,
+            handshake_result,
             opened: Instant::now(),
             noticed_end: OnceLock::new(),
             has_answered: AtomicBool::new(false),
         }
     }
 
-    pub(crate) fn era(&self) -> Era {
-        self.era
+    pub(crate) fn generation(&self) -> ProtocolGeneration {
+        self.generation
     }
 
-    pub(crate) fn greeting(&self) -> &Greeting {
-        &self.greeting
+    pub(crate) fn handshake_result(&self) -> &HandshakeResult {
+        &self.handshake_result
     }
 
     /// Whether requests can still be sent.
     pub(crate) fn is_alive(&self) -> bool {
-        !self.peer.is_over() && !self.service.is_transport_closed()
+        !self.transport.is_closing() && !self.service.is_transport_closed()
     }
 
-    /// Whether the server did its work before it ended: a crash after that is not a failed start.
+    /// Whether the server worked before it ended. A crash after that does not count as a failed start.
     pub(crate) fn has_proved_itself(&self) -> bool {
         self.has_answered.load(Ordering::Relaxed)
             || self.ended_at().duration_since(self.opened) >= PROVED_AFTER
     }
 
-    /// When the connection was first seen dead.
+    /// When the connection was first noticed to have ended.
     pub(crate) fn ended_at(&self) -> Instant {
         *self.noticed_end.get_or_init(Instant::now)
     }
 
-    /// Asks for one page of tools; `timed_out` is the error when it takes longer than `limit`.
+    /// Requests one page of tools; `timed_out` is the error when it takes longer than `limit`.
     pub(crate) async fn list_page(
         &self,
         cursor: Option<String>,
@@ -167,38 +179,40 @@ impl Connection {
         }
     }
 
-    /// Sends a request that somebody made and waits for the answer, `limit` at most, not counting the time
-    /// in which the server waits for an answer of ours.
+    /// Sends a request of a caller and waits for its result, `limit` at most. Time in which the server waits
+    /// for an answer of the client is not counted.
     ///
-    /// Gives how long the server worked, beside the answer.
-    pub(crate) async fn ask(
+    /// Returns the result and the time the server used.
+    pub(crate) async fn request_for_call(
         &self,
         mut request: ClientRequest,
         limit: Duration,
         context: &CallContext,
     ) -> Result<(Box<RawValue>, Duration), UpstreamError> {
-        let hearing = Hearing::new(context.caller.clone());
-        let _heard = Heard {
-            listener: self.peer.tap().listener(),
-            hearing: &hearing,
+        let feedback = CallFeedback::new(context.observer.clone());
+        let _guard = CallGuard {
+            server_messages: self.transport.pending().server_messages(),
+            feedback: &feedback,
         };
-        request.extensions_mut().insert(hearing.clone());
+        request.extensions_mut().insert(feedback.clone());
         let started = Instant::now();
+        // `biased`: a response that arrived together with the cancellation or the time limit wins.
         let answer = tokio::select! {
             biased;
             answer = self.request_with(request, &context.cancel, self.options(context)) => answer?,
-            () = hearing.out_of_time(started, limit) => {
+            () = feedback.time_out(started, limit) => {
                 return Err(UpstreamError::CallTimeout { ms: in_ms(limit) });
             }
         };
+        // Set for any response, also an invalid one: the process runs and reads its input.
         self.has_answered.store(true, Ordering::Relaxed);
         refuse_too_deep(&answer)?;
         let answer = self.without_secrets_of_error(answer);
-        Ok((answer, hearing.worked_since(started)))
+        Ok((answer, feedback.server_time_since(started)))
     }
 
-    /// Sends a request and waits for its answer until `cancel`, however long it takes. Dropping the future
-    /// cancels the request at the server.
+    /// Sends a request of the pool itself and waits for its result until `cancel`, without a time limit.
+    /// Dropping the future cancels the request at the server.
     pub(crate) async fn request(
         &self,
         request: ClientRequest,
@@ -208,19 +222,23 @@ impl Connection {
             .await
     }
 
-    /// What a modern server is told with one request: who made it can answer less than we declare in general.
+    /// Per-request options of a modern server: the capabilities of this caller, which may be fewer than those
+    /// declared for the pool, and its log level.
     fn options(&self, context: &CallContext) -> PeerRequestOptions {
         let options = PeerRequestOptions::no_options();
-        let Some(caller) = context.caller.as_deref() else {
+        let Some(observer) = context.observer.as_deref() else {
             return options;
         };
-        if self.era != Era::Modern {
+        if self.generation != ProtocolGeneration::Modern {
             return options;
         }
-        let declared = self.listener().declares().and(caller.answers());
+        let declared = self
+            .server_messages()
+            .declared()
+            .and(observer.capabilities());
         let mut meta = RequestMetaObject::default();
-        meta.set_client_capabilities(client_capabilities(declared, self.era));
-        if let Some(level) = caller.log_level() {
+        meta.set_client_capabilities(client_capabilities(declared, self.generation));
+        if let Some(level) = observer.log_level() {
             meta.insert(LOG_LEVEL.to_owned(), level.into());
         }
         options.with_meta(meta)
@@ -238,20 +256,21 @@ impl Connection {
             .service
             .send_cancellable_request(request, options)
             .await;
+        // Sending fails only when the connection's task has ended.
         let Ok(handle) = sent else {
             return Err(self.lost().await);
         };
-        // From here on the server is told when nobody waits any more, however that comes about.
-        let mut under_way = UnderWay {
+        // From here on every exit, including a dropped future, cancels the request at the server.
+        let mut in_flight = InFlightRequest {
             handle: Some(handle),
-            stop: self.peer.stop().clone(),
+            stop: self.transport.stop().clone(),
         };
         tokio::select! {
             biased;
             answer = answer => {
-                under_way.handle = None;
+                in_flight.handle = None;
                 match answer {
-                    Ok(answer) => self.usable(answer),
+                    Ok(answer) => self.result_of(answer),
                     Err(_) => Err(self.lost().await),
                 }
             }
@@ -259,81 +278,88 @@ impl Connection {
         }
     }
 
-    /// Whether calls repeat parameters in headers, so that bad annotations spoil their tool.
+    /// Whether parameters of calls are mirrored in headers; if so, invalid annotations exclude a tool.
     pub(crate) fn mirrors_parameters(&self) -> bool {
-        matches!(self.peer, Peer::Http(_)) && self.era == Era::Modern
+        matches!(self.transport, TransportConnection::Http(_))
+            && self.generation == ProtocolGeneration::Modern
     }
 
-    /// Who hears what the server says on its own account.
-    pub(crate) fn listener(&self) -> &Listener {
-        self.peer.tap().listener()
+    /// Handler of the notifications and requests of the server.
+    pub(crate) fn server_messages(&self) -> &ServerMessages {
+        self.transport.pending().server_messages()
     }
 
-    /// Ends the connection; its process is gone soon after.
+    /// Ends the connection. Its process is terminated soon after.
     pub(crate) fn close(&self) {
-        self.peer.stop().cancel();
+        self.transport.stop().cancel();
     }
 
     /// Completes when the connection has ended.
     pub(crate) async fn closed(&self) {
-        self.peer.stop().cancelled().await;
+        self.transport.stop().cancelled().await;
     }
 
-    /// A tool's own error is read like any other error. Results that are none are the program's affair.
+    /// Redacts results with `isError`: they are read like any other error. Other results belong to the program
+    /// and stay unchanged.
     fn without_secrets_of_error(&self, result: Box<RawValue>) -> Box<RawValue> {
+        // A substring test suffices: redacting a result that merely mentions the word is harmless.
         if !result.get().contains("\"isError\"") {
             return result;
         }
-        let words = self.peer.without_secrets(result.get().to_owned());
+        let words = self.transport.redact(result.get().to_owned());
         RawValue::from_string(words).unwrap_or(result)
     }
 
-    /// Nothing when it is no JSON any more without them.
+    /// Error data without secrets; `None` when redaction leaves invalid JSON.
     fn data_without_secrets(&self, data: &Value) -> Option<Box<Value>> {
-        let data = self.peer.without_secrets(data.to_string());
+        let data = self.transport.redact(data.to_string());
         serde_json::from_str(&data).ok()
     }
 
-    fn usable(&self, answer: Answer) -> Result<Box<RawValue>, UpstreamError> {
+    fn result_of(&self, answer: RawResponse) -> Result<Box<RawValue>, UpstreamError> {
         answer.map_err(|fault| match fault {
-            AnswerFault::Rpc(error) => UpstreamError::Protocol {
+            ResponseError::Rpc(error) => UpstreamError::Protocol {
                 code: error.code,
-                message: self.peer.without_secrets(error.message),
+                message: self.transport.redact(error.message),
                 data: error.data.and_then(|data| self.data_without_secrets(&data)),
             },
-            AnswerFault::Invalid { reason } => UpstreamError::InvalidAnswer {
-                reason: self.peer.without_secrets(reason),
+            ResponseError::Invalid { reason } => UpstreamError::InvalidAnswer {
+                reason: self.transport.redact(reason),
             },
-            AnswerFault::Failed(error) => error,
-            AnswerFault::TooLarge { bytes } => UpstreamError::TooLarge {
+            ResponseError::Failed(error) => error,
+            ResponseError::TooLarge { bytes } => UpstreamError::TooLarge {
                 bytes,
                 limit: limits::UPSTREAM_LINE_BYTES_MAX as u64,
             },
         })
     }
 
-    /// The error of a request under which the connection ended.
+    /// Error of a request whose connection ended, with the exit status when it arrives in time.
     async fn lost(&self) -> UpstreamError {
-        let _ = timeout(STATUS_WAIT, self.peer.ended()).await;
+        // The output of a process usually ends just before its exit status is known.
+        let _ = timeout(STATUS_WAIT, self.transport.ended()).await;
         self.lost_now()
     }
 
     /// [`Self::lost`] without waiting for the exit status.
     pub(crate) fn lost_now(&self) -> UpstreamError {
-        let status = match (self.peer.tap().end_reason(), self.peer.status()) {
+        let status = match (
+            self.transport.pending().end_reason(),
+            self.transport.status(),
+        ) {
             (Some(reason), _) => reason.to_owned(),
             (None, Some(status)) => status,
             (None, None) => "the connection ended".to_owned(),
         };
         UpstreamError::ConnectionLost {
             status,
-            stderr_tail: self.peer.last_words(),
+            stderr_tail: self.transport.stderr_excerpt(),
         }
     }
 }
 
-/// Refuses a result that no reader behind us takes. Lists are not held to this as a whole: each of their tools is judged
-/// by itself, and one that is too deep costs no other.
+/// Rejects a result that is nested too deeply for the gateway's own parsers. Tool lists are exempt: each tool
+/// is checked by itself, so that one deep schema does not cost the others.
 fn refuse_too_deep(result: &RawValue) -> Result<(), UpstreamError> {
     if text::is_too_deep(result.get()) {
         let reason = format!(
@@ -345,40 +371,40 @@ fn refuse_too_deep(result: &RawValue) -> Result<(), UpstreamError> {
     Ok(())
 }
 
-/// Lets go of a call's caller however the wait for its answer ends.
-struct Heard<'a> {
-    listener: &'a Listener,
-    hearing: &'a Hearing,
+/// Ends the feedback of a call however the wait for its result ends.
+struct CallGuard<'a> {
+    server_messages: &'a ServerMessages,
+    feedback: &'a CallFeedback,
 }
 
-impl Drop for Heard<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
-        self.listener.over(self.hearing);
+        self.server_messages.end_call(self.feedback);
     }
 }
 
-/// Whole milliseconds.
-pub(crate) fn in_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// A request that was sent and not answered. Dropping it cancels the request at the server.
-struct UnderWay {
+/// Request that was sent and not answered. Dropping it cancels the request at the server.
+struct InFlightRequest {
     handle: Option<RequestHandle<RoleClient>>,
     stop: CancellationToken,
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         let (Some(handle), Ok(runtime)) =
+            // Without a runtime the process is shutting down and its servers end with it.
             (self.handle.take(), tokio::runtime::Handle::try_current())
         else {
             return;
         };
         let stop = self.stop.clone();
         runtime.spawn(async move {
-            let told = handle.cancel(Some("nobody waits for the answer".to_owned()));
-            if timeout(CANCEL_WRITE, told).await.is_err() {
+            let cancelled = handle.cancel(Some(
+                "the caller no longer waits for the response".to_owned(),
+            ));
+            // A server that does not read its input would keep the cancellation in the queue for ever, together
+            // with every later request.
+            if timeout(CANCEL_WRITE, cancelled).await.is_err() {
                 tracing::debug!("a server that does not read its input is ended");
                 stop.cancel();
             }

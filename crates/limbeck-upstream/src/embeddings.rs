@@ -1,15 +1,15 @@
-//! Asks an endpoint what texts mean: `POST {url}/embeddings`, as OpenAI's interface has it.
+//! Client of an embeddings endpoint: `POST {url}/embeddings`, with the interface of OpenAI.
 //!
-//! The endpoint is the user's choice and still a stranger's program. It is asked through the guarded client
-//! ([`crate::http::guard`]): its address is judged as that of a server in the configuration, no redirect is
-//! followed, body and time are bounded. Of an answer nothing is believed: as many vectors as texts, all of one
-//! length, every number finite. The key is looked up when it is first needed, anew after it was refused, and taken
-//! out of every error.
+//! The endpoint is configured by the user and still untrusted. Requests go through the guarded client
+//! ([`crate::http::guard`]): the address is checked like that of a configured server, redirects are not
+//! followed, body and time are bounded. A response is validated: one vector per text, all of one length, every
+//! number finite. The key is looked up when it is first needed and again after the endpoint rejected it, and it
+//! is removed from every error.
 //!
 //! Start reading at [`Embedder::embed`].
 
-mod answer;
 mod error;
+mod response;
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,35 +25,35 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::http::guard::{self, Client};
+use crate::http::guard::{self, GuardedClient};
 use crate::http::{LocalSecrets, NetworkRules, SecretReference, SecretResolver};
 use crate::redactor::Redactor;
 
 pub use error::EmbeddingsError;
 
-/// Texts of one request. Hosted models take hundreds; text-embeddings-inference refuses more than this.
+/// Texts per request. Hosted models take hundreds; text-embeddings-inference rejects more than this.
 pub const EMBEDDINGS_BATCH_MAX: usize = 32;
-/// What is sent of one text: more than any model reads of a tool, and some 500 tokens.
+/// Bytes sent of one text: more than any model uses of a tool, and some 500 tokens.
 pub const EMBEDDINGS_TEXT_BYTES_MAX: usize = 2 << 10;
-/// Numbers of one vector; the longest of a known model.
-pub const EMBEDDINGS_DIMENSIONS_MAX: usize = 4_096;
-/// Body of an answer: the longest vectors of a whole batch, 24 bytes a number, and a little around them.
+/// Longest vector accepted, as long as those of the largest known model.
+const EMBEDDINGS_DIMENSIONS_MAX: usize = 4_096;
+/// Longest response body: the longest vectors of a whole batch, 24 bytes a number, and some overhead.
 const ANSWER_BYTES_MAX: usize = EMBEDDINGS_BATCH_MAX * EMBEDDINGS_DIMENSIONS_MAX * 24 + (64 << 10);
-/// Body of a refusal that is read for its reason.
+/// Bytes read of an error response.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
-/// What is shown of that reason.
+/// Bytes shown of the reason in an error response.
 const REASON_BYTES_MAX: usize = 200;
 
-/// An endpoint, as the configuration says.
+/// Configuration of an embeddings endpoint.
 #[derive(Clone)]
 pub struct EmbeddingsSpec {
     url: Url,
     model: String,
-    /// Where the key is; without one none is sent.
+    /// Reference to the API key; without one no key is sent.
     pub key: Option<SecretReference>,
-    /// Looks it up.
+    /// Looks up the API key.
     pub secrets: Arc<dyn SecretResolver>,
-    /// What is allowed besides the url.
+    /// Networks allowed besides the host of the url.
     pub network: NetworkRules,
 }
 
@@ -85,7 +85,7 @@ impl EmbeddingsSpec {
         guard::origin(&self.url)
     }
 
-    /// The model asked for.
+    /// Name of the model.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -101,16 +101,16 @@ impl fmt::Debug for EmbeddingsSpec {
     }
 }
 
-/// A client of one endpoint.
+/// Client of one embeddings endpoint.
 pub struct Embedder {
     spec: EmbeddingsSpec,
-    client: Client,
-    key: Mutex<Option<Key>>,
+    client: GuardedClient,
+    key: Mutex<Option<ApiKey>>,
 }
 
-/// The key as it is sent, and what knows it again.
+/// API key as a header value, with a redactor that recognizes it.
 #[derive(Clone, Default)]
-struct Key {
+struct ApiKey {
     header: Option<HeaderValue>,
     redactor: Redactor,
 }
@@ -122,20 +122,20 @@ impl fmt::Debug for Embedder {
 }
 
 #[derive(Serialize)]
-struct Request<'t> {
+struct EmbeddingsRequest<'t> {
     model: &'t str,
     input: Vec<&'t str>,
     encoding_format: &'static str,
 }
 
 impl Embedder {
-    /// A client of the endpoint `spec` names. Nothing is sent.
+    /// Creates a client for the endpoint of `spec`. Sends nothing.
     ///
     /// # Errors
     ///
-    /// [`EmbeddingsError::Unreachable`] for an address that may never be asked.
+    /// [`EmbeddingsError::Unreachable`] for an address that is not allowed.
     pub fn new(spec: EmbeddingsSpec) -> Result<Self, EmbeddingsError> {
-        let client = Client::new(&spec.url, spec.network.clone());
+        let client = GuardedClient::new(&spec.url, spec.network.clone());
         let client = client.map_err(|error| EmbeddingsError::Unreachable {
             reason: error.to_string(),
         })?;
@@ -146,10 +146,11 @@ impl Embedder {
         })
     }
 
-    /// Names url and model without showing either: vectors of one space compare with each other and no others.
+    /// Hash that identifies url and model. Vectors compare only with vectors of the same space.
     pub fn space(&self) -> String {
         let mut hash = Sha256::new();
         for part in [self.spec.url.as_str(), &self.spec.model] {
+            // The length prefix keeps different pairs of url and model from producing the same bytes.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -157,9 +158,10 @@ impl Embedder {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// A vector for each of `texts`, in their order, all of one length; within `limit` for everything.
+    /// Returns one vector per text, in their order, all of one length; `limit` covers all requests together.
     ///
-    /// Of a text the first [`EMBEDDINGS_TEXT_BYTES_MAX`] are sent, and [`EMBEDDINGS_BATCH_MAX`] texts at a time.
+    /// Only the first [`EMBEDDINGS_TEXT_BYTES_MAX`] of a text are sent, and [`EMBEDDINGS_BATCH_MAX`] texts per
+    /// request.
     ///
     /// # Errors
     ///
@@ -184,7 +186,7 @@ impl Embedder {
         };
         let late = |_| EmbeddingsError::Late {
             origin: self.spec.origin(),
-            ms: crate::connection::in_ms(limit),
+            ms: crate::time::in_ms(limit),
         };
         timeout(limit, all).await.map_err(late)?
     }
@@ -192,7 +194,7 @@ impl Embedder {
     async fn batch(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbeddingsError> {
         let key = self.key().await?;
         let input = texts.iter();
-        let request = Request {
+        let request = EmbeddingsRequest {
             model: &self.spec.model,
             input: input
                 .map(|it| text::cut(it, EMBEDDINGS_TEXT_BYTES_MAX))
@@ -211,7 +213,7 @@ impl Embedder {
         if !response.status().is_success() {
             let status = response.status();
             if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-                // It may have been replaced meanwhile.
+                // The user may have replaced the key: look it up again for the next request.
                 *self.key.lock().await = None;
             }
             let body = response.bytes(REFUSAL_BYTES_MAX).await.unwrap_or_default();
@@ -221,26 +223,29 @@ impl Embedder {
             .bytes(ANSWER_BYTES_MAX)
             .await
             .map_err(unreachable)?;
-        // What is wrong is said in words of ours alone.
-        answer::vectors(&body, texts.len()).map_err(|problem| self.answer(problem))
+        // The problem is described without quoting the response, which may contain the key.
+        response::vectors(&body, texts.len()).map_err(|problem| self.answer(problem))
     }
 
-    /// Whoever comes while it is looked up waits for the one who does.
-    async fn key(&self) -> Result<Key, EmbeddingsError> {
+    /// Returns the API key. Concurrent callers wait for one lookup.
+    async fn key(&self) -> Result<ApiKey, EmbeddingsError> {
+        // Held across the lookup on purpose: an `exec:` command or a keychain prompt must run only once.
         let mut kept = self.key.lock().await;
         if let Some(key) = &*kept {
             return Ok(key.clone());
         }
-        let mut key = Key::default();
+        let mut key = ApiKey::default();
         if let Some(reference) = &self.spec.key {
             let problem = |reason: String| EmbeddingsError::Key { reason };
             let secret = self.spec.secrets.resolve(reference).await;
             let secret = secret.map_err(problem)?;
             let value = format!("Bearer {}", secret.expose_secret());
-            let mut header = HeaderValue::from_str(&value)
-                .map_err(|_| problem("it has a character that no header can have".to_owned()))?;
+            let mut header = HeaderValue::from_str(&value).map_err(|_| {
+                problem("it has a character that is not allowed in a header".to_owned())
+            })?;
+            // Keeps the value out of `Debug` output and out of HTTP/2 header compression.
             header.set_sensitive(true);
-            key = Key {
+            key = ApiKey {
                 header: Some(header),
                 redactor: Redactor::of(&value),
             };
@@ -259,11 +264,11 @@ impl Embedder {
     fn refused(&self, status: StatusCode, redactor: &Redactor, body: &[u8]) -> EmbeddingsError {
         let origin = self.spec.origin();
         if status.is_redirection() {
-            // Where it leads is the endpoint's word, and of no use: it is not followed.
+            // The target is not shown: it comes from the endpoint and is not followed.
             return EmbeddingsError::Redirected { origin };
         }
-        let said = answer::reason(body);
-        // Before it is cut: half of a key would not be known again.
+        let said = response::reason(body);
+        // Redact before cutting: half of a key would not be recognized.
         let said = redactor.redact(&said);
         let said = text::clean_line(&said, REASON_BYTES_MAX);
         EmbeddingsError::Refused {

@@ -1,31 +1,32 @@
-//! Why a server could not be asked, or did not answer.
+//! Errors of starting, listing and calling an MCP server.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use limbeck_domain::{CallCode, CallError, ServerName, ToolId};
+use limbeck_domain::{CallCode, CallError, ServerName, ToolId, text};
 use serde_json::Value;
 
-use crate::Unusable;
+use crate::unusable::UnusableServer;
 
-/// Why a list or a call brought nothing.
+/// Failure of a list or a call.
 ///
-/// Cloneable, because everybody who waited for the same start hears the same reason. Texts from the
-/// server inside are cleaned and cut.
+/// Cloneable, because all callers that waited for the same start get the same error. Texts of the server inside
+/// are cleaned and cut.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum UpstreamError {
-    /// The pool has no such server.
+    /// No server of that name is configured.
     #[error("no server named `{server}` is configured")]
     NotConfigured {
-        /// The name asked for.
+        /// Name that was requested.
         server: ServerName,
     },
     /// The entry switches the server off.
     #[error("the server is disabled in its configuration entry")]
     Disabled,
-    /// Its entry is not to be connected.
+    /// The server must not be connected, for the reason given.
     #[error("the server cannot be connected: {}", .0.reason)]
-    Unusable(Unusable),
+    Unusable(UnusableServer),
     /// The pool has been shut down.
     #[error("the gateway is shutting down")]
     Stopped,
@@ -34,8 +35,14 @@ pub enum UpstreamError {
     ProgramNotFound {
         /// Program as the entry names it.
         program: String,
-        /// Where it was looked for: `PATH`, or a directory.
+        /// Where the program was searched: `PATH`, or a directory.
         searched: String,
+    },
+    /// The directory that the process would start in does not exist.
+    #[error("its directory `{directory}` does not exist")]
+    DirectoryNotFound {
+        /// The directory.
+        directory: String,
     },
     /// The program exists but could not be started.
     #[error("program `{program}` could not be started")]
@@ -46,7 +53,7 @@ pub enum UpstreamError {
         #[source]
         source: Arc<io::Error>,
     },
-    /// The process ran but did not answer its first request.
+    /// The process ran but did not answer the handshake in time.
     #[error("the server did not answer within {ms} ms of its start{}", said(.stderr_tail))]
     StartTimeout {
         /// The limit.
@@ -54,70 +61,76 @@ pub enum UpstreamError {
         /// The end of its standard error.
         stderr_tail: String,
     },
-    /// The process ended before it answered its first request.
+    /// The process ended before it answered the handshake.
     #[error("the server ended while starting ({status}){}", said(.stderr_tail))]
     Exited {
-        /// Exit status in words: `exit status: 3`, `signal: 9 (SIGKILL)`.
+        /// Exit status as text: `exit status: 3`, `signal: 9 (SIGKILL)`.
         status: String,
         /// The end of its standard error.
         stderr_tail: String,
     },
-    /// The server answered its first request with something we cannot work with.
+    /// The server answered the handshake with an error or an unsupported version.
     #[error("the server refused the handshake: {reason}")]
     Handshake {
         /// What is wrong with it.
         reason: String,
     },
-    /// No connection to the server; nothing was sent.
+    /// No connection to the server could be made; nothing was sent.
     #[error("the server cannot be reached: {reason}")]
     Unreachable {
-        /// The origin and the reason.
+        /// Origin of the server and the reason.
         reason: String,
     },
-    /// The connection was not made, because the entry does not allow it; nothing was sent.
+    /// As many principals as may have a connection to the server at a time have one; nothing was sent.
+    #[error("{most} principals have a connection to the server already, the most at a time")]
+    TooManyPrincipals {
+        /// How many.
+        most: usize,
+    },
+    /// The configuration entry does not allow the connection; nothing was sent.
     #[error("the connection is not allowed: {reason}")]
     NotAllowed {
-        /// What was refused.
+        /// The address or redirect that was rejected.
         reason: String,
     },
-    /// The server answered with an HTTP status that is no answer. The request had no result.
+    /// The server answered with an HTTP error status. The request had no result.
     #[error("the server answered with HTTP {status}{reason}")]
     Http {
         /// The status.
         status: u16,
-        /// Empty, or what it said: cleaned, cut, without secrets of the entry.
+        /// Empty, or the reason in the response: cleaned, cut, without secrets of the entry.
         reason: String,
     },
-    /// The value of a header could not be had; nothing was sent.
-    #[error("the value of header `{header}` cannot be had: {reason}")]
+    /// A secret for a header could not be looked up; nothing was sent.
+    #[error("the value of header `{header}` cannot be read: {reason}")]
     Secret {
-        /// The header.
+        /// Name of the header.
         header: String,
-        /// Why, without the value.
+        /// Reason, without the value.
         reason: String,
     },
-    /// The server failed before and is left alone for a while.
+    /// The server failed recently; calls fail at once until the back-off time has passed.
     #[error("{error}; next try in {retry_in_ms} ms")]
     BackingOff {
-        /// Time until it may be started again.
+        /// Time until the next attempt.
         retry_in_ms: u64,
-        /// Why it failed.
+        /// Last failure.
         error: Arc<UpstreamError>,
     },
-    /// Too many calls in a row brought nothing.
+    /// Too many calls in a row timed out (circuit breaker).
     #[error("{failures} calls in a row failed, the last with: {error}")]
     Unwell {
-        /// Calls that failed.
+        /// Number of failed calls.
         failures: u32,
-        /// How the last one failed.
+        /// Failure of the last one.
         error: Arc<UpstreamError>,
     },
-    /// The server wants to know something before it goes on, and nobody can tell it.
+    /// The server requested input for the call and no client can provide it.
     #[error("the server needs an answer to `{method}` before it can finish the call: {reason}")]
     InputNeeded {
-        /// What it asks for.
+        /// Method of the server's request.
         method: &'static str,
-        /// Why there is no answer.
+        /// Why the request was not answered.
         reason: String,
     },
     /// The server did not answer the call in time. The call may still have an effect.
@@ -132,10 +145,10 @@ pub enum UpstreamError {
         /// The limit.
         ms: u64,
     },
-    /// The connection ended under the call. The call may have had an effect.
-    #[error("the server went away during the call ({status}){}", said(.stderr_tail))]
+    /// The connection ended during the call. The call may have had an effect.
+    #[error("the connection to the server was lost during the call ({status}){}", said(.stderr_tail))]
     ConnectionLost {
-        /// What became of the process, in words.
+        /// What happened to the process or connection.
         status: String,
         /// The end of its standard error.
         stderr_tail: String,
@@ -147,17 +160,17 @@ pub enum UpstreamError {
         code: i64,
         /// The server's message, cleaned and cut.
         message: String,
-        /// What it sent beside them, at most [`limbeck_domain::limits::ERROR_DATA_BYTES_MAX`] as JSON or nothing, without
-        /// secrets of the entry. For whoever speaks the protocol; never part of a text.
+        /// `data` of the JSON-RPC error, at most [`limbeck_domain::limits::ERROR_DATA_BYTES_MAX`] as JSON or
+        /// nothing, without secrets of the entry. Passed to MCP clients only; never part of an error text.
         data: Option<Box<Value>>,
     },
-    /// The server answered with something that is not a result.
-    #[error("the server sent an unusable answer: {reason}")]
+    /// The server sent a response that is not a valid result.
+    #[error("the server sent an invalid response: {reason}")]
     InvalidAnswer {
         /// What is wrong with it.
         reason: String,
     },
-    /// The answer is above its bound.
+    /// The response is larger than allowed.
     #[error("the answer has more than {limit} bytes ({bytes} were sent)")]
     TooLarge {
         /// Bytes the server sent.
@@ -171,40 +184,46 @@ pub enum UpstreamError {
         /// What is wrong with them.
         reason: String,
     },
-    /// The server wants somebody to sign in first; the request had no effect.
+    /// The server requires a sign-in; the request had no effect.
     #[error("the server at {url} needs a sign-in")]
     SignInNeeded {
-        /// What to open, or the server's origin when there is no page to open yet.
+        /// Address to open, or the server's origin when there is no page to open yet.
         url: String,
-        /// The command that signs in.
+        /// Command that starts the sign-in.
         command: String,
     },
-    /// A token is there or could be had, and getting it failed; the request was not sent.
+    /// Getting or refreshing a token failed; the request was not sent.
     #[error("signing in to the server failed: {reason}")]
     SignInFailed {
-        /// What failed, a lowercase fragment without secrets.
+        /// What failed: a lowercase fragment without secrets.
         reason: String,
-        /// Whether time alone may help.
+        /// Whether the same request may succeed later without a change.
         may_pass: bool,
     },
-    /// The caller gave up.
+    /// The caller cancelled the call.
     #[error("the call was cancelled")]
     Cancelled,
 }
 
-/// `: words` for the end of standard error, or nothing.
+/// Formats the end of standard error as a suffix; empty without any.
+///
+/// On one line and in quotes: the server's words must not pass for a line of a log or for words of the gateway.
 fn said(stderr_tail: &str) -> String {
-    if stderr_tail.is_empty() {
+    let lines: Vec<String> = stderr_tail
+        .lines()
+        .map(|line| text::clean_line(line.trim(), line.len()))
+        .collect();
+    if lines.is_empty() {
         String::new()
     } else {
-        format!("; its last words: {stderr_tail}")
+        format!("; its last output: \"{}\"", lines.join(" | "))
     }
 }
 
 impl UpstreamError {
-    /// The error as the program that made the call reads it.
+    /// Converts the error for the program that made the call.
     ///
-    /// `retryable` is set only where nothing was sent and time alone may help.
+    /// `retryable` is set only where nothing was sent and the same call may succeed later.
     pub fn to_call_error(&self, tool: &ToolId) -> CallError {
         let error = CallError::new(self.code(), self.full_text())
             .with_target(tool.server.as_str(), &*tool.tool);
@@ -219,7 +238,7 @@ impl UpstreamError {
         }
     }
 
-    /// One thing a person can do about it, when there is one.
+    /// Next step for the user, where there is one.
     pub(crate) fn next_step(&self, server: &ServerName) -> Option<String> {
         self.hint(&ToolId::new(server.clone(), ""))
     }
@@ -228,7 +247,7 @@ impl UpstreamError {
     pub fn full_text(&self) -> String {
         match self {
             Self::Spawn { source, .. } => format!("{self}: {source}"),
-            // Everything else has its cause in its text.
+            // All other variants include their cause in the text.
             _ => self.to_string(),
         }
     }
@@ -240,6 +259,7 @@ impl UpstreamError {
             | Self::Unusable(_)
             | Self::Stopped
             | Self::ProgramNotFound { .. }
+            | Self::DirectoryNotFound { .. }
             | Self::Spawn { .. }
             | Self::StartTimeout { .. }
             | Self::Exited { .. }
@@ -247,6 +267,7 @@ impl UpstreamError {
             | Self::Unwell { .. }
             | Self::BackingOff { .. }
             | Self::Unreachable { .. }
+            | Self::TooManyPrincipals { .. }
             | Self::NotAllowed { .. }
             | Self::Secret { .. }
             | Self::SignInNeeded { .. }
@@ -263,11 +284,47 @@ impl UpstreamError {
         }
     }
 
+    /// Whether the request had no effect for certain: it was not sent, or the server refused it unread.
+    pub fn had_no_effect(&self) -> bool {
+        match self {
+            Self::NotConfigured { .. }
+            | Self::Disabled
+            | Self::Unusable(_)
+            | Self::ProgramNotFound { .. }
+            | Self::DirectoryNotFound { .. }
+            | Self::Spawn { .. }
+            | Self::StartTimeout { .. }
+            | Self::Exited { .. }
+            | Self::Handshake { .. }
+            | Self::Unreachable { .. }
+            | Self::TooManyPrincipals { .. }
+            | Self::BackingOff { .. }
+            | Self::Unwell { .. }
+            | Self::InvalidArguments { .. }
+            | Self::Secret { .. }
+            | Self::SignInNeeded { .. }
+            | Self::SignInFailed { .. } => true,
+            // A gateway that is shutting down may have sent it before, and a server may redirect what it has read.
+            Self::Stopped
+            | Self::NotAllowed { .. }
+            | Self::Http { .. }
+            | Self::InputNeeded { .. }
+            | Self::CallTimeout { .. }
+            | Self::ListTimeout { .. }
+            | Self::ConnectionLost { .. }
+            | Self::Protocol { .. }
+            | Self::InvalidAnswer { .. }
+            | Self::TooLarge { .. }
+            | Self::Cancelled => false,
+        }
+    }
+
     fn nothing_sent_and_may_pass(&self) -> bool {
         match self {
             Self::StartTimeout { .. }
             | Self::Exited { .. }
             | Self::Unreachable { .. }
+            | Self::TooManyPrincipals { .. }
             | Self::BackingOff { .. }
             | Self::SignInFailed { may_pass: true, .. } => true,
             Self::NotConfigured { .. }
@@ -275,6 +332,7 @@ impl UpstreamError {
             | Self::Unusable(_)
             | Self::Stopped
             | Self::ProgramNotFound { .. }
+            | Self::DirectoryNotFound { .. }
             | Self::Spawn { .. }
             | Self::Handshake { .. }
             | Self::Unwell { .. }
@@ -297,31 +355,37 @@ impl UpstreamError {
         }
     }
 
-    /// One step that may help. Never the arguments of the server's command line: they may hold secrets.
+    /// One next step. Arguments of the server's command line are never shown: they may hold secrets.
     fn hint(&self, tool: &ToolId) -> Option<String> {
         let server = &tool.server;
         match self {
             Self::NotConfigured { .. } => Some("`servers()` lists the configured servers".into()),
             Self::Disabled => Some(format!("enable `{server}` in its configuration entry")),
+            Self::ProgramNotFound { program, .. } if Path::new(program).is_absolute() => Some(
+                format!("install `{program}`, or correct `command` of `{server}`"),
+            ),
             Self::ProgramNotFound { program, .. } => Some(format!(
                 "install `{program}`, or give `{server}` the absolute path of the program"
             )),
+            Self::DirectoryNotFound { directory } => Some(format!(
+                "create `{directory}`, or correct `cwd` of `{server}`"
+            )),
             Self::Spawn { .. } | Self::Handshake { .. } => Some(format!(
-                "`limbeck tools {server}` shows where it is configured and what it says"
+                "`limbeck tools {server}` shows its configuration and its last output"
             )),
             Self::StartTimeout { .. } | Self::Exited { .. } => Some(format!(
-                "start the command of `{server}` in a terminal to see why it does not come up; \
+                "start the command of `{server}` in a terminal to see why it does not start; \
                  `limbeck tools {server}` shows where it is configured"
             )),
-            // Nothing was sent this time, so nothing has happened that a failed call would warn of.
+            // Nothing was sent this time, so the warning that the last call may have had an effect is left out.
             Self::BackingOff { retry_in_ms, error } => Some(match &**error {
                 Self::CallTimeout { .. } | Self::ConnectionLost { .. } => None,
                 error => error.hint(tool),
             })
             .map(|hint| hint.unwrap_or_else(|| format!("call again in {retry_in_ms} ms"))),
             Self::Unwell { .. } => Some(format!(
-                "`limbeck tools {server}` shows what the server last said; \
-                 it is tried again by itself"
+                "`limbeck tools {server}` shows the last output of the server; \
+                 it is retried automatically"
             )),
             Self::InputNeeded { .. } => Some(
                 "the call may have begun: make it from a client that can ask its user, \
@@ -339,32 +403,39 @@ impl UpstreamError {
                     .into(),
             ),
             Self::Unreachable { .. } => Some(format!(
-                "check that the server of `{server}` runs and that its `url` is right"
+                "check that the server `{server}` is running and that its `url` is correct"
             )),
+            Self::TooManyPrincipals { .. } => {
+                Some("call again later: a connection that is not used is closed".into())
+            }
             Self::NotAllowed { .. } => Some(format!(
-                "if this is meant, the entry of `{server}` can say so with `allow_http` or \
-                 `allow_networks`"
+                "to allow this, set `allow_http` or `allow_networks` in the entry of `{server}`"
             )),
             Self::Http {
                 status: 401 | 403, ..
             } => Some(format!("check `headers` in the entry of `{server}`")),
             Self::Http { status: 429, .. } => Some("call less often".into()),
+            Self::Http {
+                status: 500..=599, ..
+            } => Some(format!(
+                "the call may have happened: check before repeating it; the log of `{server}` says what failed"
+            )),
             Self::Http { .. } => Some(format!("check `url` in the entry of `{server}`")),
             Self::Secret { header, .. } => Some(format!(
                 "check the reference of `{header}` in the entry of `{server}`"
             )),
             Self::SignInNeeded { command, .. } => Some(format!("sign in with `{command}`")),
             Self::SignInFailed { .. } => Some(format!(
-                "`limbeck auth status {server}` says how the sign-in stands; \
-                 `limbeck auth login {server}` begins anew"
+                "`limbeck auth status {server}` shows the state of the sign-in; \
+                 `limbeck auth login {server}` starts a new one"
             )),
             Self::TooLarge { .. } => Some("ask the tool for fewer or smaller results".into()),
             Self::InvalidAnswer { .. } => Some(format!(
-                "`{server}` breaks the protocol: update it, or report this to its maker; other tools of \
+                "`{server}` violates the protocol: update it, or report this to its author; other tools of \
                  it may work"
             )),
             Self::ListTimeout { .. } => Some(format!(
-                "`limbeck tools {server}` asks it again and shows what it says"
+                "`limbeck tools {server}` asks it again and shows its output"
             )),
             Self::Unusable(unusable) => unusable.next_step.clone(),
             Self::Stopped
@@ -394,7 +465,7 @@ mod tests {
         assert!(!error.retryable);
         assert_eq!(
             error.message,
-            "the server went away during the call (exit status: 1); its last words: boom"
+            "the connection to the server was lost during the call (exit status: 1); its last output: \"boom\""
         );
 
         let waiting = UpstreamError::BackingOff {
@@ -404,6 +475,19 @@ mod tests {
         let waiting = waiting.to_call_error(&tool());
         assert!(waiting.retryable);
         assert_eq!(waiting.hint.as_deref(), Some("call again in 900 ms"));
+    }
+
+    #[test]
+    fn lines_of_a_server_stay_on_one_quoted_line() {
+        let error = UpstreamError::Exited {
+            status: "exit status: 1".into(),
+            stderr_tail: "boom\n2026-11-22T00:00:00Z ERROR limbeck: all tokens accepted".into(),
+        };
+        assert_eq!(
+            error.to_string(),
+            "the server ended while starting (exit status: 1); its last output: \
+             \"boom | 2026-11-22T00:00:00Z ERROR limbeck: all tokens accepted\""
+        );
     }
 
     #[test]

@@ -1,14 +1,13 @@
-//! What `rmcp` asks when the server asks us.
+//! Handler that `rmcp` calls for requests and notifications of a server.
 //!
-//! A transport that sees raw text hands notifications to the [`Listener`] itself, in their order, and puts
-//! the text of a request into [`RawParams`]; from one that does not, both come typed and are made into
-//! text again.
+//! Our transports pass notifications to [`ServerMessages`] themselves, in order, and put the raw text of a
+//! request into [`RawParams`]. Messages that arrive typed are serialized again.
 
 use std::sync::Arc;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientResult, CustomResult, ElicitationCapability, ErrorData,
+    self, ClientConfig, ClientResult, CustomResult, ElicitationCapability, ErrorData,
     FormElicitationCapability, Implementation, JsonObject, NumberOrString, ProtocolVersion,
     RootsCapabilities, SamplingCapability, ServerNotification, ServerRequest, TASKS_EXTENSION_ID,
     UrlElicitationCapability,
@@ -17,25 +16,27 @@ use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, Se
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::listener::Listener;
-use crate::{Answers, Era};
+use crate::protocol::ProtocolGeneration;
+use crate::server_messages::ServerMessages;
+use crate::server_request::ClientCapabilities;
 
-/// `params` of a server's request as it sent them; travels in the request's extensions.
+/// Raw `params` of a server's request; stored in the request's extensions.
 #[derive(Clone)]
 pub(crate) struct RawParams(pub(crate) Option<Arc<RawValue>>);
 
-/// Answers a server's requests and takes its notifications.
-pub(crate) struct Handler {
-    pub(crate) listener: Arc<Listener>,
-    pub(crate) era: Era,
+/// `rmcp` service that forwards requests and notifications to [`ServerMessages`].
+pub(crate) struct ClientHandler {
+    pub(crate) server_messages: Arc<ServerMessages>,
+    pub(crate) generation: ProtocolGeneration,
 }
 
-impl Service<RoleClient> for Handler {
+impl Service<RoleClient> for ClientHandler {
     async fn handle_request(
         &self,
         request: ServerRequest,
         context: RequestContext<RoleClient>,
     ) -> Result<ClientResult, ErrorData> {
+        // Over HTTP, the request whose stream this message arrived on identifies its call.
         let origin = match context.extensions.get::<InboundStreamOrigin>() {
             Some(InboundStreamOrigin::OutboundRequest(NumberOrString::Number(id))) => Some(*id),
             Some(InboundStreamOrigin::OutboundRequest(NumberOrString::String(_)))
@@ -44,14 +45,16 @@ impl Service<RoleClient> for Handler {
         };
         let raw = context.extensions.get::<RawParams>().cloned();
         let (method, params) = request_parts(&request, raw);
-        let taken_back = self.listener.question(context.id.clone());
-        let answer = self.listener.asked(&method, params, origin);
+        let withdrawn = self.server_messages.register_request(context.id.clone());
+        let answer = self.server_messages.handle_request(&method, params, origin);
+        // The server may withdraw its request, or its connection may end, while the client still thinks about
+        // it.
         let answer = tokio::select! {
             answer = answer => answer.map(|value| ClientResult::CustomResult(CustomResult(value))),
-            () = taken_back.cancelled() => Err(withdrawn()),
-            () = context.ct.cancelled() => Err(withdrawn()),
+            () = withdrawn.cancelled() => Err(request_cancelled()),
+            () = context.ct.cancelled() => Err(request_cancelled()),
         };
-        self.listener.answered(&context.id);
+        self.server_messages.forget_request(&context.id);
         answer
     }
 
@@ -61,18 +64,19 @@ impl Service<RoleClient> for Handler {
         _: NotificationContext<RoleClient>,
     ) -> Result<(), ErrorData> {
         if let Some((method, params)) = notification_parts(&notification) {
-            self.listener.notified(&method, params.as_deref());
+            self.server_messages
+                .handle_notification(&method, params.as_deref());
         }
         Ok(())
     }
 
     fn get_info(&self) -> ClientConfig {
-        client_config(self.listener.declares(), self.era)
+        client_config(self.server_messages.declared(), self.generation)
     }
 }
 
-/// What a server may ignore that asked and then did not want to know.
-fn withdrawn() -> ErrorData {
+/// Response to a request that the server has cancelled.
+fn request_cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }
 
@@ -86,7 +90,7 @@ fn request_parts(
         ServerRequest::ListRootsRequest(_) => "roots/list",
         ServerRequest::ElicitRequest(_) => "elicitation/create",
         ServerRequest::CustomRequest(request) => request.method.as_str(),
-        // `rmcp` may learn of requests that we do not know.
+        // Newer versions of `rmcp` may add requests that are not supported here.
         _ => "",
     };
     let params = match (raw, request) {
@@ -129,32 +133,35 @@ fn raw_of(params: &impl Serialize) -> Option<Arc<RawValue>> {
     to_raw_value(params).ok().map(Arc::from)
 }
 
-/// What we say of ourselves in the handshake, or in each request.
-fn client_config(declares: Answers, era: Era) -> ClientConfig {
+/// Client information of the handshake, or of each request with a modern server.
+fn client_config(declared: ClientCapabilities, generation: ProtocolGeneration) -> ClientConfig {
     ClientConfig::new(
-        client_capabilities(declares, era),
+        client_capabilities(declared, generation),
         Implementation::new("limbeck", env!("CARGO_PKG_VERSION")),
     )
     .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
-/// The capabilities of a client that answers what `declares` says.
-pub(crate) fn client_capabilities(declares: Answers, era: Era) -> ClientCapabilities {
-    let mut capabilities = ClientCapabilities::default();
-    if declares.elicitation_form || declares.elicitation_url {
+/// MCP capabilities of a client that can answer the requests in `declared`.
+pub(crate) fn client_capabilities(
+    declared: ClientCapabilities,
+    generation: ProtocolGeneration,
+) -> model::ClientCapabilities {
+    let mut capabilities = model::ClientCapabilities::default();
+    if declared.elicitation_form || declared.elicitation_url {
         let mut elicitation = ElicitationCapability::new();
-        if declares.elicitation_form {
+        if declared.elicitation_form {
             elicitation = elicitation.with_form(FormElicitationCapability::default());
         }
-        if declares.elicitation_url {
+        if declared.elicitation_url {
             elicitation = elicitation.with_url(UrlElicitationCapability::default());
         }
         capabilities.elicitation = Some(elicitation);
     }
-    capabilities.sampling = declares.sampling.then(SamplingCapability::default);
-    capabilities.roots = declares.roots.then(RootsCapabilities::default);
-    if era == Era::Modern {
-        // Tasks are polled by the pool, so every caller can wait for one.
+    capabilities.sampling = declared.sampling.then(SamplingCapability::default);
+    capabilities.roots = declared.roots.then(RootsCapabilities::default);
+    if generation == ProtocolGeneration::Modern {
+        // Tasks are polled by the pool, so they work for every caller.
         let tasks = (TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
         capabilities.extensions = Some([tasks].into());
     }

@@ -1,68 +1,76 @@
-//! The pool of MCP servers behind the gateway: starts them, lists their tools, sends permitted calls.
+//! Pool of the MCP servers behind the gateway: starts them, lists their tools and sends permitted calls.
 //!
-//! A server is a stranger's program. Everything it writes is bounded while it is read, nothing it
-//! sends can panic, and whatever it does costs only itself: its own calls fail, its own process is
-//! restarted, the other servers of the pool do not notice. Values pass as the raw JSON text the server
-//! sent, so unknown fields, key order and large integers survive.
+//! A server is an untrusted program. Everything it writes is bounded while it is read, nothing it sends can
+//! panic, and a fault stays with that server: its calls fail and its process is restarted, while the other
+//! servers of the pool are not affected. Values pass as the raw JSON text the server sent, so unknown fields,
+//! key order and large integers survive.
 //!
-//! Four things hold here and are tested in `tests/`:
-//! - A tool call leaves only with a [`limbeck_policy::Permit`], once; it is never repeated by itself.
-//! - A child process gets exactly the environment of its entry and is gone when
-//!   [`Pool::shutdown`] returns.
-//! - What a server asks during a call is put to the caller of that call, or to nobody.
-//! - An answer reaches the call whose id it carries, on the connection that call was sent on, or nobody.
+//! Four properties hold and are tested in `tests/it`:
+//! - A tool call is sent only with a [`limbeck_policy::Permit`], once. The pool never retries it.
+//! - A child process gets exactly the environment of its configuration entry and is gone when
+//!   [`UpstreamPool::shutdown`] returns.
+//! - A request that a server makes during a call goes to the caller of that call only; where the call is not
+//!   known, it is declined.
+//! - A response reaches only the call whose id it carries, on the connection that call was sent on.
 //!
-//! When the gateway itself is killed with `SIGKILL` nothing of it runs any more: its ends of the
-//! pipes close, and a server that follows the specification exits at the end of its input. A
-//! server that ignores that survives; setting `PR_SET_PDEATHSIG` would need `unsafe` and, being tied to
-//! the thread that spawned, would kill servers whenever a runtime thread retires.
+//! When the gateway itself is killed with `SIGKILL`, none of its cleanup runs: its ends of the pipes close, and
+//! a server that follows the specification exits at the end of its input. A server that ignores that survives;
+//! setting `PR_SET_PDEATHSIG` would need `unsafe` and, being tied to the thread that spawned, would kill
+//! servers whenever a runtime thread retires.
 //!
-//! Start reading at [`Pool`], then `server` for the life of one server, `listener` for what it says by
-//! itself, `stdio` for its pipes and [`http`] for servers that are asked over a network. [`embeddings`] is no server: an endpoint
-//! that the search asks what texts mean, through the same guarded client.
+//! Start reading at [`UpstreamPool`], then `server` for the life of one server, `server_messages` for what a
+//! server sends unprompted, `rpc` for JSON-RPC, `stdio` for child processes and [`http`] for servers on a
+//! network. [`embeddings`] is a client of an embeddings endpoint for the search; it uses the same guarded HTTP
+//! client.
 
 #![forbid(unsafe_code)]
 
-mod breaker;
-mod caller;
-mod changes;
+mod call_context;
+mod call_feedback;
+mod call_observer;
+mod change_throttle;
 mod connection;
-mod decode;
 pub mod embeddings;
-mod era;
 mod error;
 mod handler;
-mod hearing;
 pub mod http;
-mod list;
-mod listener;
-mod load;
-mod mrtr;
+mod input_rounds;
+mod negotiate;
 pub mod oauth;
 mod pool;
-mod principals;
-mod question;
+mod principal_connections;
+mod protocol;
 mod redactor;
+mod report;
+mod rpc;
 mod server;
+mod server_messages;
+mod server_request;
 mod spec;
 mod stdio;
 mod subscription;
 mod sync;
 mod tasks;
+mod time;
+mod tool_decoder;
+mod tool_listing;
+mod turns;
+mod unusable;
 mod upstream;
-mod wire;
+mod upstream_request;
+mod watch;
 
-pub use caller::{
-    Answers, Ask, AskKind, CallContext, Caller, Declined, PROGRESS_PER_SECOND, Progress,
-};
-pub use changes::PoolEvent;
-pub use decode::TOOL_EXTRA_BYTES_MAX;
+pub use call_context::CallContext;
+pub use call_observer::{CallObserver, PrintedStream, ProgressUpdate};
+pub use change_throttle::{Audience, PoolEvent};
 pub use error::UpstreamError;
-pub use http::{Credentials, HttpKind, HttpSpec};
-pub use pool::{Pool, PoolOptions};
-pub use question::RawResult;
-pub use spec::{ServerSpec, StdioSpec, TransportSpec, Unusable, UnusableKind};
-pub use subscription::Watch;
-pub use upstream::{
-    Era, RawToolResult, ServerInfo, ServerReport, ServerState, ToolList, Traffic, Upstream,
-};
+pub use http::{CredentialSource, HttpKind, HttpSpec};
+pub use pool::{PoolOptions, UpstreamPool};
+pub use protocol::ProtocolGeneration;
+pub use report::{ServerInfo, ServerReport, ServerState, ToolList, TrafficCounts};
+pub use server_request::{ClientCapabilities, DeclinedError, ServerRequest, ServerRequestKind};
+pub use spec::{ServerSpec, StdioSpec, TransportSpec};
+pub use turns::{Turn, TurnQueue};
+pub use unusable::{UnusableKind, UnusableServer};
+pub use upstream::{RawResult, RawToolResult, Upstream};
+pub use watch::ResourceWatch;

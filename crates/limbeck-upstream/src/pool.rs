@@ -1,4 +1,4 @@
-//! All servers of a gateway.
+//! Pool of all upstream servers of a gateway.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,83 +9,90 @@ use limbeck_domain::{ReadMethod, ServerName};
 use limbeck_policy::{Permit, ReadPermit, ReadRequest};
 use tokio::sync::broadcast;
 
-use crate::changes::{Changes, EVENTS_BEHIND_MAX};
-use crate::era::{EraMemory, Target};
-use crate::listener::Ears;
-use crate::principals::Shared;
-use crate::{
-    Answers, CallContext, Era, PoolEvent, RawResult, RawToolResult, ServerReport, ServerSpec,
-    ServerState, ToolList, Traffic, TransportSpec, Unusable, Upstream, UpstreamError, Watch,
-};
+use crate::call_context::CallContext;
+use crate::change_throttle::PoolEvent;
+use crate::change_throttle::{ChangeThrottle, EVENTS_BEHIND_MAX};
+use crate::error::UpstreamError;
+use crate::negotiate::cache::NegotiationCache;
+use crate::negotiate::target::Target;
+use crate::principal_connections::PrincipalConnections;
+use crate::protocol::ProtocolGeneration;
+use crate::report::{ServerReport, ServerState, ToolList, TrafficCounts};
+use crate::server_messages::NotificationSink;
+use crate::server_request::ClientCapabilities;
+use crate::spec::{ServerSpec, TransportSpec};
+use crate::unusable::UnusableServer;
+use crate::upstream::{RawResult, RawToolResult, Upstream};
+use crate::watch::ResourceWatch;
 
-/// The servers behind one gateway, started when they are first needed.
+/// Upstream servers of one gateway, started when they are first needed.
 ///
 /// The set is fixed when the pool is shared; every method takes `&self` and may be called from many
 /// tasks at once.
-pub struct Pool {
-    servers: BTreeMap<ServerName, Entry>,
+pub struct UpstreamPool {
+    servers: BTreeMap<ServerName, PoolEntry>,
     events: broadcast::Sender<PoolEvent>,
 }
 
-/// What holds for every server of a pool.
+/// Options for all servers of a pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PoolOptions {
-    /// What servers are told that they may ask for. Fixed, because servers offer other tools to clients that
-    /// can be asked. Whether a question is really answered depends on the caller of each call.
-    pub declares: Answers,
+    /// Capabilities declared to every server. They are fixed, because servers offer other tools to clients with
+    /// other capabilities. Whether a request is answered depends on the observer of each call.
+    pub declares: ClientCapabilities,
 }
 
-impl std::fmt::Debug for Pool {
+impl std::fmt::Debug for UpstreamPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.servers.keys()).finish()
     }
 }
 
-enum Entry {
-    Server(Shared),
+enum PoolEntry {
+    Server(PrincipalConnections),
     InProcess(Arc<dyn Upstream>),
     Disabled,
-    Unusable(Unusable),
+    Unusable(UnusableServer),
 }
 
-impl Pool {
-    /// A pool of `servers` that is asked nothing. Starts nothing. Of two with the same name the later one stays.
+impl UpstreamPool {
+    /// Creates a pool with default options. Starts nothing. Of two servers with the same name the later one is
+    /// kept.
     pub fn new(servers: Vec<ServerSpec>) -> Self {
         Self::with_options(servers, &PoolOptions::default())
     }
 
-    /// The same with other options.
+    /// Creates a pool with `options`. Starts nothing. Of two servers with the same name the later one is kept.
     pub fn with_options(servers: Vec<ServerSpec>, options: &PoolOptions) -> Self {
-        let memory = Arc::<EraMemory>::default();
+        let cache = Arc::<NegotiationCache>::default();
         let (events, _) = broadcast::channel(EVENTS_BEHIND_MAX);
         let servers = servers
             .into_iter()
             .map(|spec| {
-                let ears = Arc::new(Ears {
-                    server: spec.name.clone(),
-                    declares: options.declares,
-                    changes: Changes::new(spec.name.clone(), events.clone()),
-                });
-                (spec.name.clone(), entry(spec, &memory, ears))
+                let changes = ChangeThrottle::new(spec.name.clone(), events.clone());
+                let sink = NotificationSink::new(spec.name.clone(), options.declares, changes);
+                let sink = Arc::new(sink);
+                (spec.name.clone(), entry(spec, &cache, sink))
             })
             .collect();
         Self { servers, events }
     }
 
-    /// What the servers announce from now on. A receiver that falls behind misses events and hears that it
-    /// did; whoever misses some takes everything as changed.
+    /// Subscribes to changes that servers announce from now on. A receiver that falls behind gets a `Lagged`
+    /// error and should treat everything as changed.
     pub fn subscribe(&self) -> broadcast::Receiver<PoolEvent> {
         self.events.subscribe()
     }
 
-    /// Adds a server that lives in this process, replacing one of the same name.
+    /// Adds an in-process server, replacing one of the same name.
     #[must_use]
     pub fn with_upstream(
         mut self,
         name: impl Into<ServerName>,
         upstream: Arc<dyn Upstream>,
     ) -> Self {
-        self.servers.insert(name.into(), Entry::InProcess(upstream));
+        self.servers
+            .insert(name.into(), PoolEntry::InProcess(upstream));
         self
     }
 
@@ -114,6 +121,7 @@ impl Pool {
         permit: Permit,
         context: CallContext,
     ) -> Result<RawToolResult, UpstreamError> {
+        // The server comes from the permit, never from the caller, so a permit cannot be used elsewhere.
         let upstream = self.upstream(&permit.call().tool.server, context.principal.as_ref())?;
         upstream.call(permit, context).await
     }
@@ -132,9 +140,9 @@ impl Pool {
         upstream.request(permit, context).await
     }
 
-    /// Has a server announce changes of the resource that a permitted `resources/read` names, starting it when
-    /// needed, until the watch is dropped. They come as [`PoolEvent::ResourceUpdated`]. A server that knows no
-    /// subscriptions, or has no such resource, announces nothing.
+    /// Subscribes to changes of the resource that a permitted `resources/read` names, starting the server when
+    /// needed, until the watch is dropped. Changes arrive as [`PoolEvent::ResourceUpdated`]. A server without
+    /// subscriptions, or without that resource, sends none.
     ///
     /// # Errors
     ///
@@ -144,7 +152,7 @@ impl Pool {
         &self,
         permit: ReadPermit,
         principal: Option<&Arc<str>>,
-    ) -> Result<Watch, UpstreamError> {
+    ) -> Result<ResourceWatch, UpstreamError> {
         #[derive(serde::Deserialize)]
         struct Resource {
             uri: String,
@@ -166,27 +174,35 @@ impl Pool {
         self.upstream(&server, principal)?.watch(uri).await
     }
 
-    /// Where a server stands.
+    /// Calls that a server serves at the same time; `None` for one without such a bound.
+    pub fn concurrency(&self, server: &ServerName) -> Option<usize> {
+        match self.servers.get(server)? {
+            PoolEntry::Server(server) => Some(server.concurrency()),
+            PoolEntry::InProcess(_) | PoolEntry::Disabled | PoolEntry::Unusable(_) => None,
+        }
+    }
+
+    /// Returns the state of a server.
     pub fn state(&self, server: &ServerName) -> ServerState {
         self.report(server).state
     }
 
-    /// Where a server stands, with its last failure and the end of its standard error.
+    /// Returns the state of a server with its last failure and the end of its standard error.
     pub fn report(&self, server: &ServerName) -> ServerReport {
         let state = match self.servers.get(server) {
-            Some(Entry::Server(server)) => return server.report(),
+            Some(PoolEntry::Server(server)) => return server.report(),
             None => ServerState::NotConfigured,
-            Some(Entry::InProcess(_)) => ServerState::Ready {
-                era: Era::Modern,
+            Some(PoolEntry::InProcess(_)) => ServerState::Ready {
+                generation: ProtocolGeneration::Modern,
                 protocol: String::new(),
                 server: None,
             },
-            Some(Entry::Disabled) => ServerState::Disabled,
-            Some(Entry::Unusable(unusable)) => ServerState::Unusable(unusable.clone()),
+            Some(PoolEntry::Disabled) => ServerState::Disabled,
+            Some(PoolEntry::Unusable(unusable)) => ServerState::Unusable(unusable.clone()),
         };
         ServerReport {
             transport: match self.servers.get(server) {
-                Some(Entry::InProcess(_)) => "in-process",
+                Some(PoolEntry::InProcess(_)) => "in-process",
                 _ => "none",
             },
             next_step: match &state {
@@ -196,19 +212,19 @@ impl Pool {
             },
             state,
             last_error: None,
-            under_way: 0,
+            in_flight: 0,
             queued: 0,
             stderr_tail: String::new(),
-            traffic: Traffic::default(),
+            traffic: TrafficCounts::default(),
         }
     }
 
-    /// Stops every server; calls under way fail. When it returns no child process is left.
+    /// Stops every server; calls in flight fail. When it returns no child process is left.
     pub async fn shutdown(&self) {
         join_all(self.servers.values().filter_map(|entry| match entry {
-            Entry::Server(server) => Some(server.shutdown().boxed()),
-            Entry::InProcess(upstream) => Some(upstream.shutdown()),
-            Entry::Disabled | Entry::Unusable(_) => None,
+            PoolEntry::Server(server) => Some(server.shutdown().boxed()),
+            PoolEntry::InProcess(upstream) => Some(upstream.shutdown()),
+            PoolEntry::Disabled | PoolEntry::Unusable(_) => None,
         }))
         .await;
     }
@@ -222,27 +238,31 @@ impl Pool {
             None => Err(UpstreamError::NotConfigured {
                 server: server.clone(),
             }),
-            Some(Entry::Server(server)) => Ok(server.of(principal)?),
-            Some(Entry::InProcess(upstream)) => Ok(upstream.clone()),
-            Some(Entry::Disabled) => Err(UpstreamError::Disabled),
-            Some(Entry::Unusable(unusable)) => Err(UpstreamError::Unusable(unusable.clone())),
+            Some(PoolEntry::Server(server)) => Ok(server.of(principal)?),
+            Some(PoolEntry::InProcess(upstream)) => Ok(upstream.clone()),
+            Some(PoolEntry::Disabled) => Err(UpstreamError::Disabled),
+            Some(PoolEntry::Unusable(unusable)) => Err(UpstreamError::Unusable(unusable.clone())),
         }
     }
 }
 
-fn entry(spec: ServerSpec, memory: &Arc<EraMemory>, ears: Arc<Ears>) -> Entry {
+fn entry(
+    spec: ServerSpec,
+    cache: &Arc<NegotiationCache>,
+    sink: Arc<NotificationSink>,
+) -> PoolEntry {
     if spec.disabled {
-        return Entry::Disabled;
+        return PoolEntry::Disabled;
     }
     match spec.transport.clone() {
         TransportSpec::Stdio(stdio) => {
             let target = Target::Process(stdio);
-            Entry::Server(Shared::new(spec, target, memory.clone(), ears))
+            PoolEntry::Server(PrincipalConnections::new(spec, target, cache.clone(), sink))
         }
         TransportSpec::Http(http) => {
             let target = Target::Http(http);
-            Entry::Server(Shared::new(spec, target, memory.clone(), ears))
+            PoolEntry::Server(PrincipalConnections::new(spec, target, cache.clone(), sink))
         }
-        TransportSpec::Unusable(unusable) => Entry::Unusable(unusable),
+        TransportSpec::Unusable(unusable) => PoolEntry::Unusable(unusable),
     }
 }

@@ -1,15 +1,17 @@
-//! The life of one server: started when needed, once for everybody, again after a failure.
+//! One upstream server: started when needed, shared by its callers, restarted after a failure.
 //!
 //! ```text
 //! idle ─▶ starting ─▶ ready ─▶ (crashed) ─▶ starting …
 //!            └──▶ failed, left alone for 1, 2, 4 … 60 s ─▶ starting …
 //! ```
 //!
-//! A start that fails and a crash of a server that had not proved itself are strikes, and each strike
-//! doubles the time the server is left alone. A server that worked and then crashed is started again by
-//! the very next call. One that nobody has used for a while is stopped; the next call starts it again.
+//! A failed start, and a crash of a server that had not worked before, count as strikes; each strike doubles
+//! the back-off time. A server that worked and then crashed is started again by the very next call. A server
+//! without calls for its idle timeout is stopped; the next call starts it again.
 
-mod life;
+mod breaker;
+mod lifecycle;
+mod request_counter;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,72 +20,92 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use limbeck_policy::{Permit, ReadPermit, ReadRequest, ToolCall};
 use serde_json::value::RawValue;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::breaker::{Breaker, Leave};
-use crate::connection::{Connection, in_ms};
-use crate::era::{EraMemory, Launch, Target, Trace};
-use crate::listener::Ears;
-use crate::load::Load;
-use crate::question::Question;
-use crate::subscription::Watched;
+use crate::call_context::CallContext;
+use crate::connection::Connection;
+use crate::error::UpstreamError;
+use crate::negotiate::Connector;
+use crate::negotiate::cache::NegotiationCache;
+use crate::negotiate::context::{ConnectContext, LastProcess};
+use crate::negotiate::target::Target;
+use crate::report::{ServerReport, ServerState, ToolList, TrafficCounts};
+use crate::server_messages::NotificationSink;
+use crate::spec::ServerSpec;
 use crate::sync::lock;
-use crate::{
-    CallContext, RawResult, RawToolResult, ServerReport, ServerSpec, ServerState, ToolList,
-    Traffic, Upstream, UpstreamError, Watch, list, mrtr, subscription,
-};
-use life::{Life, Phase, Start};
+use crate::time::in_ms;
+use crate::turns::TurnQueue;
+use crate::upstream::{RawResult, RawToolResult, Upstream};
+use crate::upstream_request::UpstreamRequest;
+use crate::watch::ResourceWatch;
+use crate::watch::WatchedResources;
+use crate::{input_rounds, subscription, tool_listing};
+use breaker::{BreakerAdmission, CircuitBreakers};
+use lifecycle::{LifecyclePhase, PendingStart, ServerLifecycle};
+use request_counter::RequestCounter;
 
-/// Shortest time between two looks at whether a server is used.
+/// Shortest pause between two checks whether a server is idle.
 const IDLE_LOOK: Duration = Duration::from_millis(20);
 /// Lines and bytes of standard error in a report.
 const REPORT_STDERR: (usize, usize) = (40, 8 << 10);
 
-/// A server of the pool that lives outside of this process.
-pub(crate) struct Server(Arc<Inner>);
+/// A server of the pool outside of this process.
+pub(crate) struct UpstreamServer(Arc<Inner>);
 
 struct Inner {
     spec: ServerSpec,
-    launch: Launch,
-    slots: Semaphore,
-    load: Load,
-    breaker: Mutex<Breaker>,
-    life: Mutex<Life>,
-    watched: Watched,
+    connector: Connector,
+    slots: TurnQueue,
+    load: RequestCounter,
+    breakers: Mutex<CircuitBreakers>,
+    life: Mutex<ServerLifecycle>,
+    watched: WatchedResources,
 }
 
-impl Server {
+impl UpstreamServer {
     pub(crate) fn new(
         spec: ServerSpec,
         target: Target,
-        memory: Arc<EraMemory>,
-        ears: Arc<Ears>,
+        cache: Arc<NegotiationCache>,
+        sink: Arc<NotificationSink>,
     ) -> Self {
-        let launch = Launch {
+        let connector = Connector {
             target,
-            start_timeout: spec.start_timeout,
-            memory,
-            ears,
-            closing: CancellationToken::new(),
-            tracker: TaskTracker::new(),
-            trace: Arc::default(),
+            cache,
+            context: ConnectContext {
+                start_timeout: spec.start_timeout,
+                sink,
+                closing: CancellationToken::new(),
+                tracker: TaskTracker::new(),
+                last_process: Arc::default(),
+            },
         };
-        let slots = spec.concurrency.clamp(1, Semaphore::MAX_PERMITS);
+        let slots = spec.concurrency.max(1);
         Self(Arc::new(Inner {
             spec,
-            launch,
-            slots: Semaphore::new(slots),
-            load: Load::new(),
-            breaker: Mutex::default(),
-            watched: Watched::default(),
-            life: Mutex::new(Life::new()),
+            connector,
+            // Calls that hang hold their slots for a minute; a quarter stays for other principals.
+            slots: TurnQueue::new(slots, slots - slots / 4),
+            load: RequestCounter::new(),
+            breakers: Mutex::default(),
+            watched: WatchedResources::default(),
+            life: Mutex::new(ServerLifecycle::new()),
         }))
     }
 
-    /// Where the server stands and what it last said.
+    /// Whether nothing is lost when the server is dropped: it has no connection and no request.
+    pub(crate) fn is_unused(&self) -> bool {
+        let has_connection = matches!(
+            lock(&self.0.life).phase,
+            LifecyclePhase::Starting(_) | LifecyclePhase::Ready(_)
+        );
+        !has_connection && self.0.load.idle_since().is_some()
+    }
+
+    /// State of the server and its diagnostics.
     pub(crate) fn report(&self) -> ServerReport {
         let (state, last_error) = {
             let mut life = lock(&self.0.life);
@@ -91,7 +113,7 @@ impl Server {
             (life.state(), life.last_error.clone())
         };
         let name = &self.0.spec.name;
-        let open = lock(&self.0.breaker).is_open(Instant::now());
+        let open = lock(&self.0.breakers).is_open(None, Instant::now());
         let (state, next_step) = match (state, open) {
             (ServerState::Ready { .. }, Some((retry_in, error))) => {
                 let next_step = error.next_step(name);
@@ -104,32 +126,35 @@ impl Server {
             }
             (state, _) => (state, None),
         };
-        let (under_way, queued) = self.0.load.now();
-        let trace = lock(&self.0.launch.trace).clone();
+        let (in_flight, queued) = self.0.load.now();
+        let last_process = lock(&self.0.connector.context.last_process).clone();
         let (lines, bytes) = REPORT_STDERR;
         ServerReport {
             transport: self.0.spec.transport.as_str(),
             state,
             last_error: last_error.map(|error| error.full_text()),
             next_step,
-            under_way,
+            in_flight,
             queued,
-            stderr_tail: trace
+            stderr_tail: last_process
                 .as_ref()
-                .and_then(|trace| trace.stderr.as_ref())
+                .and_then(|last_process| last_process.stderr.as_ref())
                 .map_or_else(String::new, |stderr| stderr.tail(lines, bytes)),
-            traffic: trace.map_or_else(Traffic::default, |Trace { tap, .. }| tap.traffic()),
+            traffic: last_process
+                .map_or_else(TrafficCounts::default, |LastProcess { pending, .. }| {
+                    pending.traffic()
+                }),
         }
     }
 }
 
-impl Upstream for Server {
+impl Upstream for UpstreamServer {
     fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
         async {
             let mut counted = self.0.load.queue();
             counted.begin();
             let connection = self.0.connection().await?;
-            list::tools(&connection, &self.0.spec).await
+            tool_listing::tools(&connection, &self.0.spec).await
         }
         .boxed()
     }
@@ -143,11 +168,11 @@ impl Upstream for Server {
             tool, arguments, ..
         } = permit.spend();
         async move {
-            let question = Question::Tool {
+            let request = UpstreamRequest::Tool {
                 name: tool.tool.to_string(),
-                arguments: one_line_object(arguments)?,
+                arguments: arguments.into_raw(),
             };
-            self.0.ask(&question, &context).await.map(RawToolResult)
+            self.0.send(&request, &context).await.map(RawToolResult)
         }
         .boxed()
     }
@@ -159,13 +184,13 @@ impl Upstream for Server {
     ) -> BoxFuture<'_, Result<RawResult, UpstreamError>> {
         let ReadRequest { method, params, .. } = permit.spend();
         async move {
-            let question = Question::Read { method, params };
-            self.0.ask(&question, &context).await.map(RawResult)
+            let request = UpstreamRequest::Read { method, params };
+            self.0.send(&request, &context).await.map(RawResult)
         }
         .boxed()
     }
 
-    fn watch(&self, uri: String) -> BoxFuture<'_, Result<Watch, UpstreamError>> {
+    fn watch(&self, uri: String) -> BoxFuture<'_, Result<ResourceWatch, UpstreamError>> {
         async move {
             let watch = self.0.watched.watch(uri);
             self.0.connection().await?;
@@ -176,65 +201,69 @@ impl Upstream for Server {
 
     fn shutdown(&self) -> BoxFuture<'_, ()> {
         async {
-            lock(&self.0.life).phase = Phase::Stopped;
-            let launch = &self.0.launch;
-            launch.closing.cancel();
-            launch.tracker.close();
-            launch.tracker.wait().await;
+            lock(&self.0.life).phase = LifecyclePhase::Stopped;
+            let context = &self.0.connector.context;
+            context.closing.cancel();
+            context.tracker.close();
+            context.tracker.wait().await;
         }
         .boxed()
     }
 }
 
-impl Drop for Server {
+impl Drop for UpstreamServer {
     fn drop(&mut self) {
-        self.0.launch.closing.cancel();
+        self.0.connector.context.closing.cancel();
     }
 }
 
 impl Inner {
-    /// Asks the server when it is its turn, whatever it takes to get an answer.
-    async fn ask(
+    /// Sends a request when a slot is free, connecting first when needed, and waits for its result.
+    async fn send(
         self: &Arc<Self>,
-        question: &Question,
+        request: &UpstreamRequest,
         context: &CallContext,
     ) -> Result<Box<RawValue>, UpstreamError> {
         let mut counted = self.load.queue();
         let ready = async {
-            let slot = self.slots.acquire().await;
-            let attempt = Attempt::admit(self)?;
+            // First the slot, then the breaker: a call may wait long for a slot, and the breaker must judge at
+            // the time of sending.
+            let slot = self.slots.take(context.principal.as_ref()).await;
+            let attempt = BreakerPermit::admit(self, context.principal.clone())?;
             counted.begin();
             Ok::<_, UpstreamError>((slot, attempt, self.connection().await?))
         };
-        // Neither waiting counts against the time of the call.
+        // Waiting for a slot or a start does not count against the time limit of the call.
         let (_slot, attempt, connection) = tokio::select! {
             biased;
             () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled),
             ready = ready => ready?,
         };
-        let answer = mrtr::ask(&connection, question, self.spec.call_timeout, context).await;
+        let answer =
+            input_rounds::send(&connection, request, self.spec.call_timeout, context).await;
         attempt.ended(answer.as_ref().map(drop));
         answer
     }
 
-    /// The live connection; starts the server or joins a start under way when there is none.
+    /// Returns the open connection; starts the server, or joins a start in progress, when there is none.
     async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         let start = {
+            // Checked under the lock: two callers must not start two processes.
             let mut life = lock(&self.life);
             life.notice_crash();
             match &life.phase {
-                Phase::Ready(connection) => return Ok(connection.clone()),
-                Phase::Stopped => return Err(UpstreamError::Stopped),
-                Phase::Starting(start) => start.clone(),
-                Phase::Failed { until, error } if *until > Instant::now() => {
+                LifecyclePhase::Ready(connection) => return Ok(connection.clone()),
+                LifecyclePhase::Stopped => return Err(UpstreamError::Stopped),
+                LifecyclePhase::Starting(start) => start.clone(),
+                LifecyclePhase::Failed { until, error } if *until > Instant::now() => {
                     return Err(UpstreamError::BackingOff {
                         retry_in_ms: in_ms(until.duration_since(Instant::now())),
                         error: error.clone(),
                     });
                 }
-                Phase::Idle | Phase::Failed { .. } => {
+                LifecyclePhase::Idle | LifecyclePhase::Failed { .. } => {
                     let start = self.clone().start();
-                    life.phase = Phase::Starting(start.clone());
+                    life.phase = LifecyclePhase::Starting(start.clone());
                     start
                 }
             }
@@ -242,15 +271,18 @@ impl Inner {
         start.await
     }
 
-    /// Starts the server in a task of its own, so that no caller who leaves takes it along.
-    fn start(self: Arc<Self>) -> Start {
+    /// Starts the server in its own task, so that a caller that is cancelled does not cancel the start for the
+    /// others.
+    fn start(self: Arc<Self>) -> PendingStart {
         let (tx, rx) = oneshot::channel();
-        let tracker = self.launch.tracker.clone();
+        let tracker = self.connector.context.tracker.clone();
         tracker.spawn(async move {
+            // A shutdown must not wait for a start that may take a minute.
             let connected = tokio::select! {
-                connected = self.launch.connect() => connected.map(Arc::new),
-                () = self.launch.closing.cancelled() => Err(UpstreamError::Stopped),
+                connected = self.connector.connect() => connected.map(Arc::new),
+                () = self.connector.context.closing.cancelled() => Err(UpstreamError::Stopped),
             };
+            // State first, then the waiting callers: the next caller must find the connection.
             lock(&self.life).started(&connected);
             if let Ok(connection) = &connected {
                 self.attend(connection);
@@ -263,9 +295,9 @@ impl Inner {
 }
 
 impl Inner {
-    /// Starts what goes on beside the calls for as long as the connection stands.
+    /// Starts the background tasks of a connection.
     fn attend(self: &Arc<Self>, connection: &Arc<Connection>) {
-        let tracker = &self.launch.tracker;
+        let tracker = &self.connector.context.tracker;
         tracker.spawn(subscription::keep(connection.clone(), self.watched.clone()));
         if let Some(idle) = self.spec.idle_timeout {
             tracker.spawn(self.clone().stop_when_idle(connection.clone(), idle));
@@ -274,7 +306,7 @@ impl Inner {
 
     async fn stop_when_idle(self: Arc<Self>, connection: Arc<Connection>, idle: Duration) {
         loop {
-            // One that is watched works, though nobody calls it.
+            // A server with watched resources is in use, even without calls.
             tokio::select! {
                 () = self.watched.nothing() => {}
                 () = connection.closed() => return,
@@ -285,46 +317,58 @@ impl Inner {
                 return;
             }
             tokio::select! {
-                // One that is just being used is looked at again soon.
+                // Check again soon when a call is in flight.
                 () = sleep(left.max(IDLE_LOOK)) => {}
                 () = connection.closed() => return,
             }
         }
     }
 
-    /// Stops the connection unless somebody uses it.
+    /// Stops the connection unless a call uses it.
     fn retire(&self, connection: &Arc<Connection>) -> bool {
         let mut life = lock(&self.life);
-        // Whoever comes now is counted already and waits for the lock, then finds no connection.
+        // A call that arrives now has been counted already and waits for this lock; then it finds no connection
+        // and starts a new one.
         if self.load.idle_since().is_none() {
             return false;
         }
-        if matches!(&life.phase, Phase::Ready(ready) if Arc::ptr_eq(ready, connection)) {
-            life.phase = Phase::Idle;
+        if matches!(&life.phase, LifecyclePhase::Ready(ready) if Arc::ptr_eq(ready, connection)) {
+            life.phase = LifecyclePhase::Idle;
         }
+        // Closing wakes tasks that take the lock.
         drop(life);
         connection.close();
         true
     }
 }
 
-/// One call that the breaker let through. Dropping it says that the call was given up.
-struct Attempt<'a> {
+/// Permission of the circuit breaker for one call. Dropping it reports the call as cancelled.
+struct BreakerPermit<'a> {
     inner: &'a Inner,
-    leave: Option<Leave>,
+    principal: Option<Arc<str>>,
+    admission: Option<BreakerAdmission>,
 }
 
-impl<'a> Attempt<'a> {
-    fn admit(inner: &'a Inner) -> Result<Self, UpstreamError> {
-        let leave = Some(lock(&inner.breaker).admit(Instant::now())?);
-        Ok(Self { inner, leave })
+impl<'a> BreakerPermit<'a> {
+    fn admit(inner: &'a Inner, principal: Option<Arc<str>>) -> Result<Self, UpstreamError> {
+        let admission = lock(&inner.breakers).admit(principal.as_ref(), Instant::now())?;
+        Ok(Self {
+            inner,
+            principal,
+            admission: Some(admission),
+        })
+    }
+
+    fn record(&self, admission: BreakerAdmission, outcome: Option<Result<(), &UpstreamError>>) {
+        let mut breakers = lock(&self.inner.breakers);
+        breakers.ended(self.principal.as_ref(), admission, outcome, Instant::now());
     }
 
     fn ended(mut self, outcome: Result<(), &UpstreamError>) {
-        let Some(leave) = self.leave.take() else {
+        let Some(admission) = self.admission.take() else {
             return;
         };
-        lock(&self.inner.breaker).ended(leave, Some(outcome), Instant::now());
+        self.record(admission, Some(outcome));
         if let Err(
             error @ (UpstreamError::CallTimeout { .. } | UpstreamError::InvalidAnswer { .. }),
         ) = outcome
@@ -334,40 +378,10 @@ impl<'a> Attempt<'a> {
     }
 }
 
-impl Drop for Attempt<'_> {
+impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
-        if let Some(leave) = self.leave.take() {
-            lock(&self.inner.breaker).ended(leave, None, Instant::now());
-        }
-    }
-}
-
-/// The arguments as one line. A newline in valid JSON is white space and nothing else.
-fn one_line_object(arguments: String) -> Result<Arc<RawValue>, UpstreamError> {
-    let invalid = |reason: String| UpstreamError::InvalidArguments { reason };
-    let line = if arguments.contains(['\n', '\r']) {
-        arguments.replace(['\n', '\r'], " ")
-    } else {
-        arguments
-    };
-    let line = line.trim_ascii().to_owned();
-    if !line.starts_with('{') {
-        return Err(invalid("it does not begin with `{`".to_owned()));
-    }
-    let raw = RawValue::from_string(line).map_err(|error| invalid(error.to_string()))?;
-    Ok(raw.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_become_one_line_and_must_be_an_object() {
-        let line = one_line_object(" {\n \"a\":\r\n\"b\\n\"}".to_owned()).unwrap();
-        assert_eq!(line.get(), "{  \"a\":  \"b\\n\"}");
-        for bad in ["[]", "", "{\"a\":}", "{} {}"] {
-            assert!(one_line_object(bad.to_owned()).is_err(), "{bad}");
+        if let Some(admission) = self.admission.take() {
+            self.record(admission, None);
         }
     }
 }

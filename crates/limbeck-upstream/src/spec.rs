@@ -1,30 +1,29 @@
-//! What the configuration says about one server, as values.
+//! Configuration of one server as values.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use limbeck_domain::{ServerName, limits};
 
-use crate::UpstreamError;
 use crate::http::HttpSpec;
-use crate::stdio::program;
+use crate::unusable::UnusableServer;
 
 /// One configured server.
 #[derive(Clone, Debug)]
 pub struct ServerSpec {
-    /// Key of the configuration entry; the only name the server is known by.
+    /// Key of the configuration entry; the server's only identity.
     pub name: ServerName,
-    /// How it is reached.
+    /// Transport.
     pub transport: TransportSpec,
-    /// Calls sent to it at the same time; zero counts as one.
+    /// Concurrent calls; zero counts as one.
     pub concurrency: usize,
-    /// Time for one call from the moment it is sent; waiting for a slot or a start is not counted.
+    /// Time limit of one call from the moment it is sent; waiting for a slot or a start is not counted.
     pub call_timeout: Duration,
-    /// Time for all pages of its tools together.
+    /// Time limit of all pages of `tools/list` together.
     pub list_timeout: Duration,
-    /// Time for a started process to answer its first request.
+    /// Time limit of a start: from the start of the process to its first response.
     pub start_timeout: Duration,
-    /// Time after its last call when it is stopped, to be started again by the next one; `None` keeps it.
+    /// Time without calls after which the server is stopped until the next call; `None` never stops it.
     pub idle_timeout: Option<Duration>,
     /// Listed, never started.
     pub disabled: bool,
@@ -46,41 +45,19 @@ impl ServerSpec {
     }
 }
 
-/// How a server is reached.
+/// Transport of a server.
 #[derive(Clone, Debug)]
 pub enum TransportSpec {
-    /// A child process that speaks on its standard input and output.
+    /// A child process with the protocol on its standard input and output.
     Stdio(StdioSpec),
-    /// A server that is asked over HTTP.
+    /// A server at a url.
     Http(Box<HttpSpec>),
-    /// Not to be connected: listed, and every call fails with the reason.
-    Unusable(Unusable),
-}
-
-/// Why a server is not to be connected, whatever is asked of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unusable {
-    /// Of which kind the reason is.
-    pub kind: UnusableKind,
-    /// The reason, a lowercase fragment.
-    pub reason: String,
-    /// What a person can do about it, where the reason does not say it.
-    pub next_step: Option<String>,
-}
-
-/// Kinds of servers that are not connected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnusableKind {
-    /// This build has no way to reach it.
-    Unsupported,
-    /// Something is wrong with its entry.
-    Invalid,
-    /// It came with a repository, and nobody has accepted it.
-    Untrusted,
+    /// Must not be connected: listed, and every call fails with the reason.
+    Unusable(UnusableServer),
 }
 
 impl TransportSpec {
-    /// How the server is reached, in a word: `stdio`, `http`, `sse`, or `none`.
+    /// Name of the transport: `stdio`, `http`, `sse`, or `none`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Stdio(_) => "stdio",
@@ -99,17 +76,6 @@ pub struct StdioSpec {
     pub args: Vec<String>,
     /// The whole environment of the child; nothing is inherited.
     pub env: Vec<(String, String)>,
-    /// Working directory; absent means ours.
+    /// Working directory; `None` is the gateway's own.
     pub cwd: Option<PathBuf>,
-}
-
-impl StdioSpec {
-    /// The absolute path of the program that would be started now.
-    ///
-    /// # Errors
-    ///
-    /// [`UpstreamError::ProgramNotFound`] and [`UpstreamError::Spawn`].
-    pub fn program(&self) -> Result<PathBuf, UpstreamError> {
-        program::resolve(self)
-    }
 }

@@ -1,8 +1,8 @@
-//! Waits for a task that a server handed out instead of a result.
+//! Tasks that a server returns instead of a result, polled until they end.
 //!
-//! The extension `io.modelcontextprotocol/tasks` lets a server answer a call with a handle. We ask for it at
-//! the server's own pace, within bounds, answer what it wants to know meanwhile, and cancel it when nobody
-//! waits any more. To the caller it is one call that takes its time.
+//! With the extension `io.modelcontextprotocol/tasks` a server may answer a call with a task handle. The pool
+//! polls at the server's pace, within bounds, answers its input requests, and cancels the task when the call
+//! ends early. The caller sees one call that takes longer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,36 +17,39 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::connection::{Connection, in_ms};
-use crate::hearing::Hearing;
-use crate::{CallContext, UpstreamError, mrtr};
+use crate::call_context::CallContext;
+use crate::call_feedback::{CallFeedback, QUESTIONS_PER_CALL_MAX};
+use crate::connection::Connection;
+use crate::error::UpstreamError;
+use crate::input_rounds;
+use crate::time::in_ms;
 
-/// Pause between two looks at a task, when the server names none.
+/// Polling interval, when the server names none.
 const POLL: Duration = Duration::from_secs(1);
-/// The pause a server may ask for.
+/// Bounds of the polling interval that a server may name.
 const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
-/// Id of a task.
+/// Longest task id.
 const TASK_ID_BYTES_MAX: usize = 4 << 10;
-/// Questions of one task.
-const QUESTIONS_MAX: usize = 32;
-/// Time for the server to hear that a task is of no use any more.
+/// Input requests of one task: as many as any call may have.
+const QUESTIONS_MAX: usize = QUESTIONS_PER_CALL_MAX as usize;
+/// Time limit of the cancellation of a task.
 const CANCEL_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Handle {
+struct TaskHandle {
     task_id: String,
     #[serde(default)]
     poll_interval_ms: Option<u64>,
-    /// The extension's name before its revision of 2026-07-28.
+    /// Name of the field before revision 2026-07-28.
     #[serde(default)]
     poll_interval: Option<u64>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct State<'a> {
-    status: Status,
+struct TaskState<'a> {
+    status: TaskStatus,
     #[serde(default)]
     status_message: Option<String>,
     #[serde(default)]
@@ -54,14 +57,14 @@ struct State<'a> {
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
     #[serde(default)]
-    error: Option<RpcError>,
+    error: Option<TaskError>,
     #[serde(default)]
     input_requests: Option<BTreeMap<String, Box<RawValue>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum TaskStatus {
     Working,
     InputRequired,
     Completed,
@@ -70,41 +73,41 @@ enum Status {
 }
 
 #[derive(Deserialize)]
-struct RpcError {
+struct TaskError {
     #[serde(default)]
     code: Option<i64>,
     #[serde(default)]
     message: Option<String>,
 }
 
-/// Waits until the task in `answer` is done, at most `limit`, and gives its result.
+/// Polls the task in `answer` until it is done, at most `limit`, and returns its result.
 ///
 /// # Errors
 ///
-/// Those of a call. However it ends without a result, the server is told to stop.
+/// Any error of a call. Without a result the task is cancelled at the server.
 pub(crate) async fn follow(
     connection: &Arc<Connection>,
     answer: &RawValue,
     limit: Duration,
     context: &CallContext,
-    hearing: &Hearing,
+    feedback: &CallFeedback,
 ) -> Result<Box<RawValue>, UpstreamError> {
-    let handle: Handle = serde_json::from_str(answer.get())
-        .map_err(|error| invalid(format!("its task is none: {error}")))?;
+    let handle: TaskHandle = serde_json::from_str(answer.get())
+        .map_err(|error| invalid(format!("its task is not valid: {error}")))?;
     if handle.task_id.len() > TASK_ID_BYTES_MAX {
         return Err(invalid(format!(
             "its task has an id of {} bytes",
             handle.task_id.len()
         )));
     }
-    let mut task = Task {
+    let mut task = RunningTask {
         connection: connection.clone(),
         id: handle.task_id,
         pause: pause(handle.poll_interval_ms.or(handle.poll_interval)),
         answered: BTreeSet::new(),
-        is_over: false,
+        has_ended: false,
     };
-    task.wait(limit, context, hearing).await
+    task.wait(limit, context, feedback).await
 }
 
 fn pause(asked_ms: Option<u64>) -> Duration {
@@ -112,22 +115,22 @@ fn pause(asked_ms: Option<u64>) -> Duration {
     asked_ms.map_or(POLL, |ms| Duration::from_millis(ms).clamp(least, most))
 }
 
-/// A task that was not seen to end. Dropping it cancels it at the server.
-struct Task {
+/// A task in progress. Dropping it cancels it at the server.
+struct RunningTask {
     connection: Arc<Connection>,
     id: String,
     pause: Duration,
-    /// Keys of the questions that were answered: a server may go on listing them for a while.
+    /// Keys of answered input requests: a server may list them again for a while.
     answered: BTreeSet<String>,
-    is_over: bool,
+    has_ended: bool,
 }
 
-impl Task {
+impl RunningTask {
     async fn wait(
         &mut self,
         limit: Duration,
         context: &CallContext,
-        hearing: &Hearing,
+        feedback: &CallFeedback,
     ) -> Result<Box<RawValue>, UpstreamError> {
         let mut left = limit;
         loop {
@@ -136,6 +139,7 @@ impl Task {
                 biased;
                 () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled),
                 () = self.connection.closed() => return Err(self.connection.lost_now()),
+                // Polling time counts as time of the server, because the server does the work meanwhile.
                 () = sleep(self.pause.min(left)) => {}
             }
             left = left.saturating_sub(waited.elapsed());
@@ -144,52 +148,56 @@ impl Task {
             }
             let request = GetTaskRequest::new(GetTaskParams::new(self.id.clone()));
             let request = ClientRequest::GetTaskRequest(request);
-            let (answer, worked) = self.connection.ask(request, left, context).await?;
+            let (answer, worked) = self
+                .connection
+                .request_for_call(request, left, context)
+                .await?;
             left = left.saturating_sub(worked);
-            if let Some(result) = self.look(&answer, left, context, hearing).await? {
+            if let Some(result) = self.look(&answer, left, context, feedback).await? {
                 return Ok(result);
             }
         }
     }
 
-    /// Acts on one answer to `tasks/get`; the result of the task when it is done.
+    /// Handles one result of `tasks/get`; returns the result of the task when it is done.
     async fn look(
         &mut self,
         answer: &RawValue,
         left: Duration,
         context: &CallContext,
-        hearing: &Hearing,
+        feedback: &CallFeedback,
     ) -> Result<Option<Box<RawValue>>, UpstreamError> {
-        let state: State<'_> = serde_json::from_str(answer.get())
-            .map_err(|error| invalid(format!("the state of its task is none: {error}")))?;
+        let state: TaskState<'_> = serde_json::from_str(answer.get())
+            .map_err(|error| invalid(format!("the state of its task is not valid: {error}")))?;
         if let Some(ms) = state.poll_interval_ms {
             self.pause = pause(Some(ms));
         }
         match state.status {
-            Status::Working => Ok(None),
-            Status::InputRequired => {
+            TaskStatus::Working => Ok(None),
+            TaskStatus::InputRequired => {
                 self.answer(
                     state.input_requests.unwrap_or_default(),
                     left,
                     context,
-                    hearing,
+                    feedback,
                 )
                 .await?;
                 Ok(None)
             }
-            Status::Completed => {
-                self.is_over = true;
+            TaskStatus::Completed => {
+                // Set before the result is checked: the task has ended and must not be cancelled.
+                self.has_ended = true;
                 match state.result {
                     Some(result) if result.get().starts_with('{') => Ok(Some(result.to_owned())),
                     _ => Err(invalid("its task is done and has no result".to_owned())),
                 }
             }
-            Status::Failed => {
-                self.is_over = true;
+            TaskStatus::Failed => {
+                self.has_ended = true;
                 Err(failed(state.error, state.status_message))
             }
-            Status::Cancelled => {
-                self.is_over = true;
+            TaskStatus::Cancelled => {
+                self.has_ended = true;
                 Err(invalid("it cancelled its task by itself".to_owned()))
             }
         }
@@ -200,32 +208,37 @@ impl Task {
         mut wanted: BTreeMap<String, Box<RawValue>>,
         left: Duration,
         context: &CallContext,
-        hearing: &Hearing,
+        feedback: &CallFeedback,
     ) -> Result<(), UpstreamError> {
+        // A server lists a request until it has processed the answer; answering twice could repeat an action.
         wanted.retain(|key, _| !self.answered.contains(key));
         if self.answered.len() + wanted.len() > QUESTIONS_MAX {
             return Err(invalid(format!(
-                "its task asks more than {QUESTIONS_MAX} questions"
+                "its task sends more than {QUESTIONS_MAX} input requests"
             )));
         }
         let keys: Vec<String> = wanted.keys().cloned().collect();
-        let Some(responses) = mrtr::respond(&self.connection, wanted, context, hearing).await?
+        let Some(responses) =
+            input_rounds::respond(&self.connection, wanted, context, feedback).await?
         else {
             return Ok(());
         };
         let params = UpdateTaskParams::new(self.id.clone(), responses);
         let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
-        self.connection.ask(request, left, context).await?;
+        self.connection
+            .request_for_call(request, left, context)
+            .await?;
         self.answered.extend(keys);
         Ok(())
     }
 }
 
-impl Drop for Task {
+impl Drop for RunningTask {
     fn drop(&mut self) {
-        if self.is_over || !self.connection.is_alive() {
+        if self.has_ended || !self.connection.is_alive() {
             return;
         }
+        // Without a runtime the process is shutting down and the server ends with it.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
@@ -234,13 +247,13 @@ impl Drop for Task {
         runtime.spawn(async move {
             let never = tokio_util::sync::CancellationToken::new();
             let request = ClientRequest::CancelTaskRequest(request);
-            // Whether it listens is its own affair.
+            // A failure is ignored: there is no caller left to report it to.
             let _ = timeout(CANCEL_WITHIN, connection.request(request, &never)).await;
         });
     }
 }
 
-fn failed(error: Option<RpcError>, message: Option<String>) -> UpstreamError {
+fn failed(error: Option<TaskError>, message: Option<String>) -> UpstreamError {
     const INTERNAL_ERROR: i64 = -32603;
     let (code, said) = match error {
         Some(error) => (error.code, error.message.or(message)),

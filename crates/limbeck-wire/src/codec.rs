@@ -1,9 +1,10 @@
-//! Bytes to frames and back.
+//! Encoding and decoding of frames.
 
 use std::marker::PhantomData;
 
 use limbeck_domain::limits::{
-    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, FRAME_BYTES_MAX, LOG_BYTES_MAX, VALUE_BYTES_MAX,
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, FRAME_BYTES_MAX, LOG_BYTES_MAX, SITES_BYTES_MAX,
+    VALUE_BYTES_MAX,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,14 +16,15 @@ const KIND_BYTES: usize = 1;
 
 /// Room for the numbers of a frame beside its texts.
 const NUMBERS_BYTES: usize = 64;
-/// Every layer with the longest reason for its absence, five times over.
+/// Five times the size of every layer with the longest reason for its absence.
 const READY_BYTES_MAX: usize = 24 << 10;
 const CALL_BYTES_MAX: usize = CALL_HEAD_BYTES_MAX + CALL_ARGS_BYTES_MAX + NUMBERS_BYTES;
+const CHECK_BYTES_MAX: usize = SITES_BYTES_MAX + NUMBERS_BYTES;
 const LOG_LINE_BYTES_MAX: usize = LOG_BYTES_MAX + NUMBERS_BYTES;
 /// The value, or an error, and all warnings.
 const DONE_BYTES_MAX: usize = VALUE_BYTES_MAX + (64 << 10);
 
-/// Why bytes are not a frame. Each ends the worker on the other side.
+/// Why bytes are not a frame. The gateway kills a worker that sends such bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The length prefix is zero or above the bound of its kind.
@@ -33,7 +35,7 @@ pub enum WireError {
         /// The bound: of the kind if it is known, else of any frame.
         limit: usize,
     },
-    /// The kind byte belongs to the other direction or to nothing.
+    /// The kind byte is unknown or belongs to the other direction.
     #[error("unknown frame kind {kind}")]
     Kind {
         /// Kind the peer sent.
@@ -92,6 +94,7 @@ macro_rules! frames {
 frames!(ToWorker {
     Start = 1, FRAME_BYTES_MAX - KIND_BYTES;
     Deliver = 2, FRAME_BYTES_MAX - KIND_BYTES;
+    Verdict = 3, FRAME_BYTES_MAX - KIND_BYTES;
 });
 
 frames!(FromWorker {
@@ -100,6 +103,7 @@ frames!(FromWorker {
     Log = 18, LOG_LINE_BYTES_MAX;
     Idle = 19, NUMBERS_BYTES;
     Done = 20, DONE_BYTES_MAX;
+    Check = 21, CHECK_BYTES_MAX;
 });
 
 fn write<T: Serialize>(payload: &T, buffer: Vec<u8>) -> postcard::Result<Vec<u8>> {
@@ -151,7 +155,7 @@ pub fn decode_to_worker(frame: &[u8]) -> Result<ToWorker, WireError> {
 ///
 /// # Errors
 ///
-/// [`WireError`]; the worker must not be listened to any further.
+/// [`WireError`]; nothing further must be read from the worker.
 pub fn decode_from_worker(frame: &[u8]) -> Result<FromWorker, WireError> {
     decode(frame)
 }

@@ -1,51 +1,62 @@
-//! What the two sides say to each other.
+//! Frames of both directions and their payloads.
 
 use limbeck_domain::limits::{ERROR_TEXT_BYTES_MAX, WARNINGS_MAX};
 use limbeck_domain::text::cut;
-use limbeck_domain::{CallId, ErrorKind, HostCall, ProgramError, ProgramStart, Sandbox};
+use limbeck_domain::{CallId, ErrorKind, HostCall, Language, ProgramError, ProgramStart, Sandbox};
 use serde::{Deserialize, Serialize};
 
 use crate::list;
 
-/// What the gateway tells a worker.
+/// Frame from the gateway to a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToWorker {
-    /// Run this; the first frame, once.
+    /// The program to run; the first frame, once.
     Start(Box<ProgramStart>),
-    /// Answers and the time; only while the worker is idle.
+    /// Results and the time; only while the guest is idle.
     Deliver(Delivery),
+    /// Answer to a [`FromWorker::Check`].
+    Verdict(CheckVerdict),
 }
 
-/// Answers for the guest and the time it is told.
+/// Results for the guest and its new time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
     /// The guest's clock from now on, in microseconds since 1970; never before the last one.
     pub now_us: u64,
-    /// Answered calls, in the order the guest hears of them.
+    /// Results, in the order the guest settles its calls.
     #[serde(deserialize_with = "list::answers")]
     pub results: Vec<CallResult>,
 }
 
-/// The answer of one host call.
+/// Result of one host call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallResult {
-    /// Which call.
+    /// Id of the call.
     pub id: CallId,
     /// JSON text of the value, or JSON text of a [`limbeck_domain::CallError`].
     pub result: Result<String, String>,
 }
 
-/// What a worker tells the gateway.
+/// Whether the program may start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckVerdict {
+    /// JSON text of a [`limbeck_domain::Verdict`].
+    pub verdict: String,
+}
+
+/// Frame from a worker to the gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromWorker {
-    /// The worker stands ready; its first frame, once.
+    /// The worker is ready; its first frame, once.
     Ready(Ready),
-    /// The guest asks for something: ids count up from 1 without gaps. Or the worker does, once and before
-    /// all of these, with [`CallId::CHECK`].
+    /// The worker asks whether the program may start: at most once, and before the guest's first call. It
+    /// waits for the [`ToWorker::Verdict`].
+    Check(CheckRequest),
+    /// The guest makes a host call: ids count up from 1 without gaps.
     Call(HostCall),
-    /// The guest printed.
+    /// A line the guest printed.
     Log(LogLine),
-    /// The guest has returned and waits for a [`ToWorker::Deliver`].
+    /// The guest has nothing left to run and waits for a [`ToWorker::Deliver`].
     Idle(Idle),
     /// The program ended; the last frame.
     Done(Box<Done>),
@@ -56,6 +67,7 @@ impl FromWorker {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ready(_) => "ready",
+            Self::Check(_) => "check",
             Self::Call(_) => "call",
             Self::Log(_) => "log",
             Self::Idle(_) => "idle",
@@ -64,16 +76,23 @@ impl FromWorker {
     }
 }
 
-/// What a worker says of itself once it is ready.
+/// Version and sandbox of a worker that is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// [`crate::PROTOCOL_VERSION`] of the worker.
     pub protocol: u32,
     /// SHA-256 of the guest module, in hex: replay needs the same one.
     pub guest_hash: String,
-    /// What the worker found of its own confinement.
+    /// Sandbox layers as the worker verified them.
     #[serde(deserialize_with = "list::sandbox")]
     pub sandbox: Sandbox,
+}
+
+/// The tool calls written in a program, for the gateway to check against its catalog.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRequest {
+    /// JSON text of [`limbeck_domain::Sites`], at most [`limbeck_domain::limits::SITES_BYTES_MAX`] bytes.
+    pub sites: String,
 }
 
 /// Stream a line was printed to.
@@ -88,13 +107,13 @@ pub enum LogStream {
 /// One `console` call, without its line end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
-    /// Where to.
+    /// Stream it was printed to.
     pub stream: LogStream,
     /// The text; may hold newlines.
     pub text: String,
 }
 
-/// The guest waits.
+/// The guest has nothing to run until a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Idle {
     /// Guest time of its earliest timer, in microseconds since 1970.
@@ -106,7 +125,10 @@ pub struct Idle {
 pub struct Done {
     /// JSON text of the value, `None` for `undefined`; or the error.
     pub result: Result<Option<String>, Fault>,
-    /// What the program should know although it went on (rewritten source, aliases, dropped output);
+    /// Another language that the program is written in. It was not run then, and `result` is its error in the
+    /// language that it was sent as.
+    pub written_in: Option<Language>,
+    /// Warnings beside the result (rewritten source, aliases, dropped output);
     /// at most [`WARNINGS_MAX`].
     #[serde(deserialize_with = "list::up_to::<_, _, WARNINGS_MAX>")]
     pub warnings: Vec<String>,

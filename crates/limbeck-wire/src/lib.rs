@@ -12,9 +12,8 @@
 //! - A body with trailing bytes, an unknown kind or malformed text is refused.
 //! - Decoding what was encoded gives the same frame.
 //!
-//! What a worker may say at all, how much of it and when, is [`protocol::Conversation`]. Everything
-//! it can send during one execution has a total, except its coming back for more, which has a rate:
-//! [`Pace`].
+//! [`protocol::Conversation`] checks which frames a worker may send, when, and how much. Everything it can send during
+//! one execution has a total, except its turns, which have a rate: [`Pace`].
 //!
 //! Start reading at [`ToWorker`] and [`FromWorker`].
 
@@ -29,16 +28,14 @@ mod worker_channel;
 
 pub use codec::{Frame, FrameReader, WireError, decode_from_worker, decode_to_worker, encode};
 pub use frames::{
-    CallResult, Delivery, Done, Fault, FromWorker, Idle, LogLine, LogStream, Ready, ToWorker,
+    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Fault, FromWorker, Idle, LogLine,
+    LogStream, Ready, ToWorker,
 };
-pub use limbeck_domain as domain;
-pub use limbeck_domain::limits;
 pub use pace::Pace;
 pub use worker_channel::WorkerChannel;
 
-/// Bumped with every change of a frame; both sides are the same binary, so unequal means a mix-up.
-pub const PROTOCOL_VERSION: u32 = 2;
+/// Raised with every change of a frame. Both sides are the same binary, so different versions mean a mix-up.
+pub const PROTOCOL_VERSION: u32 = 4;
 
-/// Name a worker is started under. On Windows, where a program is given no name but its path, the first
-/// argument.
+/// `argv[0]` of a worker. On Windows, where a process gets its path as its name, the first argument.
 pub const WORKER_ARGV0: &str = "limbeck-worker";

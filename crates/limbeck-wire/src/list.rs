@@ -1,8 +1,7 @@
-//! Lists inside frames, counted before there is room for them.
+//! Decoding of lists in frames with a bound on their items.
 //!
-//! A list announces its length, and its items may be smaller in the frame than in memory: an empty
-//! text is one byte there and 24 here. Left to itself, a decoder would let 24 MB of frame become
-//! 600 MB of memory.
+//! Items may be smaller in the frame than in memory: an empty text is one byte there and 24 here. Without a bound, a
+//! frame of 24 MB would take 600 MB of memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
 
 use crate::CallResult;
 
-/// Layers there are.
+/// Number of layers.
 const LAYERS_MAX: usize = Layer::ALL.len();
 
 /// Reads a list of at most `MAX` items.
@@ -25,14 +24,14 @@ where
     deserializer.deserialize_seq(UpTo::<T, MAX>(PhantomData))
 }
 
-/// Answers of one delivery: at most one for every call that can wait for one.
+/// Reads the results of one delivery: at most one for every call that can be pending.
 pub(crate) fn answers<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<CallResult>, D::Error> {
     up_to::<_, _, CALLS_PENDING_MAX>(deserializer)
 }
 
-/// A [`Sandbox`] with at most every layer in each of its lists.
+/// Reads a [`Sandbox`] with at most every layer in each of its lists.
 pub(crate) fn sandbox<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sandbox, D::Error> {
     let Bounded {
         tier,
@@ -65,7 +64,7 @@ impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for UpTo<T, MAX> {
         write!(f, "a list of at most {MAX} items")
     }
 
-    /// The announced length is not believed either way: items are counted as they come.
+    /// Does not use the announced length: items are counted as they are read.
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {

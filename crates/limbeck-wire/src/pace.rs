@@ -1,13 +1,13 @@
-//! How often a worker may come back for more.
+//! Rate limit of a worker's turns.
 
 /// A token bucket over the turns of one execution: the worker goes idle, the gateway wakes it.
 ///
-/// Calls, printed text and the value have totals. A turn costs a frame each way and a journal entry,
-/// and a guest whose timer is always due could take as many as the machine can make; honest programs
-/// need one for each answer, and timers. So turns come freely up to a number and then at a rate, and
-/// one that comes too early is not a fault: it waits.
+/// Calls, printed text and the value have totals. A turn costs a frame each way and a journal entry, and a guest whose
+/// timer is always due could take as many as the machine can make; honest programs need one for each result, and
+/// timers. So a number of turns is free, and further ones are limited to a rate. A turn above the rate is not an error:
+/// it is delayed.
 ///
-/// The clock is the caller's, in microseconds from wherever it likes.
+/// The caller passes its clock, in microseconds from any origin.
 ///
 /// ```
 /// # use limbeck_wire::Pace;
@@ -39,7 +39,7 @@ impl Pace {
         }
     }
 
-    /// Notes a turn at `now_us` and gives the time from which it may be answered.
+    /// Counts a turn at `now_us` and returns the time from which it may be answered.
     pub fn turn(&mut self, now_us: u64) -> u64 {
         self.due_us = self.due_us.max(now_us).saturating_add(self.interval_us);
         self.due_us.saturating_sub(self.tolerance_us)

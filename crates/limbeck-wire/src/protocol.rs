@@ -1,18 +1,18 @@
-//! The order in which a worker may speak, and how much it may say. Everything else ends it.
+//! Order and bounds of the frames that a worker may send. A worker that violates them is killed.
 
 use limbeck_domain::limits::{
     CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
-    WARNING_BYTES_MAX, WARNINGS_MAX,
+    SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
 };
 use limbeck_domain::sandbox::REASON_BYTES_MAX;
-use limbeck_domain::{CallId, ExecutionLimits, HostCall, HostOp, Layer, Sandbox};
+use limbeck_domain::{CallId, ExecutionLimits, HostCall, Layer, Sandbox};
 
-use crate::{Done, Fault, FromWorker, LogLine, Ready};
+use crate::{CheckRequest, Done, Fault, FromWorker, LogLine, Ready};
 
 /// Length of [`Ready::guest_hash`].
 const GUEST_HASH_CHARS: usize = 64;
 
-/// Why a worker is killed for what it said.
+/// Violation of the protocol, for which a worker is killed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// A frame that its state does not allow.
@@ -20,7 +20,7 @@ pub enum ProtocolError {
     OutOfOrder {
         /// The frame.
         frame: &'static str,
-        /// What the worker was doing as far as the gateway knows.
+        /// State of the worker as the gateway knows it.
         state: &'static str,
     },
     /// A call id that is not the next one.
@@ -63,7 +63,7 @@ pub enum ProtocolError {
         /// The bound.
         limit: usize,
     },
-    /// A frame that contradicts itself or says what cannot be.
+    /// A frame that contradicts itself or the frames before it.
     #[error("worker sent {0}")]
     Nonsense(&'static str),
 }
@@ -72,10 +72,12 @@ pub enum ProtocolError {
 enum State {
     Starting,
     Ready,
+    /// The worker waits for the verdict on its program.
+    Checking,
     Running,
     Idle,
     Done,
-    /// Something was refused; nothing is accepted any more.
+    /// A frame was refused; no further frame is accepted.
     Broken,
 }
 
@@ -84,6 +86,7 @@ impl State {
         match self {
             Self::Starting => "starting",
             Self::Ready => "ready",
+            Self::Checking => "checking",
             Self::Running => "running",
             Self::Idle => "idle",
             Self::Done => "done",
@@ -95,6 +98,10 @@ impl State {
 /// The gateway's view of one worker: which frame may come next, and how much is left of each total.
 ///
 /// ```text
+///                                      checking
+///                                     ▲        ║
+///                                 check    verdict
+///                                     │        ▼
 /// starting ──ready──▶ ready ══start══▶ running ──idle──▶ idle
 ///                                     ▲ │ │              ║
 ///                             call, log ┘ │   ◀══deliver══╝
@@ -103,7 +110,7 @@ impl State {
 #[derive(Debug)]
 pub struct Conversation {
     state: State,
-    /// Whether the worker has asked about the program it was given.
+    /// Whether the worker has had its program checked.
     checked: bool,
     last_call: CallId,
     calls_max: u32,
@@ -129,12 +136,11 @@ impl Default for Conversation {
 }
 
 impl Conversation {
-    /// Checks a frame and moves on.
+    /// Checks a frame and changes the state.
     ///
     /// # Errors
     ///
-    /// [`ProtocolError`], and from then on for every frame; the worker is to be killed and nothing
-    /// more read from it.
+    /// [`ProtocolError`], and from then on for every frame. The worker is to be killed without reading further.
     pub fn receive(&mut self, frame: &FromWorker) -> Result<(), ProtocolError> {
         let checked = self.check(frame);
         self.state = match &checked {
@@ -144,8 +150,8 @@ impl Conversation {
         checked.map(|_| ())
     }
 
-    /// Notes that a program was sent: right for a worker that is ready. Sending it to any other is
-    /// the gateway's own fault, and ends the conversation.
+    /// Records that a program was sent: correct for a worker that is ready. Sending it to any other is a fault of the
+    /// gateway, and ends the conversation.
     pub fn started(&mut self, limits: &ExecutionLimits) {
         self.calls_max = limits.calls;
         self.log_bytes_max = limits.log_bytes;
@@ -153,14 +159,25 @@ impl Conversation {
         self.run_from(State::Ready);
     }
 
-    /// Notes that answers were sent: right for a worker that is idle, as with [`Self::started`].
+    /// Records that a delivery was sent: correct for a worker that is idle, as with [`Self::started`].
     pub fn delivered(&mut self) {
         self.run_from(State::Idle);
     }
 
-    /// Whether the worker waits for answers.
+    /// Records that the verdict of a check was sent: correct for a worker that is checking, as with
+    /// [`Self::started`].
+    pub fn verdict_sent(&mut self) {
+        self.run_from(State::Checking);
+    }
+
+    /// Whether the guest waits for a delivery.
     pub fn is_idle(&self) -> bool {
         self.state == State::Idle
+    }
+
+    /// Whether the worker waits for the gateway: for a delivery or for a verdict.
+    pub fn is_blocked(&self) -> bool {
+        matches!(self.state, State::Idle | State::Checking)
     }
 
     fn run_from(&mut self, state: State) {
@@ -177,6 +194,10 @@ impl Conversation {
             (FromWorker::Ready(ready), State::Starting) => {
                 check_ready(ready)?;
                 Ok(State::Ready)
+            }
+            (FromWorker::Check(check), State::Running) => {
+                self.check_request(check)?;
+                Ok(State::Checking)
             }
             (FromWorker::Call(call), State::Running) => {
                 self.call(call)?;
@@ -198,11 +219,17 @@ impl Conversation {
         }
     }
 
-    fn call(&mut self, call: &HostCall) -> Result<(), ProtocolError> {
-        if call.id == CallId::CHECK && call.op == HostOp::Check && self.may_check() {
-            self.checked = true;
-            return self.call_bytes(call);
+    fn check_request(&mut self, check: &CheckRequest) -> Result<(), ProtocolError> {
+        if self.checked || self.last_call != CallId(0) {
+            return Err(ProtocolError::Nonsense(
+                "a second check, or a check after a call",
+            ));
         }
+        self.checked = true;
+        at_most("call sites", check.sites.len(), SITES_BYTES_MAX)
+    }
+
+    fn call(&mut self, call: &HostCall) -> Result<(), ProtocolError> {
         let expected = self.last_call.next();
         if call.id != expected {
             return Err(ProtocolError::CallId {
@@ -219,11 +246,6 @@ impl Conversation {
         self.call_bytes(call)
     }
 
-    /// A worker asks once, before anything its guest asks.
-    fn may_check(&self) -> bool {
-        !self.checked && self.last_call == CallId(0)
-    }
-
     fn call_bytes(&mut self, call: &HostCall) -> Result<(), ProtocolError> {
         at_most("names of a call", call.head.len(), CALL_HEAD_BYTES_MAX)?;
         at_most("arguments of a call", call.body.len(), CALL_ARGS_BYTES_MAX)?;
@@ -231,7 +253,7 @@ impl Conversation {
         at_most("calls", self.call_bytes, CALLS_BYTES_MAX)
     }
 
-    /// A line costs its end as well, so that lines without text run out too.
+    /// Counts a line and its end, so that the number of empty lines is bounded too.
     fn log(&mut self, line: &LogLine) -> Result<(), ProtocolError> {
         self.log_bytes += line.text.len() + 1;
         if self.log_bytes > self.log_bytes_max {
@@ -259,7 +281,7 @@ fn check_ready(ready: &Ready) -> Result<(), ProtocolError> {
     let hash = ready.guest_hash.as_bytes();
     let hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
     if hash.len() != GUEST_HASH_CHARS || !hash.iter().all(hex) {
-        return Err(ProtocolError::Nonsense("a guest hash that is none"));
+        return Err(ProtocolError::Nonsense("an invalid guest hash"));
     }
     check_sandbox(&ready.sandbox)
 }
@@ -276,7 +298,7 @@ fn check_sandbox(sandbox: &Sandbox) -> Result<(), ProtocolError> {
         at_most("a reason", layer.reason.len(), REASON_BYTES_MAX)?;
     }
     if *tier > Sandbox::of(held.clone(), Vec::new()).tier {
-        return Err(ProtocolError::Nonsense("a tier above what its layers make"));
+        return Err(ProtocolError::Nonsense("a tier above that of its layers"));
     }
     Ok(())
 }

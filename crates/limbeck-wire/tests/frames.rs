@@ -5,13 +5,13 @@
     reason = "a test that cannot go on fails with the place"
 )]
 
-use limbeck_wire::domain::{
+use limbeck_domain::{
     CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, MissingLayer, Mode,
     ProgramStart, Sandbox, Tier,
 };
 use limbeck_wire::{
-    CallResult, Delivery, Done, Fault, FromWorker, Idle, LogLine, LogStream, Ready, ToWorker,
-    WireError, decode_from_worker, decode_to_worker, encode,
+    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Fault, FromWorker, Idle, LogLine,
+    LogStream, Ready, ToWorker, WireError, decode_from_worker, decode_to_worker, encode,
 };
 use peak_alloc::PeakAlloc;
 use proptest::collection::vec;
@@ -90,13 +90,15 @@ fn from_worker() -> impl Strategy<Value = FromWorker> {
         |(result, warnings, log_bytes_dropped, memory_bytes)| {
             FromWorker::Done(Box::new(Done {
                 result,
+                written_in: None,
                 warnings,
                 log_bytes_dropped,
                 memory_bytes,
             }))
         },
     );
-    prop_oneof![ready, call, log, idle, done]
+    let check = ".*".prop_map(|sites| FromWorker::Check(CheckRequest { sites }));
+    prop_oneof![ready, check, call, log, idle, done]
 }
 
 fn to_worker() -> impl Strategy<Value = ToWorker> {
@@ -120,7 +122,8 @@ fn to_worker() -> impl Strategy<Value = ToWorker> {
     });
     let deliver = (any::<u64>(), vec(result, 0..20))
         .prop_map(|(now_us, results)| ToWorker::Deliver(Delivery { now_us, results }));
-    prop_oneof![start, deliver]
+    let verdict = ".*".prop_map(|verdict| ToWorker::Verdict(CheckVerdict { verdict }));
+    prop_oneof![start, deliver, verdict]
 }
 
 /// Decodes one frame and checks what that took.

@@ -1,19 +1,21 @@
-//! Every rule of the conversation, each beside what it allows.
+//! Every rule of the conversation, each with a case that it allows.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on fails with the place"
 )]
 
-use limbeck_wire::domain::{
+use limbeck_domain::limits::{
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
+    SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
+};
+use limbeck_domain::{
     CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Layer, ProgramError, Sandbox, Tier,
 };
-use limbeck_wire::limits::{
-    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
-    WARNING_BYTES_MAX, WARNINGS_MAX,
-};
 use limbeck_wire::protocol::{Conversation, ProtocolError};
-use limbeck_wire::{Done, Fault, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION, Ready};
+use limbeck_wire::{
+    CheckRequest, Done, Fault, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION, Ready,
+};
 
 const LOG_BYTES: usize = 100;
 const VALUE_BYTES: usize = 50;
@@ -69,6 +71,7 @@ fn idle() -> FromWorker {
 fn done_with(change: impl FnOnce(&mut Done)) -> FromWorker {
     let mut done = Done {
         result: Ok(None),
+        written_in: None,
         warnings: Vec::new(),
         log_bytes_dropped: 0,
         memory_bytes: 0,
@@ -289,32 +292,58 @@ fn ready_names_a_real_hash_and_no_tier_above_its_layers() {
 }
 
 #[test]
-fn a_worker_asks_about_its_program_once_and_before_its_guest_asks_anything() {
-    let check = |op| {
-        FromWorker::Call(HostCall {
-            id: CallId::CHECK,
-            op,
-            head: String::new(),
-            body: "{}".to_owned(),
+fn a_worker_has_its_program_checked_once_and_before_the_first_call() {
+    let check = |bytes: usize| {
+        FromWorker::Check(CheckRequest {
+            sites: "s".repeat(bytes),
         })
     };
     let mut conversation = running();
-    conversation.receive(&check(HostOp::Check)).unwrap();
-    conversation.receive(&idle()).unwrap();
-    conversation.delivered();
+    conversation.receive(&check(SITES_BYTES_MAX)).unwrap();
+    assert!(conversation.is_blocked() && !conversation.is_idle());
+    conversation.verdict_sent();
+    assert!(!conversation.is_blocked());
     conversation.receive(&call(1)).unwrap();
 
-    let mut again = running();
-    again.receive(&check(HostOp::Check)).unwrap();
-    let twice = refused(again, &check(HostOp::Check));
+    let checked = || {
+        let mut conversation = running();
+        conversation.receive(&check(2)).unwrap();
+        conversation
+    };
+    let mut after_verdict = checked();
+    after_verdict.verdict_sent();
+    let twice = refused(after_verdict, &check(2));
     let mut late = running();
     late.receive(&call(1)).unwrap();
-    let late = refused(late, &check(HostOp::Check));
-    let other = refused(running(), &check(HostOp::Tool));
-    for error in [twice, late, other] {
-        assert!(
-            matches!(error, ProtocolError::CallId { got: CallId(0), .. }),
-            "{error}"
-        );
+    let late = refused(late, &check(2));
+    for error in [twice, late] {
+        assert!(matches!(error, ProtocolError::Nonsense(_)), "{error}");
     }
+    let waiting = refused(checked(), &call(1));
+    assert!(
+        matches!(
+            waiting,
+            ProtocolError::OutOfOrder {
+                frame: "call",
+                state: "checking"
+            }
+        ),
+        "{waiting}"
+    );
+    let long = refused(running(), &check(SITES_BYTES_MAX + 1));
+    assert!(matches!(long, ProtocolError::Bytes { .. }), "{long}");
+}
+
+#[test]
+fn a_verdict_or_a_delivery_is_sent_only_to_a_worker_that_waits_for_it() {
+    let mut unasked = running();
+    unasked.verdict_sent();
+    refused(unasked, &idle());
+    let mut checking = running();
+    let sites = String::new();
+    checking
+        .receive(&FromWorker::Check(CheckRequest { sites }))
+        .unwrap();
+    checking.delivered();
+    refused(checking, &idle());
 }

@@ -11,7 +11,7 @@ const READ_BYTES: usize = 256 << 10;
 /// Outgoing bytes that are not held back for the end of the slice any longer.
 const FLUSH_BYTES: usize = 64 << 10;
 
-/// Why the conversation with the gateway broke off.
+/// Error of the channel to the gateway.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChannelError {
     /// The gateway closed its end.
@@ -26,7 +26,7 @@ pub(crate) enum ChannelError {
     /// The gateway sent a frame that has no place here.
     #[error("the gateway sent `{0}` out of order")]
     OutOfOrder(&'static str),
-    /// A frame of ours is above the bound; every payload is checked before, so this is a fault.
+    /// A frame of the worker is above the bound. Every payload is checked before, so this is a bug.
     #[error("a frame of the worker is too large")]
     Encode(#[source] WireError),
 }

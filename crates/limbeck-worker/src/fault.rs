@@ -1,20 +1,19 @@
-//! From what went wrong in a guest to the words the model reads.
+//! Error messages for runs that did not return a value, as the model reads them.
 
+use limbeck_domain::{ErrorKind, ExecutionLimits, ProgramError};
 use limbeck_wire::Fault;
-use limbeck_wire::domain::{ErrorKind, ExecutionLimits, ProgramError};
-use limbeck_wire::limits::WALL_MS_MAX;
 use serde::Deserialize;
 use wasmtime::Trap;
 
-use crate::host::{Host, Stop};
+use crate::host::{Host, HostError};
 
-/// An exception in the words of the guest.
+/// An exception that the guest reports.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct GuestError {
     /// Its class; empty when something else than an error was thrown.
     #[serde(default)]
     pub(crate) name: String,
-    /// What it says, or the thrown thing as text.
+    /// Its message, or the thrown value as text.
     #[serde(default)]
     pub(crate) message: String,
     /// `stack` of a JavaScript error.
@@ -33,24 +32,24 @@ pub(crate) struct GuestError {
 
 impl GuestError {
     /// Reads what a guest wrote as JSON.
-    pub(crate) fn read(json: &str) -> Result<Self, Stop> {
-        serde_json::from_str(json).map_err(|_| Stop::Misuse("malformed error"))
+    pub(crate) fn read(json: &str) -> Result<Self, HostError> {
+        serde_json::from_str(json).map_err(|_| HostError::Misuse("malformed error"))
     }
 }
 
-/// The guest has no room for what it is to be given.
+/// The guest cannot allocate memory for an answer.
 #[derive(Debug, thiserror::Error)]
 #[error("no memory left for an answer")]
-pub(crate) struct OutOfGuestMemory;
+pub(crate) struct GuestMemoryError;
 
-/// Words that differ from language to language.
+/// Words that differ between the languages.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Words {
-    /// Waits for many calls at once.
+pub(crate) struct LanguageTerms {
+    /// Function that waits for many calls at once.
     gather: &'static str,
 }
 
-impl Words {
+impl LanguageTerms {
     pub(crate) const JAVASCRIPT: Self = Self {
         gather: "Promise.all",
     };
@@ -59,13 +58,13 @@ impl Words {
     };
 }
 
-/// Tells the end of a guest that did not return: a trap, a bound, a broken rule.
-pub(crate) fn from_stop(error: &wasmtime::Error, host: &Host, words: Words) -> Fault {
+/// Makes the error of a guest that did not return: a trap, an exceeded bound, a broken rule.
+pub(crate) fn from_guest(error: &wasmtime::Error, host: &Host, terms: LanguageTerms) -> Fault {
     let limits = &host.limits;
-    if let Some(stop) = error.downcast_ref::<Stop>() {
-        return bound(stop, words);
+    if let Some(host_error) = error.downcast_ref::<HostError>() {
+        return from_host(host_error, terms);
     }
-    if error.is::<OutOfGuestMemory>() {
+    if error.is::<GuestMemoryError>() {
         return memory_limit(limits);
     }
     match error.downcast_ref::<Trap>() {
@@ -78,9 +77,9 @@ pub(crate) fn from_stop(error: &wasmtime::Error, host: &Host, words: Words) -> F
     }
 }
 
-/// Tells a JavaScript exception nobody caught.
+/// Makes the error of a JavaScript exception that the program did not catch.
 ///
-/// `memory_full` says that the guest's memory has grown to about its limit.
+/// `memory_full` is true when the guest's memory has grown to about its limit.
 pub(crate) fn from_javascript(
     error: GuestError,
     limits: &ExecutionLimits,
@@ -99,7 +98,7 @@ pub(crate) fn from_javascript(
     at(fault, position)
 }
 
-/// Tells a script the engine refused although it was parsed here before.
+/// Makes the error of a script that the engine rejects although it was parsed here before.
 pub(crate) fn from_javascript_syntax(error: GuestError, position: Option<(u32, u32)>) -> Fault {
     let fault = match javascript_kind(&error) {
         ErrorKind::StackLimit => fault(
@@ -112,14 +111,14 @@ pub(crate) fn from_javascript_syntax(error: GuestError, position: Option<(u32, u
     at(fault, position)
 }
 
-/// Tells a Python exception nobody caught.
+/// Makes the error of a Python exception that the program did not catch.
 pub(crate) fn from_python(error: GuestError, host: &Host) -> Fault {
     let mut fault = match error.name.as_str() {
         "MemoryError" => memory_limit(&host.limits),
         "RecursionError" => stack_limit(),
         // The prelude sees before the gateway does that nothing is left to wait for.
         "NeverSettles" => fault(ErrorKind::NeverSettles, error.message, error.hint),
-        // With no memory left to describe an error, this is what the prelude says.
+        // The prelude sends this message when there is no memory left to describe the error.
         _ if host.memory_refused && error.message == PYTHON_LAST_WORDS => {
             memory_limit(&host.limits)
         }
@@ -130,18 +129,18 @@ pub(crate) fn from_python(error: GuestError, host: &Host) -> Fault {
 }
 
 /// Message of an error that the prelude could not read; `main.py` has it.
-const PYTHON_LAST_WORDS: &str = "an error that cannot be read";
+const PYTHON_LAST_WORDS: &str = "the error cannot be read";
 
-/// Tells what Python did not accept as a program.
+/// Makes the error of text that Python does not accept as a program.
 pub(crate) fn from_python_syntax(error: GuestError) -> Fault {
     let mut fault = fault(ErrorKind::Syntax, headline(&error), error.hint);
     (fault.line, fault.column) = (error.line, error.column);
     fault
 }
 
-/// Tells a value that has no JSON form.
+/// Makes the error of a returned value that has no JSON form.
 ///
-/// `hint` says in the program's language what has one.
+/// `hint` names the types of the program's language that have one.
 pub(crate) fn not_serialisable(why: String, hint: &str) -> Fault {
     fault(
         ErrorKind::Exception,
@@ -150,50 +149,52 @@ pub(crate) fn not_serialisable(why: String, hint: &str) -> Fault {
     )
 }
 
-/// Tells an end without a result, which the guest we built never has.
+/// Makes the error of an end without a result, which an unmodified guest never reports.
 pub(crate) fn no_result() -> Fault {
     engine_stopped(&"it finished without a result")
 }
 
-/// Tells a bound or a rule the guest came up against.
-pub(crate) fn bound(stop: &Stop, words: Words) -> Fault {
-    let (kind, hint) = match stop {
-        Stop::Calls { .. } => (
+/// Makes the error of a bound or rule that stopped the guest.
+pub(crate) fn from_host(error: &HostError, terms: LanguageTerms) -> Fault {
+    let (kind, hint) = match error {
+        HostError::Calls { .. } => (
             ErrorKind::CallLimit,
             Some("fetch more per call, or split the work over several programs".to_owned()),
         ),
-        Stop::CallsPending { .. } => (
+        HostError::CallsPending { .. } => (
             ErrorKind::CallLimit,
             Some(format!(
                 "start calls in batches and await each batch with `{}`",
-                words.gather
+                terms.gather
             )),
         ),
-        Stop::CallBytes { .. } => (ErrorKind::OutputLimit, None),
-        Stop::CallsBytes { .. } => (
+        HostError::CallBytes { .. } => (
+            ErrorKind::OutputLimit,
+            Some("send less data in one call".to_owned()),
+        ),
+        HostError::CallsBytes { .. } => (
             ErrorKind::OutputLimit,
             Some("send less data, or split the work over several programs".to_owned()),
         ),
-        Stop::ValueBytes { .. } => (
+        HostError::ValueBytes { .. } => (
             ErrorKind::OutputLimit,
             Some("return a part or a summary of the data".to_owned()),
         ),
-        Stop::Exit => (
+        HostError::Exit => (
             ErrorKind::Exception,
             Some("end the program with `return`, or with `sys.exit()`".to_owned()),
         ),
-        Stop::Misuse(_) | Stop::Channel(_) => return engine_stopped(stop),
+        HostError::Misuse(_) | HostError::Channel(_) => return engine_stopped(error),
     };
-    fault(kind, stop.to_string(), hint)
+    fault(kind, error.to_string(), hint)
 }
 
 fn timeout(limits: &ExecutionLimits) -> Fault {
     fault(
         ErrorKind::Timeout,
         format!("program ran longer than {} ms", limits.wall_ms),
-        Some(format!(
-            "raise `timeout_ms` (at most {WALL_MS_MAX}), or do less in one program"
-        )),
+        // The most that may be asked for is a setting, which a worker does not know.
+        Some("raise `timeout_ms`, or do less in one program".to_owned()),
     )
 }
 
@@ -220,7 +221,10 @@ fn engine_stopped(why: &impl std::fmt::Display) -> Fault {
     fault(
         ErrorKind::WorkerLost,
         format!("the engine stopped: {why}"),
-        None,
+        Some(
+            "run the program again; if it stops again, report it together with the program"
+                .to_owned(),
+        ),
     )
 }
 

@@ -1,31 +1,32 @@
-//! What both guests can reach: calls, printed lines, the answers that come back, and memory up to a
-//! limit.
+//! Host side of a guest: calls, printed lines, answers, and memory up to a limit.
 //!
-//! A guest runs untrusted code inside an engine written in C, so nothing it passes is trusted. What
-//! is linked to a guest checks pointers and lengths; here is checked what it may do with them. A
-//! guest that breaks the rules is stopped with a [`Stop`], and the run ends.
+//! A guest runs untrusted code inside an engine written in C, so nothing it passes is trusted. The
+//! imports of a guest check pointers and lengths; this module checks bounds and order. A guest that breaks the
+//! rules is stopped with a [`HostError`], and the run ends.
 
-use limbeck_wire::domain::{CallId, ExecutionLimits, HostCall, HostOp};
-use limbeck_wire::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX};
-use limbeck_wire::{Delivery, FromWorker, Idle, LogLine, LogStream, ToWorker};
+use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX};
+use limbeck_domain::limits::{WARNING_BYTES_MAX, WARNINGS_MAX};
+use limbeck_domain::{CallId, ExecutionLimits, HostCall, HostOp, Verdict};
+use limbeck_wire::{CheckRequest, Delivery, FromWorker, Idle, LogStream, ToWorker};
 use wasmtime::ResourceLimiter;
 
 use crate::channel::{Channel, ChannelError};
+use crate::printed::Printed;
 
 /// Entries of all function tables of a guest. CPython has about 9,000 and QuickJS a few thousand;
 /// neither ever grows them.
 const TABLE_ENTRIES_MAX: usize = 40_000;
 
-/// Why the host stopped a guest.
+/// Reason for which the host stopped a guest.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Stop {
-    /// One call more than the run may make.
+pub(crate) enum HostError {
+    /// The program made more calls than its limit.
     #[error("program made more than {limit} calls")]
     Calls {
         /// The bound.
         limit: u32,
     },
-    /// One call more than may wait at the same time.
+    /// The program made more calls at the same time than its limit.
     #[error("program started more than {limit} calls without waiting for answers")]
     CallsPending {
         /// The bound.
@@ -60,7 +61,7 @@ pub(crate) enum Stop {
     /// The program ended the interpreter instead of itself.
     #[error("program ended the interpreter")]
     Exit,
-    /// The guest used the interface in a way that the one we built never does.
+    /// The guest used the interface in a way that an unmodified guest never does.
     #[error("{0}")]
     Misuse(&'static str),
     /// The gateway is gone.
@@ -70,18 +71,23 @@ pub(crate) enum Stop {
 
 /// State of one run on the host's side.
 pub(crate) struct Host {
-    /// Attached when a gateway is there to talk to.
+    /// Present from the start of the run.
     pub(crate) channel: Option<Channel>,
     pub(crate) limits: ExecutionLimits,
     /// Whether memory was asked for beyond the limit.
     pub(crate) memory_refused: bool,
-    /// Printed bytes that were not passed on.
-    pub(crate) log_bytes_dropped: u64,
+    /// What the program printed.
+    pub(crate) printed: Printed,
+    /// Warnings of the guest about the program.
+    pub(crate) warnings: Vec<String>,
+    /// Calls of tools.
+    tool_calls: u32,
+    /// Whether the program gave the client a block beside its result.
+    emitted: bool,
     /// Memory the host keeps for the guest; counted as the guest's own.
     pub(crate) outside_bytes: usize,
     /// Linear memory of the guest. It never shrinks, so this is also the largest so far.
     memory_bytes: usize,
-    log_bytes_left: usize,
     last_call: CallId,
     calls_pending: usize,
     call_bytes: usize,
@@ -93,10 +99,12 @@ impl Host {
             channel: None,
             limits: ExecutionLimits::default(),
             memory_refused: false,
-            log_bytes_dropped: 0,
+            printed: Printed::default(),
+            warnings: Vec::new(),
+            tool_calls: 0,
+            emitted: false,
             outside_bytes: 0,
             memory_bytes: 0,
-            log_bytes_left: 0,
             last_call: CallId(0),
             calls_pending: 0,
             call_bytes: 0,
@@ -106,7 +114,7 @@ impl Host {
     /// Takes the bounds of the run that begins.
     pub(crate) fn begin(&mut self, limits: ExecutionLimits, channel: Channel) {
         self.limits = limits;
-        self.log_bytes_left = limits.log_bytes;
+        self.printed = Printed::new(limits.log_bytes);
         self.channel = Some(channel);
     }
 
@@ -133,90 +141,116 @@ impl Host {
         op: HostOp,
         head: String,
         body: String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), HostError> {
         let id = self.admit(id, head.len() + body.len())?;
+        self.tool_calls += u32::from(op == HostOp::Tool);
+        self.emitted |= op == HostOp::Emit;
         self.send(&FromWorker::Call(HostCall { id, op, head, body }))
     }
 
-    /// Passes a printed line on, given without its end, as far as there is room for it.
-    pub(crate) fn log(&mut self, stream: LogStream, line: &[u8]) -> Result<(), Stop> {
-        if self.log_bytes_left == 0 {
-            self.log_bytes_dropped += line.len() as u64;
-            return Ok(());
+    /// Takes a printed line, given without its end, and passes it on as far as there is room for it.
+    pub(crate) fn log(&mut self, stream: LogStream, line: &[u8]) -> Result<(), HostError> {
+        match self.printed.push(stream, line) {
+            Some(line) => self.send(&FromWorker::Log(line)),
+            None => Ok(()),
         }
-        let room = self.log_room(line.len());
-        let mut text = String::from_utf8_lossy(&line[..room]).into_owned();
-        // Replacing what is not UTF-8, such as a character cut in two, may have made it longer.
-        text.truncate(limbeck_wire::domain::text::cut(&text, room).len());
-        self.send(&FromWorker::Log(LogLine { stream, text }))
     }
 
-    /// Asks the gateway whether the program may start, given the calls that stand in it. This is no call of
-    /// the guest's, whose numbers begin at 1 and whose bounds it does not count against. The error is that of
-    /// a gateway that cannot say.
-    pub(crate) fn check(&mut self, sites: String) -> Result<Result<String, String>, Stop> {
-        self.send(&FromWorker::Call(HostCall {
-            id: CallId::CHECK,
-            op: HostOp::Check,
-            head: String::new(),
-            body: sites,
-        }))?;
-        let mut results = self.wait(None)?.results;
-        match (results.pop(), results.is_empty()) {
-            (Some(answer), true) if answer.id == CallId::CHECK => Ok(answer.result),
-            _ => Err(ChannelError::OutOfOrder("deliver").into()),
+    /// Passes on the end of what the program printed.
+    pub(crate) fn finish_log(&mut self) -> Result<(), HostError> {
+        for line in self.printed.finish() {
+            self.send(&FromWorker::Log(line))?;
         }
+        Ok(())
+    }
+
+    /// Takes a warning of the guest.
+    pub(crate) fn warn(&mut self, text: &[u8]) {
+        if self.warnings.len() < WARNINGS_MAX {
+            let text = &text[..text.len().min(WARNING_BYTES_MAX)];
+            self.warnings
+                .push(String::from_utf8_lossy(text).into_owned());
+        }
+    }
+
+    /// The warning for a program that called tools and has nothing to show for it; asked when it returned no value.
+    pub(crate) fn silence(&self) -> Option<String> {
+        if self.tool_calls == 0 || self.printed.any || self.emitted {
+            return None;
+        }
+        let calls = match self.tool_calls {
+            1 => "1 call".to_owned(),
+            calls => format!("{calls} calls"),
+        };
+        Some(format!(
+            "the program made {calls}, returned no value and printed nothing: `return` what is needed; a field that a \
+             result does not have is no value"
+        ))
+    }
+
+    /// Sends the tool calls written in the program, and waits for the verdict: whether the program may start.
+    pub(crate) fn check(&mut self, sites: String) -> Result<Verdict, HostError> {
+        let channel = self.attached()?;
+        channel.send(&FromWorker::Check(CheckRequest { sites }))?;
+        channel.flush()?;
+        let verdict = match channel.receive()? {
+            ToWorker::Verdict(answer) => serde_json::from_str(&answer.verdict),
+            ToWorker::Start(_) => return Err(ChannelError::OutOfOrder("start").into()),
+            ToWorker::Deliver(_) => return Err(ChannelError::OutOfOrder("deliver").into()),
+        };
+        verdict.map_err(|_| ChannelError::OutOfOrder("verdict that is not JSON").into())
     }
 
     /// Reports that the guest waits, and waits.
-    pub(crate) fn wait(&mut self, wake_at_us: Option<u64>) -> Result<Delivery, Stop> {
+    pub(crate) fn wait(&mut self, wake_at_us: Option<u64>) -> Result<Delivery, HostError> {
         let channel = self.attached()?;
         channel.send(&FromWorker::Idle(Idle { wake_at_us }))?;
         channel.flush()?;
         match channel.receive()? {
             ToWorker::Deliver(delivery) => Ok(delivery),
             ToWorker::Start(_) => Err(ChannelError::OutOfOrder("start").into()),
+            ToWorker::Verdict(_) => Err(ChannelError::OutOfOrder("verdict").into()),
         }
     }
 
     /// Checks the size of a value before it is copied.
-    pub(crate) fn check_value(&self, bytes: usize) -> Result<(), Stop> {
+    pub(crate) fn check_value(&self, bytes: usize) -> Result<(), HostError> {
         let limit = self.limits.value_bytes;
         if bytes > limit {
-            return Err(Stop::ValueBytes { bytes, limit });
+            return Err(HostError::ValueBytes { bytes, limit });
         }
         Ok(())
     }
 
-    fn send(&mut self, frame: &FromWorker) -> Result<(), Stop> {
+    fn send(&mut self, frame: &FromWorker) -> Result<(), HostError> {
         Ok(self.attached()?.send(frame)?)
     }
 
-    fn attached(&mut self) -> Result<&mut Channel, Stop> {
+    fn attached(&mut self) -> Result<&mut Channel, HostError> {
         let channel = self.channel.as_mut();
-        channel.ok_or(Stop::Misuse("call before the start"))
+        channel.ok_or(HostError::Misuse("call before the start"))
     }
 
     /// Admits the next call, of `bytes` of names and arguments. The gateway counts the same way and
     /// kills a worker that lets more through.
-    fn admit(&mut self, id: u32, bytes: usize) -> Result<CallId, Stop> {
+    fn admit(&mut self, id: u32, bytes: usize) -> Result<CallId, HostError> {
         let expected = self.last_call.next();
         if id != expected.0 {
-            return Err(Stop::Misuse("call ids out of order"));
+            return Err(HostError::Misuse("call ids out of order"));
         }
         if id > self.limits.calls {
-            return Err(Stop::Calls {
+            return Err(HostError::Calls {
                 limit: self.limits.calls,
             });
         }
         if self.calls_pending >= self.limits.calls_pending {
-            return Err(Stop::CallsPending {
+            return Err(HostError::CallsPending {
                 limit: self.limits.calls_pending,
             });
         }
         let call_bytes = self.call_bytes.saturating_add(bytes);
         if call_bytes > CALLS_BYTES_MAX {
-            return Err(Stop::CallsBytes {
+            return Err(HostError::CallsBytes {
                 limit: CALLS_BYTES_MAX,
             });
         }
@@ -225,30 +259,17 @@ impl Host {
         self.call_bytes = call_bytes;
         Ok(expected)
     }
-
-    /// Room left for a line of `bytes`, its line end counted. What does not fit is dropped, and
-    /// everything after it, so the log has no hole.
-    fn log_room(&mut self, bytes: usize) -> usize {
-        let room = self.log_bytes_left.saturating_sub(1).min(bytes);
-        self.log_bytes_left = if room < bytes {
-            0
-        } else {
-            self.log_bytes_left.saturating_sub(bytes + 1)
-        };
-        self.log_bytes_dropped += (bytes - room) as u64;
-        room
-    }
 }
 
 /// Checks the sizes of a call before it is copied.
-pub(crate) fn check_call(id: u32, head_bytes: usize, body_bytes: usize) -> Result<(), Stop> {
+pub(crate) fn check_call(id: u32, head_bytes: usize, body_bytes: usize) -> Result<(), HostError> {
     let parts = [
         ("names", head_bytes, CALL_HEAD_BYTES_MAX),
         ("arguments", body_bytes, CALL_ARGS_BYTES_MAX),
     ];
     for (what, bytes, limit) in parts {
         if bytes > limit {
-            return Err(Stop::CallBytes {
+            return Err(HostError::CallBytes {
                 what,
                 id,
                 bytes,
@@ -259,12 +280,24 @@ pub(crate) fn check_call(id: u32, head_bytes: usize, body_bytes: usize) -> Resul
     Ok(())
 }
 
-/// The stream a guest means by a number.
-pub(crate) fn stream_of(number: u32) -> Result<LogStream, Stop> {
-    match number {
-        0 => Ok(LogStream::Stdout),
-        1 => Ok(LogStream::Stderr),
-        _ => Err(Stop::Misuse("unknown log stream")),
+/// Where a line of the guest goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineTarget {
+    /// Printed text.
+    Printed(LogStream),
+    /// The warnings of the envelope.
+    Warnings,
+}
+
+impl LineTarget {
+    /// The target with a number, as both guests count them.
+    pub(crate) fn from_number(number: u32) -> Result<Self, HostError> {
+        match number {
+            0 => Ok(Self::Printed(LogStream::Stdout)),
+            1 => Ok(Self::Printed(LogStream::Stderr)),
+            2 => Ok(Self::Warnings),
+            _ => Err(HostError::Misuse("unknown log stream")),
+        }
     }
 }
 
@@ -305,20 +338,7 @@ mod tests {
     fn host(limits: ExecutionLimits) -> Host {
         let mut host = Host::new();
         host.limits = limits;
-        host.log_bytes_left = limits.log_bytes;
         host
-    }
-
-    #[test]
-    fn a_log_is_cut_where_it_first_exceeds_its_bound_and_counts_the_rest() {
-        let mut host = host(ExecutionLimits {
-            log_bytes: 10,
-            ..ExecutionLimits::default()
-        });
-        assert_eq!(host.log_room(4), 4);
-        assert_eq!(host.log_room(9), 4);
-        assert_eq!(host.log_room(1), 0);
-        assert_eq!(host.log_bytes_dropped, 6);
     }
 
     #[test]
@@ -328,21 +348,24 @@ mod tests {
             calls_pending: 2,
             ..ExecutionLimits::default()
         });
-        assert!(matches!(host.admit(2, 0), Err(Stop::Misuse(_))));
+        assert!(matches!(host.admit(2, 0), Err(HostError::Misuse(_))));
         assert_eq!(host.admit(1, 0).unwrap(), CallId(1));
         assert_eq!(host.admit(2, 0).unwrap(), CallId(2));
         assert!(matches!(
             host.admit(3, 0),
-            Err(Stop::CallsPending { limit: 2 })
+            Err(HostError::CallsPending { limit: 2 })
         ));
         host.answered();
         let left = CALLS_BYTES_MAX;
         assert!(matches!(
             host.admit(3, left + 1),
-            Err(Stop::CallsBytes { .. })
+            Err(HostError::CallsBytes { .. })
         ));
         assert_eq!(host.admit(3, left).unwrap(), CallId(3));
-        assert!(matches!(host.admit(4, 0), Err(Stop::Calls { limit: 3 })));
+        assert!(matches!(
+            host.admit(4, 0),
+            Err(HostError::Calls { limit: 3 })
+        ));
     }
 
     #[test]

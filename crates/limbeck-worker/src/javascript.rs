@@ -1,119 +1,139 @@
-//! JavaScript: one program from its source to its end.
+//! JavaScript: QuickJS as a WebAssembly module, from the source of a program to its end.
 //!
-//! The guest runs in slices. A slice begins with what the gateway sent and ends when the program
-//! waits or has ended; what it asked and printed leaves with the end of the slice, in one write.
+//! The guest runs in slices. A slice begins when the gateway's answers are delivered and ends when the program
+//! waits or has ended. Calls and printed lines of a slice are sent at its end, in one write.
 
 mod guest;
 mod imports;
+mod state;
 
-use limbeck_wire::domain::{Mode, ProgramStart};
+use limbeck_analysis::python;
+use limbeck_analysis::typescript::{self, Positions};
+use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart};
 use limbeck_wire::{Delivery, Fault};
+use wasmtime::{Engine, Module};
 
-pub(crate) use guest::Guest;
-pub(crate) use imports::linker;
-
-use crate::fault::{self, GuestError};
+use self::guest::{Guest, GuestStart, RunStatus};
+use self::state::GuestEnd;
+use crate::engine::LanguageEngine;
+use crate::fault::{self, LanguageTerms};
 use crate::host::Host;
-use crate::run::{Ended, globals, judged};
-use crate::source::{self, Positions};
-use guest::{Start, Status};
+use crate::outcome::{RunEnd, check_calls, start_globals};
 
-/// What a guest's imports work on.
-pub(crate) struct State {
-    pub(crate) host: Host,
-    /// Set once, when the program ends.
-    end: Option<GuestEnd>,
+/// QuickJS with a guest that is ready for one program.
+pub(crate) struct JavascriptEngine {
+    guest: Guest,
 }
 
-/// How the guest ended its program.
-#[derive(Debug)]
-enum GuestEnd {
-    /// JSON text of the value; `None` for `undefined`.
-    Value(Option<String>),
-    /// The value has no JSON form; why.
-    NotSerialisable(String),
-    /// The program threw.
-    Threw(GuestError),
-    /// The engine refused the script.
-    Syntax(GuestError),
-}
-
-/// Runs the program to its end.
-pub(crate) fn execute(
-    guest: &mut Guest,
-    start: &ProgramStart,
-    warnings: &mut Vec<String>,
-) -> Result<Option<String>, Ended> {
-    let prepared = source::prepare(&start.program)?;
-    warnings.extend(prepared.warnings);
-    let host = &mut guest.state_mut().host;
-    judged(
-        host,
-        prepared.sites,
-        start.mode,
-        fault::Words::JAVASCRIPT,
-        warnings,
-    )?;
-    if start.mode != Mode::Run {
-        return Ok(None);
+impl JavascriptEngine {
+    /// Makes a guest of a loaded module.
+    pub(crate) fn new(engine: &Engine, module: &Module) -> wasmtime::Result<Self> {
+        let module = imports::linker(engine)?.instantiate_pre(module)?;
+        let guest = crate::instance::first(|| Guest::new(&module))?;
+        typescript::warm_up();
+        Ok(Self { guest })
     }
-    let first = guest
-        .start(&Start {
+
+    /// Reports that the guest waits, and waits for answers.
+    fn wait(&mut self) -> Result<Delivery, RunEnd> {
+        let wake_at = self.guest.wake_at();
+        let wake_at_us = self.or_end(wake_at)?;
+        let delivery = self.host_mut().wait(wake_at_us);
+        self.or_end(delivery.map_err(Into::into))
+    }
+
+    fn deliver(&mut self, delivery: &Delivery) -> wasmtime::Result<RunStatus> {
+        for answer in &delivery.results {
+            self.guest.deliver(answer.id.0, &answer.result)?;
+        }
+        self.guest.pump(delivery.now_us)
+    }
+
+    fn result(&self, end: GuestEnd, positions: &Positions) -> Result<Option<String>, Fault> {
+        match end {
+            GuestEnd::Value(value) => Ok(value),
+            GuestEnd::NotSerialisable(why) => Err(fault::not_serialisable(
+                why,
+                "return plain objects, arrays, strings, numbers, booleans or null",
+            )),
+            GuestEnd::Threw(error) => {
+                let host = &self.guest.state().host;
+                let full = host.memory_bytes() >= host.limits.memory_bytes / 8 * 7;
+                let position = positions.of_stack(&error.stack);
+                Err(fault::from_javascript(error, &host.limits, full, position))
+            }
+            GuestEnd::Syntax(error) => {
+                let position = positions.of_stack(&error.stack);
+                Err(fault::from_javascript_syntax(error, position))
+            }
+        }
+    }
+
+    fn or_end<T>(&self, result: wasmtime::Result<T>) -> Result<T, RunEnd> {
+        let host = &self.guest.state().host;
+        result.map_err(|error| RunEnd::from_guest(error, host, LanguageTerms::JAVASCRIPT))
+    }
+}
+
+impl LanguageEngine for JavascriptEngine {
+    fn language(&self) -> Language {
+        Language::Typescript
+    }
+
+    fn host_mut(&mut self) -> &mut Host {
+        &mut self.guest.state_mut().host
+    }
+
+    fn warm_up(&mut self) -> wasmtime::Result<()> {
+        self.guest.wake_at()?;
+        self.guest.touch_pages();
+        Ok(())
+    }
+
+    fn execute(
+        &mut self,
+        start: &ProgramStart,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<String>, RunEnd> {
+        let prepared = match typescript::prepare(&start.program) {
+            Ok(prepared) if prepared.is_like_python && python::accepts(&start.program) => {
+                let error = ProgramError::new(ErrorKind::Syntax, "the program is Python");
+                return Err(RunEnd::other_language(error, Language::Python));
+            }
+            Ok(prepared) => prepared,
+            Err(error) if error.kind == ErrorKind::Syntax && python::accepts(&start.program) => {
+                return Err(RunEnd::other_language(error, Language::Python));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        warnings.extend(prepared.warnings);
+        let terms = LanguageTerms::JAVASCRIPT;
+        check_calls(self.host_mut(), prepared.sites, start.mode, terms, warnings)?;
+        if start.mode != Mode::Run {
+            return Ok(None);
+        }
+        let guest_start = GuestStart {
             seed: &start.seed,
             now_us: start.now_us,
-            globals: &globals(start),
+            globals: &start_globals(start, &prepared.full_names),
             memory_bytes: start.limits.memory_bytes,
-        })
-        .and_then(|()| guest.run(&prepared.script));
-    let mut status = ended_by(guest, first)?;
-    loop {
-        if let Some(end) = guest.state_mut().end.take() {
-            return Ok(outcome(end, guest, &prepared.positions)?);
-        }
-        if status == Status::Finished {
-            return Err(fault::no_result().into());
-        }
-        let delivery = wait(guest)?;
-        let slice = answer(guest, &delivery);
-        status = ended_by(guest, slice)?;
-    }
-}
-
-/// Reports that the guest waits, and waits.
-fn wait(guest: &mut Guest) -> Result<Delivery, Ended> {
-    let wake_at = guest.wake_at();
-    let wake_at_us = ended_by(guest, wake_at)?;
-    let delivery = guest.state_mut().host.wait(wake_at_us);
-    ended_by(guest, delivery.map_err(Into::into))
-}
-
-fn answer(guest: &mut Guest, delivery: &Delivery) -> wasmtime::Result<Status> {
-    for answer in &delivery.results {
-        guest.deliver(answer.id.0, &answer.result)?;
-    }
-    guest.pump(delivery.now_us)
-}
-
-fn outcome(end: GuestEnd, guest: &Guest, positions: &Positions) -> Result<Option<String>, Fault> {
-    match end {
-        GuestEnd::Value(value) => Ok(value),
-        GuestEnd::NotSerialisable(why) => Err(fault::not_serialisable(
-            why,
-            "return plain objects, arrays, strings, numbers, booleans or null",
-        )),
-        GuestEnd::Threw(error) => {
-            let host = &guest.state().host;
-            let full = host.memory_bytes() >= host.limits.memory_bytes / 8 * 7;
-            let position = positions.of_stack(&error.stack);
-            Err(fault::from_javascript(error, &host.limits, full, position))
-        }
-        GuestEnd::Syntax(error) => {
-            let position = positions.of_stack(&error.stack);
-            Err(fault::from_javascript_syntax(error, position))
+        };
+        let first = self
+            .guest
+            .start(&guest_start)
+            .and_then(|()| self.guest.run(&prepared.script));
+        let mut status = self.or_end(first)?;
+        loop {
+            if let Some(end) = self.guest.state_mut().end.take() {
+                return Ok(self.result(end, &prepared.positions)?);
+            }
+            // The guest calls `host.done` before it reports that it has finished.
+            if status == RunStatus::Finished {
+                return Err(fault::no_result().into());
+            }
+            let delivery = self.wait()?;
+            let slice = self.deliver(&delivery);
+            status = self.or_end(slice)?;
         }
     }
-}
-
-fn ended_by<T>(guest: &Guest, result: wasmtime::Result<T>) -> Result<T, Ended> {
-    result.map_err(|error| Ended::by(error, &guest.state().host, fault::Words::JAVASCRIPT))
 }

@@ -1,131 +1,104 @@
-//! Python: CPython as a component, from the program to its end.
+//! Python: CPython as a WebAssembly component, from the program to its end.
 //!
-//! Before it runs, [`source`] tells which tools it calls and how, and the gateway judges that.
-//!
-//! The guest runs in one piece: where it waits, it waits inside an import, with its own frames below
-//! on the native stack. Everything it can reach is linked here: the gateway through [`imports`], and
-//! clock, random bytes, files and standard streams through [`wasi`]. Nothing of it touches the
-//! machine, and all of it follows from the program's start and what the gateway answers.
+//! The guest runs in one piece: where it waits, it waits inside an import, with its own frames below on the
+//! native stack. Everything it can reach is linked here: the gateway through [`imports`], and clock, random
+//! bytes, files and standard streams through [`wasi`]. None of it touches the machine, and all of it follows
+//! from the program's start and the gateway's answers.
 
 mod files;
 mod guest;
 mod imports;
-mod source;
+mod state;
 mod wasi;
 
-use limbeck_wire::domain::{ErrorKind, Mode, ProgramError, ProgramStart, Sites};
-use limbeck_wire::{CallResult, Delivery, Fault, LogStream};
+use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart};
+use limbeck_wire::Fault;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Trap};
 
-pub(crate) use guest::Guest;
+use self::guest::Guest;
+use self::state::GuestState;
+use crate::engine::LanguageEngine;
+use crate::fault::{self, GuestError, LanguageTerms};
+use crate::host::{Host, HostError};
+use crate::outcome::{RunEnd, check_calls, start_globals};
 
-use crate::fault::{self, GuestError, Words};
-use crate::host::{Host, Stop};
-use crate::run::{Ended, globals, judged};
-use files::Files;
-use wasi::{Clock, Wasi};
-
-/// What a guest's imports work on.
-pub(crate) struct State {
-    pub(crate) host: Host,
-    wasi: Wasi,
-    /// Answers that came while the guest waited for the clock alone, until it asks for answers.
-    answers: Vec<CallResult>,
+/// CPython with a guest that is ready for one program.
+pub(crate) struct PythonEngine {
+    guest: Guest,
 }
 
-impl State {
-    fn new() -> Self {
-        Self {
-            host: Host::new(),
-            wasi: Wasi::new(),
-            answers: Vec::new(),
-        }
-    }
-
-    /// Gives the gateway its turn, and moves the clock to what it says.
-    fn turn(&mut self, wake_at_us: Option<u64>) -> Result<(), Stop> {
-        self.wasi.flush_lines(&mut self.host)?;
-        let Delivery { now_us, results } = self.host.wait(wake_at_us.map(Clock::tick_from))?;
-        self.wasi.clock.set(now_us);
-        for _ in &results {
-            self.host.answered();
-        }
-        self.answers.extend(results);
-        Ok(())
-    }
-
-    /// Works on the files. Told besides is by how much they may grow; afterwards what they take is
-    /// known to be memory of the guest.
-    fn files<T>(&mut self, work: impl FnOnce(&mut Files, usize) -> T) -> T {
-        let room = self.host.memory_left();
-        let done = work(&mut self.wasi.files, room);
-        self.host.outside_bytes = self.wasi.files.bytes();
-        done
-    }
-
-    /// Prints a line the guest wrote, after what it wrote past the prelude to the same stream.
-    fn log(&mut self, stream: LogStream, line: &str) -> Result<(), Stop> {
-        self.wasi.flush_lines(&mut self.host)?;
-        self.host.log(stream, line.as_bytes())
+impl PythonEngine {
+    /// Makes a guest of a loaded component.
+    pub(crate) fn new(engine: &Engine, component: &Component) -> wasmtime::Result<Self> {
+        let component = linker(engine, component)?.instantiate_pre(component)?;
+        let guest = crate::instance::first(|| Guest::new(&component))?;
+        limbeck_analysis::python::warm_up();
+        Ok(Self { guest })
     }
 }
 
-/// Links all a guest imports.
-pub(crate) fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<State>> {
+impl LanguageEngine for PythonEngine {
+    fn language(&self) -> Language {
+        Language::Python
+    }
+
+    fn host_mut(&mut self) -> &mut Host {
+        &mut self.guest.state_mut().host
+    }
+
+    fn warm_up(&mut self) -> wasmtime::Result<()> {
+        self.guest.warm_up()
+    }
+
+    fn execute(
+        &mut self,
+        start: &ProgramStart,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<String>, RunEnd> {
+        let terms = LanguageTerms::PYTHON;
+        // The parser is not CPython's: a program that it cannot read goes to the guest, which runs it or
+        // reports the syntax error in CPython's words.
+        if let Some(sites) = limbeck_analysis::python::sites(&start.program, &start.servers) {
+            check_calls(self.host_mut(), sites, start.mode, terms, warnings)?;
+            if start.mode != Mode::Run {
+                return Ok(None);
+            }
+        } else if limbeck_analysis::typescript::accepts(&start.program) {
+            let error = ProgramError::new(ErrorKind::Syntax, "the program is TypeScript");
+            return Err(RunEnd::other_language(error, Language::Typescript));
+        }
+        self.guest.state_mut().wasi.begin(start);
+        let ended = self.guest.run(&start.program, &start_globals(start, &[]));
+        let state = self.guest.state_mut();
+        let trap = ended
+            .as_ref()
+            .err()
+            .and_then(|error| error.downcast_ref::<Trap>());
+        // An interpreter that aborts prints lines about its own sources, which are of no use to a model.
+        if trap.is_some_and(|trap| *trap != Trap::Interrupt) {
+            state.wasi.discard_stderr();
+        }
+        let flushed = state.wasi.flush_lines(&mut state.host);
+        let host = &state.host;
+        let (kind, text) = ended
+            .and_then(|end| flushed.map(|()| end).map_err(Into::into))
+            .map_err(|error| RunEnd::from_guest(error, host, terms))?;
+        Ok(result(kind, text, host)?)
+    }
+}
+
+/// Links everything that a guest imports.
+fn linker(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<GuestState>> {
     let mut linker = Linker::new(engine);
     imports::add_to_linker(&mut linker)?;
     wasi::add_to_linker(&mut linker, component)?;
     Ok(linker)
 }
 
-/// The calls of tools that stand in a program.
-pub(crate) fn call_sites(program: &str) -> Result<Sites, ProgramError> {
-    let unreadable = || ProgramError::new(ErrorKind::Syntax, "no program in Python".to_owned());
-    source::sites(program, "[]").ok_or_else(unreadable)
-}
-
-/// Touches the code paths every program takes, so that the first program finds them in memory.
-pub(crate) fn warm_up() {
-    let warm = source::sites("a = await tools.a.b(c=f\"{1}\")\nreturn a[\"d\"]", "[]");
-    debug_assert!(warm.is_some());
-}
-
-/// Runs the program to its end.
-pub(crate) fn execute(
-    guest: &mut Guest,
-    start: &ProgramStart,
-    warnings: &mut Vec<String>,
-) -> Result<Option<String>, Ended> {
-    // What cannot be read here is the guest's to refuse, in its own words, or to run.
-    if let Some(sites) = source::sites(&start.program, &start.servers) {
-        let host = &mut guest.state_mut().host;
-        judged(host, sites, start.mode, Words::PYTHON, warnings)?;
-        if start.mode != Mode::Run {
-            return Ok(None);
-        }
-    }
-    guest.state_mut().wasi.begin(start);
-    let ended = guest.run(&start.program, &globals(start));
-    let state = guest.state_mut();
-    let trap = ended
-        .as_ref()
-        .err()
-        .and_then(|error| error.downcast_ref::<Trap>());
-    if trap.is_some_and(|trap| *trap != Trap::Interrupt) {
-        state.wasi.drop_last_words();
-    }
-    let flushed = state.wasi.flush_lines(&mut state.host);
-    let host = &state.host;
-    let (kind, text) = ended
-        .and_then(|end| flushed.map(|()| end).map_err(Into::into))
-        .map_err(|error| Ended::by(error, host, Words::PYTHON))?;
-    Ok(outcome(kind, text, host)?)
-}
-
-/// Reads the pair that `run` answers with; `world.wit` says what the kinds are.
-fn outcome(kind: u32, text: String, host: &Host) -> Result<Option<String>, Fault> {
-    let stopped = |stop| fault::bound(&stop, Words::PYTHON);
+/// Reads the pair that the guest's `run` returns; `world.wit` lists the kinds.
+fn result(kind: u32, text: String, host: &Host) -> Result<Option<String>, Fault> {
+    let stopped = |error| fault::from_host(&error, LanguageTerms::PYTHON);
     let error = || GuestError::read(&text).map_err(stopped);
     Err(match kind {
         0 => {
@@ -138,6 +111,6 @@ fn outcome(kind: u32, text: String, host: &Host) -> Result<Option<String>, Fault
             "return dicts, lists, strings, numbers, booleans or None",
         ),
         3 => fault::from_python_syntax(error()?),
-        _ => stopped(Stop::Misuse("unknown end of the program")),
+        _ => stopped(HostError::Misuse("unknown end of the program")),
     })
 }

@@ -1,29 +1,28 @@
-//! Many clients over HTTP: `cargo xtask bench http [--requests N]`.
+//! Load test of `limbeck serve --http`: `cargo xtask bench http [--requests N]`.
 //!
-//! 200 clients of four principals send programs to one `limbeck serve --http`, each on a connection of
-//! its own and all with the same JSON-RPC id. Every value is compared with the one that was asked for. Then
-//! come pairs of programs of which the later one is answered first. Memory and descriptors of the gateway
-//! after the first tenth are compared with those at the end: [`GROWTH_KIB_MAX`], [`DESCRIPTORS_MAX`].
-//! It fails when a value is wrong, when anything has grown, and when the time is over.
+//! 200 clients of four principals send programs, each on its own connection and all with the same JSON-RPC id. Every
+//! value is compared with the expected one. Then follow pairs of programs of which the later one is answered first.
+//! Memory and descriptors of the gateway after the first tenth are compared with those at the end
+//! ([`GROWTH_KIB_MAX`], [`DESCRIPTORS_MAX`]). The benchmark fails on a wrong value, on growth, and after its time limit.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use limbeck_testkit::load::{self, Load, Outcome};
+use limbeck_testkit::http_load::{self, LoadOutcome, LoadSpec};
 
 const LIMBECK: &str = env!("CARGO_BIN_EXE_limbeck");
 const CLIENTS: usize = 200;
 const PRINCIPALS: usize = 4;
 const REQUESTS: usize = 50_000;
 const PAIRS: usize = 1_000;
-/// What caches and the allocator may take in passing: a third of a KiB for each of 50,000 requests, so that
-/// one that stayed would show.
+/// Growth that caches and the allocator may cause: a third of a KiB for each of 50,000 requests, less than one leaked
+/// request takes.
 const GROWTH_KIB_MAX: u64 = 16 << 10;
-/// Connections that are being closed while we look.
+/// Descriptors of connections that are being closed during the measurement.
 const DESCRIPTORS_MAX: usize = 16;
-/// Time in which all of it must be done, for each request: ten times what it takes on two cores.
+/// Time limit for each request: ten times its duration on two cores.
 const TIME_PER_REQUEST: Duration = Duration::from_millis(20);
 
 fn main() -> ExitCode {
@@ -55,16 +54,16 @@ fn main() -> ExitCode {
         .expect("limbeck starts");
     let address = address_of(&mut gateway);
     let asked = asked();
-    let load = |requests| Load {
+    let load = |requests| LoadSpec {
         address,
         tokens: tokens.clone(),
         clients: CLIENTS,
         requests,
     };
-    let first = load::run(&load(asked / 10));
+    let first = http_load::run(&load(asked / 10));
     let before = Size::of(&gateway);
-    let rest = load::run(&load(asked - asked / 10));
-    let pairs = load::interleaved(&load(0), PAIRS);
+    let rest = http_load::run(&load(asked - asked / 10));
+    let pairs = http_load::interleaved(&load(0), PAIRS);
     let after = Size::of(&gateway);
     let _ = gateway.kill();
     let _ = gateway.wait();
@@ -107,7 +106,7 @@ fn address_of(gateway: &mut Child) -> SocketAddr {
     address.parse().expect("which is an address")
 }
 
-fn print(outcome: &Outcome, what: &str) {
+fn print(outcome: &LoadOutcome, what: &str) {
     let count = outcome.times.len();
     let at = |share: f64| outcome.times.get((count as f64 * share) as usize);
     let ms = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);

@@ -1,63 +1,75 @@
-//! What can be typed. `docs/command-line.md` documents it; help and completions come from here.
+//! Arguments of the command line; help and completions are generated from them. `docs/reference/command-line.md` documents
+//! them.
+
+mod auth;
+mod ledger;
+mod own_servers;
+mod serve;
+mod usage_error;
 
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use limbeck_gateway::domain::limits::{OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, WALL_MS_MAX};
-use limbeck_gateway::domain::{Language, Tier};
+use limbeck_domain::limits::{OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, WALL_MS_MAX};
+use limbeck_domain::{Language, Tier};
 use limbeck_gateway::search::{Detail, LIMIT_MAX, QUERIES_MAX};
-use time::format_description::well_known::Rfc3339;
-use time::macros::format_description;
-use time::{Date, OffsetDateTime};
 
-/// One MCP server in front of all the others: programs instead of tool calls.
+pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
+pub(crate) use ledger::{LedgerArgs, SinceTime};
+pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
+pub(crate) use serve::{HttpArgs, ServeArgs};
+pub(crate) use usage_error::usage_error;
+
+/// One MCP server in front of all others: models send programs instead of single tool calls.
 #[derive(Debug, Parser)]
 #[command(
     name = "limbeck",
     version,
     max_term_width = 100,
-    after_help = "Without a command: serve on standard input and output when it is not a terminal."
+    after_help = "Without a command, limbeck serves on standard input and output unless standard input is a terminal."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: GlobalOptions,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
 
-/// Options every command takes.
+/// Heading of the options that every command has.
+const GLOBAL: &str = "Global options";
+
+/// Options of every command.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Global {
-    /// Read servers from FILE, any JSON with `mcpServers` or a limbeck.toml; repeat for more files
-    #[arg(long, value_name = "FILE", global = true)]
+pub(crate) struct GlobalOptions {
+    /// Read servers from FILE: JSON with `mcpServers`, or a limbeck.toml; repeat for more files
+    #[arg(long, value_name = "FILE", global = true, help_heading = GLOBAL)]
     pub(crate) config: Vec<PathBuf>,
-    /// Read no configuration but what --config names
-    #[arg(long, global = true)]
+    /// Read only the files named with --config
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_discover: bool,
-    /// Accept every server that files of the working directory add, for this one start
+    /// Trust every server that files of the working directory add, for this start only
     /// [default: $LIMBECK_TRUST_PROJECT]
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) trust_project: bool,
-    /// Keep journal and cache in DIR [default: $LIMBECK_STATE_DIR, else ~/.local/state/limbeck]
-    #[arg(long, value_name = "DIR", global = true)]
+    /// Store journal and cache in DIR [default: $LIMBECK_STATE_DIR, else ~/.local/state/limbeck]
+    #[arg(long, value_name = "DIR", global = true, help_heading = GLOBAL)]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Run programs only in a sandbox of this tier or a stronger one [default: strict on Linux, else wasm]
-    #[arg(long, value_name = "TIER", global = true)]
+    /// Run programs only in a sandbox of TIER or stronger [default: strict on Linux, else wasm]
+    #[arg(long, value_name = "TIER", global = true, help_heading = GLOBAL)]
     pub(crate) minimum_tier: Option<TierName>,
-    /// Write diagnostics of this level and above to standard error [default: $LIMBECK_LOG, else warn]
-    #[arg(long, value_name = "LEVEL", global = true)]
+    /// Write log lines of LEVEL and above to standard error [default: $LIMBECK_LOG, else warn]
+    #[arg(long, value_name = "LEVEL", global = true, help_heading = GLOBAL)]
     pub(crate) log: Option<LogLevel>,
 }
 
-impl Global {
-    /// Whether files were named that `arguments` hold and clap did not keep: of an option that stands
-    /// before and after the command, only the latter counts for it.
+impl GlobalOptions {
+    /// Whether clap dropped a `--config` of `arguments`: of an option given before and after the command it keeps only
+    /// the latter.
     pub(crate) fn lost_config(&self, arguments: impl Iterator<Item = OsString>) -> bool {
         let named = arguments
+            // Arguments after `--` are not options.
             .take_while(|argument| argument != "--")
             .filter(|argument| {
                 let text = argument.as_encoded_bytes();
@@ -67,12 +79,12 @@ impl Global {
     }
 }
 
-/// Tiers by their names, as results and the journal have them.
+/// Names of sandbox tiers, as in results and the journal.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum TierName {
-    /// WebAssembly and every layer the operating system has for it
+    /// WebAssembly in a process with all required layers of the operating system
     Strict,
-    /// WebAssembly in a process of its own
+    /// WebAssembly in a separate process
     Wasm,
 }
 
@@ -85,114 +97,74 @@ impl From<TierName> for Tier {
     }
 }
 
-/// How much is said on standard error.
+/// Log level of standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum LogLevel {
-    /// Nothing.
+    /// No diagnostics.
     Off,
-    /// What failed.
+    /// Failures.
     Error,
-    /// What went wrong and was got over.
+    /// Problems that were handled.
     Warn,
-    /// What was done.
+    /// Main actions.
     Info,
-    /// How it was done.
+    /// Details of actions.
     Debug,
-    /// Everything.
+    /// All diagnostics.
     Trace,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve one MCP client on standard input and output, or many over HTTP
+    /// Serve an MCP client on standard input and output, or clients over HTTP
     Serve(ServeArgs),
-    /// Run a program and print what it returns
+    /// Run a program and print the value it returns
+    #[command(aliases = ["exec", "execute"])]
     Run(RunArgs),
     /// Find tools
     Search(SearchArgs),
-    /// List servers, or the tools of one
+    /// List servers, or the tools of one server
+    #[command(aliases = ["list", "ls", "servers"])]
     Tools(ToolsArgs),
-    /// Write types of every tool, for editors and type checkers
+    /// Write type declarations of every tool, for editors and type checkers
     Types(TypesArgs),
     /// Call one tool
     Call(CallArgs),
-    /// Learn what results of tools look like from recorded ones
+    /// Learn output types of tools from recorded results
     Learn(LearnArgs),
-    /// Show servers that a repository adds, and accept them
+    /// Show servers that a repository adds, and trust them
     Trust(TrustArgs),
-    /// Sign in to servers over HTTP, and out again
+    /// Add a server to your own configuration
+    Add(AddArgs),
+    /// Remove a server from your own configuration
+    #[command(alias = "rm")]
+    Remove(RemoveArgs),
+    /// Copy the servers of a client's file into your own configuration
+    Import(ImportArgs),
+    /// Sign in to servers over HTTP, and sign out
     Auth {
         #[command(subcommand)]
         command: AuthCommand,
     },
-    /// List past executions, or show one with its calls
+    /// List recorded executions, or show one with its calls
     Executions(ExecutionsArgs),
-    /// Show what executions cost in tokens, and what direct calls would have
+    /// Compare the tokens of executions with those of direct calls
     Ledger(LedgerArgs),
-    /// Run an execution again from its journal, with no upstream, and compare
+    /// Repeat an execution from its journal, without servers, and compare the results
     Replay(ReplayArgs),
-    /// Show what is configured, what works and how programs are confined
+    /// Show the configuration, the state of servers and the sandbox of programs
+    #[command(alias = "status")]
     Doctor(DoctorArgs),
-    /// Show what Limbeck does, with a built-in sample server
+    /// Run a sample program with a built-in server
     Demo,
     /// Print a completion script
     Completions {
         /// Shell to complete for
         shell: Shell,
     },
-    /// Serve the sample MCP server of `demo`
+    /// Run the sample MCP server of `demo`
     #[command(hide = true)]
     DemoUpstream,
-}
-
-#[derive(Debug, Default, Args)]
-pub(crate) struct ServeArgs {
-    /// Listen for HTTP on ADDR: `8080` and `:8080` on this machine alone, or `ADDRESS:PORT`
-    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
-    pub(crate) http: Option<SocketAddr>,
-    #[command(flatten)]
-    pub(crate) over_http: HttpArgs,
-}
-
-/// Options of `serve --http`.
-#[derive(Debug, Default, Args)]
-pub(crate) struct HttpArgs {
-    /// Take the bearer tokens in FILE: one token, or lines of `name token`
-    /// [default: one made on the first start, in the state directory]
-    #[arg(long, value_name = "FILE", requires = "http")]
-    pub(crate) token_file: Option<PathBuf>,
-    /// Take JSON web tokens of the issuer at URL, for the audience given by --jwt-audience
-    #[arg(long, value_name = "URL", requires_all = ["http", "jwt_audience"])]
-    pub(crate) jwt_issuer: Option<String>,
-    /// Take only JSON web tokens for the audience AUD, usually the URL of this server
-    #[arg(long, value_name = "AUD", requires = "jwt_issuer")]
-    pub(crate) jwt_audience: Option<String>,
-    /// Answer requests for HOST, `name` or `name:port`, too; repeat for more
-    #[arg(long, value_name = "HOST", requires = "http")]
-    pub(crate) allow_host: Vec<String>,
-    /// Answer requests from web pages of ORIGIN; repeat for more
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
-    pub(crate) allow_origin: Vec<String>,
-    /// Offer TLS with the certificate chain in FILE
-    #[arg(long, value_name = "FILE", requires_all = ["http", "tls_key"], conflicts_with = "behind_tls_proxy")]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Private key of the certificate
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// Listen in clear text on any address, behind a proxy that has TLS
-    #[arg(long, requires = "http")]
-    pub(crate) behind_tls_proxy: bool,
-}
-
-/// An address to listen on; without a host it is reached from this machine alone.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.strip_prefix(':').unwrap_or(text);
-    if let Ok(port) = port.parse() {
-        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    }
-    let text = text.replacen("localhost:", "127.0.0.1:", 1);
-    text.parse()
-        .map_err(|_| "accepted: `8080`, `:8080`, `127.0.0.1:8080`, `[::1]:8080`".to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -203,13 +175,13 @@ pub(crate) struct RunArgs {
     /// Pass JSON to the program as `input`
     #[arg(long, value_name = "JSON")]
     pub(crate) input: Option<String>,
-    /// Print the whole result as one JSON object
+    /// Print the whole envelope as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     /// Stop the program after N milliseconds [default: 60000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=WALL_MS_MAX))]
     pub(crate) timeout_ms: Option<u64>,
-    /// Fit the answer into N tokens as `execute` does; more becomes artifacts [default: 10000 with --json]
+    /// Fit the answer into N tokens as `execute` does; the rest becomes artifacts [default: 10000 with --json]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(OUTPUT_TOKENS_MIN as u64..=OUTPUT_TOKENS_MAX as u64))]
     pub(crate) max_output_tokens: Option<u64>,
     /// Allow only tools matching PATTERN (`server.tool`, `*` wildcards); repeat for more
@@ -218,15 +190,15 @@ pub(crate) struct RunArgs {
     /// Language of the program [default: py for a FILE that ends in .py, else ts]
     #[arg(long)]
     pub(crate) language: Option<LanguageName>,
-    /// Judge the program's calls and run nothing; exit code 1 when there are errors
+    /// Check the calls of the program without running it; exit code 1 when there are errors
     #[arg(long, conflicts_with = "plan")]
     pub(crate) check: bool,
-    /// Print what the program may call, as JSON, and run nothing
+    /// Print the tools that the program may call, as JSON, without running it
     #[arg(long)]
     pub(crate) plan: bool,
 }
 
-/// Languages by their short names.
+/// Short names of languages.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum LanguageName {
     /// TypeScript and JavaScript
@@ -246,14 +218,14 @@ impl From<LanguageName> for Language {
     }
 }
 
-/// How much of a tool is told, by its name.
+/// Names of the levels of detail.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum DetailName {
-    /// The call and one sentence
+    /// Name and one sentence
     Brief,
-    /// Input and output types as well
+    /// Also input and output types
     Signature,
-    /// The whole description, and a comment on each property
+    /// Also the whole description and a comment on each property
     Full,
 }
 
@@ -269,22 +241,22 @@ impl From<DetailName> for Detail {
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
-    /// What the tool should do; each argument is a query of its own
+    /// What the tool should do; each argument is one query
     #[arg(value_name = "QUERY", required = true, num_args = 1..=QUERIES_MAX)]
     pub(crate) queries: Vec<String>,
-    /// Search only this server
-    #[arg(long, value_name = "S")]
+    /// Search only the tools of SERVER
+    #[arg(long, value_name = "SERVER")]
     pub(crate) server: Option<String>,
     /// Show at most N tools for each query [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=LIMIT_MAX as i64))]
     pub(crate) limit: Option<u16>,
-    /// How much to tell of each tool
+    /// Level of detail of each tool
     #[arg(long, default_value = "signature")]
     pub(crate) detail: DetailName,
-    /// Go on behind the answer that gave this cursor
+    /// Continue after the answer that returned this cursor
     #[arg(long)]
     pub(crate) cursor: Option<String>,
-    /// Language signatures are written in
+    /// Language of the signatures
     #[arg(long, default_value = "ts")]
     pub(crate) language: LanguageName,
     /// Print JSON
@@ -303,12 +275,12 @@ pub(crate) struct ToolsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TypesArgs {
-    /// Only the tools of this server
+    /// Server whose tools are declared [default: all servers]
     pub(crate) server: Option<String>,
-    /// Language of the programs that are checked
+    /// Language of the declarations
     #[arg(long, default_value = "ts")]
     pub(crate) language: LanguageName,
-    /// Write files into DIR instead of printing; Python needs one
+    /// Write files into DIR instead of printing; required for Python
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -322,17 +294,17 @@ pub(crate) struct CallArgs {
     /// Arguments, a JSON object
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) arguments: String,
-    /// Print the result as the server sent it
+    /// Print the unchanged result of the server
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LearnArgs {
-    /// Recorded results: JSON or lines of JSON, or a directory of such files
+    /// Recorded results: JSON, lines of JSON, or a directory of such files
     #[arg(value_name = "FILE|DIR")]
     pub(crate) path: PathBuf,
-    /// Learn of this server alone; it is also that of records that name none
+    /// Use only records of server NAME; records without a server belong to it
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
     /// Print JSON
@@ -342,16 +314,19 @@ pub(crate) struct LearnArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// Accept SERVER as its file defines it now; without any, show those there are
+    /// Show the definition of SERVER and ask whether to trust it [default: show all servers]
     #[arg(value_name = "SERVER", group = "which")]
     pub(crate) servers: Vec<String>,
-    /// Accept all of them
+    /// Trust all servers of the repository
     #[arg(long, group = "which")]
     pub(crate) all: bool,
-    /// Show those there are and accept none
+    /// Show the servers of the repository
     #[arg(long, group = "which")]
     pub(crate) list: bool,
-    /// Take back what was accepted instead
+    /// Trust SERVER without a question if its definition has this sha256, as `limbeck trust` shows it
+    #[arg(long, value_name = "SHA256", requires = "servers", conflicts_with_all = ["all", "list", "revoke"])]
+    pub(crate) hash: Option<String>,
+    /// Revoke the trust instead
     #[arg(long, requires = "which", conflicts_with = "list")]
     pub(crate) revoke: bool,
     /// Print JSON
@@ -359,55 +334,9 @@ pub(crate) struct TrustArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum AuthCommand {
-    /// Sign in to a server, in a browser
-    Login(LoginArgs),
-    /// Revoke and forget the tokens of a server
-    Logout {
-        /// Server to sign out of
-        server: String,
-        /// Sign out PRINCIPAL instead of the user who runs the gateway
-        #[arg(long, value_name = "PRINCIPAL")]
-        principal: Option<String>,
-    },
-    /// Show where one is signed in, until when and with which scopes
-    Status(StatusArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LoginArgs {
-    /// Server to sign in to
-    pub(crate) server: String,
-    /// Sign in for PRINCIPAL of `serve --http`, such as `token:NAME`, instead of the user who runs it
-    #[arg(long, value_name = "PRINCIPAL")]
-    pub(crate) principal: Option<String>,
-    /// Open no browser; print the address and read the redirect from standard input
-    #[arg(long)]
-    pub(crate) no_browser: bool,
-    /// Ask for SCOPE besides what the server asks for; repeat for more
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Vec<String>,
-    /// Give up after N seconds
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(crate) timeout: u64,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct StatusArgs {
-    /// Show this server alone
-    pub(crate) server: Option<String>,
-    /// Show the sign-ins of PRINCIPAL
-    #[arg(long, value_name = "PRINCIPAL")]
-    pub(crate) principal: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ExecutionsArgs {
-    /// Execution to show; the beginning of an id is enough
+    /// Execution to show, by its id or the beginning of it
     pub(crate) id: Option<String>,
     /// List at most N executions, newest first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "id")]
@@ -415,54 +344,14 @@ pub(crate) struct ExecutionsArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only the value the program returned, whole
+    /// Print only the whole value that the program returned
     #[arg(long, requires = "id")]
     pub(crate) value: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LedgerArgs {
-    /// Count only what ran since then: `30m`, `24h`, `7d`, `2026-11-01` or `2026-11-01T08:00:00Z`
-    #[arg(long, value_name = "WHEN", value_parser = since)]
-    pub(crate) since: Option<Since>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// The beginning of a span of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Since {
-    /// So long before now.
-    Ago(Duration),
-    /// In microseconds since 1970.
-    At(u64),
-}
-
-/// Reads a span that ends now, a date or a time.
-fn since(text: &str) -> Result<Since, String> {
-    let wrong = || "accepted: `30m`, `24h`, `7d`, `2026-11-01`, `2026-11-01T08:00:00Z`".to_owned();
-    let units = [("m", 60), ("h", 3_600), ("d", 86_400)];
-    for (unit, seconds) in units {
-        let number = text
-            .strip_suffix(unit)
-            .and_then(|number| number.parse::<u32>().ok());
-        if let Some(number) = number {
-            return Ok(Since::Ago(Duration::from_secs(u64::from(number) * seconds)));
-        }
-    }
-    let day = Date::parse(text, format_description!("[year]-[month]-[day]"));
-    let moment = match day {
-        Ok(day) => day.midnight().assume_utc(),
-        Err(_) => OffsetDateTime::parse(text, &Rfc3339).map_err(|_| wrong())?,
-    };
-    let micros = moment.unix_timestamp_nanos() / 1_000;
-    u64::try_from(micros).map(Since::At).map_err(|_| wrong())
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// Execution to replay; the beginning of an id is enough
+    /// Execution to replay, by its id or the beginning of it
     pub(crate) id: String,
     /// Print JSON
     #[arg(long)]
@@ -471,7 +360,7 @@ pub(crate) struct ReplayArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Show the sandbox alone: every layer, and attempts to break out of a real worker
+    /// Show only the sandbox: every layer, and attempts to escape from a real worker
     #[arg(long)]
     pub(crate) sandbox: bool,
     /// Print JSON
@@ -488,37 +377,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_beginning_is_a_span_a_date_or_a_time() {
-        assert_eq!(since("90m"), Ok(Since::Ago(Duration::from_secs(5_400))));
-        assert_eq!(since("7d"), Ok(Since::Ago(Duration::from_secs(604_800))));
-        assert_eq!(since("1970-01-02"), Ok(Since::At(86_400_000_000)));
-        assert_eq!(since("1970-01-01T00:00:01+00:00"), Ok(Since::At(1_000_000)));
-        for text in [
-            "",
-            "d",
-            "-1d",
-            "7w",
-            "2026-13-01",
-            "1969-12-31",
-            "yesterday",
-            "99999999999d",
-        ] {
-            assert!(since(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_address_without_a_host_is_on_this_machine_alone() {
-        for text in ["8080", ":8080", "127.0.0.1:8080", "localhost:8080"] {
-            let address = listen_address(text).unwrap();
-            assert_eq!(address, SocketAddr::from(([127, 0, 0, 1], 8080)), "{text}");
-        }
-        assert!(!listen_address("0.0.0.0:8080").unwrap().ip().is_loopback());
-        for text in ["", ":", "host:1", "127.0.0.1", "99999", "8080/mcp", "::1"] {
-            assert!(listen_address(text).is_err(), "{text}");
-        }
     }
 }

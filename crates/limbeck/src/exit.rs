@@ -1,39 +1,43 @@
-//! How the process ends: exit codes, stable since the first release, and the errors behind them.
+//! Exit codes of the process, stable since the first release, and the errors behind them.
 
 use std::process::ExitCode;
 
-use limbeck_gateway::domain::{CallCode, Envelope, ErrorKind, ProgramError};
-use limbeck_gateway::store::StoreError;
+use limbeck_domain::{CallCode, Envelope, ErrorKind, ProgramError};
+use limbeck_store::StoreError;
 
-/// What the exit code says.
+/// Exit code of the process, by its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// What was asked for was done.
+pub(crate) enum ExitStatus {
+    /// The command succeeded.
     Completed,
     /// The program or the tool failed, or a replay differed.
     Failed,
     /// The command line or the configuration is wrong; nothing ran.
     Usage,
-    /// A fault of ours: no worker, no store, nothing the program could have done better.
+    /// Internal fault: a worker or the store could not be used.
     Fault,
     /// The program, or the one tool called, ran out of time.
     TimedOut,
+    /// A signal with this number ended the command.
+    Signalled(u8),
 }
 
-impl Exit {
-    /// The number. 3 stays free for executions that wait for somebody.
+impl ExitStatus {
+    /// Exit code as a number. 3 is reserved for executions that wait for an answer.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Completed => 0,
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Fault => 4,
-            // As `timeout(1)` has it.
+            // The same as `timeout(1)`.
             Self::TimedOut => 124,
+            // The same as a shell: 130 for Ctrl-C.
+            Self::Signalled(number) => 128 + number,
         }
     }
 
-    /// How an execution that ended with `envelope` is reported to a shell.
+    /// Exit status of an execution that ended with `envelope`.
     pub(crate) fn of(envelope: &Envelope) -> Self {
         envelope
             .error
@@ -41,7 +45,7 @@ impl Exit {
             .map_or(Self::Completed, Self::of_error)
     }
 
-    /// How a program that did not complete is reported.
+    /// Exit status of a program that failed with `error`.
     pub(crate) fn of_error(error: &ProgramError) -> Self {
         match error.kind {
             ErrorKind::Syntax
@@ -55,12 +59,13 @@ impl Exit {
             | ErrorKind::NeverSettles
             | ErrorKind::Cancelled => Self::Failed,
             ErrorKind::Timeout => Self::TimedOut,
+            // Nothing ran, so the caller can correct the request and repeat it.
             ErrorKind::Request => Self::Usage,
             ErrorKind::Busy | ErrorKind::WorkerLost | ErrorKind::Gateway => Self::Fault,
         }
     }
 
-    /// The same for one call outside of any execution.
+    /// Exit status of one tool call outside of any execution.
     pub(crate) fn of_call(code: CallCode) -> Self {
         match code {
             CallCode::UnknownServer | CallCode::UnknownTool | CallCode::InvalidArguments => {
@@ -80,35 +85,35 @@ impl Exit {
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<ExitStatus> for ExitCode {
+    fn from(exit: ExitStatus) -> Self {
         Self::from(exit.code())
     }
 }
 
-/// Why a command could not do what was asked.
+/// Error that ends a command: its exit status, its causes and the next step.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    /// How the process ends.
-    pub(crate) exit: Exit,
-    /// What happened, with its causes.
+pub(crate) struct CommandError {
+    /// Exit status of the process.
+    pub(crate) exit: ExitStatus,
+    /// Error with its chain of causes.
     pub(crate) error: anyhow::Error,
-    /// One next step.
+    /// Next step for the user.
     pub(crate) hint: Option<String>,
 }
 
-impl Failure {
-    /// The command line or the configuration is wrong.
+impl CommandError {
+    /// Error in the command line or the configuration.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self::new(Exit::Usage, error)
+        Self::new(ExitStatus::Usage, error)
     }
 
-    /// A fault of ours.
+    /// Internal fault.
     pub(crate) fn fault(error: impl Into<anyhow::Error>) -> Self {
-        Self::new(Exit::Fault, error)
+        Self::new(ExitStatus::Fault, error)
     }
 
-    pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
+    pub(crate) fn new(exit: ExitStatus, error: impl Into<anyhow::Error>) -> Self {
         Self {
             exit,
             error: error.into(),
@@ -123,14 +128,14 @@ impl Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    /// An execution that is not there was asked for wrongly; everything else is the store's fault.
+impl From<StoreError> for CommandError {
+    /// An unknown execution id is a usage error; every other store error is an internal fault.
     fn from(error: StoreError) -> Self {
         let exit = match error {
             StoreError::UnknownExecution { .. } | StoreError::AmbiguousExecution { .. } => {
-                Exit::Usage
+                ExitStatus::Usage
             }
-            _ => Exit::Fault,
+            _ => ExitStatus::Fault,
         };
         let hint = error.hint();
         Self {

@@ -1,62 +1,64 @@
-//! The `limbeck` command: what people and MCP clients start.
+//! The `limbeck` executable: the command line for people and MCP clients, and the worker process.
 //!
-//! One executable with two faces. Started under the name the launcher gives its children it is a
-//! worker and nothing else; otherwise it is the command line. This crate alone reads environment,
-//! home and terminal (`env`), and passes what it found down as values.
+//! Started under the name that the launcher gives its children it is a worker; otherwise it is the command line. This
+//! crate alone reads the environment, the home directory and the terminal (`environment`), and passes them down as values.
 //!
-//! - `cli` says what can be typed, `commands` what is done about it;
-//! - `wiring` turns configuration into a running gateway;
+//! - `cli` defines the arguments, `commands` runs the commands;
+//! - `wiring` builds a running gateway from the configuration;
 //! - `printer` owns standard output and standard error, `exit` the exit codes;
-//! - `demo` is the built-in sample: its own upstream, its own program, its own ledger.
+//! - `demo` is the built-in sample: a server, a program and a gateway.
 
 #![forbid(unsafe_code)]
 
 mod cli;
 mod commands;
 mod demo;
-mod env;
+mod environment;
 mod exit;
+mod format;
+mod invocation;
+mod live_output;
 mod logging;
 mod printer;
 mod report;
-mod signin;
+mod shell;
+mod sign_in;
 mod table;
 mod wiring;
-mod words;
 
 use std::process::ExitCode;
 
-use limbeck_gateway::domain::Sandbox;
-use limbeck_gateway::launcher::inside::{self, Tenant, TenantError};
-use limbeck_gateway::launcher::process;
-use limbeck_worker::{Armed, Prepared, Worker, WorkerChannel};
+use limbeck_domain::Sandbox;
+use limbeck_launcher::inside::{self, WorkerMain, WorkerMainError};
+use limbeck_launcher::process;
+use limbeck_worker::{ArmedWorker, PreparedWorker, WorkerChannel};
 
 fn main() -> ExitCode {
-    // First of all: a worker must not parse arguments, read its environment or start a runtime.
+    // Before everything else: a worker must not parse arguments, read its environment or start a runtime.
     if inside::is_worker() {
         return worker();
     }
+    // Before any server is started: a descriptor left open by the caller would reach it.
     process::pass_on_no_descriptors();
     commands::main()
 }
 
-/// The process that workers are cloned from, and in each clone the worker.
+/// Runs the zygote, the process that workers are cloned from, and in each clone the worker.
 fn worker() -> ExitCode {
-    inside::main(|language| Ok(Engine(Worker::prepare(language)?)))
+    inside::main(|language| Ok(WorkerEngine(PreparedWorker::load(language)?)))
 }
 
-/// What lives in a worker: the engine. It knows nothing of its confinement, and the confinement
-/// nothing of it.
-struct Engine(Prepared);
+/// Language engine of a worker. Engine and confinement are independent of each other.
+struct WorkerEngine(PreparedWorker);
 
-impl Tenant for Engine {
-    type Armed = Armed;
+impl WorkerMain for WorkerEngine {
+    type Armed = ArmedWorker;
 
-    fn arm(self) -> Result<Armed, TenantError> {
+    fn arm(self) -> Result<ArmedWorker, WorkerMainError> {
         Ok(self.0.arm()?)
     }
 
-    fn serve(armed: Armed, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
+    fn serve(armed: ArmedWorker, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
         armed.serve(channel, sandbox)
     }
 }

@@ -1,39 +1,43 @@
-//! Standard output and standard error, in one hand.
+//! Output of the command line: data on standard output, everything else on standard error.
 //!
-//! Data goes to standard output and everything else to standard error. What came from outside loses
-//! its control characters before it can reach a terminal; data on its way into a pipe or a file
-//! stays as it is. Colour is a help, never the message, and only on a terminal.
+//! Control characters are removed before text reaches a terminal; data written to a pipe or a file is not changed. Color
+//! is used on a terminal only, and no message depends on it.
 //!
-//! A reader that goes away (`limbeck executions | head -1`) is no error: the rest is not written.
+//! A reader that closes the pipe early (`limbeck executions | head -1`) is not an error: the rest is not written.
 
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style};
-use limbeck_gateway::domain::text::clean;
+use limbeck_domain::text::clean;
 use serde::Serialize;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::table::TextTable;
 
-/// Bytes of one message on standard error; server names and program errors are far below.
+/// Time after which a person at a terminal wants to know what a command does.
+const PROGRESS_AFTER: Duration = Duration::from_secs(1);
+/// Longest message on standard error in bytes; server names and program errors are far shorter.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// The only writer of standard output and standard error, but for protocol and diagnostics.
+/// Writer of standard output and standard error. Only the MCP transport and the log write there as well.
 #[derive(Debug, Default)]
 pub(crate) struct Printer {
-    /// The first failure of standard output; nothing is written to it afterwards.
+    /// First error of standard output; nothing is written to it afterwards.
     lost: RefCell<Option<io::Error>>,
 }
 
 impl Printer {
-    /// Writes data as it is, or made harmless when a person looks at it.
+    /// Writes data unchanged, or without control characters when standard output is a terminal.
     pub(crate) fn data(&self, text: &str) {
         let stdout = io::stdout();
+        // Control characters could move the cursor or change the terminal; a pipe must receive the exact bytes.
         if stdout.is_terminal() {
             self.write(stdout.lock(), &clean(text, text.len()));
         } else {
@@ -41,7 +45,7 @@ impl Printer {
         }
     }
 
-    /// [`Printer::data`] that ends with a newline.
+    /// Writes data like [`Printer::data`] and ends it with a newline.
     pub(crate) fn data_line(&self, text: &str) {
         self.data(text);
         if !text.ends_with('\n') {
@@ -49,42 +53,82 @@ impl Printer {
         }
     }
 
-    /// One JSON value on one line.
-    pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string(value).map_err(Failure::fault)?;
+    /// Writes one JSON value on one line of standard output.
+    pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        let text = serde_json::to_string(value).map_err(CommandError::fault)?;
         self.data_line(&text);
         Ok(())
     }
 
-    /// Help, in whatever colours `text` has.
+    /// Writes a table: on a terminal within its width, where cells are cut or wrapped.
+    pub(crate) fn table(&self, table: &TextTable) {
+        self.data(&self.fitted(table));
+    }
+
+    /// Text of a table as [`Printer::table`] writes it.
+    pub(crate) fn fitted(&self, table: &TextTable) -> String {
+        match self.width() {
+            Some(width) => table.text_within(width),
+            None => table.text(),
+        }
+    }
+
+    /// Columns of the terminal that standard output is; `None` for a pipe or a file.
+    pub(crate) fn width(&self) -> Option<usize> {
+        let stdout = io::stdout();
+        if !stdout.is_terminal() {
+            return None;
+        }
+        let (width, _) = terminal_size::terminal_size_of(stdout)?;
+        Some(usize::from(width.0))
+    }
+
+    /// Awaits `work`. When it takes more than a second and standard error is a terminal, writes what it waits for.
+    pub(crate) async fn reporting<T>(&self, waits_for: &str, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        if io::stderr().is_terminal() {
+            tokio::select! {
+                done = &mut work => return done,
+                () = tokio::time::sleep(PROGRESS_AFTER) => self.note(&format!("{waits_for} …")),
+            }
+        }
+        work.await
+    }
+
+    /// Writes help text with its own colors to standard output.
     pub(crate) fn help(&self, text: &impl Display) {
         self.write(anstream::stdout().lock(), &text.to_string());
     }
 
-    /// Words for people, with a newline at their end.
+    /// Writes a line of text for people to standard error.
     pub(crate) fn note(&self, text: &str) {
         let text = clean(text, MESSAGE_BYTES_MAX);
         complain(&format!("{}\n", text.trim_end_matches('\n')));
     }
 
-    /// Something the reader should know although the command goes on.
+    /// Writes a question to standard error and leaves the cursor behind it.
+    pub(crate) fn prompt(&self, text: &str) {
+        complain(&clean(text, MESSAGE_BYTES_MAX));
+    }
+
+    /// Writes a warning: the command continues.
     pub(crate) fn warning(&self, text: &str) {
         self.labelled("warning", WARNING, text);
     }
 
-    /// What happened.
+    /// Writes an error message.
     pub(crate) fn error(&self, text: &str) {
         self.labelled("error", ERROR, text);
     }
 
-    /// One next step, set off by an empty line.
+    /// Writes the next step, after an empty line.
     pub(crate) fn hint(&self, text: &str) {
         complain("\n");
         self.labelled("hint", HINT, text);
     }
 
-    /// An error with its causes and the next step.
-    pub(crate) fn failure(&self, failure: &Failure) {
+    /// Writes an error with its causes and the next step.
+    pub(crate) fn command_error(&self, failure: &CommandError) {
         self.error(&failure.error.to_string());
         for cause in failure.error.chain().skip(1) {
             self.note(&format!("  caused by: {cause}"));
@@ -94,25 +138,26 @@ impl Printer {
         }
     }
 
-    /// What the command line parser has to say, in its own colours, on the stream it chose.
-    pub(crate) fn clap(&self, error: &clap::Error) {
-        let text = error.render().ansi().to_string();
-        if error.use_stderr() {
+    /// Writes the help of the argument parser with its own colors, to the stream it chose.
+    pub(crate) fn clap_help(&self, help: &clap::Error) {
+        let text = help.render().ansi().to_string();
+        if help.use_stderr() {
             complain(&text);
         } else {
             self.help(&text);
         }
     }
 
-    /// The exit of a command that ended with `exit`: another one when its output went nowhere.
-    pub(crate) fn finish(self, exit: Exit) -> Exit {
+    /// Exit status of a command that ended with `exit`; a fault when its output could not be written.
+    pub(crate) fn finish(self, exit: ExitStatus) -> ExitStatus {
         match self.lost.into_inner() {
+            // A reader that closes the pipe early has all that it wants.
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 let error = clean(&error.to_string(), MESSAGE_BYTES_MAX);
                 complain(&format!(
                     "error: standard output cannot be written: {error}\n"
                 ));
-                Exit::Fault
+                ExitStatus::Fault
             }
             Some(_) | None => exit,
         }
@@ -120,6 +165,7 @@ impl Printer {
 
     fn write(&self, mut stdout: impl Write, text: &str) {
         let mut lost = self.lost.borrow_mut();
+        // After the first error further writes would fail again, or leave a gap in the output.
         if lost.is_some() {
             return;
         }
@@ -131,14 +177,13 @@ impl Printer {
 
     fn labelled(&self, label: &str, style: Style, text: &str) {
         let text = clean(text, MESSAGE_BYTES_MAX);
-        complain(&format!(
-            "{style}{label}{style:#}: {}\n",
-            text.trim_end_matches('\n')
-        ));
+        // A message may quote a server: a line of it must not pass for an error or a hint of the gateway.
+        let text = text.trim_end_matches('\n').replace('\n', "\n  ");
+        complain(&format!("{style}{label}{style:#}: {text}\n"));
     }
 }
 
-/// Writes to standard error. When that fails nobody is left to be told.
+/// Writes to standard error. An error of standard error cannot be reported and is ignored.
 fn complain(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());

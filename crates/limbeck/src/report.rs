@@ -1,23 +1,23 @@
-//! An execution's envelope and its sandbox, for people.
+//! Execution envelopes, errors with their source lines, and sandboxes as text for people.
 
-use limbeck_gateway::domain::{ArtifactId, ArtifactView, Envelope, Layer, ProgramError, Sandbox};
+use limbeck_domain::{ArtifactId, ArtifactView, Envelope, Layer, ProgramError, Sandbox};
 
 use crate::printer::Printer;
 
-/// Characters shown of the line an error is in.
+/// Longest part of a source line that is shown with an error, in characters.
 const SOURCE_LINE_CHARS: usize = 120;
 
-/// The program a person can be pointed at.
+/// Program text that errors refer to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'a> {
-    /// File it was read from.
+pub(crate) struct ProgramSource<'a> {
+    /// File name of the program.
     pub(crate) name: &'a str,
-    /// Its text.
+    /// Text of the program.
     pub(crate) text: &'a str,
 }
 
-/// Prints what the program printed and returned on standard output, the rest on standard error.
-pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Source<'_>) {
+/// Prints the output and value of an execution on standard output, and everything else on standard error.
+pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: ProgramSource<'_>) {
     if !envelope.stdout.is_empty() {
         printer.data_line(&envelope.stdout);
     }
@@ -48,7 +48,7 @@ pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Sou
     }
 }
 
-/// What was left out: a sample of it as data, what it is beside.
+/// Prints the sample of an artifact on standard output, and its shape, size and id on standard error.
 fn print_artifact(printer: &Printer, artifact: &ArtifactView) {
     if let Some(sample) = &artifact.sample {
         print_value(printer, sample.get());
@@ -62,7 +62,7 @@ fn print_artifact(printer: &Printer, artifact: &ArtifactView) {
     ));
 }
 
-/// Tier and layers in one line: `strict (17 of 18 layers; missing: speculation)`.
+/// Tier and layers of a sandbox in one line: `strict (17 of 18 layers; missing: speculation)`.
 pub(crate) fn sandbox_line(sandbox: &Sandbox) -> String {
     let all = Layer::ALL.len();
     let missing = Layer::ALL.iter().copied();
@@ -79,19 +79,19 @@ pub(crate) fn sandbox_line(sandbox: &Sandbox) -> String {
     }
 }
 
-/// A string as its text, everything else as indented JSON.
+/// Prints a JSON string as its text and every other value as indented JSON.
 pub(crate) fn print_value(printer: &Printer, json: &str) {
     let text = match serde_json::from_str(json) {
         Ok(serde_json::Value::String(text)) => text,
         Ok(value) => format!("{value:#}"),
-        // Nested deeper than we read; a program may return what it likes.
+        // A program may return JSON that is nested deeper than the parser allows.
         Err(_) => json.to_owned(),
     };
     printer.data_line(&text);
 }
 
-/// The error, its place with the line and a caret under the column, and the next step.
-pub(crate) fn print_error(printer: &Printer, error: &ProgramError, source: Source<'_>) {
+/// Prints an error, its source line with a caret under the column, and the next step.
+pub(crate) fn print_error(printer: &Printer, error: &ProgramError, source: ProgramSource<'_>) {
     printer.error(&error.message);
     if let Some(line) = error.line {
         note_place(printer, source, line, error.column);
@@ -101,12 +101,17 @@ pub(crate) fn print_error(printer: &Printer, error: &ProgramError, source: Sourc
     }
 }
 
-/// A place with its line, and a caret under the column.
-pub(crate) fn note_place(printer: &Printer, source: Source<'_>, line: u32, column: Option<u32>) {
+/// Prints a place in the program: its line and a caret under the column.
+pub(crate) fn note_place(
+    printer: &Printer,
+    source: ProgramSource<'_>,
+    line: u32,
+    column: Option<u32>,
+) {
     printer.note(&place(source, line, column));
 }
 
-fn place(source: Source<'_>, line: u32, column: Option<u32>) -> String {
+fn place(source: ProgramSource<'_>, line: u32, column: Option<u32>) -> String {
     let name = source.name;
     let column_text = column
         .map(|column| format!(":{column}"))
@@ -126,12 +131,14 @@ fn place(source: Source<'_>, line: u32, column: Option<u32>) -> String {
     text
 }
 
-/// The part of a line around `column`, counted from 0, and where the column is in it.
+/// Part of a line around `column` (counted from 0), and the position of the column in that part.
 fn window(line: &str, column: Option<usize>) -> (String, Option<usize>) {
     let chars: Vec<char> = line
         .chars()
+        // The caret counts characters, and a tab has no fixed width.
         .map(|c| if c == '\t' { ' ' } else { c })
         .collect();
+    // The error may refer to text that the worker rewrote, beyond the end of this line.
     let column = column.filter(|column| *column <= chars.len());
     let start = match column {
         Some(column) if chars.len() > SOURCE_LINE_CHARS => {
@@ -148,7 +155,7 @@ fn window(line: &str, column: Option<usize>) -> (String, Option<usize>) {
 mod tests {
     use super::*;
 
-    const SOURCE: Source<'_> = Source {
+    const SOURCE: ProgramSource<'_> = ProgramSource {
         name: "report.ts",
         text: "const a = 1;\n\treturn missing(a);\n",
     };
@@ -172,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sandbox_is_one_line_whatever_it_lacks() {
+    fn a_sandbox_is_one_line_with_and_without_missing_layers() {
         let all = Sandbox::of(Layer::ALL.to_vec(), Vec::new());
         assert_eq!(sandbox_line(&all), "strict (all 18 layers)");
         let most = Layer::ALL.iter().copied();

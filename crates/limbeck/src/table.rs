@@ -1,32 +1,55 @@
-//! Columns for people.
+//! Tables with aligned columns, which fit into a terminal where they can.
 
-/// Rows of text, aligned when written. Widths are counted in characters.
+/// Rows of cells that are aligned when written. Widths are counted in characters.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
     right: Vec<usize>,
     indent: usize,
+    last: LastColumn,
 }
 
-/// Spaces between two columns.
+/// What happens to the last column where the table is wider than the terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LastColumn {
+    /// Its words continue on the next lines.
+    #[default]
+    Wrap,
+    /// Its end is cut.
+    CutEnd,
+    /// Its beginning is cut, as of a path.
+    CutStart,
+}
+
+/// Least width that the last column is wrapped or cut to; a narrower terminal breaks the lines itself.
+const LAST_MIN: usize = 12;
+
+/// Text between two columns.
 const GAP: &str = "  ";
 
-impl Table {
-    /// A table with a first row.
+impl TextTable {
+    /// Creates a table whose first row is a header.
     pub(crate) fn with_header<const N: usize>(header: [&str; N]) -> Self {
         let mut table = Self::default();
         table.row(header);
         table
     }
 
-    /// Sets the columns, counted from 0, that are aligned to the right: numbers.
+    /// Aligns columns (counted from 0) to the right.
     #[must_use]
     pub(crate) fn right(mut self, columns: impl Into<Vec<usize>>) -> Self {
         self.right = columns.into();
         self
     }
 
-    /// Puts `spaces` before every row.
+    /// Chooses what happens to the last column where the table is too wide.
+    #[must_use]
+    pub(crate) fn last(mut self, last: LastColumn) -> Self {
+        self.last = last;
+        self
+    }
+
+    /// Indents every row by `spaces`.
     #[must_use]
     pub(crate) fn indented(mut self, spaces: usize) -> Self {
         self.indent = spaces;
@@ -38,12 +61,12 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Adds a row of as many cells as there are.
+    /// Adds a row of any number of cells.
     pub(crate) fn row_of(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    /// The rows as text, each ended by a newline, without spaces at the end of a line.
+    /// Text of the rows, one line each, without trailing spaces.
     pub(crate) fn text(&self) -> String {
         let widths = self.widths();
         let mut text = String::new();
@@ -68,6 +91,44 @@ impl Table {
         text
     }
 
+    /// Text of the rows for a terminal with `width` columns. Only the last column is changed.
+    pub(crate) fn text_within(&self, width: usize) -> String {
+        let mut widths = self.widths();
+        widths.pop();
+        let before = self.indent + widths.iter().map(|width| width + GAP.len()).sum::<usize>();
+        // A last column to the right holds numbers.
+        let is_text = !self.right.contains(&widths.len());
+        let Some(room) = width
+            .checked_sub(before)
+            .filter(|room| is_text && *room >= LAST_MIN)
+        else {
+            return self.text();
+        };
+        let columns = widths.len() + 1;
+        let mut fitted = Self {
+            rows: Vec::new(),
+            right: self.right.clone(),
+            ..*self
+        };
+        for row in &self.rows {
+            let mut row = row.clone();
+            let mut more = Vec::new();
+            if row.len() == columns
+                && let Some(cell) = row.last_mut()
+                && cell.chars().count() > room
+            {
+                more = self.last.fit(cell, room);
+            }
+            fitted.rows.push(row);
+            for line in more {
+                let mut row = vec![String::new(); columns - 1];
+                row.push(line);
+                fitted.rows.push(row);
+            }
+        }
+        fitted.text()
+    }
+
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
@@ -81,26 +142,37 @@ impl Table {
     }
 }
 
-/// A time span with three digits or so: `840 µs`, `12.4 ms`, `1.25 s`.
-pub(crate) fn duration(us: u64) -> String {
-    match us {
-        0..1_000 => format!("{us} µs"),
-        1_000..1_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
-        _ => format!("{}.{:02} s", us / 1_000_000, us % 1_000_000 / 10_000),
-    }
-}
-
-/// A number with commas between thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
+impl LastColumn {
+    /// Makes `cell` fit into `room` characters, and returns the lines that follow it.
+    fn fit(self, cell: &mut String, room: usize) -> Vec<String> {
+        let count = cell.chars().count();
+        match self {
+            Self::CutEnd => {
+                *cell = cell.chars().take(room - 1).chain(['…']).collect();
+                Vec::new()
+            }
+            Self::CutStart => {
+                let end = cell.chars().skip(count - (room - 1));
+                *cell = ['…'].into_iter().chain(end).collect();
+                Vec::new()
+            }
+            Self::Wrap => {
+                let mut lines: Vec<String> = Vec::new();
+                for word in cell.split(' ') {
+                    match lines.last_mut() {
+                        Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                            line.push(' ');
+                            line.push_str(word);
+                        }
+                        // A word that is longer than the room is left to the terminal.
+                        _ => lines.push(word.to_owned()),
+                    }
+                }
+                *cell = lines.remove(0);
+                lines
+            }
         }
-        text.push(digit);
     }
-    text
 }
 
 #[cfg(test)]
@@ -108,8 +180,38 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_last_column_is_wrapped_or_cut_to_the_width_of_the_terminal() {
+        let table = |last: LastColumn| {
+            let mut table = TextTable::with_header(["name", "text"]).last(last);
+            table.row(["a", "one two three four five"]);
+            table.row(["b", "short"]);
+            table.text_within(20)
+        };
+        assert_eq!(
+            table(LastColumn::Wrap),
+            "name  text\na     one two three\n      four five\nb     short\n"
+        );
+        assert_eq!(
+            table(LastColumn::CutEnd),
+            "name  text\na     one two three…\nb     short\n"
+        );
+        assert_eq!(
+            table(LastColumn::CutStart),
+            "name  text\na     …ree four five\nb     short\n"
+        );
+        let mut narrow = TextTable::with_header(["a long first column", "text"]);
+        narrow.row(["x", "one two three four"]);
+        assert_eq!(
+            narrow.text_within(20),
+            narrow.text(),
+            "no room for the last column"
+        );
+        assert_eq!(narrow.text_within(200), narrow.text());
+    }
+
+    #[test]
     fn columns_are_aligned_and_lines_have_no_spaces_at_their_end() {
-        let mut table = Table::with_header(["tool", "calls", "note"])
+        let mut table = TextTable::with_header(["tool", "calls", "note"])
             .right([1])
             .indented(2);
         table.row(["a.long_name", "7", ""]);
@@ -117,18 +219,6 @@ mod tests {
         assert_eq!(
             table.text(),
             "  tool         calls  note\n  a.long_name      7\n  b            1,024  é\n"
-        );
-    }
-
-    #[test]
-    fn numbers_and_spans_are_readable_at_every_size() {
-        assert_eq!(
-            [0, 999, 1_000, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "1,234,567"]
-        );
-        assert_eq!(
-            [840, 1_000, 12_449, 1_250_000, 90_000_000].map(duration),
-            ["840 µs", "1.0 ms", "12.4 ms", "1.25 s", "90.00 s"]
         );
     }
 }

@@ -1,63 +1,66 @@
-//! Turns configuration into a running gateway: the one place where names of one crate become values
-//! of another.
+//! Construction of a running gateway from the configuration.
 
 mod configuration;
 mod embeddings;
 mod servers;
 mod state;
 
-pub(crate) use configuration::{configuration, trust_record};
+pub(crate) use configuration::{configuration, read_configuration, trust_record};
 pub(crate) use embeddings::embeddings_spec;
-pub(crate) use state::{open_past, state_file, trust_file};
+pub(crate) use state::{check_state_directory, open_past, state_file, trust_file};
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use limbeck_gateway::domain::limits::WALL_MS_DEFAULT;
-use limbeck_gateway::domain::{CallError, Tier};
-use limbeck_gateway::launcher::{Launcher, PoolSize, Pools, WorkerProgram};
-use limbeck_gateway::upstream::http::LocalSecrets;
-use limbeck_gateway::upstream::{Answers, Pool as UpstreamPool, PoolOptions};
-use limbeck_gateway::{Gateway, Parts, ServerSource};
-use limbeck_setup::{Configuration, Level, Setting, Settings};
+use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
+use limbeck_domain::{CallCode, CallError, Tier};
+use limbeck_gateway::{Gateway, GatewayConfig, ServerSource};
+use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
+use limbeck_server::surface::client_listing;
+use limbeck_setup::{Configuration, Diagnostic, Setting, Settings, Severity};
+use limbeck_upstream::http::LocalSecrets;
+use limbeck_upstream::{ClientCapabilities, PoolOptions, UpstreamPool};
 use serde::Serialize;
 
-use crate::cli::Global;
-use crate::commands::Invocation;
-use crate::env::own_executable;
-use crate::exit::{Exit, Failure};
+use crate::cli::GlobalOptions;
+use crate::environment::own_executable;
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use configuration::{looked_in, read_configuration};
+use configuration::{looked_in, notices};
 use servers::{credentials, server_source, server_spec};
 use state::{open_store_or_memory, recover};
 
-/// What servers are told that they may ask for: everything a client could answer. Whether the client of a
-/// call does is found out call by call.
+/// Capabilities that are declared to servers: all that a client could have. Whether the client of a call has one is
+/// decided call by call.
 const DECLARED: PoolOptions = PoolOptions {
-    declares: Answers::ALL,
+    declares: ClientCapabilities::ALL,
 };
-/// Time for workers and servers to end; beyond it they are left to their own pipes.
+/// Time for workers and servers to end. The pipes of those that have not ended close with this process.
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
-/// How long a gateway is going to live.
+/// Expected lifetime of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lifetime {
-    /// One command: one worker is enough.
+pub(crate) enum GatewayLifetime {
+    /// One command, for which one worker is enough.
     Command,
-    /// Until its client leaves.
+    /// Until its client disconnects.
     Client,
+    /// Until it is stopped, for clients of several principals. No result types are learnt or shown: the names in a result
+    /// of one principal are not for another.
+    SharedByClients,
 }
 
-/// A setting that counts, and whose word it is.
+/// Value of a setting and its source.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Decided<T> {
+pub(crate) struct EffectiveSetting<T> {
     pub(crate) value: T,
-    /// A file with its line, an option, or `default`.
+    /// File and line, option, or `default`.
     pub(crate) source: String,
 }
 
-impl<T: Copy> Decided<T> {
+impl<T: Copy> EffectiveSetting<T> {
     fn of(setting: Option<&Setting<T>>, default: T) -> Self {
         match setting {
             Some(setting) => Self {
@@ -72,62 +75,68 @@ impl<T: Copy> Decided<T> {
     }
 }
 
-/// The tier below which nothing runs: the command line's word, else the configuration's.
-pub(crate) fn minimum_tier(global: &Global, settings: &Settings) -> Decided<Tier> {
+/// Weakest sandbox tier that programs run in: from the command line, else from the configuration.
+pub(crate) fn minimum_tier(global: &GlobalOptions, settings: &Settings) -> EffectiveSetting<Tier> {
     match global.minimum_tier {
-        Some(tier) => Decided {
+        Some(tier) => EffectiveSetting {
             value: tier.into(),
             source: "--minimum-tier".to_owned(),
         },
-        None => Decided::of(settings.minimum_tier.as_ref(), Tier::MINIMUM_DEFAULT),
+        None => EffectiveSetting::of(settings.minimum_tier.as_ref(), Tier::MINIMUM_DEFAULT),
     }
 }
 
-/// Wall clock of an execution whose request names none, in milliseconds.
-pub(crate) fn wall_ms(settings: &Settings) -> Decided<u64> {
-    Decided::of(settings.wall_ms.as_ref(), WALL_MS_DEFAULT)
+/// Time limit of an execution whose request has none, in milliseconds.
+pub(crate) fn wall_ms(settings: &Settings) -> EffectiveSetting<u64> {
+    EffectiveSetting::of(settings.wall_ms.as_ref(), WALL_MS_DEFAULT)
 }
 
-/// Looks up what the configuration names instead of holding it.
+/// Resolver of the secrets that the configuration refers to.
 pub(crate) fn secrets(invocation: &Invocation) -> Arc<LocalSecrets> {
-    let variables = invocation.environment.variables.clone();
+    let variables = invocation.world.variables.clone();
     Arc::new(LocalSecrets::new(variables.into_iter().collect()))
 }
 
-/// A gateway made from the configuration, for one command.
+/// Gateway that one command uses, built from the configuration.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct GatewaySession {
     pub(crate) gateway: Gateway,
-    /// What is good to know of the configuration and no warning.
+    /// Notes about the configuration that are not warnings.
     pub(crate) notes: Vec<String>,
-    /// Where servers were looked for, when there are none.
+    /// Whether a file cannot be read or an entry cannot be used; the errors have been printed.
+    pub(crate) is_configuration_broken: bool,
+    /// Files that were searched for servers, when none was found.
     looked_in: Option<String>,
 }
 
-impl Session {
-    /// Reads configuration, opens the store and starts a gateway. Starts no upstream.
+impl GatewaySession {
+    /// Reads the configuration, opens the store and starts a gateway, but no upstream server.
     ///
-    /// What a person should know is written to standard error on the way.
+    /// Warnings are written to standard error.
     ///
     /// # Errors
     ///
-    /// A named configuration file that is not usable. A store that is not is a warning: the gateway
-    /// then forgets what it did when it ends.
-    pub(crate) async fn open(invocation: &Invocation, lifetime: Lifetime) -> Result<Self, Failure> {
+    /// A configuration file that was named and cannot be used. A store that cannot be used is a warning: the gateway then
+    /// records nothing.
+    pub(crate) async fn open(
+        invocation: &Invocation,
+        lifetime: GatewayLifetime,
+    ) -> Result<Self, CommandError> {
         let configuration = configuration(invocation)?;
         let minimum = minimum_tier(&invocation.global, &configuration.settings);
         Self::with(invocation, &configuration, lifetime, minimum.value).await
     }
 
-    /// [`Session::open`] over a configuration that was read already, with workers of at least
-    /// `minimum`.
+    /// Starts a gateway like [`GatewaySession::open`], from a configuration that was read already and with workers of at
+    /// least the tier `minimum`.
     pub(crate) async fn with(
         invocation: &Invocation,
         configuration: &Configuration,
-        lifetime: Lifetime,
+        lifetime: GatewayLifetime,
         minimum: Tier,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandError> {
         let store = open_store_or_memory(invocation)?;
+        // Before the gateway starts: executions of a dead gateway must not look like running ones.
         recover(&store, &invocation.printer).await;
         let secrets = secrets(invocation);
         let specs = configuration.servers.iter();
@@ -136,81 +145,105 @@ impl Session {
             server_spec(entry, &secrets, credentials)
         });
         let specs = specs.collect();
-        let own = |name: &str| invocation.environment.variable(name).map(str::to_owned);
+        let own = |name: &str| invocation.world.nonempty_variable(name).map(str::to_owned);
         let sources = configuration.servers.iter();
         let observe = &configuration.settings.observe;
         let observe = observe.as_ref().is_none_or(|setting| setting.value);
         let sources = sources.map(|entry| ServerSource {
-            observe: observe && entry.observe,
+            observe: observe && entry.observe && lifetime != GatewayLifetime::SharedByClients,
             ..server_source(entry, &own)
         });
         let sources = sources.collect();
         let embeddings = embeddings_spec(&configuration.settings, &secrets).transpose();
+        // Search works without the endpoint, so a wrong entry must not keep the gateway from starting.
         let embeddings = embeddings.unwrap_or_else(|problem| {
             tracing::warn!("the embedding endpoint cannot be used: {problem}");
             None
         });
-        let gateway = Gateway::start(Parts {
+        let gateway = Gateway::start(GatewayConfig {
             workers: workers(lifetime, minimum)?,
             upstreams: UpstreamPool::with_options(specs, &DECLARED),
             store,
             wall_ms: wall_ms(&configuration.settings).value,
+            wall_ms_max: match (lifetime, &configuration.settings.wall_ms) {
+                // A client's request stays below what the user set; the user's own command does not.
+                (GatewayLifetime::Client | GatewayLifetime::SharedByClients, Some(setting)) => {
+                    setting.value
+                }
+                (GatewayLifetime::Client | GatewayLifetime::SharedByClients, None)
+                | (GatewayLifetime::Command, _) => WALL_MS_MAX,
+            },
             sources,
+            notices: notices(&invocation.world, configuration),
             embeddings,
+            client_listing,
         })
         .await;
-        let empty = configuration.servers.is_empty();
-        let notes = configuration.notes.iter();
-        let notes = notes.filter(|note| note.level == Level::Info);
+        // A file that cannot be read has been reported; its servers are not known.
+        let is_configuration_broken = is_broken(configuration);
+        let empty = configuration.servers.is_empty() && !is_configuration_broken;
+        let notes = configuration.diagnostics.iter();
+        let notes = notes.filter(|note| note.severity == Severity::Info);
         Ok(Self {
             gateway,
             notes: notes.map(ToString::to_string).collect(),
+            is_configuration_broken,
             looked_in: empty.then(|| looked_in(invocation)),
         })
     }
 
-    /// A gateway over the past alone: no server is known, and of the configuration only the minimum
-    /// tier counts.
+    /// Starts a gateway without servers, for commands about recorded executions. Of the configuration only the minimum
+    /// tier is used.
     ///
     /// # Errors
     ///
-    /// A store that cannot be opened, or a named configuration file that is not usable.
-    pub(crate) async fn open_past(invocation: &Invocation) -> Result<Self, Failure> {
+    /// A store that cannot be opened, or a configuration file that was named and cannot be used.
+    pub(crate) async fn open_past(invocation: &Invocation) -> Result<Self, CommandError> {
         let settings = read_configuration(invocation)?.settings;
         let minimum = minimum_tier(&invocation.global, &settings);
-        let gateway = Gateway::start(Parts {
-            workers: workers(Lifetime::Command, minimum.value)?,
+        let gateway = Gateway::start(GatewayConfig {
+            workers: workers(GatewayLifetime::Command, minimum.value)?,
             upstreams: UpstreamPool::new(Vec::new()),
             store: open_past(invocation).await?,
             wall_ms: WALL_MS_DEFAULT,
+            wall_ms_max: WALL_MS_MAX,
             sources: Vec::new(),
+            notices: Vec::new(),
             embeddings: None,
+            client_listing,
         })
         .await;
         Ok(Self {
             gateway,
             notes: Vec::new(),
+            is_configuration_broken: false,
             looked_in: None,
         })
     }
 
-    /// Says that there are no servers and where they would have been found.
-    pub(crate) fn say_if_empty(&self, printer: &Printer) {
+    /// Prints a note when no servers are configured, with the files that were searched.
+    pub(crate) fn note_if_empty(&self, printer: &Printer) {
         if let Some(looked_in) = &self.looked_in {
             printer.note(&format!(
                 "no MCP servers are configured; looked in {looked_in}"
             ));
-            printer.hint("`limbeck demo` shows Limbeck with a built-in server");
+            printer.hint("run `limbeck demo` to see Limbeck with a built-in server");
         }
     }
 
-    /// Ends workers and servers.
+    /// Stops workers and servers.
     pub(crate) async fn close(self) {
         shut_down(&self.gateway).await;
     }
 }
 
-/// Ends what a gateway started, within [`SHUTDOWN`].
+/// Whether a file of the configuration cannot be read or one of its entries cannot be used.
+pub(crate) fn is_broken(configuration: &Configuration) -> bool {
+    let is_error = |note: &Diagnostic| note.severity == Severity::Error;
+    configuration.diagnostics.iter().any(is_error)
+}
+
+/// Stops the workers and servers of a gateway within [`SHUTDOWN`].
 pub(crate) async fn shut_down(gateway: &Gateway) {
     if tokio::time::timeout(SHUTDOWN, gateway.shutdown())
         .await
@@ -220,27 +253,36 @@ pub(crate) async fn shut_down(gateway: &Gateway) {
     }
 }
 
-/// Starts workers of this very executable and uses none below `minimum`.
-pub(crate) fn launcher(minimum: Tier) -> Result<Launcher, Failure> {
-    let path = own_executable().map_err(Failure::fault)?;
+/// Launcher of workers from this executable; it uses no worker below the tier `minimum`.
+pub(crate) fn launcher(minimum: Tier) -> Result<Launcher, CommandError> {
+    let path = own_executable().map_err(CommandError::fault)?;
     Ok(Launcher::new(WorkerProgram::new(path), minimum))
 }
 
-/// Pools of them.
-pub(crate) fn workers(lifetime: Lifetime, minimum: Tier) -> Result<Pools, Failure> {
+/// Worker pools, sized for the lifetime of the gateway.
+pub(crate) fn workers(lifetime: GatewayLifetime, minimum: Tier) -> Result<Pools, CommandError> {
     let size = match lifetime {
-        Lifetime::Command => PoolSize {
+        GatewayLifetime::Command => PoolSize {
             ready: 1,
             starting: 1,
         },
-        Lifetime::Client => PoolSize::default(),
+        GatewayLifetime::Client | GatewayLifetime::SharedByClients => PoolSize::default(),
     };
     Ok(Pools::start(launcher(minimum)?, size))
 }
 
-/// A refused or failed call, with the exit code of its kind.
-pub(crate) fn call_failure(error: &CallError) -> Failure {
-    let failure = Failure::new(Exit::of_call(error.code), anyhow!("{}", error.message));
+/// Error of a command whose call was rejected or failed, with the exit status of its code.
+pub(crate) fn call_error(error: &CallError) -> CommandError {
+    // An error of a server's start does not name the server, of which a user has several.
+    let message = match &error.server {
+        Some(server)
+            if error.code == CallCode::ServerUnavailable && !error.message.contains(&**server) =>
+        {
+            format!("server `{server}`: {}", error.message)
+        }
+        Some(_) | None => error.message.clone(),
+    };
+    let failure = CommandError::new(ExitStatus::of_call(error.code), anyhow!("{message}"));
     match &error.hint {
         Some(hint) => failure.with_hint(hint.as_str()),
         None => failure,

@@ -1,11 +1,11 @@
-"""What the hostile servers of this directory have in common; not hostile by itself.
+"""Common parts of the hostile servers in this directory; not hostile by itself.
 
 Lines of JSON-RPC on standard input and output, good enough for clients of every revision: `initialize`
 for the legacy era, `server/discover` for the modern one. The environment tunes a server:
 
-- `HOSTILE_SCALE` scales sizes and counts, 1 unless said otherwise;
+- `HOSTILE_SCALE` scales sizes and counts, 1 by default;
 - `HOSTILE_ERA=legacy` refuses `server/discover`, so that a server that misbehaves in `initialize` is asked it;
-- `HOSTILE_MAX_SECONDS` after so many seconds, 120 unless said otherwise, every server ends by itself.
+- `HOSTILE_MAX_SECONDS` after so many seconds, 120 by default, every server ends by itself.
 """
 
 import json
@@ -32,7 +32,7 @@ def scaled(number: float, least: int = 1) -> int:
 
 
 def write(data: bytes) -> None:
-    """Writes bytes as they are; nobody reading is the end."""
+    """Writes bytes unchanged; ends when the pipe is closed."""
     with _writing:
         try:
             sys.stdout.buffer.write(data)
@@ -47,7 +47,7 @@ def send(message: Message) -> None:
 
 
 def tool(name: Any = "echo", description: str = "Returns its arguments.", **more: Any) -> Message:
-    """A tool of a list, any object as its arguments unless `inputSchema` says otherwise."""
+    """A tool of a list, any object as its arguments unless `inputSchema` is given."""
     return {"name": name, "description": description, "inputSchema": {"type": "object"}, **more}
 
 

@@ -7,7 +7,7 @@ PAGE = 1_000
 
 
 class ManyTools(Server):
-    """More tools than anybody keeps."""
+    """More tools than a client keeps."""
 
     def list_tools(self, request: Message) -> None:
         first = int(request["params"].get("cursor") or 0)

@@ -1,5 +1,5 @@
 """Names its tools with control characters, paths, quotes, lookalikes, keywords, prototype keys, nothing, a megabyte,
-and things that are no strings."""
+and values that are not strings."""
 
 from typing import Any
 

@@ -8,7 +8,7 @@ from typing import Any
 from base import Message, Server, scaled, tool, write
 
 BASE = f"http://127.0.0.1:{sys.argv[1]}"
-# Stands for a schema deeper than `json.dumps` can write.
+# Placeholder of a schema deeper than `json.dumps` can write.
 DEEP = "DEEP"
 
 

@@ -1,5 +1,5 @@
-"""Looks harmless until its first call, and then describes, demands and does something else. Argument: `notify` or
-`silent`, whether it says that its list changed."""
+"""Looks harmless until its first call, then changes its descriptions, arguments and behaviour. Argument: `notify` or
+`silent`, whether it announces that its list changed."""
 
 import sys
 from typing import Any

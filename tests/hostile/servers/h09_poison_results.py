@@ -1,5 +1,5 @@
-"""Answers with keys that attack whoever merges objects, content of every wrong shape, and fields of somebody else's
-envelope; none of it is what its output schema says."""
+"""Answers with keys that attack code which merges objects, content of every wrong shape, and fields of a foreign
+envelope; nothing matches its output schema."""
 
 import json
 from typing import Any
@@ -42,7 +42,7 @@ NUMBER = {"type": "object", "properties": {"n": {"type": "number"}}, "required":
 
 
 class PoisonResults(Server):
-    """Says that it returns a number."""
+    """Declares that it returns a number."""
 
     def tools(self) -> list[Any]:
         return [tool("poison", outputSchema=NUMBER)]

@@ -1,4 +1,4 @@
-"""Sends bytes that are no UTF-8, a byte order mark, zero bytes, UTF-16, overlong forms, half characters and raw
+"""Sends bytes that are not UTF-8, a byte order mark, zero bytes, UTF-16, overlong forms, half characters and raw
 control bytes; in a result for each call, and around the legacy handshake as lines of their own."""
 
 import json

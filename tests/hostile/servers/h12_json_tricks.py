@@ -1,5 +1,5 @@
-"""Answers with JSON that parsers disagree on or die of: depth, repeated keys, numbers beyond every type, comments,
-several values on a line, one value on several, lines that are no messages. The tool's name says which."""
+"""Answers with JSON that parsers interpret differently or crash on: depth, repeated keys, numbers beyond every type, comments,
+several values on a line, one value on several, lines that are not messages. The name of the tool selects one."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 from base import Message, Server, scaled, tool, write
 
 DEPTH = scaled(1_000_000)
-# What stands where a value should.
+# Texts in the place of a value.
 VALUES = {
     "fine": '{"fine":true}',
     "deep_list": "[" * DEPTH + "]" * DEPTH,
@@ -24,7 +24,7 @@ VALUES = {
     "raw_tab": '"\t"',
     "escaped_proto": '{"\\u005f\\u005fproto__":{"polluted":true}}',
 }
-# What stands where a message should.
+# Texts in the place of a message.
 LINES = {"empty": "{}", "null": "null", "number": "5", "text": '"x"', "list": "[]", "true": "true"}
 FORMS = ("same_key_twice", "two_values", "batch", "several_lines", "separator_first", "garbage_first")
 
@@ -62,7 +62,7 @@ def line(name: str, id: str) -> str:
 
 
 def answer(id: str, value: str) -> str:
-    """A result with a value as it stands."""
+    """A result with the raw text of a value."""
     result = f'{{"resultType":"complete","content":[],"structuredContent":{value}}}'
     return f'{{"jsonrpc":"2.0","id":{id},"result":{result}}}'
 

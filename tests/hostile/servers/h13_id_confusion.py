@@ -1,5 +1,5 @@
-"""Answers under ids of the wrong type, of others, twice, and of nobody; another trick with each call, the tool's
-name says which."""
+"""Answers with ids of the wrong type, of other calls, twice, and unknown ones; the name of the tool selects the
+trick."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Dies. Argument: `exit0`, `exit1`, `kill` (a signal) or `half` (half an answer first) during a call, `before` during
+"""Crashes. Argument: `exit0`, `exit1`, `kill` (a signal) or `half` (half an answer first) during a call, `before` during
 the legacy handshake, `afterlist` behind its list."""
 
 import os

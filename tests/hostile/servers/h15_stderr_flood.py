@@ -19,7 +19,7 @@ class StderrFlood(Server):
 
 
 def flood() -> None:
-    """Writes it all, and what anybody would quote last."""
+    """Writes the flood, then the line that an error quotes."""
     stream = sys.stderr.buffer
     for _ in range(scaled(1000)):
         stream.write(b"E" * (1 << 20))

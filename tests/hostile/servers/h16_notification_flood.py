@@ -1,4 +1,4 @@
-"""Sends notifications without end: lists that changed, progress of nobody, log records, resources, methods without
+"""Sends notifications without end: lists that changed, progress of unknown calls, log records, resources, methods without
 meaning, some of them large. Every list it gives is another one."""
 
 import itertools

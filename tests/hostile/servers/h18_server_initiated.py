@@ -1,5 +1,5 @@
-"""Asks its client for things during a call: a model's answer, a password, web pages of every scheme, directories,
-5,000 pings; and then says that the call needs all of that, with a state that grows, again and again."""
+"""Sends its client requests during a call: a model's answer, a password, web pages of every scheme, directories,
+5,000 pings; and then requires all of that as input of the call, with a state that grows, again and again."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def questions() -> list[tuple[str, Message]]:
 
 
 def inputs() -> dict[str, Any]:
-    """What it says it needs."""
+    """The input that it requires."""
     form = {"mode": "form", "message": "Password?", "requestedSchema": PASSWORD}
     return {
         "password": {"method": "elicitation/create", "params": form},

@@ -1,4 +1,4 @@
-"""Tells what it was born with: environment, open descriptors, working directory, process group and session."""
+"""Returns what it was started with: environment, open descriptors, working directory, process group and session."""
 
 import json
 import os
@@ -19,7 +19,7 @@ class Snoop(Server):
 
 
 def surroundings() -> Message:
-    """All that can be seen without asking anybody."""
+    """Everything a child process can read of its surroundings."""
     return {
         "env": dict(os.environ),
         "descriptors": {int(entry.name): target(entry) for entry in Path("/proc/self/fd").iterdir()},

@@ -1,4 +1,4 @@
-"""Gives its own credential away: in a result in many encodings, in an error of the tool, in an error of the protocol,
+"""Leaks its own credential: in a result in many encodings, in an error of the tool, in an error of the protocol,
 and on standard error."""
 
 import base64

@@ -1,4 +1,4 @@
-"""Shakes hands oddly. Argument: a version nobody speaks (`future`, `past`, `garbage`, `number`, `huge`), `nocaps`,
+"""Answers the handshake wrongly. Argument: an unsupported version (`future`, `past`, `garbage`, `number`, `huge`), `nocaps`,
 `twice` (a second answer), `lie` (claims everything), `discoverlie` (a modern answer of wrong types), `banner` (words on
 standard output)."""
 
@@ -28,7 +28,7 @@ EVERYTHING = {
 
 
 class OddHandshake(Server):
-    """Calls itself somebody else."""
+    """Uses the name of another server."""
 
     name = "github"
 

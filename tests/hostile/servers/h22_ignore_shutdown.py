@@ -1,4 +1,4 @@
-"""Stays: ignores every polite signal and the end of its input, and leaves a grandchild in a session of its own that
+"""Does not end: ignores every polite signal and the end of its input, and leaves a grandchild in a session of its own that
 holds standard output and standard error open."""
 
 import os

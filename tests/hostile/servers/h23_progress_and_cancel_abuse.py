@@ -23,7 +23,7 @@ class Late(Server):
         timer.start()
 
     def answer_late(self, request: Message) -> None:
-        """Answers nobody, twice, and then somebody else."""
+        """Answers a cancelled call, twice, and then another one."""
         self.answer(request, text("LATE-ANSWER"))
         self.answer(request, text("LATE-ANSWER-AGAIN"))
         stolen = {"code": -32603, "message": "STOLEN-ID"}

@@ -1,4 +1,4 @@
-"""Returns content that explodes when somebody unpacks, draws or opens it: a gigabyte in a gzip, a picture of 2^62
+"""Returns content that explodes when it is unpacked, drawn or opened: a gigabyte in a gzip, a picture of 2^62
 pixels, an archive with a path out of it, a picture with a script, a million lines. Argument: the port of a listener
 that must stay silent."""
 
@@ -50,7 +50,7 @@ def gzip() -> bytes:
 
 
 def picture() -> bytes:
-    """The head of a picture nobody has the memory for."""
+    """The header of a picture that needs more memory than any machine has."""
     header = b"IHDR" + struct.pack(">IIBBBBB", (1 << 31) - 1, (1 << 31) - 1, 16, 6, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
 

@@ -4,7 +4,7 @@
 without end, `ssebig` an event without end; `slow` sends one byte of its header a second; `hugeheader`, `lyinglength`,
 `badchunk`, `gzipbomb`, `wrongtype`, `http500` and `retryafter` are answers that no client should take as they are; `unauth`
 asks to sign in with metadata from there; `session` changes its session with every answer and sets cookies;
-`publiccache` says that private data may be shared; `echo` tells what was sent to it.
+`publiccache` declares private data as shareable; `echo` returns what was sent to it.
 """
 
 import gzip
@@ -35,7 +35,7 @@ class Hostile(Handler):
         self.misbehave(json.loads(self.body() or b"{}"))
 
     def misbehave(self, request: Message) -> None:
-        """Answers as the mode says; a GET that means nothing in it is refused."""
+        """Answers as the mode requires; other GET requests are rejected."""
         match MODE:
             case "redirect":
                 self.reply(307, Location=TARGET)
@@ -76,9 +76,9 @@ class Hostile(Handler):
             case "session" if request:
                 Hostile.answers += 1
                 cookie = "sid=1; Domain=127.0.0.1"
-                self.polite(request, self.told(), Mcp_Session_Id=f"session-{self.answers}", Set_Cookie=cookie)
+                self.polite(request, self.received(), Mcp_Session_Id=f"session-{self.answers}", Set_Cookie=cookie)
             case _ if request:
-                self.polite(request, self.told())
+                self.polite(request, self.received())
             case _:
                 self.reply(405)
 
@@ -89,12 +89,12 @@ class Hostile(Handler):
             return {"tools": [private], "ttlMs": 10**9, "cacheScope": "public"}
         return result
 
-    def told(self) -> str:
+    def received(self) -> str:
         """The headers of the request."""
         return json.dumps({name.lower(): value for name, value in self.headers.items()})
 
     def stream(self, head: bytes, piece: bytes) -> None:
-        """Sends events until nobody listens."""
+        """Sends events until the client disconnects."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")

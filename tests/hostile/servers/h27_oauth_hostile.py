@@ -1,7 +1,7 @@
 """An MCP server on HTTP whose sign-in attacks the client that signs in. Argument: a mode.
 
-`inject` (shell syntax in the page to open), `jsurl` and `file` (pages and endpoints that are none), `ssrf` (metadata on
-other ports), `issuermix` (the issuer is somebody else), `resourcespoof` (the resource is), `nopkce`, `wildscope` (every
+`inject` (shell syntax in the page to open), `jsurl` and `file` (pages and endpoints that are not https), `ssrf` (metadata on
+other ports), `issuermix` (the issuer is another one), `resourcespoof` (the resource is), `nopkce`, `wildscope` (every
 scope there is), `tokenleak` (repeats in its error what it was sent), `hugeexpiry`, `badtype` (fields of wrong types).
 """
 

@@ -1,4 +1,4 @@
-"""Frames its answers in every way but one line each; another way with each call, the tool's name says which."""
+"""Frames its answers in every way but one line each; the name of the tool selects the way."""
 
 import json
 import time

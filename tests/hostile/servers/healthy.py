@@ -1,4 +1,4 @@
-"""Does nothing hostile: stands beside each of the others, and must not notice them."""
+"""A healthy server that runs beside each hostile one and must not be affected."""
 
 from base import Server
 

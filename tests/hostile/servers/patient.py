@@ -1,4 +1,4 @@
-"""Does nothing hostile: never answers, and notes when it hears that a call was cancelled.
+"""A server that never answers, and records when it receives the cancellation of a call.
 
 The tool `wait` writes a line into the file of `NOTES` when it is called, and another one when its call is cancelled: a
 word and the time of the machine's monotonic clock, which is the same for every process.

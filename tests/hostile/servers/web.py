@@ -1,4 +1,4 @@
-"""What the hostile servers on HTTP have in common; not hostile by itself.
+"""Common parts of the hostile servers on HTTP; not hostile by itself.
 
 Listens on a free port of 127.0.0.1 and prints it on a line of its own. A request that no subclass spoils is answered
 as a polite server of either era does. `HOSTILE_SCALE` and `HOSTILE_MAX_SECONDS` are as in `base`.
@@ -35,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.rfile.read(min(int(self.headers.get("Content-Length") or 0), BODY_BYTES_MAX))
 
     def reply(self, status: int, body: bytes = b"", kind: str = "application/json", **headers: str) -> None:
-        """Sends an answer; `_` in a header's name stands for `-`."""
+        """Sends an answer; `_` in a header's name means `-`."""
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

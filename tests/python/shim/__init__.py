@@ -1,6 +1,6 @@
 """The names a program finds on the engine, for native CPython over the fake world.
 
-This is the reference: it says in the plainest Python what a program may rely on, without the engine's
+This is the reference: it defines in plain Python what a program may rely on, without the engine's
 concurrency limits, journal or isolation. `globals_for` gives the names of one program.
 """
 

@@ -46,7 +46,7 @@ class Record(dict[str, Any]):
 
 
 class Call(collections.abc.Coroutine[Any, Any, Any]):
-    """A call that is under way: awaited, gathered, made a task of, or simply used as its value."""
+    """A call in flight: awaited, gathered, made a task of, or simply used as its value."""
 
     def __init__(self, ready_at: float, settle: Callable[[], Any]) -> None:
         self._ready_at, self._settle = ready_at, settle
@@ -197,7 +197,7 @@ def _check(server: str, tool: Tool, arguments: dict[str, Any]) -> None:
         ):
             wrong.append(f"`{name}` is no {schema['type']}")
         elif "enum" in schema and value not in schema["enum"]:
-            wrong.append(f"`{name}` is none of {schema['enum']}")
+            wrong.append(f"`{name}` is not one of {schema['enum']}")
     if wrong:
         raise ToolError("; ".join(wrong), "invalid_arguments", server, tool.name)
 
@@ -226,7 +226,7 @@ def value_of(server: str, tool: Tool, result: dict[str, Any]) -> Any:
 
 
 def handle_of(block: dict[str, Any]) -> Any:
-    """What stands for an image in a value; here nothing is kept, so it leads nowhere."""
+    """Handle of an image in a value; nothing is stored here, so it cannot be opened."""
     data = base64.b64decode(block["data"])
     return Record(artifact=None, mimeType=block["mimeType"], bytes=len(data))
 

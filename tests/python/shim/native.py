@@ -1,4 +1,4 @@
-"""The names of our own: `tools`, `call_tool`, `search`, `describe`, `servers`, `store`."""
+"""The present names: `tools`, `call_tool`, `search`, `describe`, `servers`, `store`."""
 
 from typing import Any
 

@@ -37,7 +37,7 @@ def alias(name: str) -> str:
 
 
 def tool_alias(name: str) -> str:
-    """A tool's name as an identifier that is no keyword."""
+    """Name of a tool as an identifier that is not a keyword."""
     made = alias(name)
     return f"{made}_" if keyword.iskeyword(made) else made
 

@@ -22,7 +22,7 @@ class JsonText(str):
 
 
 def first_text(server: str, tool: Tool, result: dict[str, Any]) -> Any:
-    """The first text of a result; the whole result when there is none."""
+    """The first text of a result, or the whole result without one."""
     texts = texts_of({"content": result["content"][:1]})
     if not texts or not texts[0]:
         return result

@@ -49,11 +49,13 @@ pub(super) fn differences(step: &Step, outcome: &Outcome, facts: &Facts) -> Vec<
             found.extend(step.says.iter().filter_map(|said| missing(said, envelope)));
         }
     }
-    let told = step
+    let forbidden = step
         .without
         .iter()
         .filter(|text| outcome.output.contains(text.as_str()));
-    found.extend(told.map(|text| format!("the output holds {text:?}: {}", shown(&outcome.output))));
+    found.extend(
+        forbidden.map(|text| format!("the output holds {text:?}: {}", shown(&outcome.output))),
+    );
     found
 }
 

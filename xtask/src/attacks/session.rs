@@ -230,7 +230,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // After `close` there is nothing left to end, and nobody to tell when this fails.
+        // After `close` nothing is left to end, and no caller that a failure could be returned to.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

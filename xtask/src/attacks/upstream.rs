@@ -1,4 +1,4 @@
-//! An MCP server that says exactly what it was sent and sends exactly what it is told.
+//! An MCP server that reports exactly what it received and sends exactly what it is asked for.
 //!
 //! It reads and writes lines without a library in between, so that a program can see the bytes of its
 //! arguments as they left the gateway, and can have results that no well-behaved server would give.
@@ -143,7 +143,7 @@ fn tools() -> Vec<Value> {
             true,
         ),
         tool("note", "Counts `mark`.", false),
-        tool("noted", "Tells how often `mark` was counted.", true),
+        tool("noted", "Returns how often `mark` was counted.", true),
         tool("fail", "Fails with `message`.", true),
     ];
     tools.extend(ODD_NAMES.map(|name| tool(name, "Has an odd name.", true)));

@@ -14,7 +14,6 @@ use tempfile::TempDir;
 use super::corpus::{Language, Step};
 use super::session::{Outcome, Session, read_all};
 use super::upstream;
-use crate::tools;
 
 /// Environment variable of the gateway that holds a canary.
 const VARIABLE: &str = "LIMBECK_ATTACK_CANARY";
@@ -24,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What programs may know of the world, and what they must not get out.
 pub(super) struct Facts {
     /// A canary that a control gets as its input, to show that canaries are noticed.
-    told: String,
+    given: String,
     /// The path of a file with a canary. A program knows where it looks.
     canary_file: PathBuf,
     /// Texts no output may hold, each with what to call it.
@@ -36,7 +35,7 @@ pub(super) struct Facts {
 impl Facts {
     /// Puts what is known only now into the text of a program.
     pub(super) fn fill(&self, text: &str) -> String {
-        text.replace("{{canary}}", &self.told)
+        text.replace("{{canary}}", &self.given)
             .replace("{{canary_variable}}", VARIABLE)
             .replace("{{canary_file}}", &self.canary_file.to_string_lossy())
     }
@@ -93,11 +92,11 @@ impl World {
         }
 
         let canary = |of: &str| canary(of, place);
-        let (variable, file, setting, told) = (
+        let (variable, file, setting, given) = (
             canary("variable"),
             canary("file"),
             canary("setting"),
-            canary("told"),
+            canary("given"),
         );
         let canary_file = elsewhere.path().join("secret.json");
         let text = json!({ "secret": file }).to_string();
@@ -114,13 +113,13 @@ impl World {
         )?;
 
         let facts = Facts {
-            told: told.clone(),
+            given: given.clone(),
             canary_file,
             secrets: vec![
                 (variable.clone(), "the canary of the environment"),
                 (file, "the canary of a file"),
                 (setting, "the canary of a server's settings"),
-                (told, "the canary a control was told"),
+                (given, "the canary a control was given"),
             ],
             places: vec![
                 (shown(place), "a path of the gateway"),
@@ -191,9 +190,9 @@ impl World {
 /// The two upstreams. The second has a secret in its settings, as servers do.
 ///
 /// It is the `xtask` that lies in the target directory, not the one that runs: building the workspace, as
-/// `check` does before it gets here, links it anew, and the file that was started is gone.
+/// `check` does before it gets here, links it again, and the file that was started is gone.
 fn servers(binary: &Path, secret: &str) -> anyhow::Result<Value> {
-    let probe = tools::built("xtask")?;
+    let probe = std::env::current_exe().context("path of this executable")?;
     Ok(json!({"mcpServers": {
         "shop": {"command": binary, "args": ["demo-upstream"]},
         "probe": {"command": probe, "args": [upstream::COMMAND], "env": {"PROBE_TOKEN": secret}},
@@ -280,10 +279,13 @@ mod tests {
         );
         let facts = world.unwrap().facts;
         assert_eq!(facts.leaks("nothing"), Vec::<&str>::new());
-        let told = facts.fill("a {{canary}} b");
-        assert_eq!(facts.leaks(&told), ["the canary a control was told"]);
+        let given = facts.fill("a {{canary}} b");
+        assert_eq!(facts.leaks(&given), ["the canary a control was given"]);
         assert_eq!(facts.leaks("at lib.rs:7"), ["a place in our sources"]);
         assert_eq!(facts.leaks_of_log("at lib.rs:7"), Vec::<&str>::new());
-        assert_eq!(facts.leaks_of_log(&told), ["the canary a control was told"]);
+        assert_eq!(
+            facts.leaks_of_log(&given),
+            ["the canary a control was given"]
+        );
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! `componentize/` of that crate runs Python up to the moment before a program arrives, and shows it
 //! a machine that is the same everywhere; what it makes is a function of the files it is given. So
-//! they are given alone, without whatever else lies beside them.
+//! they are given alone, without the files beside them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::{Guest, collect, sha256};
 use crate::command;
 
-/// Modules of ours that Python is to find.
+/// Modules of Limbeck that Python is to find.
 const MODULES: [&str; 3] = ["app.py", "preload.py", "limbeck_guest"];
 /// Packages of PyPI, with their hashes.
 const REQUIREMENTS: &str = "requirements.txt";

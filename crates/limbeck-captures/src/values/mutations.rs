@@ -1,26 +1,26 @@
-//! Values that differ from one a schema accepts in one place.
+//! Mutations of a valid value, each in one place.
 
 use serde_json::{Value, json};
 
-/// What was done to a value.
+/// Kind of a mutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mutation {
-    /// A property is gone.
+    /// A property is removed.
     Dropped,
-    /// A value of another type stands there.
+    /// A value has another type.
     Retyped,
-    /// A text that is none of those listed, or none that is expected.
+    /// A string has an unexpected value.
     Renamed,
-    /// `null` stands there.
+    /// A value is null.
     Nulled,
-    /// A property that nobody heard of.
+    /// An unknown property is added.
     Added,
-    /// One more item, of a type nobody expects.
+    /// An item of an unexpected type is added.
     Lengthened,
 }
 
 impl Mutation {
-    /// All of them.
+    /// All kinds of mutations.
     pub const ALL: [Self; 6] = [
         Self::Dropped,
         Self::Retyped,
@@ -31,10 +31,10 @@ impl Mutation {
     ];
 }
 
-/// Places of one value that are mutated; of more, some from all over.
+/// Most places of one value that are mutated; of more, evenly spaced ones are chosen.
 const PLACES_MAX: usize = 60;
 
-/// Every mutation of `value` at its places, in order.
+/// All mutations of `value`, in the order of its places.
 pub fn mutations(value: &Value) -> Vec<(Mutation, Value)> {
     let mut places = Vec::new();
     collect(value, &mut String::new(), &mut places);
@@ -48,7 +48,7 @@ pub fn mutations(value: &Value) -> Vec<(Mutation, Value)> {
     mutated
 }
 
-/// JSON Pointers of every value in `value`.
+/// Collects the JSON Pointers of all nested values.
 fn collect(value: &Value, at: &mut String, places: &mut Vec<String>) {
     places.push(at.clone());
     let length = at.len();

@@ -1,4 +1,4 @@
-//! What to write instead: only where one thing is likely.
+//! Suggested edits of a program, where one correction is likely.
 
 use limbeck_domain::Site;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::nearest::nearest;
 use crate::resolve::ResolveError;
 use crate::tool::Tool;
 
-/// The name that was probably meant.
+/// Replaces a misspelled server or tool name by the likeliest one.
 pub(super) fn of_name(error: &ResolveError, site: &Site) -> Option<Edit> {
     match error {
         ResolveError::UnknownServer {
@@ -32,11 +32,14 @@ pub(super) fn of_name(error: &ResolveError, site: &Site) -> Option<Edit> {
         }
         ResolveError::NoServers
         | ResolveError::AmbiguousServer { .. }
+        | ResolveError::AmbiguousName { .. }
+        | ResolveError::AbsentServer { .. }
+        | ResolveError::SwitchedOff { .. }
         | ResolveError::AmbiguousTool { .. } => None,
     }
 }
 
-/// The argument or the constant that was probably meant: of the first that is not listed.
+/// Replaces the first argument name or constant that the schema does not list by the likeliest one.
 pub(super) fn of_arguments(tool: &Tool, site: &Site) -> Option<Edit> {
     let listed = tool
         .definition()

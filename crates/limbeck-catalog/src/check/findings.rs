@@ -1,43 +1,43 @@
-//! What a check tells, for programs that read it and as the verdict a guest is given.
+//! Findings of a check, and the verdict that the program's worker gets.
 
 use limbeck_domain::{ServerName, SiteError, Verdict, text};
 use serde::Serialize;
 
-/// Bytes of a finding's message, and of its hint.
+/// Most bytes of a finding's message, and of its hint.
 const TEXT_BYTES_MAX: usize = 1 << 10;
 
-/// What is wrong with a program's calls.
+/// Errors and warnings about a program's calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Findings {
-    /// Calls that would be refused, by line and column. The program should not start.
+    /// Calls that would be rejected, by line and column. The program should not start.
     pub errors: Vec<Finding>,
-    /// What the reader should know although the program may run, by line and column.
+    /// Problems that do not stop the program, by line and column.
     pub warnings: Vec<Finding>,
-    /// Servers whose lists an error is drawn from: one that is no longer new may be the reason.
+    /// Servers whose tool lists an error depends on. Listing them again may resolve the error.
     #[serde(skip)]
     pub drawn_from: Vec<ServerName>,
 }
 
-/// One thing about one call.
+/// One error or warning about one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Line in the program, from 1.
     pub line: u32,
     /// Column in the line, from 1.
     pub column: u32,
-    /// Stable word for what it is about.
+    /// Stable identifier of the kind.
     pub kind: FindingKind,
-    /// What is wrong and what was expected, a lowercase fragment of at most 1 KiB.
+    /// The problem and what was expected, a lowercase fragment of at most 1 KiB.
     pub message: String,
     /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What to write instead, where that is likely.
+    /// Suggested edit, where one is likely.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit: Option<Edit>,
 }
 
-/// What a finding is about.
+/// Kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
@@ -51,26 +51,26 @@ pub enum FindingKind {
     Denied,
     /// An argument is missing, unknown or of a wrong value.
     Arguments,
-    /// Arguments that are not named.
+    /// Arguments are passed by position.
     Positional,
-    /// A result is used before it is there.
+    /// A call is not awaited.
     MissingAwait,
     /// The result has no such part.
     Result,
-    /// A tool that may write is called in a loop that nothing in its head ends.
+    /// A tool that may write is called in a loop without an end condition in its head.
     EndlessWrite,
-    /// The tools of the server are not known.
+    /// The call was not checked because the server's tools are unknown.
     Unchecked,
-    /// More findings than are told.
+    /// Number of errors that are not listed.
     More,
 }
 
-/// A change of the text at the place of a finding.
+/// Replacement of a text in the program, at the position of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Edit {
-    /// What stands there: the next occurrence from the place of the finding on.
+    /// Text to replace: its first occurrence from the position of the finding on.
     pub replace: String,
-    /// What should.
+    /// Replacement.
     pub with: String,
 }
 
@@ -107,7 +107,7 @@ impl Finding {
 }
 
 impl Findings {
-    /// Whether the program may start, for the guest.
+    /// The findings as the worker gets them: with errors the program does not start.
     pub fn verdict(&self) -> Verdict {
         let errors = self.errors.iter().map(|finding| SiteError {
             line: finding.line,
@@ -115,9 +115,11 @@ impl Findings {
             message: finding.message.clone(),
             hint: finding.hint.clone(),
         });
-        let warnings = self.warnings.iter();
-        let warnings =
-            warnings.map(|finding| format!("line {}: {}", finding.line, finding.message));
+        let warnings = self.warnings.iter().map(|finding| {
+            let hint = finding.hint.as_deref();
+            let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+            format!("line {}: {}{hint}", finding.line, finding.message)
+        });
         Verdict {
             errors: errors.collect(),
             warnings: warnings.collect(),

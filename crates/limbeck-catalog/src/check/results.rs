@@ -1,4 +1,4 @@
-//! Whether a part that a program reads of a result can be there at all.
+//! Lookup of the part of a result that a program reads, in the tool's output schema.
 
 use limbeck_domain::site::ANY_ITEM;
 use serde_json::{Map, Value};
@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use crate::nearest::nearest;
 use crate::schema::local_reference;
 
-/// References and alternatives that are followed for one read.
+/// References and alternatives followed for one lookup.
 const STEPS_MAX: usize = 64;
-/// Keywords that may bring in properties which are not listed beside them.
+/// Keywords that may allow properties other than the listed ones.
 const OPENING: [&str; 9] = [
     "$dynamicRef",
     "allOf",
@@ -21,64 +21,70 @@ const OPENING: [&str; 9] = [
     "unevaluatedProperties",
 ];
 
-/// What a schema says about a part.
+/// Result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// It may be there.
+pub(super) enum PartLookup {
+    /// The part may exist.
     Possible,
-    /// It is not listed.
-    Absent(Absent),
+    /// The schema does not list the part.
+    Missing(MissingPart),
 }
 
-/// A part that is not listed.
+/// A part that the schema does not list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Absent {
-    /// Whether nothing but what is listed can be there.
+pub(super) struct MissingPart {
+    /// Whether the schema forbids parts that it does not list.
     pub(super) surely: bool,
-    /// How many names of the path lead to the part, itself included.
+    /// Number of names in the path up to the part, itself included.
     pub(super) depth: usize,
-    /// What there is in its place: names, or another kind of value.
-    pub(super) instead: Instead,
+    /// Parts that the schema lists in its place.
+    pub(super) available: Available,
 }
 
-/// What a value has that lacks a part.
+/// Parts of a value that lacks the requested one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Instead {
-    /// Properties, those most like the name in front, and how many there are in all.
+pub(super) enum Available {
+    /// Names of properties, the most similar first, and the total number of properties.
     Properties(Vec<String>, usize),
-    /// No properties: the JSON type.
+    /// JSON type of a value without properties.
     Kind(&'static str),
 }
 
-/// Looks for the part at `path` in results that `schema` describes.
-pub(super) fn part(schema: &Value, path: &[String]) -> Part {
+/// Looks up the part at `path` in values that `schema` describes.
+pub(super) fn part(schema: &Value, path: &[String]) -> PartLookup {
     let mut steps = STEPS_MAX;
     find(schema, schema, path, 0, &mut steps)
 }
 
-fn find(root: &Value, schema: &Value, path: &[String], depth: usize, steps: &mut usize) -> Part {
+fn find(
+    root: &Value,
+    schema: &Value,
+    path: &[String],
+    depth: usize,
+    steps: &mut usize,
+) -> PartLookup {
     let Some(name) = path.get(depth) else {
-        return Part::Possible;
+        return PartLookup::Possible;
     };
     let Some(left) = steps.checked_sub(1) else {
-        return Part::Possible;
+        return PartLookup::Possible;
     };
     *steps = left;
     let Some(keywords) = schema.as_object() else {
-        return Part::Possible;
+        return PartLookup::Possible;
     };
     if let Some(reference) = keywords.get("$ref").and_then(Value::as_str) {
         let only = keywords.keys().all(|key| !says_more(key));
         return match local_reference(root, reference) {
             Some(target) if only => find(root, target, path, depth, steps),
-            _ => Part::Possible,
+            _ => PartLookup::Possible,
         };
     }
     if OPENING
         .iter()
         .any(|keyword| keywords.contains_key(*keyword))
     {
-        return Part::Possible;
+        return PartLookup::Possible;
     }
     for keyword in ["anyOf", "oneOf"] {
         if let Some(alternatives) = keywords.get(keyword).and_then(Value::as_array) {
@@ -87,24 +93,29 @@ fn find(root: &Value, schema: &Value, path: &[String], depth: usize, steps: &mut
     }
     match kind_of(keywords) {
         Some("object") => match name.as_str() {
-            ANY_ITEM => Part::Possible,
+            ANY_ITEM => PartLookup::Possible,
             name => property(root, keywords, name, path, depth, steps),
         },
         Some("array") if name == ANY_ITEM => match keywords.get("items") {
             Some(items) if !keywords.contains_key("prefixItems") => {
                 find(root, items, path, depth + 1, steps)
             }
-            _ => Part::Possible,
+            _ => PartLookup::Possible,
+        },
+        // A character of a text has what texts have.
+        Some("string") if name == ANY_ITEM => match path.get(depth + 1).map(String::as_str) {
+            None | Some("length" | ANY_ITEM) => PartLookup::Possible,
+            Some(_) => other("string", depth + 1),
         },
         Some(kind @ ("array" | "string")) if name != "length" && name != ANY_ITEM => {
             other(kind, depth)
         }
         Some(kind @ ("number" | "integer" | "boolean")) => other(kind, depth),
-        _ => Part::Possible,
+        _ => PartLookup::Possible,
     }
 }
 
-/// Whether a keyword beside `$ref` may add to what it refers to.
+/// Whether a keyword beside `$ref` may allow more than the reference does.
 fn says_more(keyword: &str) -> bool {
     !matches!(
         keyword,
@@ -117,7 +128,7 @@ fn kind_of(keywords: &Map<String, Value>) -> Option<&'static str> {
     let named = match keywords.get("type") {
         None if keywords.contains_key("properties") => "object",
         Some(Value::String(kind)) => kind,
-        // `["object", "null"]`: a read of null fails for another reason.
+        // `["object", "null"]`: a nullable object is checked as an object.
         Some(Value::Array(kinds)) => {
             let mut others = kinds.iter().filter(|kind| *kind != "null");
             match (others.next(), others.next()) {
@@ -137,17 +148,17 @@ fn property(
     path: &[String],
     depth: usize,
     steps: &mut usize,
-) -> Part {
+) -> PartLookup {
     let Some(properties) = keywords.get("properties").and_then(Value::as_object) else {
-        return Part::Possible;
+        return PartLookup::Possible;
     };
     if let Some(schema) = properties.get(name) {
         return find(root, schema, path, depth + 1, steps);
     }
     let surely = match keywords.get("additionalProperties") {
         Some(Value::Bool(false)) => true,
-        // An object that is made to hold any names may hold this one.
-        Some(_) => return Part::Possible,
+        // The object accepts any name.
+        Some(_) => return PartLookup::Possible,
         None => false,
     };
     let listed = || properties.keys().map(String::as_str);
@@ -162,40 +173,40 @@ fn property(
     names.extend(others);
     let count = names.len();
     names.truncate(8);
-    Part::Absent(Absent {
+    PartLookup::Missing(MissingPart {
         surely,
         depth: depth + 1,
-        instead: Instead::Properties(names, count),
+        available: Available::Properties(names, count),
     })
 }
 
-fn other(kind: &'static str, depth: usize) -> Part {
-    Part::Absent(Absent {
+fn other(kind: &'static str, depth: usize) -> PartLookup {
+    PartLookup::Missing(MissingPart {
         surely: true,
         depth: depth + 1,
-        instead: Instead::Kind(kind),
+        available: Available::Kind(kind),
     })
 }
 
-/// Absent is what no alternative has; surely so, when all of them say so.
+/// A part is missing when no alternative lists it, and certainly missing when all of them forbid it.
 fn any_of(
     root: &Value,
     alternatives: &[Value],
     path: &[String],
     depth: usize,
     steps: &mut usize,
-) -> Part {
-    let mut absent: Option<Absent> = None;
+) -> PartLookup {
+    let mut missing: Option<MissingPart> = None;
     for alternative in alternatives {
         if alternative.get("type").is_some_and(|kind| kind == "null") {
             continue;
         }
         match find(root, alternative, path, depth, steps) {
-            Part::Possible => return Part::Possible,
-            Part::Absent(this) => {
-                absent = Some(match absent {
+            PartLookup::Possible => return PartLookup::Possible,
+            PartLookup::Missing(this) => {
+                missing = Some(match missing {
                     None => this,
-                    Some(before) => Absent {
+                    Some(before) => MissingPart {
                         surely: before.surely && this.surely,
                         ..before
                     },
@@ -203,7 +214,7 @@ fn any_of(
             }
         }
     }
-    absent.map_or(Part::Possible, Part::Absent)
+    missing.map_or(PartLookup::Possible, PartLookup::Missing)
 }
 
 #[cfg(test)]
@@ -215,8 +226,8 @@ mod tests {
     fn looked_up(schema: &Value, path: &[&str]) -> Option<bool> {
         let path: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
         match part(schema, &path) {
-            Part::Possible => None,
-            Part::Absent(absent) => Some(absent.surely),
+            PartLookup::Possible => None,
+            PartLookup::Missing(missing) => Some(missing.surely),
         }
     }
 
@@ -241,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_may_bring_in_a_name_speaks_for_the_program() {
+    fn a_schema_that_may_allow_the_name_never_reports_it_missing() {
         for schema in [
             json!(true),
             json!({}),

@@ -1,4 +1,4 @@
-//! The package of Python stubs.
+//! Package of Python stubs.
 //!
 //! A tool is a class with `__call__`, since one call takes named arguments and one dictionary alike and
 //! has `raw` beside it. A result is a record that may be awaited: both ways of calling type-check, with
@@ -7,7 +7,7 @@
 use limbeck_domain::Language;
 
 use super::stub::{Classes, Way};
-use crate::identifiers::{Names, attribute, module_name, type_name};
+use crate::identifiers::{UniqueNames, attribute, module_name, type_name};
 use crate::names;
 use crate::server::{Match, ServerTools};
 use crate::signature::{self, Extent, Object, Type, one_of_intersection, python};
@@ -15,7 +15,7 @@ use crate::tool::Tool;
 
 /// Directory of the package.
 const PACKAGE: &str = "limbeck_types";
-/// What every module imports, whether it needs it or not.
+/// Imports of every module, needed or not.
 const IMPORTS: &str = "\
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, overload
@@ -24,9 +24,9 @@ from typing_extensions import Never, NotRequired, TypedDict, Unpack
 
 ";
 
-/// Stubs of `servers`, a module each.
+/// Stubs of `servers`, one module for each.
 pub(super) fn package(servers: &[&ServerTools]) -> Vec<(String, String)> {
-    let mut modules = Names::without(&["_limbeck"]);
+    let mut modules = UniqueNames::without(&["_limbeck"]);
     let mut files = vec![
         (format!("{PACKAGE}/py.typed"), String::new()),
         (
@@ -40,7 +40,7 @@ pub(super) fn package(servers: &[&ServerTools]) -> Vec<(String, String)> {
         let module = modules.take(&module_name(server.name().as_str()));
         let (class, text) = module_of(server);
         files.push((format!("{PACKAGE}/{module}.pyi"), text));
-        // A server may be called as something that the package itself declares.
+        // A server may have the name of a module of the package itself.
         imports.push_str(&format!("from . import {module} as _m_{module}\n"));
         members.push(Member {
             name: server.name().as_str(),
@@ -92,7 +92,7 @@ fn module_of(server: &ServerTools) -> (String, String) {
     text.push_str(&classes.text);
     text.push_str(&format!("class {class}(Server):\n"));
     write_attributes(&mut text, &members);
-    // Items are for the names that need them; there may be thousands of the others.
+    // Only names that are not attributes need items; there may be thousands of the others.
     let odd = members
         .iter()
         .filter(|member| member.attribute.as_deref() != Some(member.name));
@@ -100,10 +100,10 @@ fn module_of(server: &ServerTools) -> (String, String) {
     (class, text)
 }
 
-/// A server of all, or a tool of a server.
+/// Member of a class: a server of the package, or a tool of a server.
 struct Member<'a> {
     name: &'a str,
-    /// What it is for; may be empty.
+    /// Description; may be empty.
     line: String,
     attribute: Option<String>,
     class: String,
@@ -121,7 +121,7 @@ fn write_attributes(text: &mut String, members: &[Member<'_>]) {
     }
 }
 
-/// Items by their names, and any other, a dynamic one too, loosely.
+/// Overloads of `__getitem__`: one for each name, and an untyped one for all others.
 fn write_items<'a>(text: &mut String, members: impl Iterator<Item = &'a Member<'a>>, other: &str) {
     let overload = "    @overload\n";
     let before = text.len();
@@ -140,7 +140,7 @@ fn write_items<'a>(text: &mut String, members: impl Iterator<Item = &'a Member<'
     ));
 }
 
-/// Writes the class of a tool and gives its name.
+/// Writes the class of a tool and returns its name.
 fn tool_class(tool: &Tool, classes: &mut Classes) -> String {
     let name = &*tool.id().tool;
     let definition = tool.definition();
@@ -174,7 +174,7 @@ fn tool_class(tool: &Tool, classes: &mut Classes) -> String {
     class
 }
 
-/// The ways to give arguments: named, and as one dictionary.
+/// Overloads of a call: named arguments, and one dictionary.
 fn parameters(arguments: &Type, path: &str, classes: &mut Classes) -> Vec<String> {
     let default = if arguments.accepts_empty_object() {
         " = ..."
@@ -201,7 +201,7 @@ fn parameters(arguments: &Type, path: &str, classes: &mut Classes) -> Vec<String
                 format!("arguments: Mapping[str, Any]{default}, /"),
             ]
         }
-        // Other names than those that are known may be given.
+        // The tool accepts other names than the listed ones.
         Type::Object(_) | Type::Unknown(_) => {
             vec!["arguments: Mapping[str, Any] = ..., /, **named: Any".into()]
         }
@@ -212,7 +212,7 @@ fn parameters(arguments: &Type, path: &str, classes: &mut Classes) -> Vec<String
     }
 }
 
-/// Named arguments, of which there may be others than those that are known.
+/// Named arguments of a tool that accepts other names too.
 fn open_parameters(object: &Object, path: &str, classes: &mut Classes) -> String {
     let mut text = String::from("/, *");
     for field in &object.fields {
@@ -228,12 +228,12 @@ fn open_parameters(object: &Object, path: &str, classes: &mut Classes) -> String
     text
 }
 
-/// Whether `object` has names, and no others.
+/// Whether `object` has named properties and no others.
 fn is_closed(object: &Object) -> bool {
     !object.fields.is_empty() && object.rest.is_none() && object.hidden == 0
 }
 
-/// What a call gives: a record that may be awaited too, or a `Call` of any other type.
+/// Type of a call: a record that may be awaited too, or `Call` of any other type.
 fn returned(kind: &Type, path: &str, classes: &mut Classes) -> String {
     match kind {
         Type::Unknown(_) | Type::Never => "Any".into(),
@@ -251,14 +251,14 @@ fn returned(kind: &Type, path: &str, classes: &mut Classes) -> String {
     }
 }
 
-/// Title, description and effect of a tool, fit for the place between three quotes.
+/// Title, description and effect of a tool, escaped for a docstring.
 fn docstring(tool: &Tool) -> String {
     let text = tool.comment("").replace("*\\/", "*/");
     let text = text.trim_end().replace('\\', "\\\\").replace('"', "\\\"");
     text.replace('\n', "\n    ").replace("\n    \n", "\n\n")
 }
 
-/// The attribute of `server`, when no other server has the same.
+/// Attribute of `server`; `None` when another server has the same.
 fn attribute_of_server(server: &ServerTools, all: &[&ServerTools]) -> Option<String> {
     let name = server.name().as_str();
     let made = attribute(name)?;
@@ -267,7 +267,7 @@ fn attribute_of_server(server: &ServerTools, all: &[&ServerTools]) -> Option<Str
     (made == name || others.all(|other| other != made)).then_some(made)
 }
 
-/// The attribute of `tool`, when the server takes it for this very tool.
+/// Attribute of `tool`; `None` when the gateway resolves it to another tool.
 fn attribute_of_tool(tool: &Tool, server: &ServerTools) -> Option<String> {
     let made = attribute(&tool.id().tool)?;
     match server.find(&made) {

@@ -1,17 +1,17 @@
-//! The types of one server as Python classes.
+//! Types of one server as Python classes.
 //!
-//! Arguments are `TypedDict`s and results are records, whose keys are attributes. A type without a name
-//! is written in place; every other object becomes a class, and two that are the same become one.
+//! Arguments are `TypedDict`s, and results are records whose keys are attributes. Each object becomes a class, and equal
+//! objects share one. Other types are written inline.
 
 use std::collections::HashMap;
 
 use limbeck_domain::Language;
 
-use crate::identifiers::{Names, TAKEN, type_name};
+use crate::identifiers::{TAKEN, UniqueNames, type_name};
 use crate::names;
 use crate::signature::{Field, Object, Tree, Type, one_of_intersection, python};
 
-/// Methods of dictionaries; a key of such a name is no attribute.
+/// Methods of dictionaries. A key with such a name cannot be an attribute.
 const METHODS: [&str; 11] = [
     "clear",
     "copy",
@@ -26,7 +26,7 @@ const METHODS: [&str; 11] = [
     "values",
 ];
 
-/// Which way a value goes.
+/// Direction of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// From the program to a tool.
@@ -38,20 +38,20 @@ pub(super) enum Way {
 /// Classes of one module.
 #[derive(Debug)]
 pub(super) struct Classes {
-    pub(super) names: Names,
+    pub(super) names: UniqueNames,
     pub(super) text: String,
-    /// Names of classes by what they are.
+    /// Names of classes by their definitions.
     known: HashMap<String, String>,
     /// Names of the definitions of the schema that is being written.
     defined: Vec<String>,
-    /// Name of the next object's class, when it has one already.
+    /// Name of the next object's class, when it is the class of a definition.
     wanted: Option<String>,
 }
 
 impl Classes {
     pub(super) fn new() -> Self {
         Self {
-            names: Names::without(&TAKEN),
+            names: UniqueNames::without(&TAKEN),
             text: String::new(),
             known: HashMap::new(),
             defined: Vec::new(),
@@ -59,8 +59,7 @@ impl Classes {
         }
     }
 
-    /// Writes the definitions of `tree`, called after `path`. Types of this tree, and of no other, may be
-    /// written until the next one is entered.
+    /// Writes the definitions of `tree`, named after `path`. Until the next call, only types of this tree may be written.
     pub(super) fn enter(&mut self, tree: &Tree, path: &str, way: Way) {
         let definitions = tree.definitions.iter();
         self.defined = definitions
@@ -78,9 +77,9 @@ impl Classes {
         }
     }
 
-    /// `kind` as it is written in an annotation. Classes it needs are named after `path`.
+    /// Annotation for `kind`. Classes it needs are written and named after `path`.
     pub(super) fn annotation(&mut self, kind: &Type, path: &str, way: Way) -> String {
-        // Only the definition itself has its name.
+        // The name belongs to the definition itself and not to its parts.
         let wanted = self.wanted.take();
         match kind {
             Type::Unknown(None) => "Any".into(),
@@ -112,14 +111,14 @@ impl Classes {
                 format!("dict[str, {}]", self.annotation(rest, path, way))
             }
             (_, Way::Out) => self.record(object, path, "Record", wanted),
-            // A `TypedDict` has no other keys, and this type has.
+            // A `TypedDict` cannot have other keys.
             (_, Way::In) if object.hidden > 0 || object.rest.is_some() => "dict[str, Any]".into(),
             (None | Some(_), Way::In) if object.fields.is_empty() => "dict[str, Never]".into(),
             (None | Some(_), Way::In) => self.dictionary(object, path, wanted),
         }
     }
 
-    /// The `TypedDict` of an object that has fields and no other keys; called `wanted` when it is new.
+    /// `TypedDict` of an object with fields and no other keys. A new class gets the name `wanted`.
     pub(super) fn dictionary(
         &mut self,
         object: &Object,
@@ -155,7 +154,7 @@ impl Classes {
         })
     }
 
-    /// The class of a result, or of an object in one; `base` itself when no key of it is an attribute.
+    /// Class of a result, or of an object in a result; `base` itself when no key can be an attribute.
     pub(super) fn record(
         &mut self,
         object: &Object,
@@ -176,7 +175,7 @@ impl Classes {
         self.class(base, &body(&members), path, wanted)
     }
 
-    /// Whether a class may have an attribute `name` that hides none of the names in its annotations.
+    /// Whether a class may have an attribute `name` without hiding a name in its annotations.
     fn is_attribute(&self, name: &str) -> bool {
         names::is_python_identifier(name) && !name.starts_with("__") && !self.names.has(name)
     }
@@ -188,7 +187,7 @@ impl Classes {
         })
     }
 
-    /// The name of what `what` says all about, which is written when it is new.
+    /// Name of the class with the definition `what`, which is written when it is new.
     fn define(
         &mut self,
         what: &str,

@@ -1,11 +1,11 @@
-//! The declaration file for TypeScript: the globals of a program, with every tool.
+//! Declaration file for TypeScript: the globals of a program, with every tool.
 //!
-//! Types that have a name, because they contain themselves or are mentioned more than once, stand in the
-//! namespace `Limbeck` and are called after server, tool and definition.
+//! Types that contain themselves or are used more than once are declared in the namespace `Limbeck`, and named after
+//! server, tool and definition.
 
 use limbeck_domain::Language;
 
-use crate::identifiers::{Names, type_name};
+use crate::identifiers::{UniqueNames, type_name};
 use crate::names;
 use crate::server::ServerTools;
 use crate::signature::{self, Extent, Style, Tree};
@@ -14,7 +14,7 @@ use crate::tool::Tool;
 /// Spaces before a member of `tools`, and before one of a server.
 const SERVER_INDENT: &str = "  ";
 const TOOL_INDENT: &str = "    ";
-/// Names of the namespace that are taken.
+/// Reserved names of the namespace.
 const TAKEN: [&str; 7] = [
     "Artifact",
     "ArtifactInfo",
@@ -25,10 +25,10 @@ const TAKEN: [&str; 7] = [
     "Tool",
 ];
 
-/// The file over `servers`.
+/// Text of the declaration file for `servers`.
 pub(super) fn file(servers: &[&ServerTools]) -> String {
     let mut types = Types {
-        names: Names::without(&TAKEN),
+        names: UniqueNames::without(&TAKEN),
         text: String::new(),
     };
     let mut tools = String::new();
@@ -48,14 +48,14 @@ pub(super) fn file(servers: &[&ServerTools]) -> String {
     text
 }
 
-/// The types that have a name.
+/// Named types.
 struct Types {
-    names: Names,
+    names: UniqueNames,
     text: String,
 }
 
 impl Types {
-    /// Declares the definitions of `tree`, called after `path`, and gives the text of its type.
+    /// Declares the definitions of `tree`, named after `path`, and returns the text of its type.
     fn declare(&mut self, tree: &Tree, path: &str) -> String {
         let definitions = tree.definitions.iter();
         let taken: Vec<String> = definitions
@@ -76,7 +76,7 @@ impl Types {
     }
 }
 
-/// A type whose lines stand behind `indent`. No text of a type holds a line end inside quotes.
+/// Prints a type with its lines indented by `indent`. Literals contain no line ends, so replacing every line end is safe.
 fn text(kind: &signature::Type, indent: &str, names: &[String]) -> String {
     signature::typescript::text(kind, Style::Block, names).replace('\n', &format!("\n{indent}"))
 }

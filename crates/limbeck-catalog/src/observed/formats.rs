@@ -1,22 +1,22 @@
-//! What texts look like: the formats of JSON Schema (2020-12, validation §7.3) that say something to a reader.
+//! Formats of strings: those of JSON Schema (2020-12, validation §7.3) that help a reader.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde::{Deserialize, Serialize};
 
-/// Texts longer than this are none of these.
+/// Most bytes of a string with a format.
 const FORMATTED_BYTES_MAX: usize = 2 << 10;
-/// Letters and hyphens of a label in a domain name (RFC 1035 §2.3.4).
+/// Most characters of a label in a domain name (RFC 1035 §2.3.4).
 const LABEL_BYTES_MAX: usize = 63;
 
-/// Whether a text has a format.
+/// Format of all strings at one position, if they share one.
 type Has = fn(&str) -> bool;
 
-/// The format of a text. Two that differ make [`Format::Plain`].
+/// Format of a string. Two different formats join to [`Format::Plain`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Format {
-    /// Any text.
+    /// Any string.
     Plain,
     DateTime,
     Date,
@@ -28,7 +28,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The one format `text` has. They exclude each other.
+    /// The format of `text`. Formats exclude each other.
     pub(super) fn of(text: &str) -> Self {
         let formats: [(Self, Has); 7] = [
             (Self::DateTime, is_date_time),
@@ -160,7 +160,7 @@ fn is_uri(text: &str) -> bool {
         && rest[host.len()..].bytes().all(in_rest)
 }
 
-/// The addresses people have: dotted words, an at sign, a domain of two labels or more.
+/// Email addresses in common use: dotted words, an at sign, a domain of at least two labels.
 fn is_email(text: &str) -> bool {
     let Some((name, domain)) = text.split_once('@') else {
         return false;

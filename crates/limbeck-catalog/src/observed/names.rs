@@ -1,25 +1,25 @@
-//! Which property names are words of a schema and which are data.
+//! Distinction of property names that belong to a schema from those that are data.
 //!
-//! `{"total": 3}` has a property that its author named; `{"alice@example.com": 3}` has one that a value named. The
-//! first kind is worth telling and the second is a value like any other, which a shape must not hold. A name passes when
-//! it reads like an identifier made of words: letters, with few digits at the end of a word. Everything else is data. A
-//! name that wrongly counts as data costs a reader its name; one that wrongly passes shows a word of somebody's data,
-//! and a word in letters alone (`{"alice": 3}`) cannot be told from a name by itself. So an object most of whose
-//! names are data has no names at all, nor has one whose values are records that all look the same.
+//! The name in `{"total": 3}` was chosen by the author of the result's format; the name in `{"alice@example.com": 3}` is
+//! a value. A shape shows names of the first kind and must not contain values. A name is kept when it reads like an
+//! identifier made of words: letters, with few digits at the end of a word. Everything else is data. A name that is taken
+//! for data by mistake is missing for the reader; data that is taken for a name is shown, and a value of letters alone
+//! (`{"alice": 3}`) looks like a name. So an object keeps no names when most of its names are data, or when its values are
+//! records that all have the same properties.
 
-/// Bytes of a name that is kept; of 60,000 property names in real schemas all but a handful are shorter.
+/// Most bytes of a name that is kept; of 60,000 property names in real schemas all but a handful are shorter.
 const NAME_BYTES_MAX: usize = 48;
-/// Letters of one word: `internationalization` has 20.
+/// Most letters of one word: `internationalization` has 20.
 const WORD_LETTERS_MAX: usize = 20;
-/// Letters and digits without a separator, when digits are among them: tokens and hashes are longer.
+/// Most letters and digits without a separator, when there are digits: tokens and hashes are longer.
 const MIXED_BYTES_MAX: usize = 24;
-/// Capitals and digits without a separator.
+/// Most capitals and digits without a separator.
 const CAPITALS_BYTES_MAX: usize = 12;
-/// Digits at the end of a word.
+/// Most digits at the end of a word.
 const DIGITS_MAX: usize = 2;
-/// Longer ones that belong to a word people use: `sha256`, `iso8601`.
+/// Common words that end in more digits: `sha256`, `iso8601`.
 const KNOWN_DIGITS: [&str; 8] = ["128", "224", "256", "384", "509", "512", "3339", "8601"];
-/// Digits and the first six letters alone, from so many on, are a hash when a digit is among them.
+/// Fewest hexadecimal characters that count as a hash when a digit is among them.
 const HEX_BYTES_MIN: usize = 6;
 
 /// Whether `name` is data and not a word of a schema.
@@ -30,7 +30,7 @@ pub(super) fn is_data(name: &str) -> bool {
     !begins || name.len() > NAME_BYTES_MAX || !bare.split(['_', '-']).all(is_schema_part)
 }
 
-/// Judges what stands between separators; nothing does in `_id` and `__typename`.
+/// Whether the part between two separators is data. The part is empty in `_id` and `__typename`.
 fn is_schema_part(part: &str) -> bool {
     let letters = || part.bytes().filter(u8::is_ascii_alphabetic);
     let digits = || part.bytes().filter(u8::is_ascii_digit);
@@ -51,12 +51,12 @@ fn is_schema_part(part: &str) -> bool {
     let runs = part.split(|c: char| !c.is_ascii_digit());
     let mut runs = runs.filter(|run| !run.is_empty());
     let first = runs.next().unwrap_or_default();
-    // `_1` of a list written as names; a number of its own is an id.
+    // `_1` numbers the items of a list; a longer number is an id.
     let few = first.len() <= DIGITS_MAX || (letters().count() > 0 && KNOWN_DIGITS.contains(&first));
     few && runs.next().is_none() && humps(part).all(|word| word <= WORD_LETTERS_MAX)
 }
 
-/// Lengths of the words of `camelCase` and `HTTPServer`: a capital behind a small letter begins one.
+/// Lengths of the words in `camelCase` and `HTTPServer`: a capital after a small letter starts a word.
 fn humps(part: &str) -> impl Iterator<Item = usize> {
     let bytes = part.as_bytes();
     bytes

@@ -1,13 +1,13 @@
-//! Writes a shape as JSON Schema (2020-12).
+//! Conversion of a shape to JSON Schema (2020-12).
 
 use serde_json::{Map, Value, json};
 
 use super::shape::{Number, Object, Shape};
 
 impl Shape {
-    /// A schema that every value fits that the shape admits.
+    /// A schema that accepts every value that the shape accepts.
     ///
-    /// Objects are open: a property that no result had so far may come with the next. A text that is JSON is
+    /// Objects are open, because the next result may have a new property. A string that contains JSON is
     /// described by `contentMediaType` and `contentSchema` (validation §8).
     pub fn schema(&self) -> Value {
         if self.unknown {
@@ -48,7 +48,7 @@ impl Shape {
         match (json_text, kinds.is_empty()) {
             (Some(text), true) => text,
             (Some(text), false) => json!({"anyOf": [text, typed(kinds, schema)]}),
-            // No value at all was seen: nothing can be said.
+            // No value was observed, so the schema accepts any.
             (None, true) => json!({}),
             (None, false) => typed(kinds, schema),
         }

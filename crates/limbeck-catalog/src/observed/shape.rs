@@ -1,15 +1,16 @@
-//! The lattice: which values stand at one place, and what two such sayings have in common.
+//! Lattice of shapes: the types of the values at one position, and their join.
 //!
-//! A shape has a part for each kind of value, and parts are joined one by one; what a part lacks was not seen. Only
-//! bounds need thought. Where a shape grows too large it is replaced by a coarser one: an object loses its names, a
-//! place becomes unknown. Were a bound on plain size, a coarser shape would be smaller again, and whether a bound is
-//! crossed would depend on the order of joins. So each shape has a *weight*, with which these hold:
+//! A shape has a part for each type of value, and parts are joined one by one; a missing part was not observed. The bounds
+//! are the difficult part. A shape that grows too large is replaced by a coarser one: an object loses its names, or a
+//! position becomes unknown. If bounds were on the plain size, the coarser shape would be small again, and whether a bound
+//! is crossed would depend on the order of joins. So each shape has a *weight* with these properties:
 //!
-//! - What lies above another shape weighs no less. A coarser shape weighs as much as the heaviest that it may stand for.
+//! - A shape above another in the lattice weighs at least as much. A coarser shape weighs as much as the heaviest shape
+//!   that it may replace.
 //! - The number of its nodes is at most its weight, because weights shrink with each level of objects.
 //!
-//! Crossing a bound is then final: whatever is joined later, the result lies above it. Depth is bounded by the
-//! place alone, the same for all shapes.
+//! Crossing a bound is then final: every later join is above it too. The bound on depth depends on the position alone and
+//! is the same for all shapes.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +18,23 @@ use serde::{Deserialize, Serialize};
 
 use super::formats::Format;
 
-/// Names of one object; with more it has none. GitHub's repositories have 110.
+/// Most names of one object; with more it keeps none. GitHub's repositories have 110.
 const NAMES_MAX: usize = 160;
-/// Weight of the properties of an object by the number of objects around it. A pull request with its two
-/// repositories and their owners weighs about 500. Each is over twice the next, as [`Place::weight_max`] needs.
+/// Most weight of an object's properties, by the number of objects around it. A pull request with its two
+/// repositories and their owners weighs about 500. Each is over twice the next, as [`Position::weight_max`] needs.
 const OBJECT_WEIGHTS: [usize; 7] = [2_048, 960, 420, 180, 78, 30, 6];
-/// Arrays and texts inside one another with no object between.
+/// Most arrays and strings nested in each other without an object between them.
 const WRAPS_MAX: usize = 4;
 /// Bytes of a name that weigh as much as a node.
 const NAME_BYTES_PER_WEIGHT: usize = 16;
 
-/// What the values at one place have in common.
+/// Type of the values observed at one position.
 ///
-/// The default admits no value at all. A shape of the results of one tool has at most 4,112 nodes, 7 objects inside
+/// The default accepts no value. A shape of the results of one tool has at most 4,112 nodes, 7 objects inside
 /// one another and 64 KiB of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
-    /// Anything was seen, or too much to tell; nothing else is kept then.
+    /// Any value; all other parts are empty then.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) unknown: bool,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -42,20 +43,20 @@ pub struct Shape {
     pub(super) boolean: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) number: Option<Number>,
-    /// Texts that hold no JSON.
+    /// Strings that do not contain JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<Format>,
-    /// What texts that hold a JSON object or array hold.
+    /// Content of strings that contain a JSON object or array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) json: Option<Box<Shape>>,
-    /// Items of arrays; the default where all of them were empty.
+    /// Items of arrays; the default when all arrays were empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) array: Option<Box<Shape>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) object: Option<Box<Object>>,
 }
 
-/// Numbers, from fewer to more.
+/// Kinds of numbers, the narrower first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Number {
@@ -63,23 +64,23 @@ pub(super) enum Number {
     Number,
 }
 
-/// What objects at one place have in common.
+/// Type of the objects observed at one position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Object {
-    /// Properties by their names.
+    /// Properties by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) fields: BTreeMap<Box<str>, Field>,
-    /// Values of the properties whose names are not kept.
+    /// Values of properties whose names are not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) rest: Option<Shape>,
-    /// No name is kept: there are too many, or they are data.
+    /// Whether no name is kept, because there are too many or they are data.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) nameless: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Field {
-    /// Some object did not have it.
+    /// Whether some object lacked it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) optional: bool,
     #[serde(flatten)]
@@ -90,16 +91,16 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Where in a value a shape stands.
+/// Position of a shape inside a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Objects around it.
+pub(super) struct Position {
+    /// Number of objects around it.
     objects: usize,
-    /// Arrays and texts around it since the innermost of them.
+    /// Number of arrays and strings around it, inside the innermost object.
     wraps: usize,
 }
 
-impl Place {
+impl Position {
     pub(super) const ROOT: Self = Self {
         objects: 0,
         wraps: 0,
@@ -112,7 +113,7 @@ impl Place {
         }
     }
 
-    /// In an array, or in a text.
+    /// The position inside an array, or inside a string.
     pub(super) fn wrapped(self) -> Self {
         Self {
             wraps: self.wraps + 1,
@@ -120,17 +121,17 @@ impl Place {
         }
     }
 
-    /// Whether values that have parts are unknown here.
+    /// Whether values with parts are unknown at this depth.
     pub(super) fn is_last(self) -> bool {
         self.objects >= OBJECT_WEIGHTS.len() || self.wraps >= WRAPS_MAX
     }
 
-    /// Weight of the properties of an object here.
+    /// Most weight of an object's properties at this position.
     fn object_weight_max(self) -> usize {
         OBJECT_WEIGHTS.get(self.objects).copied().unwrap_or(0)
     }
 
-    /// Weight of a shape here: two objects, and some room so that an unknown item fits into its array.
+    /// Most weight of a shape at this position: two objects, and room for an unknown item in its array.
     fn weight_max(self) -> usize {
         if self.is_last() {
             return 1;
@@ -140,7 +141,7 @@ impl Place {
 }
 
 impl Shape {
-    /// Everything.
+    /// The shape that accepts any value.
     pub(super) fn unknown() -> Self {
         Self {
             unknown: true,
@@ -148,24 +149,24 @@ impl Shape {
         }
     }
 
-    /// Makes it admit what `other` admits as well. Gives whether it is another shape now.
+    /// Joins `other` into this shape. Returns whether this shape changed.
     pub fn join(&mut self, other: &Self) -> bool {
         if self == other {
             return false;
         }
         let before = self.clone();
-        self.join_at(other, Place::ROOT);
+        self.join_at(other, Position::ROOT);
         *self != before
     }
 
-    /// Whether every value that `other` admits is admitted.
+    /// Whether every value that `other` accepts is accepted.
     pub fn admits(&self, other: &Self) -> bool {
         let mut joined = self.clone();
         !joined.join(other)
     }
 
-    /// Joins, and gives the weight of the outcome.
-    pub(super) fn join_at(&mut self, other: &Self, place: Place) -> usize {
+    /// Joins `other` and returns the weight of the result.
+    pub(super) fn join_at(&mut self, other: &Self, place: Position) -> usize {
         if self.unknown || other.unknown {
             *self = Self::unknown();
             return place.weight_max();
@@ -192,8 +193,8 @@ impl Shape {
         self.bounded(weight, place)
     }
 
-    /// Gives the weight back, or becomes unknown when it is too much.
-    fn bounded(&mut self, weight: usize, place: Place) -> usize {
+    /// Returns `weight`, or becomes unknown when it is too large.
+    fn bounded(&mut self, weight: usize, place: Position) -> usize {
         let most = place.weight_max();
         if weight > most {
             *self = Self::unknown();
@@ -201,7 +202,7 @@ impl Shape {
         weight.min(most)
     }
 
-    pub(super) fn weight(&self, place: Place) -> usize {
+    pub(super) fn weight(&self, place: Position) -> usize {
         if self.unknown {
             return place.weight_max();
         }
@@ -212,7 +213,7 @@ impl Shape {
     }
 }
 
-/// Joins a part that either side may lack, and gives its weight.
+/// Joins a part that either side may lack, and returns its weight.
 fn join_part<T: Clone>(
     part: &mut Option<Box<T>>,
     other: &Option<Box<T>>,
@@ -232,13 +233,13 @@ fn join_part<T: Clone>(
 }
 
 impl Object {
-    /// Adds a property of an object that is being read; the last step is [`Object::weight_within`].
-    pub(super) fn add(&mut self, name: Box<str>, shape: Shape, place: Place) {
+    /// Adds a property of the object that is being read. [`Object::weight_within`] must follow the last one.
+    pub(super) fn add(&mut self, name: Box<str>, shape: Shape, place: Position) {
         if self.nameless {
             self.add_nameless(&shape, place);
             return;
         }
-        // A name that stands twice may have either value.
+        // JSON may repeat a name, and a reader may get either value.
         match self.fields.get_mut(&name) {
             Some(field) => drop(field.shape.join_at(&shape, place.in_object())),
             None => {
@@ -252,19 +253,19 @@ impl Object {
     }
 
     /// Adds the value of a property whose name is not kept.
-    pub(super) fn add_nameless(&mut self, shape: &Shape, place: Place) {
+    pub(super) fn add_nameless(&mut self, shape: &Shape, place: Position) {
         let rest = self.rest.get_or_insert_default();
         rest.join_at(shape, place.in_object());
     }
 
-    pub(super) fn drop_names(&mut self, place: Place) {
+    pub(super) fn drop_names(&mut self, place: Position) {
         self.nameless = true;
         for field in std::mem::take(&mut self.fields).into_values() {
             self.add_nameless(&field.shape, place);
         }
     }
 
-    fn join_at(&mut self, other: &Self, place: Place) -> usize {
+    fn join_at(&mut self, other: &Self, place: Position) -> usize {
         if other.nameless && !self.nameless {
             self.drop_names(place);
         }
@@ -281,7 +282,7 @@ impl Object {
         self.weight_within(place)
     }
 
-    fn join_fields(&mut self, others: &BTreeMap<Box<str>, Field>, place: Place) {
+    fn join_fields(&mut self, others: &BTreeMap<Box<str>, Field>, place: Position) {
         for (name, field) in &mut self.fields {
             field.optional |= !others.contains_key(name);
         }
@@ -300,8 +301,8 @@ impl Object {
         }
     }
 
-    /// The weight, once names have been dropped where they are too many or too heavy.
-    pub(super) fn weight_within(&mut self, place: Place) -> usize {
+    /// The weight, after dropping the names when they are too many or too heavy.
+    pub(super) fn weight_within(&mut self, place: Position) -> usize {
         let heavy = || self.weight_of_properties(place) > place.object_weight_max();
         if !self.nameless && (self.fields.len() > NAMES_MAX || heavy()) {
             self.drop_names(place);
@@ -309,7 +310,7 @@ impl Object {
         self.weight(place)
     }
 
-    fn weight(&self, place: Place) -> usize {
+    fn weight(&self, place: Position) -> usize {
         1 + if self.nameless {
             place.object_weight_max()
         } else {
@@ -317,7 +318,7 @@ impl Object {
         }
     }
 
-    fn weight_of_properties(&self, place: Place) -> usize {
+    fn weight_of_properties(&self, place: Position) -> usize {
         let inside = place.in_object();
         let of_names = self
             .fields
@@ -334,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_coarser_shape_outweighs_every_finer_one_and_holds_as_many_nodes() {
-        let mut places = vec![Place::ROOT];
+        let mut places = vec![Position::ROOT];
         while let Some(place) = places.pop() {
             if place.is_last() {
                 assert_eq!(place.weight_max(), 1);
@@ -342,7 +343,7 @@ mod tests {
             }
             let (wrapped, inside) = (place.wrapped(), place.in_object());
             assert!(wrapped.weight_max() < place.weight_max(), "{place:?}");
-            // An object without names holds one shape, an array one item.
+            // An object without names has one shape for all values, and an array one for all items.
             assert!(
                 inside.weight_max() <= place.object_weight_max(),
                 "{place:?}"

@@ -1,41 +1,41 @@
-//! How much of a schema a text tells, and what is tried until it fits.
+//! Bounds of a signature's size, and the order in which they are tried until the text fits.
 
-/// How a type is laid out.
+/// Layout of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// On one line, without comments on properties.
     Line,
-    /// A property per line, each with its comment.
+    /// One property per line, each with its comment.
     Block,
 }
 
-/// How much is told of a schema, and in what form.
+/// Purpose of a type's text, which decides its size and layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// For a model that looks for a tool. Recursion is cut where it recurs.
+    /// For a model that looks for a tool. Recursive types are cut at the first recursion.
     Signature,
-    /// The same of a result that was observed: it gets less room than what a server says of itself.
+    /// For a model, of an observed result: shorter than a declared one.
     Observed,
-    /// For a reader of one tool. What recurs has a name.
+    /// For a reader of one tool. Recursive types are named.
     Declaration,
-    /// For editors and type checkers, which read megabytes: all of any schema that a person wrote.
+    /// For editors and type checkers, which read megabytes: the whole of any schema that a person wrote.
     File,
 }
 
-/// How much of a schema is read.
+/// Bounds on the part of a schema that is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Levels of objects and arrays, those of each named type counted anew.
+    /// Levels of objects and arrays; each named type starts at zero.
     pub(super) depth: usize,
-    /// Types in all.
+    /// Number of types.
     pub(super) nodes: usize,
-    /// Properties, or alternatives, of one type.
+    /// Properties or alternatives of one type.
     pub(super) fields: usize,
-    /// Values of an enumeration.
+    /// Values of one enumeration.
     pub(super) values: usize,
     /// Bytes of a literal value.
     pub(super) literal_bytes: usize,
-    /// Bytes of a property's comment; zero: no comments.
+    /// Bytes of a property's comment; zero means no comments.
     pub(super) doc_bytes: usize,
 }
 
@@ -84,7 +84,7 @@ const FILE: [Bounds; 5] = [
 ];
 
 impl Extent {
-    /// What is tried, in order, until the text fits.
+    /// Bounds in the order in which they are tried until the text fits.
     pub(super) fn bounds(self) -> &'static [Bounds] {
         match self {
             Self::Signature | Self::Observed => &SIGNATURE,
@@ -93,13 +93,13 @@ impl Extent {
         }
     }
 
-    /// Bytes of the types of a tool, input and output each.
+    /// Most bytes of a tool's input type, and of its output type.
     pub(super) fn bytes_max(self) -> usize {
         match self {
             Self::Signature => 2 << 10,
             Self::Observed => 1 << 10,
             Self::Declaration => 16 << 10,
-            // Twice what a schema may have (`limits::SCHEMA_BYTES_MAX`).
+            // Twice `limits::SCHEMA_BYTES_MAX`.
             Self::File => 512 << 10,
         }
     }

@@ -1,14 +1,14 @@
-//! Writes the comment of a property.
+//! Comment of a property.
 
 use limbeck_domain::Language;
 use serde_json::Value;
 
 use crate::names;
 
-/// Bytes of a value in a comment.
+/// Most bytes of a value in a comment.
 const VALUE_BYTES_MAX: usize = 80;
 
-/// Keywords whose value a comment repeats, with the words for it.
+/// Keywords whose values a comment shows, with their labels.
 const TOLD: [(&str, &str); 11] = [
     ("default", "Default"),
     ("format", "Format"),
@@ -23,7 +23,7 @@ const TOLD: [(&str, &str); 11] = [
     ("maxItems", "Maximum items"),
 ];
 
-/// What a property's comment says: its description, then what a type cannot.
+/// Comment of a property: its description, then the constraints that a type cannot express.
 pub(super) fn doc(schema: &Value, bytes_max: usize, language: Language) -> String {
     if bytes_max == 0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! What the keywords of a schema say by being there.
+//! Questions about the keywords of a schema.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::types::{Plain, Type};
 
-/// How many parts of a schema say each what a value is: its own keywords, a reference, alternatives and
-/// the members of `allOf`.
+/// Number of parts of a schema that each describe the value: its own keywords, a reference, alternatives and the
+/// members of `allOf`.
 pub(super) fn parts(schema: &Map<String, Value>) -> usize {
     const OWN: [&str; 8] = [
         "additionalProperties",
@@ -29,7 +29,7 @@ pub(super) fn parts(schema: &Map<String, Value>) -> usize {
     usize::from(own) + others.count() + all.map_or(0, Vec::len)
 }
 
-/// Whether a target is worth a name: it may contain itself, or it is too large to be written twice.
+/// Whether the target of a reference gets a name: it may contain itself, or is too large to be printed twice.
 pub(super) fn deserves_name(target: &Value) -> bool {
     const HOLD: [&str; 8] = [
         "additionalProperties",
@@ -50,7 +50,7 @@ pub(super) fn deserves_name(target: &Value) -> bool {
     HOLD.iter().any(holds)
 }
 
-/// What a reference calls its target: the last of its parts that is a name.
+/// Name of a reference's target: the last part of the reference that is a name.
 pub(super) fn name_of(reference: &str) -> &str {
     const PLACES: [&str; 9] = [
         "items",
@@ -71,8 +71,8 @@ pub(super) fn name_of(reference: &str) -> &str {
     reference.rsplit('/').find(is_name).unwrap_or("the whole")
 }
 
-/// Whether a schema without a `type` is about objects: JSON Schema lets it accept anything else too,
-/// which nobody means who writes it.
+/// Whether a schema without a `type` describes objects. JSON Schema lets it accept any other value too, which its author
+/// does not intend.
 pub(super) fn says_object(schema: &Map<String, Value>) -> bool {
     match schema.get("type") {
         Some(kind) => kind == "object",
@@ -84,14 +84,14 @@ pub(super) fn says_object(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// Whether other schemas say what the values of this one are.
+/// Whether references or alternatives describe the values of this schema.
 pub(super) fn combines(schema: &Map<String, Value>) -> bool {
     ["$ref", "allOf", "anyOf", "oneOf"]
         .into_iter()
         .any(|keyword| schema.contains_key(keyword))
 }
 
-/// Names that `required` lists, each once.
+/// Names in `required`, without duplicates.
 pub(super) fn required_names(schema: &Map<String, Value>) -> Vec<&str> {
     let Some(Value::Array(names)) = schema.get("required") else {
         return Vec::new();

@@ -1,34 +1,33 @@
-//! Writes a type tree as Python.
+//! Printer of type trees as Python.
 //!
-//! Python has no way to write the type of an object in place, so one stands as a dictionary of types:
-//! `{"path": str, "mode?": str}`, where a question mark ends the name of a key that may be absent, and
-//! `...: float` says what other keys hold. All of it parses as Python, whatever a schema says.
+//! Python has no inline type for objects, so an object type is printed as a dictionary of types:
+//! `{"path": str, "mode?": str}`, where a question mark marks a key that may be absent, and `...: float` is the type of
+//! other keys. The text parses as Python for every schema.
 
 use serde_json::Value;
 
-use super::Style;
+use super::bounds::Style;
 use super::types::{Field, Object, Plain, Type, one_of_intersection};
 use crate::names;
 use limbeck_domain::Language;
 
 /// Spaces of one level.
 const INDENT: &str = "    ";
-/// Name of the parameter that stands for arguments that are not named.
+/// Name of the parameter for unnamed arguments.
 const OTHERS: &str = "others";
-/// Names that a type is written with, and that no definition may have.
+/// Names used in types, which no definition may have.
 pub(super) const TAKEN: [&str; 6] = ["Annotated", "Any", "False", "Literal", "Never", "None"];
-/// How a comment begins that a type checker would obey.
+/// Start of a comment that is a directive to a type checker.
 const DIRECTIVES: [&str; 6] = ["type:", "mypy:", "pyright:", "pyre-", "pytype:", "ty:"];
 
-/// A type on its own; `names` are those of the definitions it mentions.
+/// Prints one type. `names` are the names of the tree's definitions.
 pub(super) fn text(kind: &Type, style: Style, names: &[String]) -> String {
     let mut writer = Writer::new(style, names);
     writer.write(kind);
     writer.text
 }
 
-/// What stands between the parentheses of a call: keyword arguments, or one dictionary where a name
-/// cannot be a keyword.
+/// Parameter list of a call: keyword arguments, or one dictionary when a name cannot be a keyword.
 pub(super) fn parameters(arguments: &Type, style: Style, names: &[String]) -> String {
     let mut writer = Writer::new(style, names);
     let one;
@@ -60,7 +59,7 @@ pub(crate) fn takes_keywords(object: &Object) -> bool {
     object.fields.iter().all(fits)
 }
 
-/// The name of a type whose values have no parts.
+/// Name of a primitive type.
 pub(crate) fn word(plain: Plain) -> &'static str {
     match plain {
         Plain::String => "str",
@@ -71,9 +70,9 @@ pub(crate) fn word(plain: Plain) -> &'static str {
     }
 }
 
-/// What a comment of Python says: `doc`, unless a type checker would take it as an order.
+/// Text of a Python comment: `doc`, changed when it would be a directive to a type checker.
 pub(crate) fn comment(doc: &str) -> String {
-    // `comment_line` broke the end of a TypeScript comment, which nothing can end here.
+    // Undoes the escape of `*/` in `comment_line`, which only TypeScript needs.
     let text = doc.replace("*\\/", "*/");
     if DIRECTIVES
         .iter()
@@ -85,7 +84,7 @@ pub(crate) fn comment(doc: &str) -> String {
     }
 }
 
-/// A value as `Literal` takes it; `None` for a fraction or a number of more than 64 bits, which it does not.
+/// A value as an argument of `Literal`; `None` for fractions and numbers of more than 64 bits, which it does not accept.
 pub(crate) fn literal(value: &Value) -> Option<String> {
     match value {
         Value::Bool(true) => Some("True".into()),
@@ -96,14 +95,14 @@ pub(crate) fn literal(value: &Value) -> Option<String> {
     }
 }
 
-/// The type of a value that is no [`literal`].
+/// Type of a value that cannot be a [`literal`].
 pub(crate) fn unliteral(value: &Value) -> &'static str {
     if value.is_u64() { "int" } else { "float" }
 }
 
-/// `kind` with a note that stays with it.
+/// `kind` as `Annotated` with a note.
 pub(crate) fn annotated(kind: &str, note: &str) -> String {
-    // `comment_line` broke the end of a TypeScript comment, which nothing can end here.
+    // Undoes the escape of `*/` in `comment_line`, which only TypeScript needs.
     let note = note.replace("*\\/", "*/");
     let quoted = if note.contains('"') && !note.contains(['\'', '\\']) {
         let plain = names::quoted_in(&note, Language::Python).replace("\\\"", "\"");
@@ -114,7 +113,7 @@ pub(crate) fn annotated(kind: &str, note: &str) -> String {
     format!("Annotated[{kind}, {quoted}]")
 }
 
-/// Writes the alternatives of a union: literals together where the first of them stands, `None` last.
+/// Prints the alternatives of a union: literals merged at the position of the first, `None` last.
 pub(crate) fn union(any: &[Type], mut write: impl FnMut(&Type) -> String) -> String {
     let literals: Vec<String> = any
         .iter()
@@ -142,7 +141,7 @@ pub(crate) fn union(any: &[Type], mut write: impl FnMut(&Type) -> String) -> Str
     parts.join(" | ")
 }
 
-/// What the items of a tuple may be: a JSON array arrives as a list, whose items have one type.
+/// Type of a tuple's items. A JSON array becomes a list, whose items share one type.
 pub(crate) fn items(items: &[(Type, bool)], rest: Option<&Type>) -> Type {
     let mut any: Vec<Type> = Vec::new();
     for kind in items.iter().map(|(kind, _)| kind).chain(rest) {
@@ -206,7 +205,7 @@ impl<'n> Writer<'n> {
         }
     }
 
-    /// A type as text, at the level it is going to stand on.
+    /// Prints a type at its level of indentation.
     fn inner(&mut self, kind: &Type) -> String {
         let before = self.text.len();
         self.write(kind);
@@ -278,7 +277,7 @@ impl<'n> Writer<'n> {
         let body = &key[..key.len() - 1];
         let end = match (field.optional, body.strip_suffix('?')) {
             (true, _) => format!("{body}?\": "),
-            // A key that must be there and ends in a question mark would read as one that need not.
+            // A required key that ends in a question mark would look optional, so it is escaped.
             (false, Some(body)) => format!("{body}\\x3f\": "),
             (false, None) => format!("{body}\": "),
         };
@@ -295,7 +294,7 @@ impl<'n> Writer<'n> {
         }
     }
 
-    /// Begins a member; those that began after `first` are set off from the one before.
+    /// Starts a member, with a separator when it is not the first.
     fn next_member(&mut self, first: usize) {
         match self.style {
             Style::Line if self.text.len() == first => {}

@@ -1,31 +1,31 @@
-//! The type tree: what a schema says, in words that every language has its own for.
+//! Type tree: the types of a schema, independent of a program's language.
 
 use serde_json::Value;
 
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Type {
-    /// Anything, with a comment on why when something was left out.
+    /// Any value, with a comment when a type was left out.
     Unknown(Option<String>),
-    /// Nothing.
+    /// No value.
     Never,
-    /// A value without parts.
+    /// A primitive type.
     Plain(Plain),
-    /// This very value: a boolean, a number or a text.
+    /// One value: a boolean, a number or a string.
     Literal(Value),
-    /// A type and what its values look like.
+    /// A type with a comment on the form of its values.
     Commented(Box<Type>, String),
     Array(Box<Type>),
-    /// Items in place, each present or not, and the type of those that follow.
+    /// Items by position, each required or not, and the type of further items.
     Tuple(Vec<(Type, bool)>, Option<Box<Type>>),
     Object(Object),
     Union(Vec<Type>),
     Intersection(Vec<Type>),
-    /// A definition of the same [`Tree`], by its place.
+    /// A definition of the same [`Tree`], by its position.
     Named(usize),
 }
 
-/// A type whose values have no parts.
+/// A primitive type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plain {
     String,
@@ -40,11 +40,11 @@ pub(crate) enum Plain {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Object {
     pub(crate) fields: Vec<Field>,
-    /// Type of the properties that are not named, when the schema says one.
+    /// Type of unnamed properties; `None` when there are none.
     pub(crate) rest: Option<Box<Type>>,
-    /// Properties left out.
+    /// Number of properties left out.
     pub(crate) hidden: usize,
-    /// Whether one of those is required.
+    /// Whether one of the properties left out is required.
     pub(super) hidden_required: bool,
 }
 
@@ -54,34 +54,34 @@ pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) optional: bool,
     pub(crate) kind: Type,
-    /// Comment on one line; empty when there is nothing to say.
+    /// Comment on one line; may be empty.
     pub(crate) doc: String,
 }
 
-/// A type and those that it mentions by name.
+/// A type with the named types it refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tree {
     pub(crate) kind: Type,
     pub(crate) definitions: Vec<Definition>,
 }
 
-/// A type that has a name, so that it may contain itself.
+/// A named type, which may contain itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Definition {
-    /// What the schema calls it; may hold anything.
+    /// Name in the schema, an arbitrary string.
     pub(crate) name: String,
     pub(crate) kind: Type,
-    /// Comment on one line; empty when there is nothing to say.
+    /// Comment on one line; may be empty.
     pub(crate) doc: String,
 }
 
 impl Object {
-    /// Whether it is known to have no properties.
+    /// Whether the object has no properties.
     pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.rest.is_none() && self.hidden == 0
     }
 
-    /// Whether any object is one.
+    /// Whether the type accepts any object.
     fn says_nothing(&self) -> bool {
         self.fields.is_empty() && self.rest.as_deref() == Some(&Type::Unknown(None))
     }
@@ -90,7 +90,7 @@ impl Object {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Makes it what values of both are.
+    /// Merges `next` into this object: values must have both types.
     fn join(&mut self, next: Self) {
         self.rest = rest_of_both(self, &next);
         for field in next.fields {
@@ -108,7 +108,7 @@ impl Object {
     }
 }
 
-/// The type of the properties that neither of two objects names.
+/// Type of the properties that neither of two objects names.
 fn rest_of_both(one: &Object, other: &Object) -> Option<Box<Type>> {
     if one.says_nothing() {
         return other.rest.clone();
@@ -140,14 +140,14 @@ impl Type {
         })
     }
 
-    /// Arguments are an object whatever the schema leaves open.
+    /// Replaces an unknown type by any object, since arguments are always an object.
     pub(super) fn as_arguments(&mut self) {
         if matches!(self, Self::Unknown(None)) {
             *self = Self::any_object();
         }
     }
 
-    /// Whether `{}` is a value of it, as far as the tree says.
+    /// Whether the type accepts `{}`, as far as the tree tells.
     pub(crate) fn accepts_empty_object(&self) -> bool {
         match self {
             Self::Object(object) => {
@@ -166,7 +166,7 @@ impl Type {
         }
     }
 
-    /// Whether it may name properties.
+    /// Whether the type may have named properties.
     fn has_parts(&self) -> bool {
         match self {
             Self::Object(object) => !object.says_nothing(),
@@ -176,7 +176,7 @@ impl Type {
         }
     }
 
-    /// The alternatives of a union; none of anything else.
+    /// Alternatives of a union; empty for other types.
     fn alternatives(&self) -> &[Self] {
         match self {
             Self::Union(any) => any,
@@ -184,8 +184,8 @@ impl Type {
         }
     }
 
-    /// The union, flat and without repetition; cut when it has more than `most` alternatives. Unknown
-    /// swallows the rest.
+    /// Union of types, flat and without duplicates. Cut when it has more than `most` alternatives; unknown when one of
+    /// them is.
     pub(super) fn union(any: Vec<Self>, most: usize) -> Self {
         let mut flat: Vec<Self> = Vec::new();
         for kind in any {
@@ -211,7 +211,7 @@ impl Type {
         }
     }
 
-    /// The intersection without the parts that say nothing; objects with other properties become one.
+    /// Intersection of types, without parts that accept everything. Objects with different properties are merged.
     pub(super) fn intersection(all: Vec<Self>) -> Self {
         let mut parts: Vec<Self> = Vec::new();
         for kind in all {
@@ -227,8 +227,8 @@ impl Type {
         if parts.contains(&Self::Plain(Plain::Integer)) {
             parts.retain(|kind| *kind != Self::Plain(Plain::Number));
         }
-        // Beside types that have their own properties, that it is an object says nothing, and would let
-        // TypeScript accept any other property.
+        // Beside types with their own properties, `any object` adds nothing, and would let TypeScript accept any other
+        // property.
         if parts.len() > 1 && parts.iter().any(Self::has_parts) {
             parts.retain(|kind| !matches!(kind, Self::Object(object) if object.says_nothing()));
         }
@@ -240,9 +240,8 @@ impl Type {
     }
 }
 
-/// One type that all values of an intersection have, for a language that cannot say that a value is two
-/// things. Objects become one, with what only some alternatives have as optional; else it is the part
-/// that says most.
+/// One type for all values of an intersection, for a language without intersection types. Objects are merged, with
+/// properties of single alternatives as optional. Without an object it is the most precise part.
 pub(crate) fn one_of_intersection(all: &[Type]) -> Type {
     let mut object: Option<Object> = None;
     for part in all {
@@ -274,7 +273,7 @@ pub(crate) fn one_of_intersection(all: &[Type]) -> Type {
                     allow(&mut others, field);
                 }
             }
-            // No object is one of these.
+            // An object never has one of these types.
             Type::Plain(_) | Type::Literal(_) | Type::Never | Type::Array(_) | Type::Tuple(..) => {}
             Type::Unknown(_)
             | Type::Commented(..)
@@ -287,7 +286,7 @@ pub(crate) fn one_of_intersection(all: &[Type]) -> Type {
     Type::Object(object)
 }
 
-/// Adds a property that only some alternatives have.
+/// Adds a property that only some alternatives have, as optional.
 fn allow(others: &mut Vec<Field>, field: Field) {
     match others.iter_mut().find(|one| one.name == field.name) {
         Some(one) => {
@@ -321,7 +320,7 @@ fn push_new(kinds: &mut Vec<Type>, kind: Type) {
     }
 }
 
-/// Whether two objects can be written as one: no property has two types.
+/// Whether two objects can be merged: no property has two types.
 fn can_merge(one: &Object, other: &Object) -> bool {
     let is_open =
         |object: &Object| matches!(object.rest.as_deref(), None | Some(Type::Unknown(None)));

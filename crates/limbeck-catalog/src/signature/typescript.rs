@@ -1,17 +1,17 @@
-//! Writes a type tree as TypeScript.
+//! Printer of type trees as TypeScript.
 
 use serde_json::Value;
 
-use super::Style;
+use super::bounds::Style;
 use super::types::{Field, Object, Plain, Type};
 use crate::names;
 
 /// Spaces of one level.
 const INDENT: &str = "  ";
-/// Names that a type is written with, and that no definition may have.
+/// Names used in types, which no definition may have.
 pub(super) const TAKEN: [&str; 3] = ["Array", "Promise", "Record"];
-/// What every object has already: an object without a property of its own by such a name is no value of a
-/// type that says something else of it.
+/// Members that every object inherits. TypeScript checks the inherited member against an optional property of the same
+/// name, so such a property has the type `unknown`.
 const INHERITED: [&str; 7] = [
     "constructor",
     "hasOwnProperty",
@@ -21,10 +21,10 @@ const INHERITED: [&str; 7] = [
     "toString",
     "valueOf",
 ];
-/// Bytes of a type in a comment.
+/// Most bytes of a type in a comment.
 const REMARK_BYTES_MAX: usize = 200;
 
-/// A type on its own; `names` are those of the definitions it mentions.
+/// Prints one type. `names` are the names of the tree's definitions.
 pub(crate) fn text(kind: &Type, style: Style, names: &[String]) -> String {
     let mut writer = Writer {
         text: String::new(),
@@ -32,13 +32,13 @@ pub(crate) fn text(kind: &Type, style: Style, names: &[String]) -> String {
         level: 0,
         names,
     };
-    writer.write(kind, Place::Top);
+    writer.write(kind, Context::Top);
     writer.text
 }
 
-/// What stands around a type, which decides on parentheses.
+/// Context of a type, which decides on parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Context {
     Top,
     /// Inside an array or an intersection.
     Tight,
@@ -52,7 +52,7 @@ struct Writer<'n> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, kind: &Type, place: Place) {
+    fn write(&mut self, kind: &Type, context: Context) {
         match kind {
             Type::Unknown(None) => self.push("unknown"),
             Type::Unknown(Some(why)) => self.write_commented("unknown", why),
@@ -60,20 +60,20 @@ impl Writer<'_> {
             Type::Plain(plain) => self.push(word(*plain)),
             Type::Literal(value) => self.push(&literal(value)),
             Type::Commented(inner, comment) => {
-                self.write(inner, Place::Tight);
+                self.write(inner, Context::Tight);
                 self.push(&format!(" /* {comment} */"));
             }
             Type::Array(item) => match &**item {
                 Type::Unknown(Some(why)) => self.write_commented("unknown[]", why),
                 item => {
-                    self.write(item, Place::Tight);
+                    self.write(item, Context::Tight);
                     self.push("[]");
                 }
             },
             Type::Tuple(items, rest) => self.write_tuple(items, rest.as_deref()),
             Type::Object(object) => self.write_object(object),
-            Type::Union(any) => self.write_joined(any, " | ", place, Place::Top),
-            Type::Intersection(all) => self.write_joined(all, " & ", place, Place::Tight),
+            Type::Union(any) => self.write_joined(any, " | ", context, Context::Top),
+            Type::Intersection(all) => self.write_joined(all, " & ", context, Context::Tight),
             Type::Named(at) => match self.names.get(*at) {
                 Some(name) => self.push(name),
                 None => self.push("unknown"),
@@ -85,8 +85,8 @@ impl Writer<'_> {
         self.push(&format!("{name} /* {comment} */"));
     }
 
-    fn write_joined(&mut self, kinds: &[Type], between: &str, place: Place, inner: Place) {
-        if place == Place::Tight {
+    fn write_joined(&mut self, kinds: &[Type], between: &str, context: Context, inner: Context) {
+        if context == Context::Tight {
             self.push("(");
         }
         for (at, kind) in kinds.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Writer<'_> {
             }
             self.write(kind, inner);
         }
-        if place == Place::Tight {
+        if context == Context::Tight {
             self.push(")");
         }
     }
@@ -106,14 +106,14 @@ impl Writer<'_> {
             if at > 0 {
                 self.push(", ");
             }
-            self.write(item, Place::Tight);
+            self.write(item, Context::Tight);
             if !present {
                 self.push("?");
             }
         }
         if let Some(rest) = rest {
             self.push(", ...");
-            self.write(rest, Place::Tight);
+            self.write(rest, Context::Tight);
             self.push("[]");
         }
         self.push("]");
@@ -121,15 +121,15 @@ impl Writer<'_> {
 
     fn write_object(&mut self, object: &Object) {
         match (&object.rest, object.fields.is_empty() && object.hidden == 0) {
-            // An alias may contain itself in an index signature and not in a `Record`.
+            // A type alias may be recursive in an index signature, but not in `Record`.
             (Some(rest), true) if !self.names.is_empty() => {
                 self.push("{ [key: string]: ");
-                self.write(rest, Place::Top);
+                self.write(rest, Context::Top);
                 self.push(" }");
             }
             (Some(rest), true) => {
                 self.push("Record<string, ");
-                self.write(rest, Place::Top);
+                self.write(rest, Context::Top);
                 self.push(">");
             }
             (None, true) => self.push("Record<string, never>"),
@@ -167,24 +167,25 @@ impl Writer<'_> {
         self.push("}");
     }
 
-    /// In TypeScript an index signature covers the named properties too, so only a wider type is true.
+    /// Prints the type of unnamed properties. An index signature of TypeScript applies to the named properties too, so its
+    /// type must include theirs.
     fn write_rest(&mut self, object: &Object, rest: &Type) {
         let covers = |field: &Field| field.kind == *rest && !field.optional;
         if object.fields.iter().all(covers) {
-            self.write(rest, Place::Top);
+            self.write(rest, Context::Top);
         } else {
             self.write_remark("others: ", rest);
         }
     }
 
-    /// Anything, and `kind` in a comment.
+    /// Prints `unknown` with `kind` in a comment.
     fn write_remark(&mut self, what: &str, kind: &Type) {
         self.push("unknown");
         if matches!(kind, Type::Unknown(None)) {
             return;
         }
         let before = self.text.len();
-        self.write(kind, Place::Top);
+        self.write(kind, Context::Top);
         let inner = self.text.split_off(before);
         let inner = inner.replace("/* ", "").replace(" */", "");
         let inner = names::comment_line(&inner, REMARK_BYTES_MAX);
@@ -201,7 +202,7 @@ impl Writer<'_> {
         if field.optional && INHERITED.contains(&field.name.as_str()) {
             self.write_remark("", &field.kind);
         } else {
-            self.write(&field.kind, Place::Top);
+            self.write(&field.kind, Context::Top);
         }
         self.push(";");
     }

@@ -1,9 +1,8 @@
-//! Counts the steps of a check before it is made.
+//! Count of the steps of a check before it is made.
 //!
-//! Checking a value against a schema visits pairs of a schema and a part of the value. References let
-//! one pair be reached on many ways, and each way is walked: with two alternatives per level that
-//! is exponential in the depth. Here each pair is counted once and its count reused, so the count itself
-//! is cheap.
+//! Checking a value against a schema visits pairs of a schema and a part of the value. With references one pair can be
+//! reached on many paths, and the checker follows each of them: with two alternatives per level that is exponential in
+//! the depth. The count visits each pair once and reuses its result, so counting itself is cheap.
 
 use std::collections::HashMap;
 
@@ -11,16 +10,16 @@ use serde_json::{Map, Value};
 
 use crate::schema::local_reference;
 
-/// Schemas inside one another during a check, references followed included. The checker recurses as
-/// deep, and a thread's stack is 2 MiB.
+/// Most nested schemas during a check, followed references included. The checker recurses to the same depth, and a
+/// thread's stack has 2 MiB.
 const DEPTH_MAX: usize = 192;
-/// Bytes of text that a pattern or a comparison gets through in about one step.
+/// Bytes of text that a pattern or a comparison processes in about one step.
 const BYTES_PER_STEP: usize = 64;
 
-/// Steps of checking `value` against `schema`, about 50 ns each; `None` when there are more than
-/// `steps_max`, or the schema leads back to itself without getting anywhere.
+/// Steps of checking `value` against `schema`, about 50 ns each. `None` when there are more than `steps_max`, or when a
+/// reference leads to itself for the same part of the value.
 pub(super) fn steps(schema: &Value, value: &Value, steps_max: u64) -> Option<u64> {
-    let mut meter = Meter {
+    let mut meter = StepCounter {
         root: schema,
         counted: HashMap::new(),
         left: steps_max,
@@ -29,16 +28,16 @@ pub(super) fn steps(schema: &Value, value: &Value, steps_max: u64) -> Option<u64
     meter.count(schema, value, 0)
 }
 
-struct Meter<'s> {
+struct StepCounter<'s> {
     root: &'s Value,
-    /// By the addresses of a reference's target and of a part of the value; `None` while being counted.
+    /// Steps by the addresses of a reference's target and of a part of the value; `None` while they are counted.
     counted: HashMap<(usize, usize), Option<u64>>,
-    /// Pairs that may still be looked at.
+    /// Pairs that may still be visited.
     left: u64,
     steps_max: u64,
 }
 
-impl<'s> Meter<'s> {
+impl<'s> StepCounter<'s> {
     fn count(&mut self, schema: &'s Value, value: &Value, depth: usize) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
         let Value::Object(schema) = schema else {
@@ -56,13 +55,13 @@ impl<'s> Meter<'s> {
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         };
         if schema.contains_key("unevaluatedProperties") || schema.contains_key("unevaluatedItems") {
-            // What was evaluated is found out by going through it all again.
+            // The checker walks the schema again to find the properties that were evaluated.
             steps *= 2;
         }
         (steps <= self.steps_max).then_some(steps)
     }
 
-    /// Keywords that look at the same part of the value.
+    /// Keywords that apply to the same part of the value.
     fn in_place(
         &mut self,
         schema: &'s Map<String, Value>,
@@ -109,7 +108,7 @@ impl<'s> Meter<'s> {
         );
         match self.counted.get(&pair) {
             Some(Some(steps)) => return Some(*steps),
-            // It leads back to itself at the same place of the value.
+            // A cycle: the reference leads to itself for the same part of the value.
             Some(None) => return None,
             None => {}
         }
@@ -148,7 +147,7 @@ impl<'s> Meter<'s> {
             }
         }
         if let Some(inner) = schema.get("propertyNames") {
-            // A check of a name costs what a check of null does, and its length.
+            // A name costs as much as null, plus its length.
             for name in value.keys() {
                 steps += text_steps(name) + self.count(inner, &Value::Null, depth)?;
             }

@@ -1,7 +1,7 @@
-//! Takes out of a schema what cannot or need not be checked here.
+//! Removal of keywords that cannot or need not be checked here.
 //!
-//! Leaving a keyword out accepts more, except under `not`, `if` and `oneOf`; one of those around
-//! something left out goes too. What remains is never stricter than the server's schema.
+//! Removing a keyword accepts more values, except under `not`, `if` and `oneOf`; those are removed too when something
+//! inside them is. The result is never stricter than the server's schema.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::local_reference;
 
-/// Schemas inside one schema.
+/// Most subschemas of one schema.
 const SCHEMAS_MAX: usize = 20_000;
-/// Patterns of one schema; each is compiled.
+/// Most patterns of one schema; each is compiled.
 const PATTERNS_MAX: usize = 32;
-/// Bytes of one pattern.
+/// Most bytes of one pattern.
 const PATTERN_TEXT_BYTES_MAX: usize = 2 << 10;
-/// Levels of schemas inside schemas.
+/// Most levels of nested schemas.
 const DEPTH_MAX: usize = 128;
 
-/// Keywords that hold one schema.
+/// Keywords with one schema.
 const HOLDS_SCHEMA: [&str; 11] = [
     "additionalItems",
     "additionalProperties",
@@ -32,9 +32,9 @@ const HOLDS_SCHEMA: [&str; 11] = [
     "unevaluatedItems",
     "unevaluatedProperties",
 ];
-/// Keywords that hold a list of schemas.
+/// Keywords with a list of schemas.
 const HOLDS_LIST: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
-/// Keywords that hold schemas by name.
+/// Keywords with schemas by name.
 const HOLDS_MAP: [&str; 6] = [
     "$defs",
     "definitions",
@@ -43,7 +43,7 @@ const HOLDS_MAP: [&str; 6] = [
     "patternProperties",
     "properties",
 ];
-/// Keywords without a say in what is valid here. `$id` would only move the base of references.
+/// Keywords that do not validate. `$id` would only change the base of references.
 const IGNORED: [&str; 17] = [
     "$anchor",
     "$comment",
@@ -72,18 +72,18 @@ const DIALECTS: [&str; 5] = [
     "draft/2020-12/schema",
 ];
 
-/// What is left of a schema.
+/// A relaxed schema.
 pub(super) struct Relaxed {
     pub(super) schema: Value,
-    /// What was left out, when that weakens the check.
+    /// Description of what was removed, when that weakens the check.
     pub(super) left_out: Option<String>,
 }
 
-/// Gives the part of `schema` that can be checked.
+/// Returns the part of `schema` that can be checked.
 ///
 /// # Errors
 ///
-/// The reason why none of it is: it is too large or too deep.
+/// The reason why nothing can be checked: the schema is too large or too deep.
 pub(super) fn relax(schema: &Value) -> Result<Relaxed, &'static str> {
     let mut relaxer = Relaxer {
         root: schema,
@@ -116,7 +116,7 @@ struct Relaxer<'s> {
     left_out: Option<String>,
 }
 
-/// Whether what is left accepts exactly the same values.
+/// Whether the relaxed schema accepts exactly the same values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fidelity {
     Same,
@@ -148,7 +148,7 @@ impl Relaxer<'_> {
             Value::Object(map) => self.keywords(map, depth + 1),
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => Ok((
                 Value::Bool(true),
-                self.leave_out("a part that is no schema"),
+                self.leave_out("a part that is not a schema"),
             )),
         }
     }
@@ -174,7 +174,7 @@ impl Relaxer<'_> {
         Ok((Value::Object(kept), fidelity))
     }
 
-    /// A keyword's value, relaxed; `None` leaves the keyword out.
+    /// Relaxes the value of a keyword; `None` removes the keyword.
     fn keyword(&mut self, keyword: &str, value: &Value, depth: usize) -> Relaxing<Option<Value>> {
         match (keyword, value) {
             ("$ref", _) => Ok(self.reference(value)),
@@ -184,11 +184,11 @@ impl Relaxer<'_> {
             ("pattern", Value::String(pattern)) if !self.takes_pattern(pattern) => {
                 Ok((None, self.leave_out("a pattern")))
             }
-            // Older dialects, used without naming them: a flag instead of a number or a list.
+            // Draft 4 has flags here where later dialects have a number or a list, and schemas often do not name it.
             ("required" | "exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {
                 Ok((None, self.leave_out("a keyword of an older dialect")))
             }
-            // A name said twice counts twice for the checker, and an object has it once.
+            // The checker counts duplicates, and an object can have a name only once.
             ("required", Value::Array(names)) => {
                 let mut seen = HashSet::new();
                 let once = names.iter().filter(|name| seen.insert(*name));
@@ -208,9 +208,8 @@ impl Relaxer<'_> {
         }
     }
 
-    /// Keeps a reference into the schema itself. What its target loses is lost at the target, so
-    /// [`Fidelity`] does not see it through the reference: a `not` over a reference to a dropped
-    /// pattern may refuse what the server accepts. No real schema does that.
+    /// Keeps a reference into the schema itself. [`Fidelity`] does not follow references: a `not` around a reference to a
+    /// removed pattern may reject values that the server accepts. No schema seen in practice does that.
     fn reference(&mut self, value: &Value) -> (Option<Value>, Fidelity) {
         let target = value
             .as_str()
@@ -229,7 +228,7 @@ impl Relaxer<'_> {
             fidelity = fidelity.and(part);
             kept.push(schema);
         }
-        // A wider alternative may fit beside the one that was meant.
+        // A relaxed alternative may match beside the intended one, and `oneOf` would then reject the value.
         let narrows = keyword == "oneOf" && fidelity == Fidelity::Wider;
         Ok(((!narrows).then_some(Value::Array(kept)), fidelity))
     }
@@ -247,7 +246,7 @@ impl Relaxer<'_> {
                 fidelity = self.leave_out("a pattern");
                 continue;
             }
-            // `dependencies` holds lists of names too.
+            // `dependencies` has lists of names too.
             let (schema, part) = match schema {
                 Value::Array(_) if keyword == "dependencies" => (schema.clone(), Fidelity::Same),
                 _ => self.schema(schema, depth)?,
@@ -283,7 +282,7 @@ impl Relaxer<'_> {
     }
 }
 
-/// Drops keywords of `kept` that would refuse more now that another one of `schema` is gone.
+/// Removes keywords of `kept` that would reject more values because another keyword of `schema` was removed.
 fn drop_dependents(schema: &Map<String, Value>, kept: &mut Map<String, Value>) {
     let lost = |keyword: &str| schema.contains_key(keyword) && !kept.contains_key(keyword);
     let named = |map: &Map<String, Value>| {
@@ -309,7 +308,7 @@ fn drop_dependents(schema: &Map<String, Value>, kept: &mut Map<String, Value>) {
     }
 }
 
-/// What OpenAPI means by `nullable: true`. Definitions stay where references expect them.
+/// Applies `nullable: true` of OpenAPI. Definitions stay at their path, where references expect them.
 fn or_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema.remove("nullable");
     let mut outer = Map::new();

@@ -1,4 +1,4 @@
-//! Binary content in JSON: its bytes are kept, and a handle stands in its place.
+//! Binary content in JSON, replaced by handles of artifacts.
 //!
 //! Found by its form, as MCP writes it, and nothing else is taken for it: an image or sound block, an
 //! embedded resource with a blob, contents of a resource with a blob.
@@ -11,14 +11,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Draft, decode_base64};
+use super::{UnsavedArtifact, decode_base64};
 
 /// Bytes of a media type that is passed on.
 const MEDIA_TYPE_BYTES_MAX: usize = 200;
 /// What every such JSON has in it, as a guest writes it.
 const MARKS: [&str; 3] = [r#""type":"image""#, r#""type":"audio""#, r#""blob":""#];
 
-/// A block that is no text, or contents of a resource.
+/// Content block that is not text, or contents of a resource.
 #[derive(Deserialize)]
 struct Binary<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -35,8 +35,8 @@ struct Binary<'a> {
     resource: Option<&'a RawValue>,
 }
 
-/// What stands for a piece of binary content, as JSON, and the content; `None` for anything else.
-pub(crate) fn handle_of(json: &RawValue) -> Option<(String, Draft)> {
+/// The handle of a piece of binary content, as JSON, and the content; `None` for anything else.
+pub(crate) fn handle_of(json: &RawValue) -> Option<(String, UnsavedArtifact)> {
     // Arrays would be read as the fields in order.
     if !json.get().starts_with('{') {
         return None;
@@ -58,7 +58,7 @@ pub(crate) fn handle_of(json: &RawValue) -> Option<(String, Draft)> {
         MEDIA_TYPE_BYTES_MAX,
     );
     let bytes = content.len();
-    let mut draft = Draft::new(mime_type, content);
+    let mut draft = UnsavedArtifact::new(mime_type, content);
     let mut handle = json!({"artifact": draft.id, "mimeType": draft.media_type, "bytes": bytes});
     if let Some(uri) = uri {
         handle["uri"] = (*uri).into();
@@ -68,7 +68,7 @@ pub(crate) fn handle_of(json: &RawValue) -> Option<(String, Draft)> {
 }
 
 /// The value with handles for the binary content anywhere in it, and the content; `None` when it has none.
-pub(crate) fn without_content(json: &str) -> Option<(String, Vec<Draft>)> {
+pub(crate) fn without_content(json: &str) -> Option<(String, Vec<UnsavedArtifact>)> {
     if !MARKS.iter().any(|mark| json.contains(mark))
         || super::select::parts(json) > ARTIFACT_PARTS_MAX
     {
@@ -80,7 +80,7 @@ pub(crate) fn without_content(json: &str) -> Option<(String, Vec<Draft>)> {
     (!kept.is_empty()).then(|| (value.to_string(), kept))
 }
 
-fn replace(value: &mut Value, kept: &mut Vec<Draft>) {
+fn replace(value: &mut Value, kept: &mut Vec<UnsavedArtifact>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| replace(item, kept)),
         Value::Object(members) => {

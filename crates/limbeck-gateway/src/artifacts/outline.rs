@@ -1,4 +1,4 @@
-//! What a JSON text is like, read without building its value: counts, a sample, a type.
+//! Outline of a JSON text, read without building its value: counts, a sample, a type.
 //!
 //! A value of 16 MiB may have millions of parts, and a tree of them takes many times its text. Here a level
 //! is walked twice at most (to count, then to take what is wanted) and only what was taken is gone into.
@@ -28,7 +28,11 @@ pub(crate) struct Detail {
 
 impl Detail {
     /// From much to little.
-    pub(crate) const LEVELS: [Self; 5] = [
+    pub(crate) const LEVELS: [Self; 9] = [
+        Self::new(1_000, 1_000, 20_000, 32),
+        Self::new(300, 300, 4_000, 16),
+        Self::new(100, 150, 1_500, 12),
+        Self::new(30, 100, 800, 10),
         Self::new(8, 64, 400, 8),
         Self::new(4, 40, 200, 6),
         Self::new(2, 24, 100, 4),
@@ -55,7 +59,7 @@ pub(crate) fn count(json: &str) -> Option<usize> {
     }
 }
 
-/// A part of a JSON value that stands for it, as JSON; `None` when it would be over `bytes_max`.
+/// A sample of a JSON value, as JSON; `None` when it would be over `bytes_max`.
 pub(crate) fn sample(json: &str, detail: Detail, bytes_max: usize) -> Option<String> {
     let mut writer = Sampler {
         detail,
@@ -163,7 +167,7 @@ impl Sampler {
         }
     }
 
-    /// A text of ours, or one that was shortened.
+    /// A text written by the gateway, or one that was shortened.
     fn note(&mut self, text: &str) -> fmt::Result {
         let json = serde_json::to_string(text).map_err(|_| fmt::Error)?;
         self.push(&json)

@@ -1,21 +1,29 @@
-//! `artifacts` of a program: what its principal keeps, read in parts.
+//! `artifacts` of a program: the artifacts of its principal, listed, saved and read in parts.
 //!
-//! Journalled as every question to the gateway is, so a replay reads what was read then.
+//! Content is loaded once the call has room for it and its principal has a turn, and both are held until the work on it
+//! has ended, also when the program ends before.
 
-use limbeck_domain::limits::{
-    ARTIFACT_NAME_BYTES_MAX, ARTIFACT_PAGE_BYTES, ARTIFACTS_LISTED_MAX, CALL_RESULT_BYTES_MAX,
-};
+mod part;
+
+use limbeck_domain::limits::{ARTIFACT_NAME_BYTES_MAX, ARTIFACTS_LISTED_MAX};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{ArtifactId, CallCode, CallError};
 use limbeck_store::ArtifactInfo;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+pub(crate) use part::{Opened, Part};
+
 use super::Broker;
-use super::queries::store_fault;
-use crate::artifacts::select::{SelectError, select};
-use crate::artifacts::{self, Draft, JSON, TEXT, info_json, outline};
+use super::answer_budget::AnswerPermit;
+use super::queries::{QueryAnswer, store_fault};
+use crate::admission::Admission;
+use crate::artifacts::select::StopFlag;
+use crate::artifacts::{JSON, TEXT, UnsavedArtifact, info_json, outline};
 use crate::clock::now_us;
+
+/// Copies of a content that the work on it makes: the content, and an answer that is longer by its escapes.
+const CONTENT_COPIES: usize = 3;
 
 /// Body of [`limbeck_domain::HostOp::Artifact`].
 #[derive(Deserialize)]
@@ -49,47 +57,71 @@ enum Action {
     Select,
 }
 
-impl Broker {
-    pub(super) async fn artifact(&self, body: ArtifactBody) -> Result<String, CallError> {
-        match body.action {
-            Action::List => self.list_artifacts().await,
-            Action::Save => self.save_artifact(body.value, body.name).await,
-            Action::Info => {
-                let opened = self.open_artifact(body.id.as_deref()).await?;
-                let mut info = info_json(&opened.info);
-                if let Ok(json) = opened.json() {
-                    info["shape"] = outline::shape(json).into();
-                    if let Some(items) = outline::count(json) {
-                        info["items"] = items.into();
-                    }
-                }
-                Ok(info.to_string())
-            }
-            Action::Json => {
-                let opened = self.open_artifact(body.id.as_deref()).await?;
-                bounded(opened.json()?.to_owned())
-            }
-            Action::Text => {
-                let opened = self.open_artifact(body.id.as_deref()).await?;
-                bounded(quoted(opened.text()?))
-            }
-            Action::Base64 => {
-                let opened = self.open_artifact(body.id.as_deref()).await?;
-                bounded(quoted(&opened.base64()))
-            }
-            Action::Items => {
-                let opened = self.open_artifact(body.id.as_deref()).await?;
-                opened.page(body.from)
-            }
-            Action::Select => {
-                let opened = self.open_artifact(body.id.as_deref()).await?;
-                self.select_in(opened, body.path.unwrap_or_default()).await
-            }
+impl ArtifactBody {
+    /// The part of an artifact that is read; `None` for a request of another kind.
+    pub(super) fn part(&self) -> Option<Part> {
+        match self.action {
+            Action::List | Action::Save | Action::Info => None,
+            Action::Json => Some(Part::Json),
+            Action::Text => Some(Part::Text),
+            Action::Base64 => Some(Part::Base64),
+            Action::Items => Some(Part::Items(self.from)),
+            Action::Select => Some(Part::Select(self.path.clone().unwrap_or_default())),
         }
     }
 
+    /// Whether the request changes something, so that its work is finished after a program that did not await it.
+    pub(super) fn writes(&self) -> bool {
+        match self.action {
+            Action::Save => true,
+            Action::List
+            | Action::Info
+            | Action::Json
+            | Action::Text
+            | Action::Base64
+            | Action::Items
+            | Action::Select => false,
+        }
+    }
+}
+
+/// The part of an artifact that the body of a call asks for, as JSON text; for a replay.
+pub(crate) fn part_again(body: &str, opened: &Opened) -> Option<Result<String, CallError>> {
+    let body: ArtifactBody = serde_json::from_str(body).ok()?;
+    Some(body.part()?.of(opened, &StopFlag::default()))
+}
+
+impl Broker {
+    pub(super) async fn artifact(
+        &self,
+        body: ArtifactBody,
+        room: &mut AnswerPermit,
+    ) -> Result<QueryAnswer, CallError> {
+        if let Some(part) = body.part() {
+            let turns = match part {
+                Part::Select(_) => &self.context.artifacts.path_evaluations,
+                Part::Json | Part::Text | Part::Base64 | Part::Items(_) => {
+                    &self.context.artifacts.readings
+                }
+            };
+            let info = self.artifact_info(body.id.as_deref()).await?;
+            let read = move |opened: &Opened, stop: &StopFlag| part.of(opened, stop);
+            let json = self.with_content(info.clone(), room, turns, read).await?;
+            return Ok(QueryAnswer {
+                json,
+                part_of: Some(info),
+            });
+        }
+        let json = match body.action {
+            Action::List => self.list_artifacts().await,
+            Action::Save => self.save_artifact(body.value, body.name).await,
+            _ => self.describe_artifact(body.id.as_deref(), room).await,
+        };
+        json.map(QueryAnswer::from)
+    }
+
     async fn list_artifacts(&self) -> Result<String, CallError> {
-        let store = &self.shared.store;
+        let store = &self.context.store;
         let found = store
             .artifacts(&self.principal, now_us(), ARTIFACTS_LISTED_MAX)
             .await
@@ -105,236 +137,104 @@ impl Broker {
     ) -> Result<String, CallError> {
         let value = value.map_or_else(|| "null".to_owned(), |value| value.get().to_owned());
         let mut draft = match serde_json::from_str::<String>(&value) {
-            Ok(text) => Draft::new(TEXT, text.into_bytes()),
-            Err(_) => Draft::new(JSON, value.into_bytes()),
+            Ok(text) => UnsavedArtifact::new(TEXT, text.into_bytes()),
+            Err(_) => UnsavedArtifact::new(JSON, value.into_bytes()),
         };
         draft.name = name.map(|name| clean_line(&name, ARTIFACT_NAME_BYTES_MAX));
-        let kept = self.shared.keep(&self.principal, draft).await;
+        let kept = self.context.artifacts.keep(&self.principal, draft).await;
         let info = kept.map_err(|error| store_fault(&error))?;
         Ok(info_json(&info).to_string())
     }
 
-    /// An artifact of this principal; that of another is as unknown as none.
-    pub(super) async fn open_artifact(&self, id: Option<&str>) -> Result<Opened, CallError> {
-        let Some(id) = id.and_then(ArtifactId::parse) else {
-            return Err(unknown());
+    async fn describe_artifact(
+        &self,
+        id: Option<&str>,
+        room: &mut AnswerPermit,
+    ) -> Result<String, CallError> {
+        let info = self.artifact_info(id).await?;
+        let mut described = info_json(&info);
+        let read = |opened: &Opened, _: &StopFlag| {
+            let json = opened.json().ok();
+            Ok(json.map(|json| (outline::shape(json), outline::count(json))))
         };
-        let store = &self.shared.store;
-        let found = store.artifact(&self.principal, &id, now_us()).await;
-        let (info, content) = found
-            .map_err(|error| store_fault(&error))?
-            .ok_or_else(unknown)?;
-        Ok(Opened { info, content })
+        let turns = &self.context.artifacts.readings;
+        if let Some((shape, items)) = self.with_content(info, room, turns, read).await? {
+            described["shape"] = shape.into();
+            if let Some(items) = items {
+                described["items"] = items.into();
+            }
+        }
+        Ok(described.to_string())
     }
 
-    async fn select_in(&self, opened: Opened, path: String) -> Result<String, CallError> {
-        opened.json()?;
-        // It takes a tree of the whole value: few at a time, and not on a thread that others wait for.
-        let permit = self.shared.selecting.acquire().await;
-        let selected = tokio::task::spawn_blocking(move || select(opened.json_text(), &path));
-        let selected = selected.await.map_err(|_| {
-            CallError::new(CallCode::GatewayFault, "selecting from the artifact failed")
-        })?;
-        drop(permit);
-        selected.map_err(|error| {
-            let hint = match error {
-                SelectError::Path { .. } => "write a path of RFC 9535 such as `$.items[?@.price > 10].name`",
-                SelectError::Large | SelectError::Selection => {
-                    "iterate instead: `for await (const item of artifacts.open(id))`, in Python `async for`"
-                }
-                SelectError::NoJson => "read it with `.text()`",
-            };
-            CallError::new(CallCode::InvalidArguments, error.to_string()).with_hint(hint)
-        })
+    /// What is known of an artifact of this principal; that of another is as unknown as none.
+    pub(super) async fn artifact_info(&self, id: Option<&str>) -> Result<ArtifactInfo, CallError> {
+        let id = id.and_then(ArtifactId::parse).ok_or_else(unknown)?;
+        let store = &self.context.store;
+        let found = store.artifact_info(&self.principal, &id, now_us()).await;
+        found
+            .map_err(|error| store_fault(&error))?
+            .ok_or_else(unknown)
     }
+
+    /// Loads an artifact and runs `work` on it, on a thread for blocking work.
+    ///
+    /// Waits first for room for the content, and then for one of `turns`. A task of its own holds both until the work
+    /// has ended: when this future is dropped, the work is asked to stop, and what it takes is counted until it has.
+    pub(super) async fn with_content<T: Send + 'static>(
+        &self,
+        info: ArtifactInfo,
+        room: &mut AnswerPermit,
+        turns: &Admission,
+        work: impl FnOnce(&Opened, &StopFlag) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let bytes = CONTENT_COPIES.saturating_mul(info.bytes);
+        room.exchange(bytes).await;
+        // The queue has no bound of its own: what waits in it has room.
+        let turn = turns.enter(&self.principal).await.map_err(|_| failed())?;
+        let stop = StopFlag::default();
+        let _stop_when_dropped = stop.clone().stop_when_dropped();
+        let held = room.take();
+        let (store, principal) = (self.context.store.clone(), self.principal.clone());
+        let task = tokio::spawn(async move {
+            let held = (held, turn);
+            let found = store.artifact(&principal, &info.id, now_us()).await;
+            let found = found.map_err(|error| store_fault(&error));
+            let (info, content) = match found.and_then(|found| found.ok_or_else(unknown)) {
+                Ok(found) => found,
+                Err(error) => return (Some(held.0), Err(error)),
+            };
+            let working = tokio::task::spawn_blocking(move || {
+                let opened = Opened {
+                    id: info.id,
+                    media_type: info.media_type,
+                    content,
+                };
+                let done = work(&opened, &stop);
+                drop(opened);
+                let (room, turn) = held;
+                drop(turn);
+                (Some(room), done)
+            });
+            working.await.unwrap_or_else(|_| (None, Err(failed())))
+        });
+        let (held, done) = task.await.unwrap_or_else(|_| (None, Err(failed())));
+        if let Some(held) = held {
+            *room = held;
+        }
+        done
+    }
+}
+
+fn failed() -> CallError {
+    CallError::new(
+        CallCode::GatewayFault,
+        "reading the artifact failed in the gateway",
+    )
+    .with_hint("look at the gateway's log on standard error")
 }
 
 fn unknown() -> CallError {
     CallError::new(CallCode::InvalidArguments, "artifact expired or unknown")
-        .with_hint("ids look like `art_` and 32 digits; `artifacts.list()` names what there is")
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-fn bounded(answer: String) -> Result<String, CallError> {
-    if answer.len() <= CALL_RESULT_BYTES_MAX {
-        return Ok(answer);
-    }
-    let message = format!(
-        "content of {} bytes, at most {CALL_RESULT_BYTES_MAX} are given at once",
-        answer.len()
-    );
-    Err(CallError::new(CallCode::LimitExceeded, message)
-        .with_hint("iterate over it, or select a part with `.select(\"$.path\")`"))
-}
-
-/// An artifact with its content.
-pub(crate) struct Opened {
-    pub(crate) info: ArtifactInfo,
-    pub(crate) content: Vec<u8>,
-}
-
-impl Opened {
-    /// Its text, when it is one.
-    pub(crate) fn text(&self) -> Result<&str, CallError> {
-        std::str::from_utf8(&self.content).map_err(|_| self.is_not("text", "`.base64()`"))
-    }
-
-    /// Its text, when that is JSON.
-    fn json(&self) -> Result<&str, CallError> {
-        let text = self.text()?;
-        let is_json = self.info.media_type == JSON
-            || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-        if is_json {
-            Ok(text.trim())
-        } else {
-            Err(self.is_not("JSON", "`.text()`"))
-        }
-    }
-
-    /// Its text, or nothing.
-    fn json_text(&self) -> &str {
-        std::str::from_utf8(&self.content).unwrap_or_default()
-    }
-
-    pub(crate) fn base64(&self) -> String {
-        artifacts::base64(&self.content)
-    }
-
-    fn is_not(&self, what: &str, instead: &str) -> CallError {
-        let media_type = clean_line(&self.info.media_type, 80);
-        let message = format!("artifact `{}` is {media_type} and no {what}", self.info.id);
-        CallError::new(CallCode::InvalidArguments, message)
-            .with_hint(format!("read it with {instead}"))
-    }
-
-    /// Items of an array, or lines of a text, from a place on: `{"items": [...], "next"?: number}`.
-    fn page(&self, from: usize) -> Result<String, CallError> {
-        let text = self.text()?;
-        let page = if self.info.media_type == JSON {
-            json_page(text, from)
-        } else {
-            line_page(text, from)
-        };
-        page.ok_or_else(|| {
-            let message = format!("artifact `{}` is no array, or the page is none of it", self.info.id);
-            CallError::new(CallCode::InvalidArguments, message)
-                .with_hint("select the array in it, as in `.select(\"$.items[*]\")`, or read it with `.json()`")
-        })
-    }
-}
-
-/// Items that begin at the byte `from`, as they stand, up to [`ARTIFACT_PAGE_BYTES`] and one at least.
-fn json_page(text: &str, from: usize) -> Option<String> {
-    let mut at = from;
-    if from == 0 {
-        at = text.len() - text.trim_start().strip_prefix('[')?.len();
-    }
-    let begin = at;
-    let mut end = at;
-    loop {
-        let rest = text.get(at..)?.trim_start();
-        let more = match rest.as_bytes().first()? {
-            b']' => false,
-            b',' if end > begin => end - begin < ARTIFACT_PAGE_BYTES,
-            _ if end == begin => true,
-            _ => return None,
-        };
-        if !more {
-            let items = &text[begin..end];
-            let last = rest.starts_with(']');
-            let next = text.len() - rest.len() + 1;
-            return Some(match last {
-                true => format!("{{\"items\":[{items}]}}"),
-                false => format!("{{\"items\":[{items}],\"next\":{next}}}"),
-            });
-        }
-        let rest = rest.strip_prefix(',').unwrap_or(rest);
-        let start = text.len() - rest.len();
-        let mut items = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
-        items.next()?.ok()?;
-        end = start + items.byte_offset();
-        at = end;
-    }
-}
-
-/// Lines that begin at the byte `from`.
-fn line_page(text: &str, from: usize) -> Option<String> {
-    let rest = text.get(from..)?;
-    let mut used = 0;
-    let mut items = Vec::new();
-    for line in rest.split_inclusive('\n') {
-        used += line.len();
-        items.push(quoted(line.trim_end_matches(['\n', '\r'])));
-        if used >= ARTIFACT_PAGE_BYTES {
-            break;
-        }
-    }
-    let items = items.join(",");
-    Some(if from + used < text.len() {
-        format!("{{\"items\":[{items}],\"next\":{}}}", from + used)
-    } else {
-        format!("{{\"items\":[{items}]}}")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn all(text: &str, page: impl Fn(&str, usize) -> Option<String>) -> (Vec<Value>, usize) {
-        let (mut items, mut from, mut pages) = (Vec::new(), 0, 0);
-        loop {
-            let page: Value = serde_json::from_str(&page(text, from).unwrap()).unwrap();
-            items.extend(page["items"].as_array().unwrap().iter().cloned());
-            pages += 1;
-            match page["next"].as_u64() {
-                Some(next) => from = next as usize,
-                None => return (items, pages),
-            }
-        }
-    }
-
-    #[test]
-    fn pages_hold_every_item_once_and_in_order() {
-        let rows: Vec<Value> = (0..5_000)
-            .map(|id| json!({"id": id, "text": "ü,]".repeat(200)}))
-            .collect();
-        let (items, pages) = all(&json!(rows).to_string(), json_page);
-        assert_eq!(items, rows);
-        assert!(pages > 2, "{pages}");
-        for small in ["[]", " [ ] ", "[1]", "[1, \"a\" , [2] ,null]"] {
-            let whole: Value = serde_json::from_str(small).unwrap();
-            assert_eq!(json!(all(small, json_page).0), whole, "{small}");
-        }
-        let one = json!(["x".repeat(2 * ARTIFACT_PAGE_BYTES), 1]);
-        assert_eq!(
-            all(&one.to_string(), json_page),
-            (one.as_array().unwrap().clone(), 2)
-        );
-    }
-
-    #[test]
-    fn lines_of_a_text_are_its_items() {
-        let (items, _) = all("a\r\nb\n\nc", line_page);
-        assert_eq!(items, ["a", "b", "", "c"]);
-        let text = "a line\n".repeat(400_000);
-        let (items, pages) = all(&text, line_page);
-        assert_eq!((items.len(), pages), (400_000, 3));
-    }
-
-    #[test]
-    fn a_place_that_begins_no_page_gives_an_answer_and_never_a_panic() {
-        let text = json!([{"a": "üü"}, 2]).to_string();
-        for from in 0..text.len() + 3 {
-            let _ = json_page(&text, from);
-            let _ = line_page(&text, from);
-        }
-        assert_eq!(json_page("{\"a\":1}", 0), None);
-        assert_eq!(json_page(&text, usize::MAX), None);
-    }
+        .with_hint("ids look like `art_` and 32 digits; `artifacts.list()` lists the artifacts")
 }

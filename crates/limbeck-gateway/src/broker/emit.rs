@@ -1,7 +1,7 @@
 //! `emit` of a program: a content block that the client gets beside the result.
 //!
-//! A block is made anew from what the program wrote of it: it carries content and nothing that a client
-//! would take for the gateway's own word, such as `_meta`.
+//! A block is built from the known fields of what the program passed, so that it cannot carry fields that a client would
+//! take for the gateway's own, such as `_meta`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +15,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Broker;
+use super::answer_budget::AnswerPermit;
+use super::artifacts::Opened;
+use crate::artifacts::select::StopFlag;
 use crate::artifacts::uri_of;
 
 /// Bytes of a media type or an address.
@@ -37,17 +40,11 @@ impl Emissions {
     fn add(&self, id: CallId, block: Emitted) -> Result<(), CallError> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: usize = blocks.values().map(|block| block.bytes).sum();
-        let over = |what: String| {
-            Err(CallError::new(CallCode::LimitExceeded, what)
-                .with_hint("emit less, or return artifacts: what is not emitted can be read later"))
-        };
         if blocks.len() >= EMITTED_MAX {
-            return over(format!("more than {EMITTED_MAX} blocks"));
+            return Err(over(format!("more than {EMITTED_MAX} blocks")));
         }
         if bytes + block.bytes > EMITTED_BYTES_MAX {
-            return over(format!(
-                "blocks of more than {EMITTED_BYTES_MAX} bytes together"
-            ));
+            return Err(too_much());
         }
         blocks.insert(id, block);
         Ok(())
@@ -61,11 +58,16 @@ impl Emissions {
 }
 
 impl Broker {
-    pub(super) async fn emit(&self, id: CallId, body: EmitBody) -> Result<String, CallError> {
+    pub(super) async fn emit(
+        &self,
+        id: CallId,
+        body: EmitBody,
+        room: &mut AnswerPermit,
+    ) -> Result<String, CallError> {
         let block = match body.block {
             Value::String(text) => text_block(text),
             Value::Object(block) => match block.get("artifact").and_then(Value::as_str) {
-                Some(artifact) => self.artifact_block(artifact).await?,
+                Some(artifact) => self.artifact_block(artifact, room).await?,
                 None => block_of(&Value::Object(block)).ok_or_else(wrong)?,
             },
             _ => return Err(wrong()),
@@ -74,22 +76,44 @@ impl Broker {
         Ok("null".to_owned())
     }
 
-    async fn artifact_block(&self, id: &str) -> Result<Emitted, CallError> {
-        let opened = self.open_artifact(Some(id)).await?;
-        let media_type = opened.info.media_type.clone();
-        let kind = media_type.split('/').next().unwrap_or_default();
-        let block = if matches!(kind, "image" | "audio") {
-            json!({"type": kind, "data": opened.base64(), "mimeType": media_type})
-        } else {
-            let mut resource = json!({"uri": uri_of(&opened.info.id), "mimeType": media_type});
-            match opened.text() {
-                Ok(text) => resource["text"] = text.into(),
-                Err(_) => resource["blob"] = opened.base64().into(),
-            }
-            json!({"type": "resource", "resource": resource})
+    async fn artifact_block(
+        &self,
+        id: &str,
+        room: &mut AnswerPermit,
+    ) -> Result<Emitted, CallError> {
+        let info = self.artifact_info(Some(id)).await?;
+        if info.bytes > EMITTED_BYTES_MAX {
+            return Err(too_much());
+        }
+        let turns = &self.context.artifacts.readings;
+        let block = |opened: &Opened, _: &StopFlag| {
+            let media_type = &opened.media_type;
+            let kind = media_type.split('/').next().unwrap_or_default();
+            let block = if matches!(kind, "image" | "audio") {
+                json!({"type": kind, "data": opened.base64(), "mimeType": media_type})
+            } else {
+                let mut resource = json!({"uri": uri_of(&opened.id), "mimeType": media_type});
+                match opened.text() {
+                    Ok(text) => resource["text"] = text.into(),
+                    Err(_) => resource["blob"] = opened.base64().into(),
+                }
+                json!({"type": "resource", "resource": resource})
+            };
+            block_of(&block).ok_or_else(wrong)
         };
-        block_of(&block).ok_or_else(wrong)
+        self.with_content(info, room, turns, block).await
     }
+}
+
+fn over(what: String) -> CallError {
+    CallError::new(CallCode::LimitExceeded, what)
+        .with_hint("emit less, or return artifact handles, which can be read later")
+}
+
+fn too_much() -> CallError {
+    over(format!(
+        "blocks of more than {EMITTED_BYTES_MAX} bytes together"
+    ))
 }
 
 fn wrong() -> CallError {

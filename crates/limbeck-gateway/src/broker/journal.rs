@@ -1,45 +1,138 @@
-//! Both ends of every host call, written before anybody acts on them.
+//! Journal of one execution: its check, and the intent and outcome of every host call, written before they take effect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use limbeck_domain::{
-    CallCode, CallError, CallId, Delivered, EffectClass, ExecutionId, HostCall, JournalEntry,
-    ServerName, ToolId,
+    ArtifactId, CallCode, CallError, CallId, Delivered, EffectClass, ExecutionId, HostCall,
+    JournalEntry, ServerName, ToolId, Verdict,
 };
 use limbeck_store::{Store, StoreError};
+use tokio_util::sync::CancellationToken;
 
-use crate::ledger::{Spent, Tally};
+use super::result_bytes;
+use crate::ledger::{CallMeter, CallUsage};
 
-/// The journal of one execution. Entries of reads are queued; entries of calls that may write are
-/// on disk before the method returns.
+/// Bytes of an entry besides its texts, estimated.
+const ENTRY_BYTES: usize = 128;
+
+/// Journal of one execution. Entries of reads are queued; entries of calls that may write are on disk before the
+/// method returns.
+///
+/// It has a largest size: the entry that exceeds it is written, nothing is sent after it, and
+/// [`Journal::full`] ends the execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
-    store: Store,
-    id: ExecutionId,
-    tally: Arc<Mutex<Tally>>,
+    /// `None` for a call outside of any execution.
+    record: Option<(Store, ExecutionId)>,
+    meter: Arc<Mutex<CallMeter>>,
+    size: Arc<Mutex<Size>>,
+    bytes_max: u64,
+    full: CancellationToken,
+}
+
+/// Size of a journal, and what is open in it.
+#[derive(Debug, Default)]
+struct Size {
+    bytes: u64,
+    /// Artifacts whose contents the store keeps for the journal.
+    artifacts: BTreeSet<ArtifactId>,
+    /// Calls that have an entry and no outcome.
+    open: BTreeSet<CallId>,
 }
 
 impl Journal {
-    pub(crate) fn new(store: Store, id: ExecutionId) -> Self {
+    /// Journal of at most `bytes_max`.
+    pub(crate) fn new(store: Store, id: ExecutionId, bytes_max: u64) -> Self {
         Self {
-            store,
-            id,
-            tally: Arc::default(),
+            record: Some((store, id)),
+            meter: Arc::default(),
+            size: Arc::default(),
+            bytes_max,
+            full: CancellationToken::new(),
         }
     }
 
-    /// What the calls that left had in them so far, by server.
-    pub(crate) fn spent(&self) -> BTreeMap<ServerName, Spent> {
-        self.tally().spent()
+    /// Journal of a call outside of any execution: nothing is written.
+    pub(crate) fn unrecorded() -> Self {
+        Self {
+            record: None,
+            meter: Arc::default(),
+            size: Arc::default(),
+            bytes_max: u64::MAX,
+            full: CancellationToken::new(),
+        }
     }
 
-    fn tally(&self) -> MutexGuard<'_, Tally> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Bytes of the calls that were sent so far, by server.
+    pub(crate) fn usage(&self) -> BTreeMap<ServerName, CallUsage> {
+        self.meter().usage()
     }
 
-    /// A call that does not reach an upstream.
+    /// The most bytes that the journal may have.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.bytes_max
+    }
+
+    /// Cancelled when the journal has as many bytes as it may have.
+    pub(crate) fn full(&self) -> &CancellationToken {
+        &self.full
+    }
+
+    /// Whether a call has an entry and no outcome.
+    pub(crate) fn is_open(&self, id: CallId) -> bool {
+        self.size().open.contains(&id)
+    }
+
+    fn size(&self) -> MutexGuard<'_, Size> {
+        self.size.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts an entry that is written next.
+    fn count(&self, entry: &JournalEntry) {
+        let mut size = self.size();
+        let bytes = match entry {
+            JournalEntry::Call { call, .. } => {
+                size.open.insert(call.id);
+                call.head.len() + call.body.len()
+            }
+            JournalEntry::Outcome { id, result, .. } => {
+                size.open.remove(id);
+                result_bytes(result)
+            }
+            JournalEntry::Part { id, .. } => {
+                size.open.remove(id);
+                0
+            }
+            JournalEntry::Check { sites, .. } => sites.len(),
+            JournalEntry::Delivered(_) | JournalEntry::Ended { .. } => 0,
+        };
+        self.grow(&mut size, bytes);
+    }
+
+    fn grow(&self, size: &mut Size, bytes: usize) {
+        size.bytes = size.bytes.saturating_add((bytes + ENTRY_BYTES) as u64);
+        if size.bytes > self.bytes_max {
+            self.full.cancel();
+        }
+    }
+
+    fn meter(&self) -> MutexGuard<'_, CallMeter> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A check of the program, before its verdict is sent to the worker.
+    pub(crate) async fn check(&self, sites: String, verdict: Verdict, started: Instant) {
+        let entry = JournalEntry::Check {
+            sites,
+            verdict,
+            took_us: elapsed_us(started),
+        };
+        self.append(entry).await;
+    }
+
+    /// A call that is not sent to an upstream, or that only reads.
     pub(crate) async fn call(
         &self,
         call: HostCall,
@@ -53,21 +146,24 @@ impl Journal {
             effect,
             sent,
         };
-        self.note(self.store.append(&self.id, entry).await);
+        self.append(entry).await;
     }
 
-    /// A call that is about to leave.
+    /// A call that is about to be sent.
     ///
     /// # Errors
     ///
-    /// [`CallError`] when it may write and the intent is not on disk: it must not leave.
+    /// [`CallError`] when the call may write and the intent is not on disk: it must not be sent.
     pub(crate) async fn intent(
         &self,
         call: HostCall,
         tool: &ToolId,
         effect: EffectClass,
     ) -> Result<(), CallError> {
-        self.tally().sent(call.id, &tool.server, call.body.len());
+        if self.full.is_cancelled() {
+            return Err(full(self.bytes_max).with_target(tool.server.as_str(), &*tool.tool));
+        }
+        self.meter().sent(call.id, &tool.server, call.body.len());
         if !effect.may_write() {
             self.call(call, Some(tool.clone()), effect, true).await;
             return Ok(());
@@ -78,8 +174,7 @@ impl Journal {
             effect,
             sent: true,
         };
-        let written = self.store.append_durable(&self.id, entry).await;
-        written.map_err(|error| {
+        self.append_durable(entry).await.map_err(|error| {
             fault(
                 &error,
                 "the journal could not be written, so the call was not sent",
@@ -88,18 +183,41 @@ impl Journal {
         })
     }
 
-    /// The end of a call that did not reach an upstream.
+    /// Outcome of a call that was not sent to an upstream.
     pub(crate) async fn outcome(
         &self,
         id: CallId,
-        result: &Result<String, CallError>,
+        result: Result<&str, &CallError>,
         started: Instant,
     ) {
-        let entry = outcome_entry(id, result.clone(), started);
-        self.note(self.store.append(&self.id, entry).await);
+        let entry = outcome_entry(id, result, started, false);
+        self.append(entry).await;
     }
 
-    /// The end of a call that did. Gives the result back once the guest may hear of it.
+    /// Outcome of a call that was answered with a part of an artifact of `bytes`: the journal refers to the content.
+    pub(crate) async fn part(
+        &self,
+        id: CallId,
+        artifact: ArtifactId,
+        bytes: usize,
+        started: Instant,
+    ) {
+        {
+            let mut size = self.size();
+            if size.artifacts.insert(artifact.clone()) {
+                self.grow(&mut size, bytes);
+            }
+        }
+        let took_us = elapsed_us(started);
+        self.append(JournalEntry::Part {
+            id,
+            artifact,
+            took_us,
+        })
+        .await;
+    }
+
+    /// Outcome of a call that was sent. Once this returns, the guest may get the result.
     ///
     /// # Errors
     ///
@@ -107,61 +225,93 @@ impl Journal {
     pub(crate) async fn outcome_of(
         &self,
         id: CallId,
-        result: Result<String, CallError>,
+        result: Result<&str, &CallError>,
         effect: EffectClass,
+        not_sent: bool,
         started: Instant,
-    ) -> Result<Result<String, CallError>, CallError> {
-        self.tally().ended(id, result_bytes(&result));
-        let entry = outcome_entry(id, result.clone(), started);
-        if effect.may_write() {
-            self.store
-                .append_durable(&self.id, entry)
-                .await
-                .map_err(|error| {
-                    fault(
-                        &error,
-                        "the call was made but its outcome could not be written",
-                    )
-                })?;
-        } else {
-            self.note(self.store.append(&self.id, entry).await);
+    ) -> Result<(), CallError> {
+        let bytes = match result {
+            Ok(text) => text.len(),
+            Err(error) => error.message.len(),
+        };
+        self.meter().ended(id, bytes);
+        let entry = outcome_entry(id, result, started, not_sent);
+        if !effect.may_write() {
+            self.append(entry).await;
+            return Ok(());
         }
-        Ok(result)
+        let written = self.append_durable(entry).await;
+        written.map_err(|error| {
+            let error = fault(
+                &error,
+                "the call was made but its outcome could not be written",
+            );
+            // Not the hint for the disk alone: a user who follows it and runs the program again writes twice.
+            let disk = error.hint.as_deref().unwrap_or_default();
+            let hint =
+                format!("the call may have had its effect: check before repeating it; {disk}");
+            error.with_hint(hint.trim_end_matches("; "))
+        })
     }
 
-    /// What the guest is about to hear.
+    /// A delivery, before the guest gets it.
     pub(crate) async fn delivered(&self, delivered: Delivered) {
-        let entry = JournalEntry::Delivered(delivered);
-        self.note(self.store.append(&self.id, entry).await);
+        self.append(JournalEntry::Delivered(delivered)).await;
     }
 
-    /// A queued entry that could not be queued costs the replay of this execution, nothing else.
-    fn note(&self, queued: Result<(), StoreError>) {
-        if let Err(error) = queued {
-            tracing::error!(execution = %self.id, error = &error as &dyn std::error::Error, "journal entry lost");
+    /// Queues an entry. One that cannot be queued costs the replay of this execution and nothing else.
+    async fn append(&self, entry: JournalEntry) {
+        let Some((store, id)) = &self.record else {
+            return;
+        };
+        self.count(&entry);
+        if let Err(error) = store.append(id, entry).await {
+            tracing::error!(execution = %id, error = &error as &dyn std::error::Error, "journal entry lost");
+        }
+    }
+
+    async fn append_durable(&self, entry: JournalEntry) -> Result<(), StoreError> {
+        match &self.record {
+            Some((store, id)) => {
+                self.count(&entry);
+                store.append_durable(id, entry).await
+            }
+            None => Ok(()),
         }
     }
 }
 
-/// Bytes that a model would have read.
-pub(super) fn result_bytes(result: &Result<String, CallError>) -> usize {
-    match result {
-        Ok(text) => text.len(),
-        Err(error) => error.message.len(),
-    }
-}
-
-fn outcome_entry(id: CallId, result: Result<String, CallError>, started: Instant) -> JournalEntry {
-    let took_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+fn outcome_entry(
+    id: CallId,
+    result: Result<&str, &CallError>,
+    started: Instant,
+    not_sent: bool,
+) -> JournalEntry {
     JournalEntry::Outcome {
         id,
-        result,
-        took_us,
+        result: result.map(str::to_owned).map_err(CallError::clone),
+        took_us: elapsed_us(started),
+        not_sent,
     }
+}
+
+/// The error of a call that is not sent because the journal has no room for it.
+fn full(bytes_max: u64) -> CallError {
+    let message =
+        format!("the journal of this execution has {bytes_max} bytes, so the call was not sent");
+    CallError::new(CallCode::LimitExceeded, message)
+        .with_hint("split the work over several executions, or ask for less data")
+}
+
+fn elapsed_us(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 fn fault(error: &StoreError, what: &str) -> CallError {
     tracing::error!(error = error as &dyn std::error::Error, "journal failed");
-    CallError::new(CallCode::GatewayFault, format!("{what}: {error}"))
-        .with_hint("free disk space or choose another `--state-dir`, then run the program again")
+    let fault = CallError::new(CallCode::GatewayFault, format!("{what}: {error}"));
+    match error.hint() {
+        Some(hint) => fault.with_hint(hint),
+        None => fault,
+    }
 }

@@ -1,19 +1,25 @@
-//! Host calls that ask the gateway itself: the catalogue, the servers, the key-value store.
-
-use std::time::Duration;
+//! Host calls that the gateway answers itself: search, descriptions, servers, the key-value store.
 
 use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
 use limbeck_domain::{CallCode, CallError, HostCall, HostOp};
+use limbeck_store::{ArtifactInfo, StoreError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::Broker;
-use crate::listing;
-use crate::search::{SearchRequest, connect_named, program_hits};
+use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN};
+use super::artifacts::ArtifactBody;
+use crate::live_catalog::FIRST_LIST_TIMEOUT;
+use crate::program_listings;
+use crate::search::SearchRequest;
 
-/// How long a search waits for servers that were never listed before. Package runners download.
-pub(crate) const FIRST_LIST_PATIENCE: Duration = Duration::from_secs(15);
+/// A list of tools or servers that is longer than most.
+const LISTING_BYTES: usize = 256 << 10;
+
+/// Where `save_tool` of a Python program keeps functions, by name. It reads all of them and writes them with its own, so
+/// they are added to what is there: programs that save at the same time do not undo each other.
+const SAVED_TOOLS_KEY: &str = "limbeck:saved_tools";
 
 #[derive(Deserialize)]
 struct SearchBody {
@@ -26,7 +32,9 @@ struct SearchBody {
 
 #[derive(Deserialize)]
 struct DescribeBody {
-    server: String,
+    /// Absent when `tool` is a full name.
+    #[serde(default)]
+    server: Option<String>,
     #[serde(default)]
     tool: Option<String>,
     #[serde(default)]
@@ -44,26 +52,76 @@ struct KeyValueBody {
     value: Box<RawValue>,
 }
 
+/// Answer to a call of the gateway's own.
+pub(super) struct QueryAnswer {
+    /// JSON text.
+    pub(super) json: String,
+    /// The artifact that the answer is a part of.
+    pub(super) part_of: Option<ArtifactInfo>,
+}
+
+impl From<String> for QueryAnswer {
+    fn from(json: String) -> Self {
+        Self {
+            json,
+            part_of: None,
+        }
+    }
+}
+
+/// Room that a call of the gateway's own needs before its answer is known. For an artifact this is the room to look it
+/// up; its content needs more.
+pub(super) fn room_of(call: &HostCall) -> usize {
+    // The body is copied into the value that is stored, or into the answer.
+    let body = 2 * call.body.len();
+    let answer = match call.op {
+        HostOp::StoreGet => STORE_VALUE_BYTES_MAX,
+        HostOp::Search | HostOp::Describe | HostOp::Servers => LISTING_BYTES,
+        HostOp::StoreSet | HostOp::Artifact | HostOp::Emit | HostOp::Tool | HostOp::Read => 0,
+    };
+    CALL_BYTES_MIN + body + answer
+}
+
+/// Whether a call changes something. The work of one that does not is cancelled when the program has ended.
+pub(super) fn writes(call: &HostCall) -> bool {
+    match call.op {
+        HostOp::StoreSet | HostOp::Emit => true,
+        HostOp::Artifact => parse::<ArtifactBody>(&call.body).is_ok_and(|body| body.writes()),
+        HostOp::Search
+        | HostOp::Describe
+        | HostOp::Servers
+        | HostOp::StoreGet
+        | HostOp::Tool
+        | HostOp::Read => false,
+    }
+}
+
 impl Broker {
-    pub(super) async fn answer_query(&self, call: &HostCall) -> Result<String, CallError> {
-        match call.op {
+    pub(super) async fn query(
+        &self,
+        call: &HostCall,
+        room: &mut AnswerPermit,
+    ) -> Result<QueryAnswer, CallError> {
+        if call.op == HostOp::Artifact {
+            return self.artifact(parse(&call.body)?, room).await;
+        }
+        let json = match call.op {
             HostOp::Search => self.search(parse(&call.body)?).await,
             HostOp::Describe => self.describe(parse(&call.body)?).await,
             HostOp::Servers => Ok(self.servers()),
             HostOp::StoreGet => self.store_get(parse(&call.body)?).await,
             HostOp::StoreSet => self.store_set(parse(&call.body)?).await,
-            HostOp::Check => self.check(&call.body).await,
-            HostOp::Artifact => self.artifact(parse(&call.body)?).await,
-            HostOp::Emit => self.emit(call.id, parse(&call.body)?).await,
-            HostOp::Tool | HostOp::Read => Err(CallError::new(
+            HostOp::Emit => self.emit(call.id, parse(&call.body)?, room).await,
+            HostOp::Artifact | HostOp::Tool | HostOp::Read => Err(CallError::new(
                 CallCode::GatewayFault,
-                "what reaches a server is no query",
+                "a call to a server is not a query",
             )),
-        }
+        };
+        json.map(QueryAnswer::from)
     }
 
     async fn search(&self, body: SearchBody) -> Result<String, CallError> {
-        self.shared.catalogue.discover(FIRST_LIST_PATIENCE).await;
+        self.context.live_catalog.discover(FIRST_LIST_TIMEOUT).await;
         let request = SearchRequest {
             queries: vec![body.query],
             server: body.server,
@@ -71,15 +129,16 @@ impl Broker {
             language: self.language,
             ..SearchRequest::default()
         };
-        let catalog = self.shared.catalogue.snapshot();
-        connect_named(&self.shared, &catalog, &request, &self.scope);
-        let hits = program_hits(&self.shared, &catalog, &request, &self.scope).await;
+        let catalog = self.context.live_catalog.searchable();
+        let search = &self.context.search;
+        search.connect_named(catalog.catalog(), &request, &self.scope);
+        let hits = search.program_hits(&catalog, &request, &self.scope).await;
         Ok(hits.to_string())
     }
 
     async fn describe(&self, body: DescribeBody) -> Result<String, CallError> {
         let target = limbeck_domain::ToolTarget {
-            server: Some(body.server.clone()),
+            server: body.server.clone(),
             tool: body.tool.clone().unwrap_or_default(),
             form: limbeck_domain::CallForm::Value,
         };
@@ -88,19 +147,19 @@ impl Broker {
                 .resolve(&target)
                 .await
                 .map_err(|refused| refused.error)?;
-            self.cover(&resolved.tool)
-                .map_err(|refused| refused.error)?;
-            return Ok(listing::tool_json(&resolved.tool, self.language).to_string());
+            self.check_scope(&resolved.tool)?;
+            return Ok(program_listings::tool_json(&resolved.tool, self.language).to_string());
         }
+        let named = body.server.as_deref().unwrap_or_default();
         let server = self
-            .shared
-            .catalogue
+            .context
+            .live_catalog
             .snapshot()
-            .resolve_server(&body.server)
+            .resolve_server(named)
             .map_err(CallError::from)?;
         if self
-            .shared
-            .catalogue
+            .context
+            .live_catalog
             .snapshot()
             .tools_of(&server)
             .is_empty()
@@ -109,18 +168,21 @@ impl Broker {
                 .await
                 .map_err(|refused| refused.error)?;
         }
-        let catalog = self.shared.catalogue.snapshot();
+        let catalog = self.context.live_catalog.snapshot();
         let full = body.detail.as_deref() == Some("full");
-        Ok(listing::server_json(&catalog, &server, &self.scope, self.language, full).to_string())
+        Ok(
+            program_listings::server_json(&catalog, &server, &self.scope, self.language, full)
+                .to_string(),
+        )
     }
 
     fn servers(&self) -> String {
-        listing::servers_json(&self.shared, &self.scope).to_string()
+        self.context.listings.servers_json(&self.scope).to_string()
     }
 
     async fn store_get(&self, body: KeyBody) -> Result<String, CallError> {
         check_key(&body.key)?;
-        let value = self.shared.store.kv_get(&self.principal, &body.key).await;
+        let value = self.context.store.kv_get(&self.principal, &body.key).await;
         let value = value.map_err(|error| store_fault(&error))?;
         Ok(value.unwrap_or_else(|| "null".to_owned()))
     }
@@ -138,12 +200,15 @@ impl Broker {
                 ),
             ));
         }
-        let value = (text != "null").then(|| text.to_owned());
-        let written = self
-            .shared
-            .store
-            .kv_set(&self.principal, &body.key, value)
-            .await;
+        let store = &self.context.store;
+        let functions = (body.key == SAVED_TOOLS_KEY).then(|| serde_json::from_str(text).ok());
+        let written = match functions.flatten() {
+            Some(functions) => store.kv_merge(&self.principal, &body.key, functions).await,
+            None => {
+                let value = (text != "null").then(|| text.to_owned());
+                store.kv_set(&self.principal, &body.key, value).await
+            }
+        };
         written.map_err(|error| store_fault(&error))?;
         Ok("null".to_owned())
     }
@@ -167,8 +232,21 @@ fn check_key(key: &str) -> Result<(), CallError> {
     ))
 }
 
-pub(super) fn store_fault(error: &limbeck_store::StoreError) -> CallError {
-    tracing::error!(error = error as &dyn std::error::Error, "store failed");
-    CallError::new(CallCode::GatewayFault, format!("the store failed: {error}"))
-        .with_hint("free disk space or choose another `--state-dir`")
+pub(super) fn store_fault(error: &StoreError) -> CallError {
+    let call_error = match error {
+        // A limit of the principal's own, and no fault.
+        StoreError::StateFull { .. }
+        | StoreError::TooManyKeys
+        | StoreError::ValueTooLong { .. } => {
+            CallError::new(CallCode::LimitExceeded, error.to_string())
+        }
+        _ => {
+            tracing::error!(error = error as &dyn std::error::Error, "store failed");
+            CallError::new(CallCode::GatewayFault, format!("the store failed: {error}"))
+        }
+    };
+    match error.hint() {
+        Some(hint) => call_error.with_hint(hint),
+        None => call_error,
+    }
 }

@@ -1,7 +1,6 @@
-//! Reads of resources and prompts: judged and journalled as calls of read tools are.
+//! Reads of resources and prompts, decided and journalled like calls of read tools.
 //!
-//! A program gets the part it asked for: of a list all its pages as one array, of a resource its
-//! contents, of a prompt the whole answer.
+//! A program gets all pages of a list as one array, the contents of a resource, and the whole result of a prompt.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -14,9 +13,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::journal::result_bytes;
+use super::answer_budget::{CALL_BYTES_MIN, Work};
+use super::prepare::{RefusedCall, denied_error};
 use super::queries::parse;
-use super::{Answer, Broker, denial};
+use super::{Answer, Broker, result_bytes};
 
 /// JSON-RPC's code for a request the server does not know.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -30,7 +30,7 @@ struct ReadBody {
     params: Option<Box<RawValue>>,
 }
 
-/// A read that nothing stands in the way of.
+/// Request for resources or prompts of one server.
 struct Reading {
     server: ServerName,
     method: ReadMethod,
@@ -38,7 +38,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// How it is named in errors and in the journal.
+    /// The name of the read in errors and in the journal.
     fn target(&self) -> ToolId {
         ToolId::new(self.server.clone(), self.method.as_str())
     }
@@ -46,37 +46,48 @@ impl Reading {
 
 impl Broker {
     /// Answers one read and writes both ends of it into the journal.
-    pub(super) async fn answer_read(&self, call: HostCall, started: Instant) -> Answer {
-        let id = call.id;
+    pub(super) async fn answer_read(&self, call: HostCall) -> Answer {
+        let (id, started) = (call.id, Instant::now());
         let reading = self.reading(&call.body).and_then(|reading| {
-            // What is refused must not be written down as sent; each request has a permit of its own.
+            // A refused read must not be journalled as sent. Each request is decided again when it is sent.
             let permit = allowed(&self.scope, &reading, &reading.params);
             permit.map(|_permit| reading)
         });
-        let target = reading.as_ref().ok().map(Reading::target);
-        let leaves = reading.is_ok();
-        tokio::select! {
+        let reading = match reading {
+            Ok(reading) => reading,
+            Err(error) => return self.refuse(call, None, error, started).await,
+        };
+        let target = reading.target();
+        let admitted = tokio::select! {
             biased;
-            // What is sent now ends with the same token.
-            () = self.cancel.cancelled() => {}
-            () = self.backlog.room() => {}
-        }
+            () = self.reads.cancelled() => None,
+            admitted = async {
+                let room = self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await;
+                (room, self.slot_at(&reading.server).await)
+            } => Some(admitted),
+        };
+        let Some((mut room, slot)) = admitted else {
+            let RefusedCall { error, .. } = RefusedCall::cancelled();
+            return self.refuse(call, Some(target), error, started).await;
+        };
         self.journal
-            .call(call, target, EffectClass::Read, leaves)
+            .call(call, Some(target), EffectClass::Read, true)
             .await;
-        let result = match reading {
-            Ok(reading) => self.read(&reading).await,
+        let result = self.read(&reading).await;
+        room.set(result_bytes(&result));
+        drop(slot);
+        let text = result.as_ref().map(String::as_str);
+        let not_sent = matches!(&result, Err(error) if error.code == CallCode::ServerUnavailable);
+        let journal = &self.journal;
+        let outcome = journal.outcome_of(id, text, EffectClass::Read, not_sent, started);
+        let result = match outcome.await {
+            Ok(()) => result,
             Err(error) => Err(error),
         };
-        let held = self.backlog.holds(result_bytes(&result));
-        self.journal.outcome(id, &result, started).await;
         Answer {
-            id,
-            result,
-            reached: leaves.then_some(EffectClass::Read),
-            note: None,
-            contradiction: None,
-            held: Some(held),
+            reached: (!not_sent).then_some(EffectClass::Read),
+            permit: Some(room),
+            ..Answer::of(id, result)
         }
     }
 
@@ -91,7 +102,7 @@ impl Broker {
             ));
         }
         let body: ReadBody = parse(body)?;
-        let catalog = self.shared.catalogue.snapshot();
+        let catalog = self.context.live_catalog.snapshot();
         let server = catalog
             .resolve_server(&body.server)
             .map_err(CallError::from)?;
@@ -123,12 +134,12 @@ impl Broker {
         }
     }
 
-    /// All pages of a list as one JSON array. A server that does not know the request has an empty one.
+    /// All pages of a list as one JSON array; empty for a server that does not know the method.
     async fn pages(&self, reading: &Reading, key: &str) -> Result<String, CallError> {
         let mut params: Map<String, Value> = parse(&reading.params)?;
         let mut list = String::from("[");
         let mut seen = HashSet::new();
-        for _ in 0..LIST_PAGES_MAX {
+        for number in 1.. {
             let asked = Value::Object(params.clone()).to_string();
             let page = match self.send_read_raw(reading, asked).await? {
                 Ok(page) => page,
@@ -143,7 +154,7 @@ impl Broker {
                 .and_then(|items| items.strip_suffix(']'))
                 .ok_or_else(|| unusable(reading, &format!("it has no list of `{key}`")))?;
             if list.len() + items.len() > CALL_RESULT_BYTES_MAX {
-                return Err(too_long(reading));
+                return Err(too_long(reading, &too_many_bytes()));
             }
             if list.len() > 1 && !items.trim().is_empty() {
                 list.push(',');
@@ -151,10 +162,21 @@ impl Broker {
             list.push_str(items.trim());
             let next = member(&page, "nextCursor", reading)?
                 .and_then(|cursor| serde_json::from_str::<String>(cursor.get()).ok());
-            match next.filter(|cursor| !cursor.is_empty() && seen.insert(cursor.clone())) {
-                Some(cursor) => params.insert("cursor".to_owned(), cursor.into()),
-                None => break,
+            let Some(cursor) = next.filter(|cursor| !cursor.is_empty()) else {
+                break;
             };
+            // A part of the list would look like all of it, so neither of these ends it.
+            if number == LIST_PAGES_MAX {
+                return Err(too_long(
+                    reading,
+                    &format!("list of more than {number} pages"),
+                ));
+            }
+            if !seen.insert(cursor.clone()) {
+                let reason = format!("page {number} ends in a cursor that was used before");
+                return Err(unusable(reading, &reason));
+            }
+            params.insert("cursor".to_owned(), cursor.into());
         }
         list.push(']');
         Ok(list)
@@ -164,20 +186,20 @@ impl Broker {
         let sent = self.send_read_raw(reading, params).await?;
         let result = sent.map_err(|error| error.to_call_error(&reading.target()))?;
         if result.get().len() > CALL_RESULT_BYTES_MAX {
-            return Err(too_long(reading));
+            return Err(too_long(reading, &too_many_bytes()));
         }
         Ok(result)
     }
 
-    /// Sends one request with a permit of its own.
+    /// Sends one request with a permit for it alone.
     async fn send_read_raw(
         &self,
         reading: &Reading,
         params: String,
     ) -> Result<Result<RawResult, UpstreamError>, CallError> {
         let permit = allowed(&self.scope, reading, &params)?;
-        let context = self.context(self.reads.child_token());
-        Ok(self.shared.upstreams.request(permit, context).await)
+        let context = self.call_context(self.reads.child_token());
+        Ok(self.context.upstreams.request(permit, context).await)
     }
 }
 
@@ -191,10 +213,10 @@ fn allowed(
         method: reading.method,
         params: params.to_owned(),
     };
-    decide_read(request, scope).map_err(|denied| denial(&denied))
+    decide_read(request, scope).map_err(|denied| denied_error(&denied))
 }
 
-/// One member of a result, as it stands.
+/// One member of a result, unparsed.
 fn member<'a>(
     result: &'a RawResult,
     key: &str,
@@ -212,13 +234,13 @@ fn unusable(reading: &Reading, reason: &str) -> CallError {
     .to_call_error(&reading.target())
 }
 
-fn too_long(reading: &Reading) -> CallError {
+fn too_many_bytes() -> String {
+    format!("answer of more than {CALL_RESULT_BYTES_MAX} bytes")
+}
+
+fn too_long(reading: &Reading, what: &str) -> CallError {
     let target = reading.target();
-    CallError::new(
-        CallCode::LimitExceeded,
-        format!("answer of more than {CALL_RESULT_BYTES_MAX} bytes"),
-    )
-    .with_target(target.server.as_str(), &*target.tool)
+    CallError::new(CallCode::LimitExceeded, what).with_target(target.server.as_str(), &*target.tool)
 }
 
 #[cfg(test)]

@@ -1,37 +1,42 @@
-//! Asks about tools in the background, once for each text.
+//! Background task that fetches the vectors of tools, once for each text.
 //!
-//! A round looks at all tools there are, takes what the store has of their texts, and asks the endpoint about the
-//! rest, a batch at a time; each batch is kept before the next is asked about, so that what was paid for is not
-//! paid for again. A round begins when a list was taken over and when a search misses a tool.
+//! A round goes over all tools of the catalog, reads the vectors that the store has, and requests the rest from the
+//! endpoint, a batch at a time. Each batch is stored before the next is requested, so that nothing is paid for twice. A
+//! round begins when a list has changed and when a search lacks a tool's vector.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_catalog::Catalog;
+use limbeck_search::embedding_text;
 use limbeck_upstream::embeddings::EMBEDDINGS_BATCH_MAX;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::outage::Budget;
 use super::space::{TextHash, USUAL};
-use super::{Asker, Trouble, hash};
-use crate::catalogue::Catalogue;
+use super::{Endpoint, VectorError, hash};
+use crate::live_catalog::LiveCatalog;
 
 /// Time for one batch: without a graphics card a model takes a while.
 const BATCH_LIMIT: Duration = Duration::from_secs(60);
-/// Texts of tools asked about in an hour: three times the tools of a large catalogue, since a server may change its
+/// Texts of tools sent in an hour: three times the tools of a large catalog, since a server may change its
 /// descriptions as often as it likes.
 const TEXTS_PER_HOUR_MAX: usize = 8_192;
 
 /// A text and its hash.
 type Text = (TextHash, String);
 
-/// Makes rounds until nobody can ask for one.
-pub(super) async fn run(asker: Arc<Asker>, catalogue: Catalogue, mut woken: mpsc::Receiver<()>) {
-    let mut listings = catalogue.listings();
+/// Makes rounds until the gateway is dropped.
+pub(super) async fn run(
+    endpoint: Arc<Endpoint>,
+    live_catalog: LiveCatalog,
+    mut woken: mpsc::Receiver<()>,
+) {
+    let mut listings = live_catalog.listings();
     let mut index = Index {
-        asker,
+        endpoint,
         budget: Budget::new(TEXTS_PER_HOUR_MAX),
         is_store_usable: true,
     };
@@ -40,40 +45,40 @@ pub(super) async fn run(asker: Arc<Asker>, catalogue: Catalogue, mut woken: mpsc
             wake = woken.recv() => if wake.is_none() { return },
             listed = listings.changed() => if listed.is_err() { return },
         }
-        index.round(&catalogue.snapshot()).await;
+        index.round(&live_catalog.snapshot()).await;
     }
 }
 
 struct Index {
-    asker: Arc<Asker>,
+    endpoint: Arc<Endpoint>,
     budget: Budget,
-    /// Without it vectors last as long as the process.
+    /// Without the store, vectors last as long as the process.
     is_store_usable: bool,
 }
 
 impl Index {
     async fn round(&mut self, catalog: &Catalog) {
-        if self.asker.may_ask()
-            && let Err(trouble) = self.complete(catalog).await
+        if self.endpoint.may_ask()
+            && let Err(error) = self.complete(catalog).await
         {
-            self.asker.failed(&trouble);
+            self.endpoint.failed(&error);
         }
-        self.asker.rounds.send_modify(|rounds| *rounds += 1);
+        self.endpoint.rounds.send_modify(|rounds| *rounds += 1);
     }
 
-    async fn complete(&mut self, catalog: &Catalog) -> Result<(), Trouble> {
-        if !self.asker.space().has_common() {
+    async fn complete(&mut self, catalog: &Catalog) -> Result<(), VectorError> {
+        if !self.endpoint.space().has_common() {
             let usual: Vec<Text> = USUAL.map(|text| (hash(text), text.to_owned())).into();
             let vectors = self.vectors(&usual).await?;
             let vectors: Vec<Vec<f32>> = vectors.into_iter().map(|(_, vector)| vector).collect();
-            self.asker.space_mut().set_common(&vectors)?;
+            self.endpoint.space_mut().set_common(&vectors)?;
         }
         let mut texts = HashSet::new();
         let mut unknown: Vec<Text> = Vec::new();
         {
-            let space = self.asker.space();
+            let space = self.endpoint.space();
             for tool in catalog.tools() {
-                let text = tool.spoken();
+                let text = embedding_text(tool);
                 let hash = hash(&text);
                 if texts.insert(hash) && !space.has(&hash) {
                     unknown.push((hash, text));
@@ -82,26 +87,26 @@ impl Index {
         }
         for batch in unknown.chunks(EMBEDDINGS_BATCH_MAX) {
             let vectors = self.vectors(batch).await?;
-            let mut space = self.asker.space_mut();
+            let mut space = self.endpoint.space_mut();
             for (hash, vector) in vectors {
                 space.insert(hash, &vector)?;
             }
         }
-        self.asker.space_mut().retain(&texts);
+        self.endpoint.space_mut().retain(&texts);
         Ok(())
     }
 
     /// The vectors of a batch, from the store or else from the endpoint.
-    async fn vectors(&mut self, batch: &[Text]) -> Result<Vec<(TextHash, Vec<f32>)>, Trouble> {
+    async fn vectors(&mut self, batch: &[Text]) -> Result<Vec<(TextHash, Vec<f32>)>, VectorError> {
         let mut kept = self.kept(batch).await;
         let unknown = batch.iter().filter(|(hash, _)| !kept.contains_key(hash));
         let unknown: Vec<&Text> = unknown.collect();
         if !unknown.is_empty() {
             if !self.budget.take(unknown.len(), Instant::now()) {
-                return Err(Trouble::Budget);
+                return Err(VectorError::Budget);
             }
             let texts: Vec<&str> = unknown.iter().map(|(_, text)| text.as_str()).collect();
-            let vectors = self.asker.embedder.embed(&texts, BATCH_LIMIT).await?;
+            let vectors = self.endpoint.embedder.embed(&texts, BATCH_LIMIT).await?;
             let hashes = unknown.iter().map(|(hash, _)| *hash);
             let found: Vec<(TextHash, Vec<f32>)> = hashes.zip(vectors).collect();
             self.keep(&found).await;
@@ -118,12 +123,16 @@ impl Index {
         let by_name: HashMap<String, TextHash> =
             batch.iter().map(|(hash, _)| (hex(hash), *hash)).collect();
         let names = by_name.keys().cloned().collect();
-        let found = self.asker.store.embeddings(&self.asker.name, names).await;
+        let found = self
+            .endpoint
+            .store
+            .embeddings(&self.endpoint.name, names)
+            .await;
         let found = found.unwrap_or_else(|error| {
             self.give_up_store(&error);
             Vec::new()
         });
-        let dimensions = self.asker.space().dimensions();
+        let dimensions = self.endpoint.space().dimensions();
         let usable = found.into_iter().filter_map(|(name, bytes)| {
             let vector = numbers(&bytes)?;
             let fits = dimensions.is_none_or(|dimensions| vector.len() == dimensions);
@@ -142,9 +151,9 @@ impl Index {
         });
         let rows = rows.collect();
         if let Err(error) = self
-            .asker
+            .endpoint
             .store
-            .keep_embeddings(&self.asker.name, rows)
+            .keep_embeddings(&self.endpoint.name, rows)
             .await
         {
             self.give_up_store(&error);
@@ -160,7 +169,7 @@ impl Index {
     }
 }
 
-/// What is kept of a vector: its numbers, little-endian. `None` for what is none.
+/// Stored form of a vector: its numbers, little-endian. `None` for other bytes.
 fn numbers(bytes: &[u8]) -> Option<Vec<f32>> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     let numbers: Vec<f32> = numbers

@@ -1,17 +1,17 @@
-//! When the endpoint is left alone: after it failed, and when it was asked too much.
+//! Back-off after failures of the endpoint, and the hourly budget of texts.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long it is left alone after its first failure; twice as long after each further one.
+/// Back-off after the first failure; doubled by each further one.
 const FIRST: Duration = Duration::from_secs(5);
-/// At most.
+/// Longest back-off.
 const LONGEST: Duration = Duration::from_secs(600);
-/// What a [`Budget`] is for.
+/// Period of a [`Budget`].
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Failures since the last answer in time.
+/// Failures since the last response in time.
 #[derive(Debug, Default)]
 pub(super) struct Outage {
     failures: u32,
@@ -19,12 +19,12 @@ pub(super) struct Outage {
 }
 
 impl Outage {
-    /// Whether it may be asked.
+    /// Whether the endpoint may be asked at `now`.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         self.until.is_none_or(|until| now >= until)
     }
 
-    /// Notes a failure; whether it is the first.
+    /// Records a failure, and returns whether it is the first.
     pub(super) fn failed(&mut self, now: Instant) -> bool {
         let alone = FIRST.saturating_mul(1 << self.failures.min(10));
         self.failures = self.failures.saturating_add(1);
@@ -32,15 +32,15 @@ impl Outage {
         self.failures == 1
     }
 
-    /// Notes an answer that nobody waited for any more. After a first failure it may be that a model had to be
-    /// loaded; an endpoint that is always late stays left alone.
+    /// Records a response that arrived after its search stopped waiting. After a first failure a model may have had to
+    /// be loaded, so the back-off ends; an endpoint that is always late keeps its back-off.
     pub(super) fn answered_late(&mut self) {
         if self.failures == 1 {
             self.until = None;
         }
     }
 
-    /// Notes an answer in time; whether there was an outage.
+    /// Records a response in time, and returns whether an outage has ended.
     pub(super) fn ended(&mut self) -> bool {
         std::mem::take(self).failures > 0
     }

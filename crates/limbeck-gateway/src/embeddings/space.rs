@@ -1,21 +1,21 @@
-//! Vectors of one endpoint and model, and how near they are to each other.
+//! Vectors of one endpoint and model, and their similarity.
 //!
-//! Models differ in what they call near: with some, any two texts have a cosine of 0.7. The search has one idea of
-//! it, because it takes no tool that is not near at all. So what all texts have in common is taken off first: the
-//! mean over [`USUAL`] texts (the first step of "All-but-the-Top", Mu and Viswanath, 2018). The texts are fixed, so
-//! that likeness depends on tool and query alone, and tells nothing of other tools.
+//! Models differ in their scale: with some, any two texts have a cosine of 0.7. The search has one threshold, below which
+//! a tool is no result. So the mean over [`USUAL`] texts is subtracted first (the first step of "All-but-the-Top", Mu and
+//! Viswanath, 2018). The texts are fixed, so that similarity depends on tool and query alone and reveals nothing of other
+//! tools.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::Trouble;
+use super::VectorError;
 
 /// A text's SHA-256.
 pub(super) type TextHash = [u8; 32];
 
-/// Texts of the kind that tools and queries are, far from each other in meaning.
+/// Texts like those of tools and queries, far from each other in meaning.
 pub(super) const USUAL: [&str; 16] = [
     "calendar: create event. Creates an event in a calendar",
     "send an email with an attachment",
@@ -35,18 +35,18 @@ pub(super) const USUAL: [&str; 16] = [
     "measure the heart rate during a run",
 ];
 
-/// Queries whose vectors are kept. Pages of one answer ask about the same ones.
+/// Queries whose vectors are cached. Pages of one answer use the same ones.
 const QUERIES_KEPT: usize = 256;
 
-/// What is known of the space.
+/// Cached vectors of tools and queries.
 #[derive(Debug, Default)]
 pub(super) struct Space {
-    /// Numbers of a vector; unknown before the first.
+    /// Length of a vector; unknown before the first.
     dimensions: Option<usize>,
-    /// What all vectors have in common; unknown before [`USUAL`] was asked about.
+    /// Mean that is subtracted from every vector; unknown before the vectors of [`USUAL`] arrived.
     common: Option<Vec<f32>>,
     tools: HashMap<TextHash, Unit>,
-    /// The one used last at the end.
+    /// Ordered by last use, the latest at the end.
     queries: VecDeque<(TextHash, Arc<Unit>)>,
 }
 
@@ -68,7 +68,7 @@ impl Space {
     }
 
     /// Takes the vectors of [`USUAL`].
-    pub(super) fn set_common(&mut self, vectors: &[Vec<f32>]) -> Result<(), Trouble> {
+    pub(super) fn set_common(&mut self, vectors: &[Vec<f32>]) -> Result<(), VectorError> {
         let mut common = vec![0.0; vectors.first().map_or(0, Vec::len)];
         for vector in vectors {
             self.check(vector.len())?;
@@ -77,18 +77,22 @@ impl Space {
             }
         }
         self.common = Some(common);
-        // They were compared without it.
+        // Vectors stored before had no mean subtracted.
         self.queries.clear();
         Ok(())
     }
 
-    pub(super) fn insert(&mut self, tool: TextHash, vector: &[f32]) -> Result<(), Trouble> {
+    pub(super) fn insert(&mut self, tool: TextHash, vector: &[f32]) -> Result<(), VectorError> {
         let unit = self.unit(vector)?;
         self.tools.insert(tool, unit);
         Ok(())
     }
 
-    pub(super) fn insert_query(&mut self, query: TextHash, vector: &[f32]) -> Result<(), Trouble> {
+    pub(super) fn insert_query(
+        &mut self,
+        query: TextHash,
+        vector: &[f32],
+    ) -> Result<(), VectorError> {
         let unit = self.unit(vector)?;
         self.queries.push_back((query, Arc::new(unit)));
         if self.queries.len() > QUERIES_KEPT {
@@ -97,7 +101,7 @@ impl Space {
         Ok(())
     }
 
-    /// The vector of a query that was asked about not long ago.
+    /// The cached vector of a query.
     pub(super) fn query(&mut self, query: &TextHash) -> Option<Arc<Unit>> {
         let place = self.queries.iter().position(|(hash, _)| hash == query)?;
         let found = self.queries.remove(place)?;
@@ -106,14 +110,14 @@ impl Space {
         Some(unit)
     }
 
-    /// Forgets all tools but those of `texts`.
+    /// Drops the vectors of tools that are not in `texts`.
     pub(super) fn retain(&mut self, texts: &HashSet<TextHash>) {
         self.tools.retain(|text, _| texts.contains(text));
     }
 
     /// A vector as it is compared. When it is of another length than those before, the endpoint has another model now
     /// and nothing that was known is known any more.
-    fn unit(&mut self, vector: &[f32]) -> Result<Unit, Trouble> {
+    fn unit(&mut self, vector: &[f32]) -> Result<Unit, VectorError> {
         self.check(vector.len())?;
         let mut vector = of_length_one(vector);
         if let Some(common) = &self.common {
@@ -124,14 +128,14 @@ impl Space {
         Ok(Unit::of(&vector))
     }
 
-    fn check(&mut self, now: usize) -> Result<(), Trouble> {
+    fn check(&mut self, now: usize) -> Result<(), VectorError> {
         match self.dimensions {
             Some(before) if before != now => {
                 *self = Self {
                     dimensions: Some(now),
                     ..Self::default()
                 };
-                Err(Trouble::Changed { before, now })
+                Err(VectorError::Changed { before, now })
             }
             _ => {
                 self.dimensions = Some(now);
@@ -141,9 +145,9 @@ impl Space {
     }
 
     /// How near each of `tools` is to `query`; `None` unless all are known.
-    pub(super) fn likeness(&self, tools: &[TextHash], query: &Unit) -> Option<Vec<f32>> {
-        let likeness = |tool| Some(self.tools.get(tool)?.likeness(query));
-        tools.iter().map(likeness).collect()
+    pub(super) fn similarity(&self, tools: &[TextHash], query: &Unit) -> Option<Vec<f32>> {
+        let similarity = |tool| Some(self.tools.get(tool)?.similarity(query));
+        tools.iter().map(similarity).collect()
     }
 }
 
@@ -187,7 +191,7 @@ impl Unit {
         }
     }
 
-    fn likeness(&self, other: &Self) -> f32 {
+    fn similarity(&self, other: &Self) -> f32 {
         dot(&self.numbers, &other.numbers) as f32 * self.scale * other.scale
     }
 
@@ -226,9 +230,12 @@ mod tests {
         space.insert([1; 32], &vector(2.0, 0.0)).unwrap();
         space.insert([2; 32], &vector(0.0, 2.0)).unwrap();
         let query = space.unit(&vector(3.0, 0.3)).unwrap();
-        let likeness = space.likeness(&[[1; 32], [2; 32]], &query).unwrap();
-        assert!(likeness[0] > 0.95 && likeness[1] < 0.3, "{likeness:?}");
-        assert!(space.likeness(&[[3; 32]], &query).is_none());
+        let similarity = space.similarity(&[[1; 32], [2; 32]], &query).unwrap();
+        assert!(
+            similarity[0] > 0.95 && similarity[1] < 0.3,
+            "{similarity:?}"
+        );
+        assert!(space.similarity(&[[3; 32]], &query).is_none());
     }
 
     #[test]
@@ -238,8 +245,8 @@ mod tests {
         space.insert([1; 32], &[0.0, 0.0]).unwrap();
         space.insert([2; 32], &[f32::MAX, f32::MAX]).unwrap();
         let query = space.unit(&[1.0e-30, 1.0e-30]).unwrap();
-        let likeness = space.likeness(&[[1; 32], [2; 32]], &query).unwrap();
-        assert!(likeness[0] == 0.0 && (likeness[1] - 1.0).abs() < 0.01);
+        let similarity = space.similarity(&[[1; 32], [2; 32]], &query).unwrap();
+        assert!(similarity[0] == 0.0 && (similarity[1] - 1.0).abs() < 0.01);
     }
 
     #[test]
@@ -249,7 +256,10 @@ mod tests {
         space.insert([1; 32], &[1.0, 1.0]).unwrap();
         assert!(space.has_all(&[[1; 32]]));
         let changed = space.unit(&[1.0, 0.0, 0.0]).unwrap_err();
-        assert!(matches!(changed, Trouble::Changed { before: 2, now: 3 }));
+        assert!(matches!(
+            changed,
+            VectorError::Changed { before: 2, now: 3 }
+        ));
         assert!(!space.has_all(&[]) && space.dimensions() == Some(3));
     }
 }

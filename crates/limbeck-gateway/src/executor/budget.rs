@@ -1,8 +1,8 @@
-//! Fits an answer into the tokens that its reader has for it.
+//! Fitting of an answer into the token budget of its reader.
 //!
-//! An answer within its budget stays as it is. Of any other the parts share the budget equally, and what
-//! one does not need the others have; a part that is over its share is kept whole as an artifact, and the
-//! answer says of it what it is, how much there is, and how to read it. Every cut is marked.
+//! An answer within its budget stays as it is. The parts of a larger one share the budget equally, and what one part does
+//! not need goes to the others. A part above its share is kept whole as an artifact, and the answer describes the
+//! artifact, its size, and how to read it. Every cut is marked.
 
 use std::cell::OnceCell;
 
@@ -22,7 +22,7 @@ const ROUNDS: usize = 6;
 const ESTIMATED_FROM_BYTES: usize = 32 << 10;
 /// Bytes kept of the hint of an error that is over its share.
 const HINT_BYTES: usize = 200;
-/// An error this short is never left out: why a program failed stays readable, whatever else there is.
+/// An error this short is never left out, so that the reason of a failure stays readable.
 const REASON_TOKENS: usize = 128;
 
 /// A part of an answer to keep as an artifact.
@@ -38,14 +38,18 @@ pub(super) struct Kept {
 #[derive(Debug)]
 pub(super) struct Fitted {
     pub(super) envelope: Envelope,
+    /// Rendering of `envelope`; `None` when it has changed since it was measured.
+    pub(super) text: Option<String>,
     pub(super) kept: Vec<Kept>,
 }
 
 /// The answer in at most `budget` tokens of its rendering and [`OUTPUT_BYTES_MAX`].
 pub(super) fn fit(mut envelope: Envelope, budget: usize, render: Render) -> Fitted {
-    if excess(&envelope, budget, render).is_none() {
+    let (text, excess) = measure(&envelope, budget, render);
+    if excess.is_none() {
         return Fitted {
             envelope,
+            text: Some(text),
             kept: Vec::new(),
         };
     }
@@ -55,19 +59,22 @@ pub(super) fn fit(mut envelope: Envelope, budget: usize, render: Render) -> Fitt
     let mut room = budget.saturating_sub(skeleton_tokens(&envelope));
     for _ in 0..ROUNDS {
         let (fitted, spilled) = apply(&envelope, &pieces, room, budget);
-        match excess(&fitted, budget, render) {
-            None => return kept(fitted, pieces, &spilled),
+        let (text, excess) = measure(&fitted, budget, render);
+        match excess {
+            None => return kept(fitted, Some(text), pieces, &spilled),
             Some(over) => room = room.saturating_sub(over + room / 5),
         }
     }
     let (mut fitted, spilled) = apply(&envelope, &pieces, 0, budget);
-    if excess(&fitted, budget, render).is_some() {
-        without_emitted_views(&mut fitted);
+    let (text, excess) = measure(&fitted, budget, render);
+    if excess.is_none() {
+        return kept(fitted, Some(text), pieces, &spilled);
     }
-    kept(fitted, pieces, &spilled)
+    without_emitted_views(&mut fitted);
+    kept(fitted, None, pieces, &spilled)
 }
 
-/// Says of emitted texts that were left out how many they are, and not of each what it is.
+/// Replaces the views of emitted texts by their number.
 fn without_emitted_views(envelope: &mut Envelope) {
     let views = envelope.artifacts.len();
     let name = Part::Emitted(0).as_str();
@@ -75,12 +82,12 @@ fn without_emitted_views(envelope: &mut Envelope) {
     let left_out = views - envelope.artifacts.len();
     if left_out > 0 {
         envelope.warnings.push(format!(
-            "{left_out} emitted texts left out: `artifacts.list()` names them"
+            "{left_out} emitted texts left out: `artifacts.list()` lists them"
         ));
     }
 }
 
-fn kept(envelope: Envelope, pieces: Vec<Piece>, spilled: &[usize]) -> Fitted {
+fn kept(envelope: Envelope, text: Option<String>, pieces: Vec<Piece>, spilled: &[usize]) -> Fitted {
     let pieces = pieces.into_iter().enumerate();
     let spilled = pieces.filter(|(place, _)| spilled.contains(place));
     let kept = spilled.map(|(_, piece)| Kept {
@@ -91,24 +98,26 @@ fn kept(envelope: Envelope, pieces: Vec<Piece>, spilled: &[usize]) -> Fitted {
     });
     Fitted {
         envelope,
+        text,
         kept: kept.collect(),
     }
 }
 
-/// An answer of which nothing can be shown but where it is.
+/// Fallback: drops the value and names the execution.
 pub(super) fn nothing_shown(mut envelope: Envelope) -> Fitted {
     envelope.value = None;
     envelope.warnings.push(format!(
-        "the value could not be shown; it is kept: `limbeck executions {} --value`",
+        "the value could not be shown; to print it: `limbeck executions {} --value`",
         envelope.execution_id
     ));
     Fitted {
         envelope,
+        text: None,
         kept: Vec::new(),
     }
 }
 
-/// Says of an artifact that could not be kept where else its content is.
+/// Points a view to the journal because its artifact could not be kept.
 pub(super) fn not_kept(envelope: &mut Envelope, id: &ArtifactId) {
     for view in &mut envelope.artifacts {
         if view.id.as_ref() == Some(id) {
@@ -121,17 +130,23 @@ pub(super) fn not_kept(envelope: &mut Envelope, id: &ArtifactId) {
             view.open = format!("`limbeck executions {} {what}`", envelope.execution_id);
         }
     }
-    envelope
-        .warnings
-        .push("the state could not be written, so what was left out is no artifact".to_owned());
+    envelope.warnings.push(
+        "the state could not be written, so the parts left out are not kept as artifacts"
+            .to_owned(),
+    );
 }
 
-/// Tokens by which an answer is over its budget; `None` when it is not.
-fn excess(envelope: &Envelope, budget: usize, render: Render) -> Option<usize> {
+/// The text of an answer, and the tokens by which it is over its budget; `None` when it is not.
+fn measure(envelope: &Envelope, budget: usize, render: Render) -> (String, Option<usize>) {
     let text = render::text(envelope, render);
+    let excess = excess(&text, envelope, budget);
+    (text, excess)
+}
+
+fn excess(text: &str, envelope: &Envelope, budget: usize) -> Option<usize> {
     let emitted = envelope.emitted.iter();
     let emitted = emitted.filter_map(|block| block.text.as_deref());
-    let texts: Vec<&str> = emitted.chain([text.as_str()]).collect();
+    let texts: Vec<&str> = emitted.chain([text]).collect();
     let bytes: usize = texts.iter().map(|text| text.len()).sum();
     if bytes > OUTPUT_BYTES_MAX {
         return Some(budget);
@@ -157,7 +172,7 @@ fn skeleton_tokens(skeleton: &Envelope) -> usize {
     serde_json::to_string(skeleton).map_or(0, |json| tokens::count(&json))
 }
 
-/// Keeps the first warnings, and says how many there are more.
+/// Keeps the first warnings and counts the rest.
 fn shorten_warnings(envelope: &mut Envelope, share: usize) {
     let mut used = 0;
     let fitting = envelope.warnings.iter().take_while(|warning| {
@@ -175,10 +190,13 @@ fn shorten_warnings(envelope: &mut Envelope, share: usize) {
     }
 }
 
-/// What of an answer can be large.
+/// Part of an answer that can be large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
+    /// A value that is not a text.
     Value,
+    /// A value that is a text; it is taken out as that text, and not as JSON.
+    Text,
     Stdout,
     Stderr,
     Error,
@@ -189,7 +207,7 @@ enum Part {
 impl Part {
     fn as_str(self) -> &'static str {
         match self {
-            Self::Value => "value",
+            Self::Value | Self::Text => "value",
             Self::Stdout => "stdout",
             Self::Stderr => "stderr",
             Self::Error => "error",
@@ -200,16 +218,16 @@ impl Part {
     fn media_type(self) -> &'static str {
         match self {
             Self::Value => JSON,
-            Self::Stdout | Self::Stderr | Self::Error | Self::Emitted(_) => TEXT,
+            Self::Text | Self::Stdout | Self::Stderr | Self::Error | Self::Emitted(_) => TEXT,
         }
     }
 
-    /// Tokens of a text as the answer has it, `None` above `max`. Printed text and errors stand in it as JSON texts, in
+    /// Tokens of a text as the answer has it, `None` above `max`. Printed text and errors are in it as JSON texts, in
     /// which every line end is two characters more.
     fn tokens(self, text: &str, max: usize) -> Option<usize> {
         match self {
             Self::Value | Self::Emitted(_) => tokens::at_most(text, max),
-            Self::Stdout | Self::Stderr | Self::Error => {
+            Self::Text | Self::Stdout | Self::Stderr | Self::Error => {
                 tokens::at_most(&serde_json::to_string(text).ok()?, max)
             }
         }
@@ -218,7 +236,7 @@ impl Part {
     /// Takes the part out of the answer.
     fn take(self, envelope: &mut Envelope) -> String {
         let text = match self {
-            Self::Value => {
+            Self::Value | Self::Text => {
                 let value = envelope.value.take();
                 return value.map_or_else(String::new, |value| Box::<str>::from(value).into());
             }
@@ -237,6 +255,7 @@ impl Part {
     fn put(self, envelope: &mut Envelope, text: String) {
         match self {
             Self::Value => envelope.value = RawValue::from_string(text).ok(),
+            Self::Text => envelope.value = serde_json::value::to_raw_value(&text).ok(),
             Self::Stdout => envelope.stdout = text,
             Self::Stderr => envelope.stderr = text,
             Self::Error => {
@@ -269,7 +288,15 @@ impl Piece {
         let mut pieces = Vec::new();
         for part in all.into_iter().chain(emitted) {
             let text = part.take(envelope);
-            if !text.is_empty() {
+            let returned = || serde_json::from_str::<String>(&text).ok();
+            let (part, text) = match part {
+                Part::Value if text.starts_with('"') => match returned() {
+                    Some(returned) => (Part::Text, returned),
+                    None => (part, text),
+                },
+                _ => (part, text),
+            };
+            if !text.is_empty() || part == Part::Text {
                 pieces.push(Self {
                     part,
                     tokens: part.tokens(&text, budget).unwrap_or(budget + 1),
@@ -287,7 +314,7 @@ impl Piece {
     }
 }
 
-/// Equal shares of `room`; what a part does not need the larger ones have.
+/// Equal shares of `room`; what a part does not need goes to the larger ones.
 fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|part| sizes[*part]);
@@ -315,8 +342,7 @@ fn apply(
         if piece.tokens <= share || is_reason {
             piece.part.put(&mut envelope, piece.text.clone());
         } else {
-            // A view need not fill what there is: it is read to decide what to open.
-            spill(&mut envelope, piece, share.min(budget / 4));
+            spill(&mut envelope, piece, share);
             spilled.push(place);
             names.push(piece.part.as_str());
         }
@@ -325,13 +351,13 @@ fn apply(
         names.dedup();
         let names = names.join(", ");
         envelope.warnings.push(format!(
-            "over max_output_tokens ({budget}): {names} kept whole as an artifact, see `artifacts`; return less, or ask for more tokens"
+            "over max_output_tokens ({budget}): {names} kept whole as an artifact, see `artifacts`; return less, or raise `max_output_tokens`"
         ));
     }
     (envelope, spilled)
 }
 
-/// Puts in the place of a piece what says that it was left out, of about `share` tokens.
+/// Replaces a piece by a view of it in about `share` tokens.
 fn spill(envelope: &mut Envelope, piece: &Piece, share: usize) {
     let (part, text) = (piece.part, &piece.text);
     let view = if part == Part::Value {
@@ -360,7 +386,7 @@ fn spill(envelope: &mut Envelope, piece: &Piece, share: usize) {
     });
 }
 
-/// How a program reads it; `id` stands beside.
+/// How a program reads the artifact, whose `id` is in the same view.
 fn opening(part: Part, view: &ArtifactView) -> &'static str {
     let shape = view.shape.as_deref().unwrap_or_default();
     match part {
@@ -368,11 +394,14 @@ fn opening(part: Part, view: &ArtifactView) -> &'static str {
             "for await (const item of artifacts.open(id)), or .select(\"$[0]\")"
         }
         Part::Value => "artifacts.open(id).json(), or .select(\"$.path\")",
+        Part::Text => {
+            "artifacts.open(id).text(), or its lines: for await (const line of artifacts.open(id))"
+        }
         Part::Stdout | Part::Stderr | Part::Error | Part::Emitted(_) => "artifacts.open(id).text()",
     }
 }
 
-/// What is said of a value: as much of a sample as `share` tokens hold, none when they hold none.
+/// View of a value: a sample of at most `share` tokens, empty when none fits.
 fn value_view(json: &str, share: usize) -> ArtifactView {
     // A token of JSON has three to four bytes; what is longer than six a token cannot fit.
     let bytes_max = share.saturating_mul(6);

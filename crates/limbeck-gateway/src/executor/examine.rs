@@ -1,23 +1,24 @@
-//! What can be said of a program without running it: its calls judged, and the plan of them.
+//! Check and plan of a program that is not run.
 //!
-//! A worker parses the program and asks, as it does before every run; it is not answered and has done its
-//! work. Nothing is recorded: there is no execution.
+//! A worker parses the program and sends its tool calls in a check frame, as before every run. The gateway does not
+//! answer and kills the worker. There is no execution, so nothing is recorded.
 
 use std::time::Duration;
 
 use limbeck_catalog::{Finding, FindingKind, Findings, Plan};
-use limbeck_domain::{ErrorKind, HostOp, Language, Mode, ProgramError, ProgramStart, Sites};
+use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart, Sites};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_wire::{FromWorker, ToWorker};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{ExecuteRequest, busy, check, no_worker, words};
-use crate::Gateway;
-use crate::broker::Judge;
+use super::handle::Executor;
+use super::messages;
+use super::request::ExecuteRequest;
+use crate::broker::ProgramCheck;
 
-/// What a program would meet, and what it may call.
+/// Findings of a check, and the plan when it was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Examination {
     /// Whether it may run: there are no errors.
@@ -30,32 +31,34 @@ pub struct Examination {
     pub plan: Option<Plan>,
 }
 
-/// How far a worker came.
+/// What a worker read of a program.
 enum Read {
-    /// The calls that stand in the program.
+    /// The tool calls written in it.
     Sites(Sites),
-    /// It cannot be read.
+    /// It cannot be parsed.
     Refused(ProgramError),
+    /// It is written in another language than it was sent as.
+    WrittenIn(Language),
 }
 
-impl Gateway {
-    /// Judges the calls of a program and, with [`Mode::Plan`], tells what it may call. Nothing of it runs.
+impl Executor {
+    /// Checks the calls of a program and, with [`Mode::Plan`], returns what it may call. The program is not run.
     ///
     /// A program that cannot be parsed is a finding. `input` and `origin` of the request do not matter.
     ///
     /// # Errors
     ///
     /// [`ProgramError`], when the request is wrong, was cancelled, or no worker reads the program in time.
-    pub async fn examine(
+    pub(crate) async fn examine(
         &self,
         request: ExecuteRequest,
         mode: Mode,
         cancel: &CancellationToken,
     ) -> Result<Examination, ProgramError> {
-        check(&request)?;
+        request.check()?;
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(words::cancelled()),
+            () = cancel.cancelled() => Err(messages::cancelled()),
             examined = self.examined(&request, mode) => examined,
         }
     }
@@ -65,30 +68,60 @@ impl Gateway {
         request: &ExecuteRequest,
         mode: Mode,
     ) -> Result<Examination, ProgramError> {
-        let admission = &self.shared.admission;
-        let _place = admission.enter(&request.principal).await.map_err(busy)?;
-        let workers = &self.shared.workers;
-        let worker = workers.take(request.language).await;
-        let worker = worker.map_err(|error| no_worker(&error))?;
-        let (limits, _) = self.limits_of(request);
-        let mut start = self.program_start(request, limits)?;
-        start.mode = mode;
-        let sites = match read(worker, start).await? {
+        let _place = self
+            .admission
+            .enter(&request.principal)
+            .await
+            .map_err(messages::busy)?;
+        let mut language = request.language;
+        let mut warning = None;
+        let mut read = self.read_as(request, language, mode).await?;
+        if let Read::WrittenIn(other) = read {
+            warning = Some(messages::other_language(language, other, "checked"));
+            language = other;
+            read = self.read_as(request, language, mode).await?;
+        }
+        let sites = match read {
             Read::Sites(sites) => sites,
             Read::Refused(error) => return Ok(unreadable(error)),
+            Read::WrittenIn(_) => return Ok(unreadable(messages::unreadable(request.language))),
         };
-        let judge = Judge {
-            shared: &self.shared,
+        let check = ProgramCheck {
+            live_catalog: &self.broker.live_catalog,
             scope: &request.scope,
-            language: request.language,
+            language,
             mode,
         };
-        let findings = judge.findings(&sites).await;
+        let mut findings = check.findings(&sites).await;
+        findings.warnings.extend(warning.map(|message| Finding {
+            line: 1,
+            column: 1,
+            kind: FindingKind::Syntax,
+            message,
+            hint: None,
+            edit: None,
+        }));
         Ok(Examination {
             ok: findings.errors.is_empty(),
             findings,
-            plan: (mode == Mode::Plan).then(|| judge.plan(&sites)),
+            plan: (mode == Mode::Plan).then(|| check.plan(&sites)),
         })
+    }
+}
+
+impl Executor {
+    async fn read_as(
+        &self,
+        request: &ExecuteRequest,
+        language: Language,
+        mode: Mode,
+    ) -> Result<Read, ProgramError> {
+        let worker = self.workers.take(language).await;
+        let worker = worker.map_err(|error| messages::no_worker(&error))?;
+        let (limits, _) = request.limits(self.wall_ms, self.wall_ms_max, self.cpu_ms);
+        let mut start = request.start(&self.broker.listings, limits, mode)?;
+        start.language = language;
+        read(worker, start).await
     }
 }
 
@@ -104,25 +137,30 @@ async fn read(mut worker: Worker, start: ProgramStart) -> Result<Read, ProgramEr
     };
     let frame = match timeout_at(deadline, conversation).await {
         Ok(Ok(frame)) => frame,
-        Ok(Err(error)) => return Err(words::lost(&error)),
-        Err(_) => return Err(words::out_of_time(limits.wall_ms, None)),
+        Ok(Err(error)) => return Err(messages::lost(&error)),
+        Err(_) => return Err(messages::out_of_time(limits.wall_ms, None)),
     };
     tokio::spawn(worker.kill());
+    if let FromWorker::Done(done) = &frame
+        && let Some(language) = done.written_in
+    {
+        return Ok(Read::WrittenIn(language));
+    }
     match frame {
-        FromWorker::Call(call) if call.op == HostOp::Check => match Sites::parse(&call.body) {
+        FromWorker::Check(check) => match Sites::parse(&check.sites) {
             Ok(sites) => Ok(Read::Sites(sites)),
             Err(error) => Err(ProgramError::new(ErrorKind::WorkerLost, error.to_string())),
         },
         FromWorker::Done(done) => match done.result.map_err(ProgramError::from) {
             Err(error) if error.kind == ErrorKind::Syntax => Ok(Read::Refused(error)),
             Err(error) => Err(error),
-            // The worker could not tell what it calls, and the guest accepts it.
+            // The analysis found nothing to send, and the guest's compiler accepts the program.
             Ok(_) if language == Language::Python => Ok(Read::Sites(Sites::default())),
-            Ok(_) => Err(words::lost(&WorkerError::Gone)),
+            Ok(_) => Err(messages::lost(&WorkerError::Gone)),
         },
-        // Nothing of the program runs, so it asks and prints nothing.
+        // The program does not run, so these frames are violations.
         FromWorker::Call(_) | FromWorker::Log(_) | FromWorker::Idle(_) | FromWorker::Ready(_) => {
-            Err(words::lost(&WorkerError::Gone))
+            Err(messages::lost(&WorkerError::Gone))
         }
     }
 }

@@ -9,18 +9,19 @@ use std::time::Duration;
 
 use limbeck_domain::limits::WALL_GRACE_MS;
 use limbeck_domain::{
-    CallError, CallId, Delivered, Effects, Envelope, ErrorKind, ExecutionId, HostCall, HostOp,
-    JournalEntry, ProgramError, ProgramStart,
+    ArtifactId, CallError, CallId, Delivered, Effects, Envelope, ErrorKind, ExecutionId, HostCall,
+    JournalEntry, ProgramError, ProgramStart, Verdict,
 };
 use limbeck_launcher::{Worker, WorkerError};
-use limbeck_store::StoreError;
-use limbeck_wire::{CallResult, Delivery, FromWorker, ToWorker};
+use limbeck_store::{Store, StoreError};
+use limbeck_wire::{CallResult, CheckRequest, CheckVerdict, Delivery, FromWorker, ToWorker};
 use tokio::time::{Instant, timeout_at};
 
-use super::drive::Ended;
-use super::output::{self, Printed};
-use super::words;
-use crate::Gateway;
+use super::handle::Executor;
+use super::messages::{self, verdict_json};
+use super::outcome::{Printed, RunOutcome};
+use super::returned::returned;
+use crate::broker::{Opened, part_again};
 
 /// Why an execution cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,12 @@ pub enum ReplayError {
     /// It has not ended.
     #[error("execution `{id}` has not ended")]
     NotEnded {
+        /// What was asked for.
+        id: ExecutionId,
+    },
+    /// Its journal lacks the results of calls.
+    #[error("the results of reads of execution `{id}` were removed from its journal")]
+    Incomplete {
         /// What was asked for.
         id: ExecutionId,
     },
@@ -60,27 +67,27 @@ pub enum ReplayError {
 pub struct ReplayReport {
     /// What came back this time.
     pub envelope: Envelope,
-    /// Host calls the program made this time; what was asked about it before it ran is none.
+    /// Host calls the program made this time.
     pub calls: usize,
     /// Where the two runs differ; empty when they do not.
     pub differences: Vec<String>,
 }
 
-impl Gateway {
+impl Executor {
     /// Runs an ended execution again from its journal alone.
     ///
     /// # Errors
     ///
     /// [`ReplayError`]; differences between the two runs are in the report.
-    pub async fn replay(&self, id: &str) -> Result<ReplayReport, ReplayError> {
-        let record = self.shared.store.execution(id).await?;
+    pub(crate) async fn replay(&self, id: &str) -> Result<ReplayReport, ReplayError> {
+        let record = self.broker.store.execution(id).await?;
         let record = record.ok_or_else(|| ReplayError::Unknown { id: id.to_owned() })?;
         let id = record.row.id.clone();
-        let journal = self.shared.store.journal(&id).await?;
+        let journal = self.broker.store.journal(&id).await?;
         let Some(recorded) = record.envelope else {
             return Err(ReplayError::NotEnded { id });
         };
-        let worker = self.shared.workers.take(record.start.language).await?;
+        let worker = self.workers.take(record.start.language).await?;
         let ours = &worker.ready().guest_hash;
         if *ours != record.guest_hash {
             return Err(ReplayError::Guest {
@@ -89,63 +96,113 @@ impl Gateway {
                 ours: ours.clone(),
             });
         }
-        let tape = Tape::read(journal);
-        let ended = tape
+        let mut playback = Playback::read(journal);
+        let store = &self.broker.store;
+        if !playback.read_artifacts(store, &id).await? {
+            return Err(ReplayError::Incomplete { id });
+        }
+        let (outcome, made) = playback
             .play(worker, record.start, recorded.error.as_ref())
             .await?;
-        let (ended, made) = ended;
-        let envelope = output::envelope(id, ended);
-        let differences = compare(&recorded, &envelope, &tape.calls, &made);
+        let envelope = outcome.envelope(id);
+        let differences = compare(&recorded, &envelope, &playback, &made);
         Ok(ReplayReport {
             envelope,
-            calls: made.iter().filter(|call| call.op != HostOp::Check).count(),
+            calls: made.calls.len(),
             differences,
         })
     }
 }
 
-/// A journal, sorted for playing.
-struct Tape {
+/// Journal of an execution, by what the worker asks for.
+struct Playback {
+    check: Option<(CheckRequest, Verdict)>,
     calls: BTreeMap<CallId, HostCall>,
     outcomes: BTreeMap<CallId, Result<String, CallError>>,
+    /// Calls that were answered with a part of an artifact.
+    parts: BTreeMap<CallId, ArtifactId>,
+    artifacts: BTreeMap<ArtifactId, Opened>,
     delivered: VecDeque<Delivered>,
 }
 
-impl Tape {
+impl Playback {
     fn read(journal: Vec<JournalEntry>) -> Self {
-        let mut tape = Self {
+        let mut playback = Self {
+            check: None,
             calls: BTreeMap::new(),
             outcomes: BTreeMap::new(),
+            parts: BTreeMap::new(),
+            artifacts: BTreeMap::new(),
             delivered: VecDeque::new(),
         };
         for entry in journal {
             match entry {
+                JournalEntry::Check { sites, verdict, .. } => {
+                    playback.check = Some((CheckRequest { sites }, verdict));
+                }
                 JournalEntry::Call { call, .. } => {
-                    tape.calls.insert(call.id, call);
+                    playback.calls.insert(call.id, call);
                 }
                 JournalEntry::Outcome { id, result, .. } => {
-                    tape.outcomes.insert(id, result);
+                    playback.outcomes.insert(id, result);
                 }
-                JournalEntry::Delivered(delivered) => tape.delivered.push_back(delivered),
+                JournalEntry::Part { id, artifact, .. } => {
+                    playback.parts.insert(id, artifact);
+                }
+                JournalEntry::Delivered(delivered) => playback.delivered.push_back(delivered),
                 JournalEntry::Ended { .. } => {}
             }
         }
-        tape
+        playback
     }
 
-    /// Plays the tape to a fresh worker. `then` is how the recorded run ended, for the point where
-    /// the tape is over and the guest still waits.
+    /// Reads the contents that parts are read from again, each once. Returns whether every result is there that the
+    /// program received: retention removes those of reads from large journals of executions that wrote.
+    async fn read_artifacts(
+        &mut self,
+        store: &Store,
+        id: &ExecutionId,
+    ) -> Result<bool, StoreError> {
+        for artifact in self.parts.values() {
+            if self.artifacts.contains_key(artifact) {
+                continue;
+            }
+            let Some((media_type, content)) = store.journalled_artifact(id, artifact).await? else {
+                return Ok(false);
+            };
+            let opened = Opened {
+                id: artifact.clone(),
+                media_type,
+                content,
+            };
+            self.artifacts.insert(artifact.clone(), opened);
+        }
+        let mut received = self.delivered.iter().flat_map(|delivered| &delivered.calls);
+        Ok(received.all(|id| self.outcomes.contains_key(id) || self.parts.contains_key(id)))
+    }
+
+    /// The result of a call, as the guest received it.
+    fn result(&self, id: CallId) -> Option<Result<String, CallError>> {
+        if let Some(result) = self.outcomes.get(&id) {
+            return Some(result.clone());
+        }
+        let opened = self.artifacts.get(self.parts.get(&id)?)?;
+        part_again(&self.calls.get(&id)?.body, opened)
+    }
+
+    /// Plays the journal to a fresh worker. `then` is how the recorded run ended: it becomes the end of this one when
+    /// the journal has no further delivery and the guest still waits.
     async fn play(
         &self,
         mut worker: Worker,
         start: ProgramStart,
         then: Option<&ProgramError>,
-    ) -> Result<(Ended, Vec<HostCall>), WorkerError> {
+    ) -> Result<(RunOutcome, Made), WorkerError> {
         let limits = start.limits;
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms + WALL_GRACE_MS);
         let mut delivered = self.delivered.iter();
-        let mut made = Vec::new();
-        let mut ended = Ended {
+        let mut made = Made::default();
+        let mut outcome = RunOutcome {
             result: Ok(None),
             printed: Printed::default(),
             warnings: Vec::new(),
@@ -153,31 +210,23 @@ impl Tape {
             emitted: Vec::new(),
             calls: 0,
             rounds: 0,
-            unheard: false,
+            written_in: None,
+            worker_lost_unheard: false,
         };
-        // Of executions recorded before workers asked about their programs.
-        let mut unrecorded_check = false;
-        let begun_us = start.now_us;
         let start = ToWorker::Start(Box::new(start));
         worker.send(&start, &limits).await?;
-        ended.result = loop {
+        outcome.result = loop {
             let frame = match timeout_at(deadline, worker.receive()).await {
                 Ok(frame) => frame,
                 Err(_) => break Err(ended_outside(then)),
             };
             match frame {
-                Ok(FromWorker::Call(call))
-                    if call.id == CallId::CHECK && !self.calls.contains_key(&call.id) =>
-                {
-                    unrecorded_check = true;
+                Ok(FromWorker::Check(check)) => {
+                    made.check = Some(check);
+                    worker.send(&self.verdict(), &limits).await?;
                 }
-                Ok(FromWorker::Call(call)) => made.push(call),
-                Ok(FromWorker::Idle(_)) if unrecorded_check => {
-                    unrecorded_check = false;
-                    let frame = ToWorker::Deliver(let_run(begun_us));
-                    worker.send(&frame, &limits).await?;
-                }
-                Ok(FromWorker::Log(line)) => ended.printed.push(line.stream, &line.text),
+                Ok(FromWorker::Call(call)) => made.calls.push(call),
+                Ok(FromWorker::Log(line)) => outcome.printed.push(line.stream, &line.text),
                 Ok(FromWorker::Idle(_)) => match delivered.next() {
                     Some(next) => {
                         let frame = ToWorker::Deliver(self.delivery(next));
@@ -186,24 +235,32 @@ impl Tape {
                     None => break Err(ended_outside(then)),
                 },
                 Ok(FromWorker::Done(done)) => {
-                    ended.warnings = done.warnings;
-                    ended.printed.dropped = done.log_bytes_dropped;
-                    break done.result.map_err(ProgramError::from);
+                    outcome.warnings = done.warnings;
+                    outcome.printed.dropped = done.log_bytes_dropped;
+                    break returned(done.result);
                 }
                 Ok(FromWorker::Ready(_)) | Err(_) => break Err(ended_outside(then)),
             }
         };
         worker.kill().await;
-        Ok((ended, made))
+        Ok((outcome, made))
+    }
+
+    /// The recorded verdict. Executions recorded before programs were checked have none, so they are let run.
+    fn verdict(&self) -> ToWorker {
+        let verdict = match &self.check {
+            Some((_, verdict)) => verdict_json(verdict),
+            None => verdict_json(&Verdict::default()),
+        };
+        ToWorker::Verdict(CheckVerdict { verdict })
     }
 
     fn delivery(&self, delivered: &Delivered) -> Delivery {
         let results = delivered.calls.iter().filter_map(|id| {
-            let result = self.outcomes.get(id)?;
             Some(CallResult {
                 id: *id,
-                result: result
-                    .clone()
+                result: self
+                    .result(*id)?
                     .map_err(|error| serde_json::to_string(&error).unwrap_or_default()),
             })
         });
@@ -214,15 +271,11 @@ impl Tape {
     }
 }
 
-/// The answer to a check that lets the program run.
-fn let_run(now_us: u64) -> Delivery {
-    Delivery {
-        now_us,
-        results: vec![CallResult {
-            id: CallId::CHECK,
-            result: Ok("{}".to_owned()),
-        }],
-    }
+/// What the program asked for this time.
+#[derive(Debug, Default)]
+struct Made {
+    check: Option<CheckRequest>,
+    calls: Vec<HostCall>,
 }
 
 /// The end of a run that did not end by itself: the recorded one when it was of that kind too.
@@ -242,15 +295,15 @@ fn ended_outside(then: Option<&ProgramError>) -> ProgramError {
         {
             error.clone()
         }
-        Some(_) | None => words::never_settles(),
+        Some(_) | None => messages::never_settles(),
     }
 }
 
 fn compare(
     recorded: &Envelope,
     replayed: &Envelope,
-    calls: &BTreeMap<CallId, HostCall>,
-    made: &[HostCall],
+    playback: &Playback,
+    made: &Made,
 ) -> Vec<String> {
     let mut differences = Vec::new();
     let value = |envelope: &Envelope| envelope.value.as_ref().map(|value| value.get().to_owned());
@@ -269,6 +322,13 @@ fn compare(
     if error(recorded) != error(replayed) {
         differences.push("the error differs".to_owned());
     }
+    // Executions recorded before programs were checked have no check to compare with.
+    if let Some((then, _)) = &playback.check
+        && made.check.as_ref() != Some(then)
+    {
+        differences.push("the calls found in the program differ".to_owned());
+    }
+    let (calls, made) = (&playback.calls, &made.calls);
     let first = calls.values().zip(made).find(|(then, now)| then != now);
     if let Some((then, _)) = first {
         differences.push(format!("call {} differs", then.id));

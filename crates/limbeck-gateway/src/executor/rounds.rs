@@ -1,8 +1,8 @@
-//! How many rounds of tool calls a program made: the turns that a model would have taken for the same
-//! calls, given that it makes calls side by side wherever the program did.
+//! Count of the rounds of tool calls of a program: the turns that a model would have taken for the same calls, if it
+//! made calls in parallel wherever the program did.
 //!
-//! A call belongs to the round behind that of the answers its program had just heard. Calls that do not reach
-//! a server, such as a look into `store`, take no round of their own.
+//! A call belongs to the round after that of the results delivered last. Calls that do not reach a server, such as a read
+//! of `store`, have no round of their own.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use limbeck_domain::{CallId, HostCall, HostOp};
 
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
-    /// Round of the answers heard last.
-    heard: u32,
+    /// Round of the results delivered last.
+    delivered: u32,
     most: u32,
-    /// Of the calls whose answers were not heard yet.
-    of: BTreeMap<CallId, u32>,
+    /// Rounds of the calls whose results are not delivered yet.
+    pending: BTreeMap<CallId, u32>,
 }
 
 impl Rounds {
-    /// The program calls.
+    /// Counts a call of the program.
     pub(super) fn called(&mut self, call: &HostCall) {
-        let round = self.heard + u32::from(call.op == HostOp::Tool);
+        let round = self.delivered + u32::from(call.op == HostOp::Tool);
         self.most = self.most.max(round);
-        self.of.insert(call.id, round);
+        self.pending.insert(call.id, round);
     }
 
-    /// It hears answers; of none when only time passed, which is waited for like an answer to everything.
-    pub(super) fn heard(&mut self, calls: impl Iterator<Item = CallId>) {
-        let rounds = calls.filter_map(|id| self.of.remove(&id));
-        self.heard = rounds.max().unwrap_or(self.most);
+    /// Counts a delivery. One without results means that only time has passed, which ends every round so far.
+    pub(super) fn delivered(&mut self, calls: impl Iterator<Item = CallId>) {
+        let rounds = calls.filter_map(|id| self.pending.remove(&id));
+        self.delivered = rounds.max().unwrap_or(self.most);
     }
 
     pub(super) fn most(&self) -> u32 {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     fn hear(rounds: &mut Rounds, ids: &[u32]) {
-        rounds.heard(ids.iter().map(|id| CallId(*id)));
+        rounds.delivered(ids.iter().map(|id| CallId(*id)));
     }
 
     #[test]

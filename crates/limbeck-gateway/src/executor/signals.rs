@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use limbeck_launcher::Exit;
 
-/// The signal's name; its number where it has none here.
+/// The signal's name; its number when the name is unknown.
 pub(super) fn name(number: i32) -> Cow<'static, str> {
     match known(number) {
         Some(name) => Cow::Borrowed(name),
@@ -12,7 +12,7 @@ pub(super) fn name(number: i32) -> Cow<'static, str> {
     }
 }
 
-/// Whether a process ended because somebody killed it, as far as the system tells.
+/// Whether a process was killed from outside, as far as its exit status shows.
 pub(super) fn was_killed(exit: Exit) -> bool {
     match exit {
         Exit::Signal(signal) => known(signal) == Some("SIGKILL"),

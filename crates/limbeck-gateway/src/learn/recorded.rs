@@ -1,28 +1,29 @@
-//! Learns from results that were recorded: a person's own recordings, or what a journal kept.
+//! Observed types from recorded results: a user's recordings, or results in a journal.
 
 use limbeck_catalog::{Observed, Provenance};
 use limbeck_domain::limits::LEARNT_RESULT_BYTES_MAX;
 use limbeck_domain::{Language, ToolId, ToolTarget};
-use limbeck_store::StoreError;
+use limbeck_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::save;
-use crate::{Gateway, broker};
+use crate::broker;
+use crate::live_catalog::LiveCatalog;
 
 /// Kinds of the blocks of a `CallToolResult`.
 const BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
-/// Why a recorded result teaches nothing.
+/// Why a recorded result was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoLesson {
-    /// No such tool is known.
+pub enum SkippedRecordError {
+    /// The tool is unknown.
     #[error("{message}")]
     UnknownTool {
-        /// What is not there, with the nearest names.
+        /// What is unknown, with the nearest names.
         message: String,
     },
-    /// The server's entry, or the whole configuration, says `observe = false`.
+    /// The server's entry, or the whole configuration, has `observe = false`.
     #[error("learning is switched off for server `{server}`: `observe = false`")]
     Off {
         /// The server.
@@ -39,7 +40,7 @@ pub enum NoLesson {
     Contradicts {
         /// The tool.
         tool: ToolId,
-        /// In which way.
+        /// The difference.
         how: String,
     },
     /// The tool failed in that call.
@@ -59,23 +60,23 @@ pub enum NoLesson {
     Unreadable {
         /// The tool.
         tool: ToolId,
-        /// What the parser said.
+        /// The parser's error.
         problem: String,
     },
 }
 
-/// What recorded results of one tool taught.
+/// What was imported from recorded results of one tool.
 #[derive(Clone, Debug, Serialize)]
-pub struct Learnt {
-    /// Its server.
+pub struct ImportSummary {
+    /// Server of the tool.
     pub server: String,
-    /// Its name.
+    /// Name of the tool.
     pub tool: String,
     /// Results that were read.
     pub results: u64,
-    /// Calls the type was observed in by now.
+    /// Calls the type has been observed in.
     pub calls: u64,
-    /// Whether the type is another now.
+    /// Whether the type has changed.
     pub changed: bool,
     /// The type, as JSON Schema.
     pub schema: serde_json::Value,
@@ -97,7 +98,7 @@ struct BlockForm<'a> {
     kind: std::borrow::Cow<'a, str>,
 }
 
-/// Whether a value is a `CallToolResult` and not what a program got of one.
+/// Whether a value is a `CallToolResult`, as opposed to the value that a program gets of one.
 fn is_call_tool_result(value: &RawValue) -> bool {
     if !value.get().starts_with('{') {
         return false;
@@ -109,50 +110,64 @@ fn is_call_tool_result(value: &RawValue) -> bool {
     })
 }
 
-impl Gateway {
-    /// What a recorded result teaches of the tool that `target` names. Nothing is kept yet.
+/// Learns result types from recorded results.
+#[derive(Debug)]
+pub(crate) struct RecordedResults {
+    live_catalog: LiveCatalog,
+    store: Store,
+}
+
+impl RecordedResults {
+    pub(crate) fn new(live_catalog: LiveCatalog, store: Store) -> Self {
+        Self {
+            live_catalog,
+            store,
+        }
+    }
+
+    /// The type of a recorded result of the tool that `target` names. Nothing is stored.
     ///
     /// `result` is a `CallToolResult` or the value that a program got of one.
     ///
     /// # Errors
     ///
-    /// [`NoLesson`].
-    pub fn lesson(
+    /// [`SkippedRecordError`].
+    pub(crate) fn observed_type(
         &self,
         target: &ToolTarget,
         result: &RawValue,
-    ) -> Result<(ToolId, Observed), NoLesson> {
-        let catalogue = &self.shared.catalogue;
-        let resolved = catalogue.snapshot().resolve(target);
+    ) -> Result<(ToolId, Observed), SkippedRecordError> {
+        let live_catalog = &self.live_catalog;
+        let resolved = live_catalog.snapshot().resolve(target);
         let tool = resolved
-            .map_err(|error| NoLesson::UnknownTool {
+            .map_err(|error| SkippedRecordError::UnknownTool {
                 message: limbeck_domain::CallError::from(error).message,
             })?
             .tool;
         let id = tool.id().clone();
-        if !catalogue.observes(&id.server) {
+        if !live_catalog.observes(&id.server) {
             let server = id.server.to_string();
-            return Err(NoLesson::Off { server });
+            return Err(SkippedRecordError::Off { server });
         }
         let bytes = result.get().len();
         if bytes > LEARNT_RESULT_BYTES_MAX {
-            return Err(NoLesson::TooLarge { bytes });
+            return Err(SkippedRecordError::TooLarge { bytes });
         }
         let value = if is_call_tool_result(result) {
             let value = broker::value_for_program(result, tool.definition());
-            value.map_err(|_| NoLesson::Failed { tool: id.clone() })?
+            value.map_err(|_| SkippedRecordError::Failed { tool: id.clone() })?
         } else {
             result.get().to_owned()
         };
         if tool.definition().output_schema.is_some() {
             return Err(match tool.contradiction(&value) {
-                Some(how) => NoLesson::Contradicts { tool: id, how },
-                None => NoLesson::Declared { tool: id },
+                Some(how) => SkippedRecordError::Contradicts { tool: id, how },
+                None => SkippedRecordError::Declared { tool: id },
             });
         }
         match Observed::once(&value) {
             Ok(observed) => Ok((id, observed)),
-            Err(error) => Err(NoLesson::Unreadable {
+            Err(error) => Err(SkippedRecordError::Unreadable {
                 tool: id,
                 problem: error.to_string(),
             }),
@@ -163,28 +178,28 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// What keeps the store from it; then nothing was learnt. `Ok(None)` when there is no such tool any more.
-    pub async fn learn(
+    /// [`StoreError`]; then nothing was stored. `Ok(None)` when the tool is gone.
+    pub(crate) async fn learn(
         &self,
         tool: &ToolId,
         observed: &Observed,
-    ) -> Result<Option<Learnt>, StoreError> {
-        let catalogue = &self.shared.catalogue;
-        let Some(known) = catalogue.snapshot().tool(tool).cloned() else {
+    ) -> Result<Option<ImportSummary>, StoreError> {
+        let live_catalog = &self.live_catalog;
+        let Some(known) = live_catalog.snapshot().tool(tool).cloned() else {
             return Ok(None);
         };
-        save(catalogue, &self.shared.store, &known, observed).await?;
-        let mut all = catalogue.observed(&known).unwrap_or_default();
+        save(live_catalog, &self.store, &known, observed).await?;
+        let mut all = live_catalog.observed(&known).unwrap_or_default();
         let changed = all.add(observed);
-        catalogue.teach(vec![(known, all)]);
-        let taught = catalogue.snapshot().tool(tool).cloned();
+        live_catalog.teach(vec![(known, all)]);
+        let taught = live_catalog.snapshot().tool(tool).cloned();
         Ok(taught.map(|taught| {
             let shape = taught.output_shape();
             let calls = match shape.map(|shape| shape.provenance) {
                 Some(Provenance::Observed { calls }) => calls,
                 Some(Provenance::Declared) | None => 0,
             };
-            Learnt {
+            ImportSummary {
                 server: tool.server.to_string(),
                 tool: tool.tool.to_string(),
                 results: observed.calls,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use limbeck_domain::text::cut;
 use limbeck_domain::{
-    Account, Basis, CallForm, ExecutionId, LedgerNote, LedgerTexts, ServerAccount, ServerName,
-    Tokens, ToolTarget,
+    CallForm, CountBasis, ExecutionId, LedgerSizes, LedgerTexts, ServerName, ServerTokenUsage,
+    TokenCount, TokenUsage, ToolTarget,
 };
 use limbeck_store::{LedgerRow, Store, StoreError};
 use serde_json::Value;
@@ -26,7 +26,7 @@ const COUNTED_BYTES_MAX: usize = 256 << 10;
 pub async fn entries(
     store: &Store,
     since_us: u64,
-) -> Result<Vec<(LedgerRow, Account)>, StoreError> {
+) -> Result<Vec<(LedgerRow, TokenUsage)>, StoreError> {
     let mut counting = Counting::new(store);
     let mut entries = Vec::new();
     for row in store.ledger(since_us).await? {
@@ -41,7 +41,7 @@ pub async fn entries(
 /// # Errors
 ///
 /// [`StoreError`].
-pub async fn entry(store: &Store, id: &ExecutionId) -> Result<Option<Account>, StoreError> {
+pub async fn entry(store: &Store, id: &ExecutionId) -> Result<Option<TokenUsage>, StoreError> {
     match store.ledger_of(id).await? {
         Some(row) => Counting::new(store).account(&row).await.map(Some),
         None => Ok(None),
@@ -64,24 +64,24 @@ impl<'s> Counting<'s> {
         }
     }
 
-    async fn account(&mut self, row: &LedgerRow) -> Result<Account, StoreError> {
-        if let Some(account) = &row.account {
+    async fn account(&mut self, row: &LedgerRow) -> Result<TokenUsage, StoreError> {
+        if let Some(account) = &row.usage {
             return Ok(account.clone());
         }
         let account = self.count(row).await?;
-        self.store.keep_account(&row.id, &account).await?;
+        self.store.set_token_usage(&row.id, &account).await?;
         Ok(account)
     }
 
-    async fn count(&mut self, row: &LedgerRow) -> Result<Account, StoreError> {
-        let LedgerNote { surface, .. } = &row.note;
-        let mut account = Account::from(&row.note);
+    async fn count(&mut self, row: &LedgerRow) -> Result<TokenUsage, StoreError> {
+        let LedgerSizes { surface, .. } = &row.sizes;
+        let mut account = TokenUsage::from(&row.sizes);
         if let Some((definitions, instructions)) = self.surface(surface).await? {
             account.definitions = measured(definitions);
             account.instructions = measured(instructions);
         }
-        ours(&mut account, &row.note, row.texts.as_ref());
-        let journal = if row.note.servers.is_empty() {
+        ours(&mut account, &row.sizes, row.texts.as_ref());
+        let journal = if row.sizes.servers.is_empty() {
             Vec::new()
         } else {
             self.store
@@ -95,7 +95,7 @@ impl<'s> Counting<'s> {
             }
         }
         for (name, server) in &mut account.servers {
-            let note = &row.note.servers[name];
+            let note = &row.sizes.servers[name];
             if let Some(definitions) = self.server(&note.listing).await? {
                 server.definitions = computed(definitions);
             }
@@ -133,7 +133,7 @@ impl<'s> Counting<'s> {
 }
 
 /// What passed between a client and Limbeck. What no model asked for, `limbeck run`, is counted as if one had.
-fn ours(account: &mut Account, note: &LedgerNote, texts: Option<&LedgerTexts>) {
+fn ours(account: &mut TokenUsage, note: &LedgerSizes, texts: Option<&LedgerTexts>) {
     let Some(texts) = texts else {
         return;
     };
@@ -141,29 +141,29 @@ fn ours(account: &mut Account, note: &LedgerNote, texts: Option<&LedgerTexts>) {
         account.searches = texts
             .searches
             .iter()
-            .map(|text| counted(text, Basis::Measured))
+            .map(|text| counted(text, CountBasis::Measured))
             .sum();
     }
     if let Some(program) = &texts.program {
-        account.program = counted(program, Basis::Measured);
+        account.program = counted(program, CountBasis::Measured);
     }
     if let Some(result) = &texts.result {
-        account.result = counted(result, Basis::Measured);
+        account.result = counted(result, CountBasis::Measured);
     }
 }
 
 /// What would have passed between the model and a server.
-fn theirs(server: &mut ServerAccount, calls: &[InnerCall]) {
+fn theirs(server: &mut ServerTokenUsage, calls: &[InnerCall]) {
     let arguments = calls
         .iter()
-        .map(|call| counted(&call.call.body, Basis::Computed));
+        .map(|call| counted(&call.call.body, CountBasis::Computed));
     server.arguments = arguments.sum();
     let results = calls.iter().map(|call| match &call.result {
-        Some(Ok(json)) => counted(&read(json, is_raw(call)), Basis::Computed),
-        Some(Err(error)) => counted(&error.message, Basis::Computed),
-        None => Tokens {
+        Some(Ok(json)) => counted(&read(json, is_raw(call)), CountBasis::Computed),
+        Some(Err(error)) => counted(&error.message, CountBasis::Computed),
+        None => TokenCount {
             count: 0,
-            basis: Basis::Computed,
+            basis: CountBasis::Computed,
         },
     });
     server.results = results.sum();
@@ -208,19 +208,19 @@ fn definitions(tools: &Value) -> Option<u64> {
 }
 
 /// The tokens of a text, exact up to [`COUNTED_BYTES_MAX`].
-fn counted(text: &str, basis: Basis) -> Tokens {
+fn counted(text: &str, basis: CountBasis) -> TokenCount {
     let part = cut(text, COUNTED_BYTES_MAX);
     let tokens = count(part);
     if part.len() == text.len() {
-        return Tokens {
+        return TokenCount {
             count: tokens,
             basis,
         };
     }
     let scaled = u128::from(tokens) * text.len() as u128 / part.len() as u128;
-    Tokens {
+    TokenCount {
         count: u64::try_from(scaled).unwrap_or(u64::MAX),
-        basis: Basis::Estimated,
+        basis: CountBasis::Estimated,
     }
 }
 
@@ -228,17 +228,17 @@ fn count(text: &str) -> u64 {
     tokens::count(text) as u64
 }
 
-fn measured(count: u64) -> Tokens {
-    Tokens {
+fn measured(count: u64) -> TokenCount {
+    TokenCount {
         count,
-        basis: Basis::Measured,
+        basis: CountBasis::Measured,
     }
 }
 
-fn computed(count: u64) -> Tokens {
-    Tokens {
+fn computed(count: u64) -> TokenCount {
+    TokenCount {
         count,
-        basis: Basis::Computed,
+        basis: CountBasis::Computed,
     }
 }
 
@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn a_text_above_the_bound_is_estimated_from_its_beginning() {
         let line = "{\"id\": 17, \"title\": \"A line of a result\"}\n";
-        let short = counted(&line.repeat(100), Basis::Computed);
-        assert_eq!(short.basis, Basis::Computed);
+        let short = counted(&line.repeat(100), CountBasis::Computed);
+        assert_eq!(short.basis, CountBasis::Computed);
         let times = COUNTED_BYTES_MAX / line.len() * 4;
-        let long = counted(&line.repeat(times), Basis::Computed);
-        assert_eq!(long.basis, Basis::Estimated);
+        let long = counted(&line.repeat(times), CountBasis::Computed);
+        assert_eq!(long.basis, CountBasis::Estimated);
         let expected = short.count * times as u64 / 100;
         assert!(
             long.count.abs_diff(expected) * 50 < expected,

@@ -1,25 +1,25 @@
-//! Which servers a client had better seen directly, judged by what programs really did.
+//! Servers whose tools would have cost fewer tokens if clients had listed and called them directly, by the ledger.
 //!
-//! A program that makes one small call of a small server costs more than the call itself. Listing that
-//! server's tools would have saved the difference, and would have cost their definitions at every turn of
-//! all other programs. Both are in the ledger, so the question has an answer and needs no threshold.
+//! A program that makes one small call of a small server costs more than the call itself. Listing that server's tools
+//! would have saved the difference, and would have added their definitions to every turn of all other programs. Both are
+//! in the ledger, so no threshold is needed.
 //!
-//! The answer is taken from the last [`PROGRAMS_MAX`] programs that called the server alone and from what else
-//! ran in that time. Once its tools are listed no such programs come any more, so the evidence stays as it was
-//! and the listing does not change back and forth.
+//! The comparison uses the last [`PROGRAMS_MAX`] programs that called the server alone, and everything that ran in that
+//! time. Once the server's tools are listed there are no further such programs, so the comparison keeps its result and
+//! the listing does not change back and forth.
 
 use std::collections::BTreeSet;
 
-use limbeck_domain::{Account, ServerName};
+use limbeck_domain::{ServerName, TokenUsage};
 
-/// Programs that decide about a server.
+/// Latest programs that are compared for a server.
 const PROGRAMS_MAX: usize = 50;
-/// Fewer say nothing.
+/// Fewest programs that a comparison is made for.
 const PROGRAMS_MIN: usize = 10;
 
 /// The servers whose tools, listed as they are, would have saved tokens. `accounts` are newest first, each with
 /// when its execution was asked for, in microseconds since 1970.
-pub fn better_direct(accounts: &[(u64, Account)]) -> BTreeSet<ServerName> {
+pub fn better_direct(accounts: &[(u64, TokenUsage)]) -> BTreeSet<ServerName> {
     let servers: BTreeSet<&ServerName> = accounts
         .iter()
         .flat_map(|(_, account)| account.servers.keys())
@@ -30,10 +30,10 @@ pub fn better_direct(accounts: &[(u64, Account)]) -> BTreeSet<ServerName> {
     better.cloned().collect()
 }
 
-fn is_better_direct(accounts: &[(u64, Account)], server: &ServerName) -> bool {
+fn is_better_direct(accounts: &[(u64, TokenUsage)], server: &ServerName) -> bool {
     let is_alone =
-        |account: &Account| account.servers.len() == 1 && account.servers.contains_key(server);
-    let alone: Vec<&(u64, Account)> = accounts
+        |account: &TokenUsage| account.servers.len() == 1 && account.servers.contains_key(server);
+    let alone: Vec<&(u64, TokenUsage)> = accounts
         .iter()
         .filter(|(_, account)| is_alone(account))
         .take(PROGRAMS_MAX)
@@ -64,34 +64,34 @@ fn signed(tokens: u64) -> i128 {
 
 #[cfg(test)]
 mod tests {
-    use limbeck_domain::{LedgerNote, ServerNote};
+    use limbeck_domain::{LedgerSizes, ServerSizes};
 
     use super::*;
 
     /// A program at `created_us` with one call of each of `servers`, whose definitions have so many bytes.
-    fn program(created_us: u64, servers: &[(&str, u64)]) -> (u64, Account) {
+    fn program(created_us: u64, servers: &[(&str, u64)]) -> (u64, TokenUsage) {
         let servers = servers.iter().map(|(name, listing_bytes)| {
-            let note = ServerNote {
+            let note = ServerSizes {
                 listing_bytes: *listing_bytes,
                 calls: 1,
                 argument_bytes: 36,
                 result_bytes: 36,
-                ..ServerNote::default()
+                ..ServerSizes::default()
             };
             (ServerName::from(*name), note)
         });
-        let note = LedgerNote {
+        let note = LedgerSizes {
             rounds: 1,
             program_bytes: 360,
             result_bytes: 360,
             surface_bytes: 3_600,
             servers: servers.collect(),
-            ..LedgerNote::default()
+            ..LedgerSizes::default()
         };
-        (created_us, Account::from(&note))
+        (created_us, TokenUsage::from(&note))
     }
 
-    fn better(mut rows: Vec<(u64, Account)>) -> Vec<String> {
+    fn better(mut rows: Vec<(u64, TokenUsage)>) -> Vec<String> {
         rows.sort_by_key(|(created_us, _)| std::cmp::Reverse(*created_us));
         let better = better_direct(&rows);
         better.iter().map(ToString::to_string).collect()

@@ -1,4 +1,4 @@
-//! Where an answer ended, so that the next one goes on there.
+//! Cursors that continue a search after an earlier answer.
 
 use std::fmt::Write as _;
 
@@ -11,13 +11,13 @@ use super::{QUERIES_MAX, SearchRequest};
 /// Longest cursor that is read: a fingerprint, and a number for each query.
 const CURSOR_BYTES_MAX: usize = 17 + 8 * QUERIES_MAX;
 
-/// What a cursor belongs to: the tools there were and the request, as eight hexadecimal digits each.
+/// Identity of catalog and request that a cursor belongs to, as eight hexadecimal digits each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fingerprint(String);
 
 impl Fingerprint {
-    /// Limit, detail and language may change from page to page; texts and server may not, and neither may
-    /// `ranking`: the print of vectors that ranked the tools, none when the table in the binary did.
+    /// Limit, detail and language may change from page to page. Queries and server may not, and neither may
+    /// `ranking`, the fingerprint of the vectors that ranked the tools; absent when the table in the binary did.
     pub(super) fn of(catalog: &Catalog, request: &SearchRequest, ranking: Option<[u8; 4]>) -> Self {
         let mut hasher = Sha256::new();
         let server = request.server.as_deref().unwrap_or_default();
@@ -34,7 +34,7 @@ impl Fingerprint {
         Self(hex)
     }
 
-    /// The cursor behind the first `shown` hits of each query.
+    /// Cursor after the first `shown` hits of each query.
     pub(super) fn cursor(&self, shown: impl Iterator<Item = usize>) -> String {
         let mut cursor = self.0.clone();
         for shown in shown {
@@ -43,25 +43,25 @@ impl Fingerprint {
         cursor
     }
 
-    /// How many hits of each of `queries` queries came before.
+    /// Reads the number of hits in earlier answers for each of `queries` queries.
     ///
     /// # Errors
     ///
-    /// [`CallError`] when `cursor` is none that was given, or one of another request or of other tools.
+    /// [`CallError`] when `cursor` is malformed, or belongs to another request or to other tools.
     pub(super) fn read(&self, cursor: &str, queries: usize) -> Result<Vec<usize>, CallError> {
         let refused = |why: &str| {
             Err(CallError::new(CallCode::InvalidArguments, why)
                 .with_hint("search again without `cursor`"))
         };
         if cursor.len() > CURSOR_BYTES_MAX {
-            return refused("`cursor` is none that a search gave");
+            return refused("unknown `cursor`: pass the `cursor` of an earlier answer, unchanged");
         }
         let mut parts = cursor.split('-');
         let fingerprint = parts.next().unwrap_or_default();
         let is_hex = fingerprint.bytes().all(|byte| byte.is_ascii_hexdigit());
         let shown: Option<Vec<usize>> = parts.map(|part| part.parse().ok()).collect();
         let (true, 16, Some(shown)) = (is_hex, fingerprint.len(), shown) else {
-            return refused("`cursor` is none that a search gave");
+            return refused("unknown `cursor`: pass the `cursor` of an earlier answer, unchanged");
         };
         if fingerprint[8..] != self.0[8..] || shown.len() != queries {
             return refused(
@@ -69,9 +69,7 @@ impl Fingerprint {
             );
         }
         if fingerprint != self.0 {
-            return refused(
-                "the tools have changed since `cursor` was given, or what their order goes by",
-            );
+            return refused("the tools or their ranking changed since `cursor` was returned");
         }
         Ok(shown)
     }

@@ -29,6 +29,7 @@ fn report(queries: Vec<QueryReport>) -> SearchReport {
         cursor: None,
         starting: Vec::new(),
         unavailable: Vec::new(),
+        notices: Vec::new(),
         servers: 1,
         detail: Detail::Signature,
         language: Language::Typescript,
@@ -117,14 +118,14 @@ fn a_cursor_is_taken_for_its_own_search_alone() {
     let other_tools = format!("00000000{}", &cursor[8..]);
     let long = "0".repeat(10_000);
     for (cursor, said) in [
-        ("", "none that a search gave"),
-        ("garbage", "none that a search gave"),
-        (&format!("{cursor}x"), "none that a search gave"),
-        (&format!("{cursor}-"), "none that a search gave"),
-        (&long, "none that a search gave"),
-        ("é234567é12345678-1", "none that a search gave"),
+        ("", "unknown `cursor`"),
+        ("garbage", "unknown `cursor`"),
+        (&format!("{cursor}x"), "unknown `cursor`"),
+        (&format!("{cursor}-"), "unknown `cursor`"),
+        (&long, "unknown `cursor`"),
+        ("é234567é12345678-1", "unknown `cursor`"),
         (&format!("{cursor}-5"), "another search"),
-        (&other_tools, "the tools have changed"),
+        (&other_tools, "the tools or their ranking changed"),
     ] {
         let error = fingerprint.read(cursor, 1).unwrap_err();
         assert!(error.message.contains(said), "{cursor}: {error:?}");

@@ -1,4 +1,4 @@
-//! An answer as the model reads it: within a budget of tokens, no tool twice, the tools of one server together.
+//! Text of a search answer for a model: within a token budget, each tool once, grouped by server.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -9,24 +9,24 @@ use limbeck_domain::text::clean_line;
 use super::{Detail, HitReport, QueryReport, SENTENCE_BYTES_MAX, SearchReport};
 use crate::tokens;
 
-/// Tokens of the tools in one answer. Forty signatures of ordinary length; more is read more cheaply by a
-/// narrower query.
+/// Tokens of the tools in one answer: forty signatures of ordinary length. A narrower query costs less than more
+/// of them.
 const ANSWER_TOKENS_MAX: usize = 4_000;
 
-/// What of a report is printed.
+/// Part of a report that is printed.
 struct Page<'r> {
-    /// Tools of each query.
+    /// Number of tools by query.
     shown: Vec<usize>,
-    /// Calls of tools that are only named: the best of their query, for which no room was left.
+    /// Calls of tools that are named without a signature: the best of their query, which exceed the budget.
     brief: HashSet<&'r str>,
 }
 
 impl SearchReport {
-    /// The report as the model reads it.
+    /// Text of the report for a model.
     ///
-    /// A tool that several queries found is printed under the first and named under the others. Tools stand
-    /// best first, but for those of one server, which follow each other. Over [`ANSWER_TOKENS_MAX`] tokens each
-    /// query gives up its last tools, never its first, and a cursor leads on to them.
+    /// A tool that several queries found is printed under the first and named under the others. The best tools
+    /// come first, followed by further tools of the same server. Above [`ANSWER_TOKENS_MAX`] tokens the last tools
+    /// of each query are left out, never its first, and a cursor leads to them.
     pub fn text(&self) -> String {
         let page = self.page();
         let mut text = String::new();
@@ -42,7 +42,10 @@ impl SearchReport {
     }
 
     fn write_servers(&self, text: &mut String) {
-        if self.servers == 0 {
+        for notice in &self.notices {
+            let _ = writeln!(text, "{notice}");
+        }
+        if self.servers == 0 && self.notices.is_empty() {
             text.push_str("No MCP servers are configured. Add one to .mcp.json or limbeck.toml.\n");
         }
         for server in &self.unavailable {
@@ -58,7 +61,7 @@ impl SearchReport {
         }
     }
 
-    /// What is printed: rank by rank, so that every query has its best tools.
+    /// Selects the tools to print, rank by rank, so that every query keeps its best tools.
     fn page(&self) -> Page<'_> {
         let mut page = Page {
             shown: self.queries.iter().map(|query| query.tools.len()).collect(),
@@ -66,7 +69,7 @@ impl SearchReport {
         };
         let blocks = self.queries.iter().flat_map(|query| &query.tools);
         let bytes: usize = blocks.map(|hit| self.block(hit, self.detail).len()).sum();
-        // No text has more tokens than bytes.
+        // A text never has more tokens than bytes, so short texts need no count.
         if bytes <= ANSWER_TOKENS_MAX {
             return page;
         }
@@ -140,7 +143,7 @@ impl SearchReport {
         }
     }
 
-    /// What is printed of one tool.
+    /// Text of one tool.
     fn block(&self, hit: &HitReport, detail: Detail) -> String {
         let comment = self.comment();
         let effect = hit.effect.as_str();
@@ -166,7 +169,7 @@ impl SearchReport {
     }
 }
 
-/// The hits with those of one server together, servers in the order of their best.
+/// Hits grouped by server, servers in the order of their best hit.
 fn by_server(hits: &[HitReport]) -> impl Iterator<Item = &HitReport> {
     let mut servers: Vec<&str> = Vec::new();
     for hit in hits {

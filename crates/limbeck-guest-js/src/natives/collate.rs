@@ -12,7 +12,7 @@ use rquickjs::Object;
 
 use super::add;
 
-/// Printable ASCII that is no letter, in the order of the CLDR root collation.
+/// Printable ASCII that is not a letter, in the order of the CLDR root collation.
 const BEFORE_LETTERS: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789";
 /// Place of each ASCII character in [`BEFORE_LETTERS`], counted from 1; 0 when it is not there.
 const ASCII_PLACES: [u8; 128] = {
@@ -132,7 +132,7 @@ fn weight(character: char) -> u32 {
     OTHER + u32::from(lower)
 }
 
-/// The digit a weight stands for.
+/// The digit of a weight.
 fn digit(digit_weight: u32) -> Option<u32> {
     let zero = weight('0');
     (zero..zero + 10)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Replaces escapes of lone surrogates (`\ud800`) by U+FFFD. `JSON.stringify` writes them for
-/// strings that are no Unicode; no strict parser on the other side would take them.
+/// strings that are not Unicode, which a strict parser on the other side would reject.
 pub(super) fn well_formed(text: &str) -> Cow<'_, str> {
     if !text.contains("\\ud") {
         return Cow::Borrowed(text);

@@ -18,7 +18,7 @@ fn utf8(ctx: Ctx<'_>, text: String) -> rquickjs::Result<ArrayBuffer<'_>> {
     ArrayBuffer::new(ctx, text.into_bytes())
 }
 
-/// The name of the encoding `label` stands for, in lower case; nothing for an unknown label and for
+/// Name of the encoding of a label, in lower case; nothing for an unknown label and for
 /// the `replacement` encoding, which exists to refuse.
 fn encoding_name(label: String) -> Option<String> {
     let encoding = Encoding::for_label_no_replacement(label.as_bytes())?;

@@ -12,7 +12,7 @@ pub(super) fn add_to(natives: &Object<'_>) -> rquickjs::Result<()> {
     add(natives, "formatQuery", format_query)
 }
 
-/// The parts of a URL in the order `prelude/url.js` reads them; nothing when it is no URL.
+/// The parts of a URL in the order `prelude/url.js` reads them; nothing for text that is not a URL.
 fn parse(text: String, base: Option<String>) -> Option<Vec<String>> {
     let base = match base {
         Some(base) => Some(Url::parse(&base).ok()?),

@@ -1,4 +1,4 @@
-//! What a worker does to itself, in this order, between being cloned and hearing of a program.
+//! Lockdown of a worker: the steps between its clone and its first program, in order.
 //!
 //! Order is part of the protection: the user id is changed while there is still a capability to change
 //! it with, Landlock comes after the last file was looked at, the process limit after the last thread
@@ -13,8 +13,8 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
     RulesetStatus, Scope,
 };
-use limbeck_wire::domain::limits::{GUEST_MEMORY_BYTES, WALL_MS_MAX, WORKER_OVERHEAD_BYTES};
-use limbeck_wire::domain::{Layer, MissingLayer};
+use limbeck_domain::limits::{GUEST_MEMORY_BYTES, WALL_MS_MAX, WORKER_OVERHEAD_BYTES};
+use limbeck_domain::{Layer, MissingLayer};
 use rustix::process::{
     DumpableBehavior, Gid, Resource, Rlimit, Signal, SpeculationFeature, SpeculationFeatureControl,
     SpeculationFeatureState, Uid, control_speculative_feature, set_dumpable_behavior,
@@ -26,16 +26,16 @@ use rustix::thread::{
     set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
-use super::Steps;
+use super::ActiveLayers;
 use super::seccomp::Filters;
 
 /// The channel's place.
 pub(super) const CHANNEL: i32 = 3;
-/// Writable memory a worker may map beyond its guest's: stacks, engine, parser, frames under way. It is
+/// Writable memory a worker may map beyond its guest's: stacks, engine, parser, frames in flight. It is
 /// counted when it is mapped and not when it is used, so the reserved stack counts whole.
 const DATA_BYTES: u64 = (GUEST_MEMORY_BYTES + 2 * WORKER_OVERHEAD_BYTES) as u64 + (512 << 20);
 
-/// What a worker has: limits that the kernel enforces whatever runs in it.
+/// Resource limits that the kernel enforces on a worker, even when the guest owns it.
 pub(super) const LIMITS: &[(Resource, u64)] = &[
     (Resource::Core, 0),
     (Resource::Fsize, 0),
@@ -56,17 +56,17 @@ pub(super) const LATE_LIMITS: &[(Resource, u64)] = &[
     (Resource::Nproc, 0),
 ];
 
-/// The steps and what failed of them.
+/// The layers and what failed of them.
 #[derive(Debug)]
 pub(super) struct Lockdown {
-    steps: Steps,
+    layers: ActiveLayers,
     failures: Vec<MissingLayer>,
 }
 
 impl Lockdown {
     /// Begins, with what already failed in the zygote.
-    pub(super) fn new(steps: Steps, failures: Vec<MissingLayer>) -> Self {
-        Self { steps, failures }
+    pub(super) fn new(layers: ActiveLayers, failures: Vec<MissingLayer>) -> Self {
+        Self { layers, failures }
     }
 
     pub(super) fn into_failures(self) -> Vec<MissingLayer> {
@@ -74,7 +74,7 @@ impl Lockdown {
     }
 
     fn step(&mut self, layer: Layer, step: impl FnOnce() -> io::Result<()>) {
-        if !self.steps.has(layer) {
+        if !self.layers.has(layer) {
             return;
         }
         if let Err(error) = step() {
@@ -105,7 +105,7 @@ impl Lockdown {
         self.step(Layer::Speculation, stop_speculation);
     }
 
-    /// When every thread stands.
+    /// Steps after all threads have started.
     pub(super) fn after_threads(&mut self) {
         self.step(Layer::ResourceLimits, || limit_all(LATE_LIMITS));
     }
@@ -120,7 +120,7 @@ impl Lockdown {
 ///
 /// Memory that a closed descriptor was mapped from stays mapped.
 pub(super) fn arrange_descriptors(
-    steps: Steps,
+    layers: ActiveLayers,
     null: OwnedFd,
     channel: OwnedFd,
 ) -> io::Result<OwnedFd> {
@@ -130,7 +130,7 @@ pub(super) fn arrange_descriptors(
         dup2(null, stream)?;
     }
     dup2(channel, CHANNEL)?;
-    if steps.has(Layer::Descriptors) {
+    if layers.has(Layer::Descriptors) {
         close_from(CHANNEL.cast_unsigned() + 1)?;
     }
     #[expect(unsafe_code, reason = "the number was made the channel's just now")]
@@ -180,7 +180,7 @@ fn limit(resource: Resource, value: u64) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("{resource:?}: {error}")))
 }
 
-/// Capabilities of this kernel, by number. The last one is where the kernel says there is no such.
+/// Capabilities of this kernel, by number. The first number that the kernel rejects ends the list.
 pub(super) fn each_capability() -> impl Iterator<Item = CapabilitySet> {
     (0..64).map(|number| CapabilitySet::from_bits_retain(1 << number))
 }
@@ -272,7 +272,7 @@ fn stop_speculation() -> io::Result<()> {
     ] {
         let state = speculative_feature_state(feature)?.unwrap_or(SpeculationFeatureState::empty());
         if !state.contains(SpeculationFeatureState::PRCTL) {
-            // Not affected, or not for a process to decide: which of the two, the state tells.
+            // Not affected, or not for a process to decide: the state shows which of the two.
             continue;
         }
         control_speculative_feature(feature, SpeculationFeatureControl::FORCE_DISABLE)?;

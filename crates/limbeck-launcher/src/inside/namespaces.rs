@@ -1,4 +1,4 @@
-//! What the zygote does once for all of its workers: namespaces and an empty root.
+//! Namespaces and the empty root, which the zygote sets up once for all of its workers.
 //!
 //! Root leaves its privileges behind in each worker, after it has used them here. Everybody else
 //! first becomes the master of a user namespace, in which the same calls are allowed.
@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 
-use limbeck_wire::domain::{Layer, MissingLayer};
+use limbeck_domain::{Layer, MissingLayer};
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, mount_remount, unmount,
@@ -16,7 +16,7 @@ use rustix::mount::{
 use rustix::process::{chdir, getegid, geteuid, pivot_root};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use super::Steps;
+use super::ActiveLayers;
 
 /// The id a worker has inside its user namespace. Any that is not root's would do.
 pub(super) const INNER_ID: u32 = 10_001;
@@ -53,8 +53,8 @@ impl Surroundings {
     ///
     /// # Errors
     ///
-    /// When there is no `/proc` to look at.
-    pub(super) fn leave(steps: Steps) -> io::Result<Self> {
+    /// When `/proc` cannot be read.
+    pub(super) fn leave(layers: ActiveLayers) -> io::Result<Self> {
         let proc = openat(
             CWD,
             "/proc",
@@ -68,15 +68,15 @@ impl Surroundings {
             failures: Vec::new(),
         };
         surroundings.outside = surroundings.namespaces();
-        if let Err(error) = surroundings.unshare(steps) {
+        if let Err(error) = surroundings.unshare(layers) {
             surroundings.fail_all(&error);
             return Ok(surroundings);
         }
-        if steps.has(Layer::UtsNamespace) {
+        if layers.has(Layer::UtsNamespace) {
             let renamed = rustix::system::sethostname(b"limbeck");
             surroundings.note(Layer::UtsNamespace, renamed.map_err(io::Error::from));
         }
-        if steps.has(Layer::EmptyRoot) {
+        if layers.has(Layer::EmptyRoot) {
             surroundings.note(Layer::EmptyRoot, empty_root());
         }
         Ok(surroundings)
@@ -102,7 +102,7 @@ impl Surroundings {
             .collect()
     }
 
-    fn unshare(&mut self, steps: Steps) -> io::Result<()> {
+    fn unshare(&mut self, layers: ActiveLayers) -> io::Result<()> {
         let mut flags = UnshareFlags::empty();
         for (layer, flag) in [
             (Layer::NetworkNamespace, UnshareFlags::NEWNET),
@@ -110,7 +110,7 @@ impl Surroundings {
             (Layer::CgroupNamespace, UnshareFlags::NEWCGROUP),
             (Layer::EmptyRoot, UnshareFlags::NEWNS),
         ] {
-            if steps.has(layer) {
+            if layers.has(layer) {
                 flags |= flag;
             }
         }
@@ -132,7 +132,7 @@ impl Surroundings {
             self.write("self/setgroups", "deny")?;
             self.write("self/uid_map", &format!("{INNER_ID} {} 1", uid.as_raw()))?;
             self.write("self/gid_map", &format!("{INNER_ID} {} 1", gid.as_raw()))?;
-            // A second wall: no further user namespace from inside, if the kernel lets us say so.
+            // Defence in depth: no further user namespace from inside, where the kernel supports that.
             let _ = self.write("sys/user/max_user_namespaces", "0");
         }
         Ok(())

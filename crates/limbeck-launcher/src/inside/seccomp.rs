@@ -1,4 +1,4 @@
-//! The system call filter: what a program that runs, waits and ends needs, and nothing else.
+//! System call filter: allows only what a program needs to run, wait and end.
 //!
 //! Two filters are loaded and the stricter answer counts. The first allows by name and refuses the
 //! rest with `EPERM`, so that a library that asks for more than it needs goes on without. The second
@@ -18,10 +18,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_write,
     libc::SYS_close,
     libc::SYS_munmap,
-    libc::SYS_mremap,
     libc::SYS_brk,
-    libc::SYS_madvise,
-    libc::SYS_futex,
     libc::SYS_sched_yield,
     libc::SYS_clock_gettime,
     libc::SYS_getrandom,
@@ -34,10 +31,42 @@ const ALLOWED: &[i64] = &[
     libc::SYS_exit_group,
 ];
 
-/// Calls with an argument that must not ask for executable memory.
-const WITHOUT_EXEC: &[i64] = &[libc::SYS_mmap, libc::SYS_mprotect];
+/// Calls that are allowed with some arguments only.
+const CONDITIONAL: &[i64] = &[
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_futex,
+];
 
-/// Calls that only somebody makes who is already out of the engine.
+/// Flags that a mapping must have: memory of its own, from nowhere. Shared memory is outside of `RLIMIT_DATA`, and
+/// its pages can be taken off the resident size and stay allocated.
+const MAP_NEEDED: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+/// Flags that it may have. Not `MAP_HUGETLB`, `MAP_LOCKED`, `MAP_POPULATE` and `MAP_GROWSDOWN`.
+const MAP_ALLOWED: libc::c_int =
+    libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE | libc::MAP_NORESERVE | libc::MAP_STACK;
+
+/// Advices about memory: giving pages back, which the allocator and the engine do. Others keep pages out of sight
+/// of the gateway, which watches the resident size.
+const ADVICES: &[libc::c_int] = &[
+    libc::MADV_NORMAL,
+    libc::MADV_DONTNEED,
+    libc::MADV_FREE,
+    libc::MADV_NOHUGEPAGE,
+];
+
+/// Operations of locks and condition variables. Not priority inheritance, requeueing and futex arrays.
+const FUTEX_OPERATIONS: &[libc::c_int] = &[
+    libc::FUTEX_WAIT,
+    libc::FUTEX_WAKE,
+    libc::FUTEX_WAIT_BITSET,
+    libc::FUTEX_WAKE_BITSET,
+];
+/// Flags of a futex operation.
+const FUTEX_FLAGS: libc::c_int = libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
+
+/// System calls that only native code outside of the engine would make.
 const DEADLY: &[i64] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
@@ -113,8 +142,8 @@ impl Filters {
     pub(super) fn compile() -> Result<Self, seccompiler::BackendError> {
         let arch = TargetArch::try_from(std::env::consts::ARCH)?;
         let mut allowed = rules(ALLOWED);
-        for call in WITHOUT_EXEC {
-            allowed.insert(*call, vec![without_exec()?]);
+        for call in CONDITIONAL {
+            allowed.insert(*call, conditions(*call)?);
         }
         let eperm = SeccompAction::Errno(libc::EPERM as u32);
         let allow = SeccompFilter::new(allowed, eperm, SeccompAction::Allow, arch)?;
@@ -146,12 +175,53 @@ fn rules(calls: &[i64]) -> BTreeMap<i64, Vec<SeccompRule>> {
     calls.iter().map(|call| (*call, Vec::new())).collect()
 }
 
-/// Third argument without `PROT_EXEC`.
-fn without_exec() -> Result<SeccompRule, seccompiler::BackendError> {
-    let exec = libc::PROT_EXEC as u64;
-    let operator = SeccompCmpOp::MaskedEq(exec);
-    let condition = SeccompCondition::new(2, SeccompCmpArgLen::Dword, operator, 0)?;
-    SeccompRule::new(vec![condition])
+/// Arguments with which one of [`CONDITIONAL`] is allowed: any of the rules.
+fn conditions(call: i64) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let without_exec = || masked(2, libc::PROT_EXEC, 0);
+    match call {
+        libc::SYS_mmap => Ok(vec![SeccompRule::new(vec![
+            without_exec()?,
+            masked(3, !MAP_ALLOWED, MAP_NEEDED)?,
+        ])?]),
+        libc::SYS_mprotect => Ok(vec![SeccompRule::new(vec![without_exec()?])?]),
+        // The address may change; a place of the caller's choice and a copy may not be asked for.
+        libc::SYS_mremap => Ok(vec![SeccompRule::new(vec![masked(
+            3,
+            !libc::MREMAP_MAYMOVE,
+            0,
+        )?])?]),
+        libc::SYS_madvise => any_of(2, 0, ADVICES),
+        libc::SYS_futex => any_of(1, FUTEX_FLAGS, FUTEX_OPERATIONS),
+        // None: refused with any arguments.
+        _ => Ok(vec![SeccompRule::new(vec![
+            masked(0, 1, 0)?,
+            masked(0, 1, 1)?,
+        ])?]),
+    }
+}
+
+/// One rule for each of `values`, compared without the bits of `ignored`.
+fn any_of(
+    argument: u8,
+    ignored: libc::c_int,
+    values: &[libc::c_int],
+) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    values
+        .iter()
+        .map(|value| SeccompRule::new(vec![masked(argument, !ignored, *value)?]))
+        .collect()
+}
+
+/// The argument's bits in `mask` are those of `value`. All of these arguments are 32 bits wide, or the kernel gives
+/// no meaning to the upper ones.
+fn masked(
+    argument: u8,
+    mask: libc::c_int,
+    value: libc::c_int,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    let bits = |number: libc::c_int| u64::from(number.cast_unsigned());
+    let operator = SeccompCmpOp::MaskedEq(bits(mask));
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, bits(value))
 }
 
 #[cfg(test)]
@@ -160,7 +230,7 @@ mod tests {
 
     #[test]
     fn no_call_is_both_allowed_and_deadly_and_none_is_named_twice() {
-        let mut all = [ALLOWED, WITHOUT_EXEC, DEADLY].concat();
+        let mut all = [ALLOWED, CONDITIONAL, DEADLY].concat();
         let count = all.len();
         all.sort_unstable();
         all.dedup();

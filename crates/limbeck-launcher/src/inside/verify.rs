@@ -1,13 +1,13 @@
-//! What a worker finds when it looks at itself: a layer holds when it is seen to hold, not when the
-//! call that puts it up said so.
+//! Verification of the layers from inside of a worker: a layer holds when its effect is observed, not when the
+//! call that puts it up succeeds.
 
-use limbeck_wire::domain::sandbox::REASON_BYTES_MAX;
-use limbeck_wire::domain::{Layer, MissingLayer, Sandbox};
+use limbeck_domain::sandbox::REASON_BYTES_MAX;
+use limbeck_domain::{Layer, MissingLayer, Sandbox};
 use rustix::fs::{CWD, Mode, OFlags, open, openat};
 use rustix::io::Errno;
 use rustix::process::{
     DumpableBehavior, SpeculationFeature, SpeculationFeatureState, dumpable_behavior, getegid,
-    geteuid, getgid, getpid, getrlimit, getsid, getuid, speculative_feature_state,
+    geteuid, getgid, getpid, getrlimit, getuid, speculative_feature_state,
 };
 use rustix::thread::{
     capabilities, capabilities_secure_bits, capability_is_in_bounding_set, no_new_privs,
@@ -55,7 +55,7 @@ impl Seen {
     /// Looks at everything else that can still be looked at.
     pub(super) fn before_filter(&mut self) {
         for (layer, holds) in [
-            (Layer::Session, getsid(None).is_ok_and(|id| id == getpid())),
+            (Layer::Session, leads_its_session()),
             (Layer::Descriptors, descriptors_are_ours()),
             (Layer::ResourceLimits, limits_hold()),
             (Layer::UnprivilegedUser, user_is_unprivileged()),
@@ -76,7 +76,7 @@ impl Seen {
 
     /// Looks at the filter and sums up.
     pub(super) fn sum_up(mut self, failures: Vec<MissingLayer>) -> Sandbox {
-        // Landlock says `EACCES`, the filter `EPERM`; the filter comes first.
+        // Landlock returns `EACCES`, the filter `EPERM`; the filter comes first.
         if matches!(open("/", OFlags::PATH, Mode::empty()), Err(Errno::PERM)) {
             self.held.push(Layer::Seccomp);
         }
@@ -104,6 +104,10 @@ fn reason(layer: Layer, failures: &[MissingLayer]) -> String {
     reason
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "checks that there is nothing to read"
+)]
 fn environment_is_empty() -> bool {
     // Its name and its language; the test build passes its layers behind them.
     let arguments = if cfg!(feature = "assume-escape") {
@@ -112,6 +116,17 @@ fn environment_is_empty() -> bool {
         2
     };
     std::env::vars_os().next().is_none() && std::env::args_os().count() <= arguments
+}
+
+fn leads_its_session() -> bool {
+    #[expect(
+        unsafe_code,
+        reason = "the safe form takes the result for a process id"
+    )]
+    // SAFETY: reads a number. It is 0 when the session's leader lives in another PID namespace, which is
+    // no process id: rustix would make one of it unchecked.
+    let session = unsafe { libc::getsid(0) };
+    session == getpid().as_raw_nonzero().get()
 }
 
 /// Whether every limit is what it was set to.
@@ -128,7 +143,7 @@ fn descriptors_are_ours() -> bool {
 
 fn is_open(number: i32) -> bool {
     #[expect(unsafe_code, reason = "a number that may be closed has no safe form")]
-    // SAFETY: reads the flags of a number and touches nothing it stands for.
+    // SAFETY: reads the flags of a number and does not touch the file behind it.
     let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
     flags >= 0
 }

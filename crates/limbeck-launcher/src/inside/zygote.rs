@@ -1,5 +1,5 @@
-//! The process that clones workers. It loads the engine once, waits for requests of the gateway, and
-//! tells it how workers end.
+//! The zygote process: loads the engine once, clones a worker for each request of the gateway, and reports how
+//! workers end.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::process::ExitCode;
 
-use limbeck_wire::domain::{Layer, MissingLayer};
+use limbeck_domain::{Layer, MissingLayer};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -20,7 +20,7 @@ use super::lockdown::{self, Lockdown};
 use super::namespaces::Surroundings;
 use super::seccomp::Filters;
 use super::verify::Seen;
-use super::{Steps, Tenant, TenantError};
+use super::{ActiveLayers, WorkerMain, WorkerMainError};
 use crate::control::{self, FromZygote, ToZygote};
 use crate::exit::{Exit, SETUP_FAILED};
 use crate::probe;
@@ -35,27 +35,29 @@ const CONTROL: u64 = 0;
 /// Events taken at a time.
 const EVENTS: usize = 32;
 
-/// The zygote's whole life.
-pub(super) fn main<T: Tenant>(prepare: impl FnOnce() -> Result<T, TenantError>) -> ExitCode {
-    // What our parent's parents left open is not ours.
+/// Main function of the zygote.
+pub(super) fn main<T: WorkerMain>(
+    prepare: impl FnOnce() -> Result<T, WorkerMainError>,
+) -> ExitCode {
+    // Descriptors that a parent left open must not reach a worker.
     if lockdown::close_from(lockdown::CHANNEL.cast_unsigned()).is_err() {
         return ExitCode::FAILURE;
     }
     match Zygote::prepare(prepare) {
         Ok(zygote) => zygote.serve(),
         Err(error) => {
-            // The gateway may be gone already; then nobody is left to tell.
+            // The gateway may have ended already; the report is lost then.
             let _ = control::send(io::stdin().as_fd(), &FromZygote::down(&*error), None);
             ExitCode::FAILURE
         }
     }
 }
 
-/// Its control socket is standard input, which nothing else here reads.
+/// The zygote process. Its control socket is standard input, which no other code reads.
 struct Zygote<T> {
     tenant: T,
     null: OwnedFd,
-    steps: Steps,
+    layers: ActiveLayers,
     surroundings: Surroundings,
     filters: Filters,
     events: OwnedFd,
@@ -65,7 +67,7 @@ struct Zygote<T> {
     cloned: u32,
 }
 
-/// What is left to do after an event.
+/// Next step after an event.
 enum Next {
     GoOn,
     Leave,
@@ -73,15 +75,17 @@ enum Next {
     Work(ToZygote, OwnedFd),
 }
 
-/// Which side of a clone this is.
+/// Side of a clone on which the code runs.
 enum Side {
     Zygote { pid: u32, pidfd: OwnedFd },
     Worker,
 }
 
-impl<T: Tenant> Zygote<T> {
-    fn prepare(prepare: impl FnOnce() -> Result<T, TenantError>) -> Result<Self, TenantError> {
-        // The gateway's terminal is none of ours. It fails in a process that leads a group already.
+impl<T: WorkerMain> Zygote<T> {
+    fn prepare(
+        prepare: impl FnOnce() -> Result<T, WorkerMainError>,
+    ) -> Result<Self, WorkerMainError> {
+        // Leaves the gateway's terminal. It fails in a process that leads a group already.
         let _ = setsid();
         raise_descriptor_limit();
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
@@ -91,8 +95,8 @@ impl<T: Tenant> Zygote<T> {
         let events = epoll::create(CreateFlags::CLOEXEC)?;
         let event = EventData::new_u64(CONTROL);
         epoll::add(&events, io::stdin(), event, EventFlags::IN)?;
-        let steps = Steps::read();
-        let surroundings = Surroundings::leave(steps)?;
+        let layers = ActiveLayers::read();
+        let surroundings = Surroundings::leave(layers)?;
         let namespaces = [
             (Layer::PidNamespace, libc::CLONE_NEWPID),
             (Layer::IpcNamespace, libc::CLONE_NEWIPC),
@@ -100,14 +104,14 @@ impl<T: Tenant> Zygote<T> {
         Ok(Self {
             tenant,
             null,
-            steps,
+            layers,
             surroundings,
             filters,
             events,
             workers: HashMap::new(),
             namespaces: namespaces
                 .into_iter()
-                .filter(|(layer, _)| steps.has(*layer))
+                .filter(|(layer, _)| layers.has(*layer))
                 .fold(0, |flags, (_, flag)| flags | flag),
             cloned: 0,
         })
@@ -209,7 +213,7 @@ impl<T: Tenant> Zygote<T> {
         let Self {
             tenant,
             null,
-            steps,
+            layers,
             mut surroundings,
             filters,
             events,
@@ -220,10 +224,10 @@ impl<T: Tenant> Zygote<T> {
         let failures = std::mem::take(&mut surroundings.failures);
         // Their numbers are closed or given to others below: dropping them would close those.
         std::mem::forget((surroundings, events, workers));
-        let Ok(channel) = lockdown::arrange_descriptors(steps, null, channel) else {
+        let Ok(channel) = lockdown::arrange_descriptors(layers, null, channel) else {
             return ExitCode::from(SETUP_FAILED);
         };
-        let mut lockdown = Lockdown::new(steps, failures);
+        let mut lockdown = Lockdown::new(layers, failures);
         lockdown.before_threads(id);
         seen.before_threads();
         let Ok(armed) = tenant.arm() else {
@@ -268,7 +272,7 @@ fn clone(namespaces: libc::c_int) -> io::Result<Side> {
         return Ok(Side::Worker);
     }
     #[expect(unsafe_code, reason = "the kernel returns a number")]
-    // SAFETY: the call succeeded, so the number is a new descriptor that nobody else knows.
+    // SAFETY: the call succeeded, so the number is a new descriptor that nothing else owns.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
     Ok(Side::Zygote {
         pid: u32::try_from(pid).map_err(io::Error::other)?,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use limbeck_wire::domain::Layer::{
+use limbeck_domain::Layer::{
     self, Capabilities, Descriptors, EmptyRoot, Environment, Landlock, NetworkNamespace, NoNewCode,
     NoNewPrivileges, NotDumpable, PidNamespace, ResourceLimits, Seccomp, Session, Speculation,
     UnprivilegedUser, UtsNamespace,
@@ -205,6 +205,36 @@ pub(super) const ALL: &[Probe] = &[
         || map(libc::PROT_READ | libc::PROT_WRITE, 4 << 30).map(|at| format!("memory at {at:#x}")),
     ),
     probe(
+        "share_memory",
+        "map shared memory, which no limit counts",
+        &[Seccomp],
+        || {
+            map_with(libc::MAP_SHARED | libc::MAP_ANONYMOUS, PAGE)
+                .map(|at| format!("memory at {at:#x}"))
+        },
+    ),
+    probe(
+        "hide_memory",
+        "keep memory that does not count as resident",
+        &[Seccomp],
+        || {
+            let at = map(libc::PROT_READ | libc::PROT_WRITE, PAGE)?;
+            let advice = i64::from(libc::MADV_PAGEOUT);
+            call(libc::SYS_madvise, [at, PAGE, advice, 0, 0])
+                .map(|_| "a page swapped out".to_owned())
+        },
+    ),
+    probe(
+        "inherit_priority",
+        "lock with priority inheritance",
+        &[Seccomp],
+        || {
+            let at = map(libc::PROT_READ | libc::PROT_WRITE, PAGE)?;
+            let lock = i64::from(libc::FUTEX_LOCK_PI | libc::FUTEX_PRIVATE_FLAG);
+            call(libc::SYS_futex, [at, lock, 0, 0, 0]).map(|_| "locked".to_owned())
+        },
+    ),
+    probe(
         "lock_memory",
         "lock memory",
         &[ResourceLimits, Seccomp],
@@ -294,6 +324,10 @@ fn memory_file() -> io::Result<String> {
     Ok(format!("descriptor {number}"))
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an attempt at reading what has to be empty"
+)]
 fn environment() -> io::Result<String> {
     match std::env::vars_os().next() {
         Some((name, _)) => Ok(name.to_string_lossy().into_owned()),
@@ -363,7 +397,7 @@ fn fork() -> io::Result<String> {
     Ok(format!("process {child}"))
 }
 
-/// Where this succeeds nobody is left to tell; the launcher knows by the silence.
+/// An attempt that succeeds ends the process, so the launcher recognises success by a missing report.
 fn execute() -> io::Result<String> {
     let path = c"/bin/true";
     let arguments = [path.as_ptr(), std::ptr::null()];
@@ -442,6 +476,12 @@ fn map(protection: libc::c_int, bytes: i64) -> io::Result<i64> {
         libc::SYS_mmap,
         [0, bytes, i64::from(protection), i64::from(flags), -1],
     )
+}
+
+/// Maps memory to read and write, with `flags`.
+fn map_with(flags: libc::c_int, bytes: i64) -> io::Result<i64> {
+    let protection = i64::from(libc::PROT_READ | libc::PROT_WRITE);
+    call(libc::SYS_mmap, [0, bytes, protection, i64::from(flags), -1])
 }
 
 fn io_uring() -> io::Result<String> {

@@ -1,11 +1,11 @@
 //! Layer by layer: what each is worth alone, and that none can go missing unseen.
 
+use limbeck_domain::{Language, Layer, Sandbox, Tier};
 use limbeck_launcher::WorkerError;
-use limbeck_wire::domain::{Language, Layer, Sandbox, Tier};
 
 use crate::{all_but, launcher, probes, reached};
 
-/// Attempts that a kernel or a processor may refuse to everybody, so that the control says nothing.
+/// Attempts that a kernel or a processor may refuse to every process, so that the control proves nothing.
 const NOT_EVERYWHERE: &[&str] = &[
     "another_abi",
     "io_uring",

@@ -1,6 +1,6 @@
-//! The lockdown against a worker that somebody else owns, on this kernel.
+//! The lockdown against a worker that an attacker owns, on this kernel.
 //!
-//! Every denial stands beside a control: the same attempt with no layer, where it must succeed, and
+//! Every denial has a control: the same attempt with no layer, where it must succeed, and
 //! with one layer alone, which must be enough. A layer that is left out must be seen to be missing.
 
 #![expect(
@@ -12,8 +12,8 @@ mod calls;
 mod layers;
 mod users;
 
+use limbeck_domain::{Layer, Tier};
 use limbeck_launcher::{Launcher, ProbeOutcome, ProbeReport, WorkerProgram};
-use limbeck_wire::domain::{Layer, Tier};
 
 /// The executable under test; another one where the test runs as another user.
 #[expect(

@@ -1,4 +1,4 @@
-//! The same as an ordinary user, who needs a user namespace where root needs none.
+//! The layers as an ordinary user, who needs a user namespace where root does not.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ fn readable_copy(from: &Path, directory: &Path) -> std::path::PathBuf {
     to
 }
 
-/// Runs the tests of `layers` once more, as somebody without privileges.
+/// Runs the tests of `layers` once more, as a user without privileges.
 #[test]
 fn an_ordinary_user_has_the_same_layers() {
     if !rustix::process::geteuid().is_root() {

@@ -1,74 +1,73 @@
-//! `[search.embeddings]`: an endpoint that says what texts mean.
+//! The section `[search.embeddings]`: an endpoint that embeds texts.
 
 use limbeck_domain::text;
 
-use super::{Loader, Open};
-use crate::document::Place;
+use super::Loader;
+use super::open_file::OpenFile;
+use crate::configuration::{EmbeddingsEntry, Setting};
+use crate::diagnostic::{Severity, ValueError};
+use crate::document::ConfigPlace;
 use crate::entry::Scope;
-use crate::error::{Fault, Level};
-use crate::server::{UrlProblem, check_url, unknown_key};
-use crate::{EmbeddingsEntry, Setting};
+use crate::entry_reader::{UrlError, check_url, unknown_key};
 
-/// `[search]` of `limbeck.toml`.
+/// Keys of `[search]`.
 const SEARCH_KEYS: &[&str] = &["embeddings"];
-/// `[search.embeddings]` of `limbeck.toml`.
+/// Keys of `[search.embeddings]`.
 const KEYS: &[&str] = &["allow_http", "key", "model", "url"];
-/// How a reference to a secret begins.
+/// Prefixes of references to secrets.
 const REFERENCES: &[&str] = &["env:", "file:", "keychain:", "exec:"];
-/// Name of a model, in bytes.
+/// Name of a model.
 const MODEL_BYTES_MAX: usize = 200;
-/// What to do about any of it.
+/// Hint of every error in this section.
 const FORM: &str = "the accepted form is [search.embeddings] url = \"https://…/v1\", model = \"…\", key = \"env:NAME\"";
 
 impl Loader<'_> {
-    pub(super) fn search(&mut self, open: &Open<'_>, place: &Place<'_>) -> Result<(), Fault> {
+    pub(super) fn read_search(
+        &mut self,
+        file: &OpenFile<'_>,
+        place: &ConfigPlace<'_>,
+    ) -> Result<(), ValueError> {
         for (key, value) in place.entries()? {
             if key != "embeddings" {
-                return Err(Fault {
-                    at: value.at,
-                    ..value.fault(unknown_key(SEARCH_KEYS, key))
-                });
+                return Err(value.malformed_key(unknown_key(SEARCH_KEYS, key)));
             }
-            self.embeddings(open, &value)?;
+            self.read_embeddings(file, &value)?;
         }
         Ok(())
     }
 
-    /// It decides where descriptions and queries go, and with which secret: no word of a repository's.
-    fn embeddings(&mut self, open: &Open<'_>, place: &Place<'_>) -> Result<(), Fault> {
-        if open.source.scope == Scope::Repository {
-            let told = Fault {
-                at: place.at,
-                ..place.fault(
-                    "is not used: a file of the repository cannot say where descriptions and queries are sent",
-                )
-            };
-            self.found.notes.push(open.note(Level::Warning, told));
+    /// Reads the endpoint. It decides where descriptions and queries are sent, and with which secret, so a
+    /// repository's file cannot set it.
+    fn read_embeddings(
+        &mut self,
+        file: &OpenFile<'_>,
+        place: &ConfigPlace<'_>,
+    ) -> Result<(), ValueError> {
+        if file.source.scope == Scope::Repository {
+            let problem = place.malformed_key("is ignored: a file of a repository cannot choose where descriptions and queries are sent");
+            self.report(file, Severity::Warning, problem);
             return Ok(());
         }
-        let value = self.endpoint(place).map_err(|fault| match fault.step {
-            Some(_) => fault,
-            None => fault.with_step(FORM),
+        let value = self.endpoint(place).map_err(|error| match error.hint {
+            Some(_) => error,
+            None => error.with_hint(FORM),
         })?;
         self.found.settings.embeddings = Some(Setting {
             value,
-            origin: open.origin(place),
+            origin: file.origin(place),
         });
         Ok(())
     }
 
-    fn endpoint(&self, place: &Place<'_>) -> Result<EmbeddingsEntry, Fault> {
+    fn endpoint(&self, place: &ConfigPlace<'_>) -> Result<EmbeddingsEntry, ValueError> {
         for (key, value) in place.entries()? {
             if !KEYS.contains(&key) {
-                return Err(Fault {
-                    at: value.at,
-                    ..value.fault(unknown_key(KEYS, key))
-                });
+                return Err(value.malformed_key(unknown_key(KEYS, key)));
             }
         }
         let needed = |key: &str| {
             let found = place.get(key)?;
-            found.ok_or_else(|| place.fault(format!("has no `{key}`")))
+            found.ok_or_else(|| place.malformed(format!("has no `{key}`")))
         };
         let (url, model) = (needed("url")?, needed("model")?);
         let allow_http = match place.get("allow_http")? {
@@ -84,42 +83,42 @@ impl Loader<'_> {
         })
     }
 
-    fn address(&self, place: &Place<'_>, allow_http: bool) -> Result<String, Fault> {
+    fn address(&self, place: &ConfigPlace<'_>, allow_http: bool) -> Result<String, ValueError> {
         let url = self
             .variables
             .expand(place.text()?)
             .map_err(|problem| place.unusable(problem))?;
         match check_url(&url, allow_http) {
             Ok(()) => Ok(url),
-            Err(UrlProblem::Form(problem)) => Err(place.fault(problem)),
-            Err(UrlProblem::User) => Err(place
-                .fault("expected a url without a user name; say where the secret is with `key`")),
-            Err(UrlProblem::Clear) => Err(place
-                .unusable("`http://` to another machine sends everything in the clear")
-                .with_step(
-                    "use `https://`; where the way there is yours alone, add `allow_http = true`",
+            Err(UrlError::Form(problem)) => Err(place.malformed(problem)),
+            Err(UrlError::User) => Err(place
+                .malformed("expected a url without a user name; name the secret with `key`")),
+            Err(UrlError::Unencrypted) => Err(place
+                .unusable("`http://` to another machine sends everything unencrypted")
+                .with_hint(
+                    "use `https://`, or add `allow_http = true` if you trust the network in between",
                 )),
         }
     }
 }
 
-/// Where the secret is, and never the secret: this file is read by more than us.
-fn reference(place: &Place<'_>) -> Result<String, Fault> {
+/// Reads a reference to a secret. A secret itself is rejected: other programs read this file too.
+fn reference(place: &ConfigPlace<'_>) -> Result<String, ValueError> {
     let text = place.text()?;
     let is_reference = |scheme: &&&str| text.len() > scheme.len() && text.starts_with(**scheme);
     if REFERENCES.iter().find(is_reference).is_none() || text.chars().any(char::is_control) {
-        return Err(place.fault(
-            "expected where the secret is, `env:NAME`, `file:PATH`, `keychain:SERVICE/ACCOUNT` or `exec:COMMAND`, and not the secret",
+        return Err(place.malformed(
+            "expected a reference to the secret, `env:NAME`, `file:PATH`, `keychain:SERVICE/ACCOUNT` or `exec:COMMAND`, not the secret itself",
         ));
     }
     Ok(text.to_owned())
 }
 
-fn model_name(place: &Place<'_>) -> Result<String, Fault> {
+fn model_name(place: &ConfigPlace<'_>) -> Result<String, ValueError> {
     let name = place.text()?;
     let seen = text::clean_line(name, MODEL_BYTES_MAX);
     if name.trim().is_empty() || seen != name {
-        return Err(place.fault(format!(
+        return Err(place.malformed(format!(
             "expected the name of a model, 1 to {MODEL_BYTES_MAX} visible characters"
         )));
     }

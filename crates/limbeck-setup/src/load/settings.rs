@@ -1,107 +1,132 @@
-//! What `limbeck.toml` says besides servers.
+//! Settings of `limbeck.toml` besides servers.
 
 use limbeck_domain::Tier;
-use limbeck_domain::limits::WALL_MS_MAX;
+use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 
-use super::{Loader, Open};
-use crate::Setting;
-use crate::document::Place;
+use super::Loader;
+use super::open_file::OpenFile;
+use crate::configuration::Setting;
+use crate::diagnostic::{Severity, ValueError};
+use crate::document::ConfigPlace;
 use crate::entry::Scope;
-use crate::error::{Fault, Level};
-use crate::server::unknown_key;
+use crate::entry_reader::unknown_key;
 
-/// `[limits]` of `limbeck.toml`.
+/// Keys of `[limits]`.
 const LIMIT_KEYS: &[&str] = &["wall_ms"];
-/// `[sandbox]` of `limbeck.toml`.
+/// Keys of `[sandbox]`.
 const SANDBOX_KEYS: &[&str] = &["minimum_tier"];
 
 impl Loader<'_> {
-    pub(super) fn limits(&mut self, open: &Open<'_>, place: &Place<'_>) -> Result<(), Fault> {
+    pub(super) fn read_limits(
+        &mut self,
+        file: &OpenFile<'_>,
+        place: &ConfigPlace<'_>,
+    ) -> Result<(), ValueError> {
         for (key, value) in place.entries()? {
             match key {
                 "wall_ms" => {
-                    self.found.settings.wall_ms = Some(Setting {
-                        value: value.number(1, WALL_MS_MAX)?,
-                        origin: open.origin(&value),
-                    });
+                    let wall_ms = value.number(1, WALL_MS_MAX)?;
+                    self.apply_wall_ms(file, wall_ms, &value);
                 }
                 _ => {
-                    return Err(Fault {
-                        at: value.at,
-                        ..value.fault(unknown_key(LIMIT_KEYS, key))
-                    });
+                    return Err(value.malformed_key(unknown_key(LIMIT_KEYS, key)));
                 }
             }
         }
         Ok(())
     }
 
-    /// Off wins: whoever wants nothing kept of results must not be outvoted by a weaker or a later file.
-    pub(super) fn observe(&mut self, open: &Open<'_>, place: &Place<'_>) -> Result<(), Fault> {
+    /// Applies a time limit, unless it is in a repository's file and longer than the current one.
+    fn apply_wall_ms(&mut self, file: &OpenFile<'_>, wall_ms: u64, place: &ConfigPlace<'_>) {
+        let current = &self.found.settings.wall_ms;
+        let (most, origin) = match current {
+            Some(setting) => (setting.value, setting.origin.to_string()),
+            None => (WALL_MS_DEFAULT, "the default".to_owned()),
+        };
+        if file.source.scope == Scope::Repository && wall_ms > most {
+            let problem = place.malformed(format!(
+                "{wall_ms} is above {most} ({origin}) and is ignored: a file of the repository can only lower it"
+            ));
+            self.report(file, Severity::Warning, problem);
+            return;
+        }
+        self.found.settings.wall_ms = Some(Setting {
+            value: wall_ms,
+            origin: file.origin(place),
+        });
+    }
+
+    /// Reads `observe`. `false` wins, in any order of files: it protects the user's results.
+    pub(super) fn read_observe(
+        &mut self,
+        file: &OpenFile<'_>,
+        place: &ConfigPlace<'_>,
+    ) -> Result<(), ValueError> {
         let value = place.boolean()?;
         let observe = &mut self.found.settings.observe;
         if !value || observe.is_none() {
             *observe = Some(Setting {
                 value,
-                origin: open.origin(place),
+                origin: file.origin(place),
             });
         }
         Ok(())
     }
 
-    pub(super) fn sandbox(&mut self, open: &Open<'_>, place: &Place<'_>) -> Result<(), Fault> {
-        // Until it is read to its end: whoever wrote it wanted something of the sandbox, and a
-        // misspelt wish must not become a weaker one.
+    pub(super) fn read_sandbox(
+        &mut self,
+        file: &OpenFile<'_>,
+        place: &ConfigPlace<'_>,
+    ) -> Result<(), ValueError> {
+        // Strict until the section is read to its end: a misspelt key must not leave the sandbox weaker
+        // than its author wanted.
         let before = self.found.settings.minimum_tier.replace(Setting {
             value: Tier::Strict,
-            origin: open.origin(place),
+            origin: file.origin(place),
         });
         let mut asked = None;
         for (key, value) in place.entries()? {
             match key {
                 "minimum_tier" => asked = Some((tier(&value)?, value)),
                 _ => {
-                    return Err(Fault {
-                        at: value.at,
-                        ..value.fault(unknown_key(SANDBOX_KEYS, key))
-                    });
+                    return Err(value.malformed_key(unknown_key(SANDBOX_KEYS, key)));
                 }
             }
         }
         self.found.settings.minimum_tier = before;
         if let Some((tier, place)) = asked {
-            self.minimum_tier(open, tier, &place);
+            self.apply_minimum_tier(file, tier, &place);
         }
         Ok(())
     }
 
-    /// Takes a minimum over, unless a repository wants less than holds without it.
-    fn minimum_tier(&mut self, open: &Open<'_>, tier: Tier, place: &Place<'_>) {
+    /// Applies a minimum tier, unless it is in a repository's file and lower than the current one.
+    fn apply_minimum_tier(&mut self, file: &OpenFile<'_>, tier: Tier, place: &ConfigPlace<'_>) {
         let current = &self.found.settings.minimum_tier;
-        let (least, whose) = match current {
+        let (least, origin) = match current {
             Some(setting) => (setting.value, setting.origin.to_string()),
             None => (Tier::MINIMUM_DEFAULT, "the default".to_owned()),
         };
-        if open.source.scope == Scope::Repository && tier < least {
-            let told = place.fault(format!(
-                "`{tier}` is below `{least}` ({whose}) and is not used: a file of the repository can only raise it"
+        if file.source.scope == Scope::Repository && tier < least {
+            let problem = place.malformed(format!(
+                "`{tier}` is below `{least}` ({origin}) and is ignored: a file of the repository can only raise it"
             ));
-            self.found.notes.push(open.note(Level::Warning, told));
+            self.report(file, Severity::Warning, problem);
             return;
         }
         self.found.settings.minimum_tier = Some(Setting {
             value: tier,
-            origin: open.origin(place),
+            origin: file.origin(place),
         });
     }
 }
 
-/// A tier by its name.
-fn tier(place: &Place<'_>) -> Result<Tier, Fault> {
+/// Reads the name of a tier.
+fn tier(place: &ConfigPlace<'_>) -> Result<Tier, ValueError> {
     let tiers = [Tier::Wasm, Tier::Strict];
     let named = place.text()?;
     tiers
         .into_iter()
         .find(|tier| tier.as_str() == named)
-        .ok_or_else(|| place.fault("expected `strict` or `wasm`"))
+        .ok_or_else(|| place.malformed("expected `strict` or `wasm`"))
 }

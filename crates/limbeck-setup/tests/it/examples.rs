@@ -1,4 +1,4 @@
-//! `valid/` and `invalid/`: each file beside the snapshot of what becomes of it.
+//! The files of `valid/` and `invalid/`, each with a snapshot of its result.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// Everything about a configuration that a test can hold still. The directory of a file is cut off.
+/// A configuration as text, without the directories of files.
 fn shown(found: &Configuration) -> String {
     let short = |text: String| {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -52,7 +52,8 @@ fn shown(found: &Configuration) -> String {
                 env,
                 cwd,
             }) => {
-                writeln!(out, "  {command:?} {args:?} in {cwd:?}\n  {env:?}").unwrap();
+                let cwd = short(format!("{cwd:?}"));
+                writeln!(out, "  {command:?} {args:?} in {cwd}\n  {env:?}").unwrap();
             }
             Ok(Transport::Http {
                 url,
@@ -105,14 +106,14 @@ fn shown(found: &Configuration) -> String {
         )
         .unwrap();
     }
-    for note in &found.notes {
-        writeln!(out, "{}: {}", note.level, short(note.to_string())).unwrap();
+    for note in &found.diagnostics {
+        writeln!(out, "{}: {}", note.severity, short(note.to_string())).unwrap();
     }
     out
 }
 
 #[test]
-fn every_valid_file_means_what_its_snapshot_says() {
+fn every_valid_file_matches_its_snapshot() {
     let files = files("valid");
     assert!(files.len() >= 12);
     for file in files {
@@ -124,7 +125,7 @@ fn every_valid_file_means_what_its_snapshot_says() {
 }
 
 #[test]
-fn every_invalid_file_is_refused_with_place_and_reason_and_without_its_secrets() {
+fn every_invalid_file_is_rejected_with_position_and_reason_and_without_its_secrets() {
     let files = files("invalid");
     assert!(files.len() >= 60);
     let mut refused = String::new();
@@ -145,7 +146,7 @@ fn every_invalid_file_is_refused_with_place_and_reason_and_without_its_secrets()
 }
 
 #[test]
-fn what_is_printed_for_debugging_names_secrets_and_does_not_hold_them() {
+fn debug_output_has_the_names_of_secrets_and_not_their_values() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/valid/claude.json");
     let found = given(&[&file]).unwrap();
     let printed = format!("{found:?}");

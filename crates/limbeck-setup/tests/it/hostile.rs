@@ -1,12 +1,13 @@
-//! Files that are not what they seem, too large, or open to others. None may hang or be read whole.
+//! Hostile files: special files, links, huge files, files that other users can write. None may block the reader
+//! or be read whole.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use limbeck_domain::limits::{CONFIG_BYTES_MAX, SERVERS_MAX};
-use limbeck_setup::{ConfigError, Level};
+use limbeck_setup::{ConfigError, Severity};
 
-use crate::{World, given};
+use crate::{TestProject, given};
 
 const ONE: &str = r#"{ "mcpServers": { "s": { "command": "x" } } }"#;
 
@@ -15,18 +16,18 @@ fn problem(path: &Path) -> String {
 }
 
 #[test]
-fn only_regular_files_are_read_and_nothing_is_waited_for() {
-    let world = World::new();
-    let fifo = world.path("fifo.json");
+fn only_regular_files_are_read_and_special_files_do_not_block() {
+    let project = TestProject::new();
+    let fifo = project.path("fifo.json");
     let made = std::process::Command::new("mkfifo")
         .arg(&fifo)
         .status()
         .unwrap();
     assert!(made.success());
-    let socket = world.path("socket.json");
+    let socket = project.path("socket.json");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     assert!(problem(&fifo).ends_with("is a pipe, not a file"));
-    assert!(problem(&world.path("project")).ends_with("is a directory, not a file"));
+    assert!(problem(&project.path("project")).ends_with("is a directory, not a file"));
     assert!(problem(Path::new("/dev/zero")).ends_with("is a device, not a file"));
     assert!(matches!(
         given(&[&socket]),
@@ -34,32 +35,52 @@ fn only_regular_files_are_read_and_nothing_is_waited_for() {
     ));
 
     // Found instead of named, it is a note, and the rest works.
-    let world = World::new().file("home/.claude.json", ONE);
-    std::fs::create_dir(world.path("project/.mcp.json")).unwrap();
-    let found = world.load(&[]).unwrap();
+    let project = TestProject::new().file("home/.claude.json", ONE);
+    std::fs::create_dir(project.path("project/.mcp.json")).unwrap();
+    let found = project.load(&[]).unwrap();
     assert_eq!(found.servers.len(), 1);
     assert_eq!(
-        world.notes(&found, Level::Error),
+        project.messages(&found, Severity::Error),
         ["$ROOT/project/.mcp.json: is a directory, not a file"]
     );
 }
 
 #[test]
+fn a_yaml_file_is_named_as_such() {
+    let project = TestProject::new()
+        .file("servers.yaml", "mcpServers: {}\n")
+        .file("json.yaml", ONE);
+    let problem = problem(&project.path("servers.yaml"));
+    assert!(
+        problem.contains("servers.yaml:1:1: ") && problem.contains("YAML is not read"),
+        "{problem}"
+    );
+    // The control: JSON under that name.
+    assert_eq!(
+        given(&[&project.path("json.yaml")]).unwrap().servers.len(),
+        1
+    );
+}
+
+#[test]
 fn links_are_followed_and_loops_are_errors() {
-    let world = World::new().file("real.json", ONE);
-    symlink(world.path("real.json"), world.path("link.json")).unwrap();
-    symlink(world.path("loop.json"), world.path("loop.json")).unwrap();
-    assert_eq!(given(&[&world.path("link.json")]).unwrap().servers.len(), 1);
+    let project = TestProject::new().file("real.json", ONE);
+    symlink(project.path("real.json"), project.path("link.json")).unwrap();
+    symlink(project.path("loop.json"), project.path("loop.json")).unwrap();
+    assert_eq!(
+        given(&[&project.path("link.json")]).unwrap().servers.len(),
+        1
+    );
     assert!(matches!(
-        given(&[&world.path("loop.json")]),
+        given(&[&project.path("loop.json")]),
         Err(ConfigError::Unreadable { .. })
     ));
 }
 
 #[test]
-fn a_file_is_read_up_to_its_bound() {
-    let world = World::new();
-    let path = world.path("large.json");
+fn a_file_above_its_size_limit_is_rejected() {
+    let project = TestProject::new();
+    let path = project.path("large.json");
     for (bytes, accepted) in [
         (CONFIG_BYTES_MAX - 1, true),
         (CONFIG_BYTES_MAX, true),
@@ -75,9 +96,9 @@ fn a_file_is_read_up_to_its_bound() {
 }
 
 #[test]
-fn a_hundred_thousand_servers_are_an_error_and_the_bound_is_not() {
-    let world = World::new();
-    let path = world.path("many.json");
+fn a_hundred_thousand_servers_are_an_error_and_the_maximum_is_not() {
+    let project = TestProject::new();
+    let path = project.path("many.json");
     for (servers, accepted) in [
         (SERVERS_MAX, true),
         (SERVERS_MAX + 1, false),
@@ -91,30 +112,79 @@ fn a_hundred_thousand_servers_are_an_error_and_the_bound_is_not() {
         let found = given(&[&path]);
         assert_eq!(found.is_ok(), accepted, "{servers} servers");
         if let Err(error) = found {
-            assert!(error.to_string().contains("more than the 512 servers"));
+            assert!(
+                error
+                    .to_string()
+                    .contains("exceeds the maximum of 512 servers")
+            );
         }
     }
 }
 
 #[test]
-fn a_file_that_everybody_can_write_counts_only_when_it_is_named() {
-    let world = World::new().file("project/.mcp.json", ONE);
-    let path = world.path("project/.mcp.json");
+fn many_faults_on_one_long_line_cost_little_and_are_counted() {
+    // 3.9 MB on one line: unknown keys of one entry, and entries that are wrong.
+    let keys: Vec<String> = (0..100_000).map(|n| format!(r#""k{n}":0"#)).collect();
+    let wrong: Vec<String> = (0..150_000).map(|n| format!(r#""{n}":0"#)).collect();
+    let long_key = "x".repeat(1 << 20);
+    let content = format!(
+        r#"{{"mcpServers":{{"s":{{"command":"x",{},"{long_key}":0}},{}}}}}"#,
+        keys.join(","),
+        wrong.join(",")
+    );
+    assert!(content.len() > 3_500_000 && content.len() <= CONFIG_BYTES_MAX);
+    let project = TestProject::new().file("project/.mcp.json", &content);
+    let before = processor_ms();
+    let found = project.load(&[]).unwrap();
+    let spent = processor_ms() - before;
+    // Without a bound this takes a minute of processor time; the parser alone takes some 300 ms of a debug build.
+    assert!(spent < 15_000, "{spent} ms");
+    assert!(found.diagnostics.len() <= 60, "{}", found.diagnostics.len());
+    let text: usize = found
+        .diagnostics
+        .iter()
+        .map(|note| note.to_string().len())
+        .sum();
+    assert!(text < 64 << 10, "{text} bytes");
+    assert!(
+        found
+            .diagnostics
+            .iter()
+            .any(|note| note.message.contains("more findings"))
+    );
+    assert!(found.servers.iter().any(|server| server.definition.is_ok()));
+}
+
+/// Processor time of this process so far, user and system.
+fn processor_ms() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // The second field is the name of the program, which may have spaces.
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let ticks = |field: usize| fields[field].parse::<u64>().unwrap();
+    // Ticks of a hundredth of a second, on every Linux.
+    (ticks(11) + ticks(12)) * 10
+}
+
+#[test]
+fn a_file_that_every_user_can_write_is_used_only_when_it_is_named() {
+    let project = TestProject::new().file("project/.mcp.json", ONE);
+    let path = project.path("project/.mcp.json");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
-    let found = world.load(&[]).unwrap();
+    let found = project.load(&[]).unwrap();
     assert!(found.servers.is_empty());
     assert_eq!(
-        world.notes(&found, Level::Error),
+        project.messages(&found, Severity::Error),
         [
-            "$ROOT/project/.mcp.json: can be written by everybody; it is not used; name it with `--config` to use it"
+            "$ROOT/project/.mcp.json: can be written by every user; it is ignored; name it with `--config` to use it"
         ]
     );
 
     let found = given(&[&path]).unwrap();
     assert_eq!(found.servers.len(), 1);
-    assert_eq!(world.notes(&found, Level::Warning).len(), 1);
+    assert_eq!(project.messages(&found, Severity::Warning).len(), 1);
 
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o664)).unwrap();
-    let found = world.load(&[]).unwrap();
-    assert_eq!((found.servers.len(), found.notes.len()), (1, 0));
+    let found = project.load(&[]).unwrap();
+    assert_eq!((found.servers.len(), found.diagnostics.len()), (1, 0));
 }

@@ -1,4 +1,4 @@
-//! Configuration as its users write it: files on disk in, servers and messages out.
+//! Configuration as users write it: files on disk in, servers and messages out.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
 
@@ -7,42 +7,47 @@ mod embeddings;
 mod examples;
 mod hostile;
 mod oauth;
+mod own_file;
 mod trust;
 
 use std::path::{Path, PathBuf};
 
-use limbeck_setup::{ConfigError, Configuration, Discovery, Level, Trusting};
+use limbeck_setup::{
+    ConfigError, Configuration, Discovery, OperatingSystem, Severity, TrustPolicy, World,
+};
 
-fn environment(name: &str) -> Option<String> {
-    match name {
-        "TOKEN" => Some("s3cret".to_owned()),
-        "PATH" => Some("/usr/bin:/bin".to_owned()),
-        "HOME" => Some("/home/me".to_owned()),
-        "SHELL" => Some("() { :; }".to_owned()),
-        _ => None,
+/// A world with a fixed environment.
+fn world(home: impl Into<PathBuf>, cwd: impl Into<PathBuf>) -> World {
+    let variables = [
+        ("TOKEN", "s3cret"),
+        ("PATH", "/usr/bin:/bin"),
+        ("HOME", "/home/me"),
+        ("SHELL", "() { :; }"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    World {
+        home: Some(home.into()),
+        ..World::new(OperatingSystem::CURRENT, cwd, variables.into())
     }
 }
 
-/// Loads named files alone, as `--no-discover --config FILE` does.
+/// Loads only named files, as `--no-discover --config FILE` does.
 fn given(files: &[&Path]) -> Result<Configuration, ConfigError> {
     let files: Vec<PathBuf> = files.iter().map(|file| file.to_path_buf()).collect();
     limbeck_setup::load(&Discovery {
+        world: &world("/home/me", "/project"),
         config_files: &files,
         discover: false,
-        cwd: Path::new("/project"),
-        home: Some(Path::new("/home/me")),
-        env: &environment,
-        self_exe: None,
-        trusting: Trusting::Everything,
+        trust_policy: TrustPolicy::Everything,
     })
 }
 
-/// A home and a project directory to discover things in.
-struct World {
+/// A temporary directory with a home and a project directory.
+struct TestProject {
     root: tempfile::TempDir,
 }
 
-impl World {
+impl TestProject {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("home")).unwrap();
@@ -54,7 +59,7 @@ impl World {
         self.root.path().join(name)
     }
 
-    /// Writes a file; `$ROOT` in its content is the directory of this world.
+    /// Writes a file; `$ROOT` in its content is the temporary directory.
     fn file(self, name: &str, content: &str) -> Self {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -63,43 +68,43 @@ impl World {
         self
     }
 
-    /// Everything that is there, with whatever the repository adds.
+    /// Loads every file, and accepts the servers of repositories.
     fn load(&self, config: &[&str]) -> Result<Configuration, ConfigError> {
-        self.load_trusting(config, Trusting::Everything)
+        self.load_trusting(config, TrustPolicy::Everything)
     }
 
     fn load_trusting(
         &self,
         config: &[&str],
-        trusting: Trusting<'_>,
+        trust_policy: TrustPolicy<'_>,
     ) -> Result<Configuration, ConfigError> {
         let files: Vec<PathBuf> = config.iter().map(PathBuf::from).collect();
         limbeck_setup::load(&Discovery {
+            world: &world(self.path("home"), self.path("project")),
             config_files: &files,
             discover: true,
-            cwd: &self.path("project"),
-            home: Some(&self.path("home")),
-            env: &environment,
-            self_exe: None,
-            trusting,
+            trust_policy,
         })
     }
 
-    /// `text` without the part of paths that differs from run to run.
-    fn hide(&self, text: impl ToString) -> String {
+    /// `text` with the temporary directory, which differs from run to run, as `$ROOT`.
+    fn redact(&self, text: impl ToString) -> String {
         let root = self.root.path().display().to_string();
         text.to_string().replace(&root, "$ROOT")
     }
 
-    fn notes(&self, found: &Configuration, level: Level) -> Vec<String> {
-        let of_level = found.notes.iter().filter(|note| note.level == level);
-        of_level.map(|note| self.hide(note)).collect()
+    fn messages(&self, found: &Configuration, severity: Severity) -> Vec<String> {
+        let diagnostics = found.diagnostics.iter();
+        diagnostics
+            .filter(|diagnostic| diagnostic.severity == severity)
+            .map(|diagnostic| self.redact(diagnostic))
+            .collect()
     }
 
     /// `name origin` of every server, in order.
     fn origins(&self, found: &Configuration) -> Vec<String> {
         let shown = |server: &limbeck_setup::ServerEntry| {
-            self.hide(format!("{} {}", server.name, server.origin))
+            self.redact(format!("{} {}", server.name, server.origin))
         };
         found.servers.iter().map(shown).collect()
     }

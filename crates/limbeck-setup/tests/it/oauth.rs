@@ -1,4 +1,4 @@
-//! How to sign in, in the shapes of several programs.
+//! Sign-in settings in the forms of several programs.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use limbeck_setup::{GrantEntry, OAuthEntry};
 
 use crate::given;
 
-/// The `oauth` of the only entry of a file with `content`, or what is wrong with it.
+/// Sign-in settings of the only entry of a file with `content`, or its error.
 fn read(name: &str, content: &str) -> Result<OAuthEntry, String> {
     let directory = tempfile::tempdir().unwrap();
     let path: PathBuf = directory.path().join(name);
@@ -28,7 +28,7 @@ fn client(keys: &str) -> Result<OAuthEntry, String> {
 }
 
 #[test]
-fn every_program_that_writes_a_client_is_understood() {
+fn the_client_settings_of_every_program_are_read() {
     let ours = client(
         r#""oauth": {"clientId": "mine", "clientSecret": "${TOKEN}", "scopes": ["a", "b"], "callbackPort": 8976}"#,
     )
@@ -62,7 +62,7 @@ fn every_program_that_writes_a_client_is_understood() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_said() {
+fn settings_that_contradict_each_other_are_errors() {
     for (keys, problem) in [
         (r#""oauth": {"clientSecret": "x"}"#, "no `clientId`"),
         (

@@ -1,4 +1,4 @@
-//! Artifacts: kept once, for whom they were made, and not for ever.
+//! Artifacts: stored once, visible to their owners, and removed when they expire.
 
 use limbeck_domain::ArtifactId;
 use limbeck_domain::limits::{ARTIFACTS_PER_PRINCIPAL_BYTES_MAX, ARTIFACTS_PER_PRINCIPAL_MAX};
@@ -47,7 +47,7 @@ async fn an_artifact_is_read_by_its_own_principal_and_unknown_to_every_other() {
 }
 
 #[tokio::test]
-async fn equal_content_is_kept_once_and_for_as_long_as_anybody_has_it() {
+async fn equal_content_is_stored_once_and_until_its_last_owner_loses_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
     let large = vec![b'x'; 4 << 20];
@@ -81,7 +81,7 @@ async fn equal_content_is_kept_once_and_for_as_long_as_anybody_has_it() {
 }
 
 #[tokio::test]
-async fn what_expired_is_unknown_and_keeping_it_again_brings_it_back() {
+async fn an_expired_artifact_is_unknown_until_it_is_stored_again() {
     let store = Store::in_memory().unwrap();
     store
         .keep_artifact("a", artifact(1, b"one", 0))
@@ -98,7 +98,7 @@ async fn what_expired_is_unknown_and_keeping_it_again_brings_it_back() {
 }
 
 #[tokio::test]
-async fn above_a_bound_the_oldest_of_the_same_principal_go() {
+async fn above_a_bound_the_oldest_of_the_same_principal_are_removed() {
     let store = Store::in_memory().unwrap();
     store
         .keep_artifact("b", artifact(0, b"old", 0))

@@ -1,4 +1,4 @@
-//! What was promised to be on disk is there after a kill, and promises share their syncs.
+//! Durability: synced entries survive a kill, and concurrent writes share syncs.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -9,8 +9,8 @@ use limbeck_store::Store;
 
 use crate::{SUMMARY, call, call_numbers, envelope, id, new_execution, outcome};
 
-/// The child of the tests below: appends durable entries for ever and prints each number when it is
-/// on disk. Without a path on its standard input it does nothing.
+/// Child process of the tests below: appends durable entries without end and prints each number once it is on
+/// disk. Without a path on its standard input it does nothing.
 #[tokio::test]
 #[ignore = "started by the tests that kill it"]
 async fn child_that_appends_until_killed() {
@@ -27,7 +27,7 @@ async fn child_that_appends_until_killed() {
                 .append_durable(&id("ex_child"), outcome(number))
                 .await
                 .unwrap();
-            // Whoever kills us before the next line finds no call in doubt.
+            // A kill before the next line leaves no call in doubt.
             if number == 20 {
                 println!("{number}");
                 std::thread::park();
@@ -69,7 +69,7 @@ async fn every_durable_entry_survives_a_kill_and_the_call_in_doubt_is_named() {
         "the child did not get to 40"
     );
 
-    // The control: while its gateway lives, an execution is nobody's to recover.
+    // The control: while its gateway lives, recovery leaves its execution alone.
     let store = Store::open(&path).unwrap();
     assert_eq!(store.recover().await.unwrap(), []);
     let seen = store.execution("ex_child").await.unwrap().unwrap();
@@ -124,7 +124,7 @@ async fn without_a_call_in_doubt_the_execution_of_a_killed_gateway_has_failed() 
 }
 
 #[tokio::test]
-async fn a_call_that_only_reads_or_never_left_is_not_in_doubt() {
+async fn a_call_that_only_reads_or_was_not_sent_is_not_in_doubt() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     for (name, effect, sent, expected) in [
@@ -152,7 +152,7 @@ async fn a_call_that_only_reads_or_never_left_is_not_in_doubt() {
 }
 
 #[tokio::test]
-async fn two_gateways_share_a_file_and_leave_each_other_alone() {
+async fn two_gateways_share_a_file_and_do_not_end_each_others_executions() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     let one = Store::open(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Executions: what is recorded comes back, is found, and is listed.
+//! Executions: recorded, found by id and listed.
 
 use limbeck_domain::{EffectClass, ErrorKind, ExecutionStatus, JournalEntry};
 use limbeck_store::{Store, StoreError};
@@ -83,7 +83,7 @@ async fn a_journal_keeps_the_order_it_was_written_in() {
 }
 
 #[tokio::test]
-async fn a_result_of_24_mb_is_kept_whole() {
+async fn a_result_of_24_mb_is_stored_whole() {
     let store = Store::in_memory().unwrap();
     store.begin(new_execution("ex_1", 1)).await.unwrap();
     let body = format!("\"{}\"", "x\\n".repeat(8 << 20));
@@ -91,6 +91,7 @@ async fn a_result_of_24_mb_is_kept_whole() {
         id: limbeck_domain::CallId(1),
         result: Ok(body.clone()),
         took_us: 1,
+        not_sent: false,
     };
     store.append_durable(&id("ex_1"), entry).await.unwrap();
 
@@ -99,7 +100,7 @@ async fn a_result_of_24_mb_is_kept_whole() {
 }
 
 #[tokio::test]
-async fn an_id_is_found_by_its_beginning_when_only_one_has_it() {
+async fn an_id_is_found_by_a_prefix_that_only_one_execution_has() {
     let store = Store::in_memory().unwrap();
     for (name, created) in [("ex_01aa", 1), ("ex_01ab", 2), ("ex_02", 3), ("ex_02_1", 4)] {
         store.begin(new_execution(name, created)).await.unwrap();
@@ -123,7 +124,7 @@ async fn an_id_is_found_by_its_beginning_when_only_one_has_it() {
     let error = store.execution("ex_01").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`ex_01` is the beginning of several executions: ex_01ab, ex_01aa"
+        "`ex_01` matches several executions: ex_01ab, ex_01aa"
     );
     assert!(store.execution("02").await.is_err(), "two begin with it");
 }
@@ -149,7 +150,7 @@ async fn executions_are_listed_newest_first_and_in_pages() {
 }
 
 #[tokio::test]
-async fn an_entry_of_an_execution_that_was_never_begun_is_refused() {
+async fn an_entry_of_an_execution_that_was_never_begun_is_rejected() {
     let store = Store::in_memory().unwrap();
     let entry = || call(1, EffectClass::Write, true);
     let error = store
@@ -163,9 +164,9 @@ async fn an_entry_of_an_execution_that_was_never_begun_is_refused() {
 }
 
 #[tokio::test]
-async fn nothing_follows_a_gap_in_a_journal_but_the_end() {
+async fn only_the_end_may_follow_a_gap_in_a_journal() {
     let store = Store::in_memory().unwrap();
-    // The entry comes before its execution, so it cannot be stored, and nobody waits to hear it.
+    // The entry comes before its execution, so it cannot be stored; no caller waits for it.
     store
         .append(&id("ex_1"), call(1, EffectClass::Read, true))
         .await
@@ -186,11 +187,11 @@ async fn nothing_follows_a_gap_in_a_journal_but_the_end() {
 }
 
 #[tokio::test]
-async fn an_id_is_begun_once() {
+async fn an_execution_id_cannot_begin_twice() {
     let store = Store::in_memory().unwrap();
     store.begin(new_execution("ex_1", 1)).await.unwrap();
     let mut other = new_execution("ex_1", 9);
-    other.principal = "somebody else".to_owned();
+    other.principal = "another principal".to_owned();
     store.begin(other).await.unwrap();
 
     let entry = call(1, EffectClass::Write, true);
@@ -203,7 +204,7 @@ async fn an_id_is_begun_once() {
 }
 
 #[tokio::test]
-async fn an_execution_that_has_ended_is_whole_for_every_process_at_once() {
+async fn a_finished_execution_is_visible_to_every_process_at_once() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     let gateway = Store::open(&path).unwrap();

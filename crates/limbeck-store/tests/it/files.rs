@@ -1,4 +1,4 @@
-//! The state file: whose it is, and what happens when it is not what it should be.
+//! The state file: ownership, permissions, damage and migration.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -21,7 +21,7 @@ async fn store_something(path: &Path) {
 }
 
 #[tokio::test]
-async fn state_is_made_for_its_owner_alone() {
+async fn the_state_file_is_created_for_its_owner_alone() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a/b/state.db");
     let store = Store::open(&path).unwrap();
@@ -39,7 +39,7 @@ async fn state_is_made_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_file_that_others_could_read_is_closed_to_them() {
+async fn a_file_that_other_users_can_read_loses_those_permissions() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     store_something(&path).await;
@@ -49,7 +49,7 @@ async fn a_file_that_others_could_read_is_closed_to_them() {
 }
 
 #[tokio::test]
-async fn links_other_kinds_of_file_and_open_directories_are_refused() {
+async fn links_special_files_and_writable_directories_are_rejected() {
     let home = tempfile::tempdir().unwrap();
     let real = home.path().join("real.db");
     store_something(&real).await;
@@ -68,7 +68,7 @@ async fn links_other_kinds_of_file_and_open_directories_are_refused() {
         (&directory, "is not a regular file"),
         (
             &open.join("state.db"),
-            "is in a directory everybody can write to",
+            "is in a directory that every user can write to",
         ),
     ] {
         let error = Store::open(path).unwrap_err();
@@ -77,7 +77,7 @@ async fn links_other_kinds_of_file_and_open_directories_are_refused() {
         assert!(error.hint().is_some());
     }
     assert!(!home.path().join("nowhere.db").exists());
-    // The control: a link on the way to the directory is nobody's trap, and the file opens.
+    // The control: a link on the way to the directory is allowed, and the file opens.
     let way = home.path().join("way");
     symlink(home.path(), &way).unwrap();
     let store = Store::open(&way.join("real.db")).unwrap();
@@ -85,7 +85,7 @@ async fn links_other_kinds_of_file_and_open_directories_are_refused() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_an_error_that_says_what_to_do_and_is_left_as_it_is() {
+async fn a_damaged_file_is_an_error_with_a_hint_and_stays_unchanged() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     store_something(&path).await;
@@ -112,7 +112,7 @@ async fn a_damaged_file_is_an_error_that_says_what_to_do_and_is_left_as_it_is() 
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_decoded_is_damage_and_not_silence() {
+async fn a_record_that_cannot_be_decoded_is_reported_as_damage() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     store_something(&path).await;
@@ -132,7 +132,7 @@ async fn a_record_that_cannot_be_decoded_is_damage_and_not_silence() {
 }
 
 #[tokio::test]
-async fn a_newer_format_and_another_programs_database_are_refused() {
+async fn a_newer_format_and_another_programs_database_are_rejected() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     store_something(&path).await;
@@ -149,8 +149,8 @@ async fn a_newer_format_and_another_programs_database_are_refused() {
     let newer = format + 1;
     change(&path, &format!("PRAGMA user_version = {newer}"));
     let error = Store::open(&path).unwrap_err();
-    let told = format!("has format {newer}, this program reads up to {format}");
-    assert!(error.to_string().ends_with(&told), "{error}");
+    let expected = format!("has format {newer}, this version reads formats up to {format}");
+    assert!(error.to_string().ends_with(&expected), "{error}");
     assert!(error.hint().unwrap().starts_with("update Limbeck"));
 
     change(&path, &format!("PRAGMA user_version = {format}"));
@@ -164,7 +164,7 @@ async fn a_newer_format_and_another_programs_database_are_refused() {
 }
 
 #[tokio::test]
-async fn an_older_format_is_brought_up_to_date_and_keeps_its_executions() {
+async fn an_older_format_is_migrated_and_keeps_its_executions() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     store_something(&path).await;
@@ -174,7 +174,10 @@ async fn an_older_format_is_brought_up_to_date_and_keeps_its_executions() {
         .execute_batch(
             "ALTER TABLE start DROP COLUMN sandbox; DROP TABLE content; DROP TABLE artifact;
              DROP TABLE ledger; DROP TABLE listing; DROP TABLE observed;
-             DROP TABLE embedding; PRAGMA user_version = 1",
+             DROP TABLE embedding; DROP TABLE held; DROP TABLE removed; DROP TABLE kv_total;
+             DROP TRIGGER kv_added; DROP TRIGGER kv_changed; DROP TRIGGER kv_removed;
+             DROP INDEX kv_used; ALTER TABLE kv DROP COLUMN used_us;
+             ALTER TABLE execution DROP COLUMN thinned; PRAGMA user_version = 1",
         )
         .unwrap();
 

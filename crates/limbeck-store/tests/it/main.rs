@@ -1,4 +1,4 @@
-//! The store as its callers see it: real files, real processes, real kills.
+//! The store as its callers use it, with real files, processes and kills.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
 
@@ -7,7 +7,8 @@ mod durability;
 mod executions;
 mod files;
 mod ledger;
-mod observed;
+mod observations;
+mod retention;
 mod state;
 
 use limbeck_domain::{
@@ -47,7 +48,7 @@ fn new_execution(name: &str, created_us: u64) -> NewExecution {
     }
 }
 
-/// Strict, with one layer missing that strict can do without.
+/// A strict sandbox without one layer that strict does not require.
 fn sandbox() -> Sandbox {
     let held = Layer::ALL.iter().copied();
     let held = held.filter(|layer| *layer != Layer::Speculation).collect();
@@ -77,6 +78,7 @@ fn outcome(number: u32) -> JournalEntry {
         id: CallId(number),
         result: Ok(r#"{"number":1}"#.to_owned()),
         took_us: 10,
+        not_sent: false,
     }
 }
 

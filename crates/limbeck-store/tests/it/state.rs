@@ -1,6 +1,8 @@
-//! Key-value state and cached catalogues.
+//! Key-value state and cached tool lists.
 
-use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_KEYS_MAX, STORE_VALUE_BYTES_MAX};
+use limbeck_domain::limits::{
+    STORE_BYTES_MAX, STORE_KEY_BYTES_MAX, STORE_KEYS_MAX, STORE_VALUE_BYTES_MAX,
+};
 use limbeck_domain::{ToolAnnotations, ToolDefinition, ToolId};
 use limbeck_store::{CachedTools, Store, StoreError};
 
@@ -28,7 +30,7 @@ async fn a_value_is_read_back_replaced_and_deleted_and_belongs_to_one_principal(
 }
 
 #[tokio::test]
-async fn keys_and_values_are_kept_up_to_their_bound() {
+async fn keys_and_values_are_stored_up_to_their_limit() {
     let store = Store::in_memory().unwrap();
     let key = "k".repeat(STORE_KEY_BYTES_MAX);
     let value = "1".repeat(STORE_VALUE_BYTES_MAX);
@@ -45,7 +47,7 @@ async fn keys_and_values_are_kept_up_to_their_bound() {
 }
 
 #[tokio::test]
-async fn a_principal_has_at_most_its_number_of_keys_and_may_still_replace_one() {
+async fn a_principal_at_its_maximum_of_keys_can_still_replace_one() {
     let store = Store::in_memory().unwrap();
     let setting = (0..STORE_KEYS_MAX).map(|n| {
         let store = store.clone();
@@ -88,7 +90,7 @@ fn tools(name: &str, listed_us: u64) -> CachedTools {
 }
 
 #[tokio::test]
-async fn a_catalogue_is_found_by_the_hash_of_its_server_and_replaced() {
+async fn a_tool_list_is_found_by_the_hash_of_its_server_and_replaced() {
     let store = Store::in_memory().unwrap();
     assert_eq!(store.cached_tools("h1").await.unwrap(), None);
     store.cache_tools("h1", &tools("read", 1)).await.unwrap();
@@ -109,7 +111,7 @@ async fn a_catalogue_is_found_by_the_hash_of_its_server_and_replaced() {
 }
 
 #[tokio::test]
-async fn the_oldest_catalogues_go_and_a_huge_one_is_not_kept() {
+async fn the_oldest_tool_lists_are_removed_and_a_huge_one_is_not_stored() {
     let store = Store::in_memory().unwrap();
     for number in 1..=1_030_u64 {
         store
@@ -123,6 +125,51 @@ async fn the_oldest_catalogues_go_and_a_huge_one_is_not_kept() {
     let mut huge = tools("t", 2_000);
     huge.instructions = Some("x".repeat(33 << 20));
     let error = store.cache_tools("7", &huge).await.unwrap_err();
-    assert!(matches!(error, StoreError::CatalogueTooLarge { .. }));
+    assert!(matches!(error, StoreError::CatalogTooLarge { .. }));
     assert_eq!(store.cached_tools("7").await.unwrap(), Some(tools("t", 7)));
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_principal_are_bounded_and_space_that_was_freed_can_be_used() {
+    let store = Store::in_memory().unwrap();
+    let value = "1".repeat(STORE_VALUE_BYTES_MAX);
+    let full = STORE_BYTES_MAX as usize / STORE_VALUE_BYTES_MAX - 1;
+    for n in 0..full {
+        let key = n.to_string();
+        store.kv_set("a", &key, Some(value.clone())).await.unwrap();
+    }
+    let error = store
+        .kv_set("a", "x", Some(value.clone()))
+        .await
+        .err()
+        .or(store.kv_set("a", "y", Some(value.clone())).await.err())
+        .unwrap();
+    assert!(
+        matches!(error, StoreError::StateFull { .. }) && error.hint().is_some(),
+        "{error:?}"
+    );
+    // Another principal has its own bound, and a smaller value fits at all times.
+    store.kv_set("b", "x", Some(value.clone())).await.unwrap();
+    store.kv_set("a", "0", Some("1".into())).await.unwrap();
+    store.kv_set("a", "1", None).await.unwrap();
+    store.kv_set("a", "y", Some(value)).await.unwrap();
+}
+
+#[tokio::test]
+async fn members_that_are_added_at_the_same_time_are_all_kept() {
+    let store = Store::in_memory().unwrap();
+    let adding = (0..10).map(|n| {
+        let store = store.clone();
+        async move {
+            let members = serde_json::json!({format!("f{n}"): "def"});
+            let members = members.as_object().unwrap().clone();
+            store.kv_merge("a", "k", members).await
+        }
+    });
+    for added in adding.map(tokio::spawn).collect::<Vec<_>>() {
+        added.await.unwrap().unwrap();
+    }
+    let value = store.kv_get("a", "k").await.unwrap().unwrap();
+    let value: serde_json::Value = serde_json::from_str(&value).unwrap();
+    assert_eq!(value.as_object().unwrap().len(), 10, "{value}");
 }

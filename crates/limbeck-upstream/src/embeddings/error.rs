@@ -1,64 +1,66 @@
-//! Why there are no vectors, and what to do about it.
+//! Errors of an embeddings endpoint, each with a hint for the user.
 
-/// Why an endpoint gave no vectors. No variant holds any part of the key.
+/// Failure to get vectors from an endpoint. No variant holds any part of the key.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EmbeddingsError {
-    /// The key could not be looked up; nothing was sent.
-    #[error("the key cannot be had: {reason}")]
+    /// The API key could not be looked up; nothing was sent.
+    #[error("the key cannot be read: {reason}")]
     Key {
-        /// Why, without any part of it.
+        /// Reason, without any part of the key.
         reason: String,
     },
-    /// No connection, or one that broke; the address may be one that is not asked.
+    /// The connection failed or broke, or the address is not allowed.
     #[error("{reason}")]
     Unreachable {
-        /// What happened, the endpoint's origin included.
+        /// Reason, including the endpoint's origin.
         reason: String,
     },
-    /// No whole answer in time.
+    /// The response was not complete in time.
     #[error("`{origin}` took longer than {ms} ms")]
     Late {
         /// Scheme, host and port.
         origin: String,
-        /// The limit.
+        /// Time limit in milliseconds.
         ms: u64,
     },
-    /// It sends us elsewhere.
+    /// The endpoint answered with a redirect.
     #[error("`{origin}` answered with a redirect, which is not followed")]
     Redirected {
         /// Scheme, host and port.
         origin: String,
     },
-    /// It does not want to.
+    /// The endpoint answered with an error status.
     #[error("`{origin}` answered HTTP {status}{said}")]
     Refused {
         /// Scheme, host and port.
         origin: String,
-        /// The status.
+        /// HTTP status.
         status: u16,
-        /// Its reason behind a colon, cleaned and cut; or nothing.
+        /// Reason of the endpoint after a colon, cleaned and cut; empty without one.
         said: String,
     },
-    /// What came is no answer to what was asked.
+    /// The response is not a valid embeddings response.
     #[error("`{origin}` answered with {problem}")]
     Answer {
         /// Scheme, host and port.
         origin: String,
-        /// What is wrong with it, in words of ours.
+        /// What is wrong, without quoting the response.
         problem: String,
     },
 }
 
 impl EmbeddingsError {
-    /// One next step for a person.
+    /// One next step for the user.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Key { .. } => "correct `key` of [search.embeddings], or set what it names",
+            Self::Key { .. } => {
+                "correct `key` of [search.embeddings], or set the secret it refers to"
+            }
             Self::Unreachable { .. } => {
-                "start what serves the embeddings, or correct `url` of [search.embeddings]"
+                "start the embeddings server, or correct `url` of [search.embeddings]"
             }
             Self::Late { .. } => {
-                "look at what serves the embeddings; a model that is being loaded answers later"
+                "check the embeddings server; while it loads a model, responses take longer"
             }
             Self::Redirected { .. } => {
                 "put the address it redirects to into `url` of [search.embeddings]"

@@ -1,8 +1,8 @@
-//! Which network addresses may be connected to.
+//! Policy for the network addresses that a server's connection may use.
 //!
-//! What a person wrote into a server's entry is a decision; what a server answers is not. So the host that
-//! the entry names may be on this machine or in a private network, and every other host, which a
-//! server or its metadata led us to, has to be public.
+//! The user's configuration is a decision; what a server sends is not. The host in the configuration may be on
+//! this machine or in a private network. Every other host, which a server or its metadata names, has to be
+//! public.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 use url::{Host, Url};
 
-/// What kind of place an address is (IANA special-purpose registries, RFC 6890).
+/// Class of an address (IANA special-purpose registries, RFC 6890).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressClass {
     /// Routed on the internet.
@@ -38,7 +38,7 @@ impl fmt::Display for AddressClass {
 }
 
 impl AddressClass {
-    /// The class of `address`; an IPv4 address inside an IPv6 one counts as what it is.
+    /// Returns the class of `address`; an IPv4 address inside an IPv6 one has its own class.
     pub fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => v4(address),
@@ -77,7 +77,7 @@ fn v6(address: Ipv6Addr) -> AddressClass {
         [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254] => AddressClass::LinkLocal,
         [0xfc00..=0xfdff, ..] => AddressClass::Private,
         [0xfe80..=0xfebf, ..] => AddressClass::LinkLocal,
-        // 6to4 leads to the embedded address, through a relay of somebody's choice.
+        // 6to4 leads to the embedded address, through a relay that the sender chooses.
         [0x2002, high, low, ..] => match v4(embedded(high, low)) {
             AddressClass::Public => AddressClass::Special,
             inner => inner,
@@ -86,7 +86,7 @@ fn v6(address: Ipv6Addr) -> AddressClass {
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => {
             AddressClass::Special
         }
-        // Global unicast; everything else is unassigned, multicast, or the past.
+        // Global unicast; everything else is unassigned, multicast, or deprecated.
         [0x2000..=0x3fff, ..] => AddressClass::Public,
         _ => AddressClass::Special,
     }
@@ -96,23 +96,23 @@ fn embedded(high: u16, low: u16) -> Ipv4Addr {
     Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))
 }
 
-/// What an entry allows beyond what its url says.
+/// Addresses an entry allows beside the host of its url.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkRules {
-    /// Networks that are as good as public ones for this server.
+    /// Networks treated like public ones for this server.
     pub allow: Vec<IpNet>,
     /// Whether the url may be `http` although its host is not this machine.
     pub clear: bool,
 }
 
-/// The host an entry names, and what follows from it.
+/// Address policy of one entry: the host in its url and its rules.
 #[derive(Clone, Debug)]
-pub(crate) struct Policy {
+pub(crate) struct AddressPolicy {
     home: Host<String>,
     rules: NetworkRules,
 }
 
-impl Policy {
+impl AddressPolicy {
     /// `None` when `url` has no host.
     pub(crate) fn new(url: &Url, rules: NetworkRules) -> Option<Self> {
         let home = url.host()?.to_owned();
@@ -127,14 +127,14 @@ impl Policy {
         self.home == host.to_owned()
     }
 
-    /// Whether `address`, to which `host` resolved, may be connected to.
+    /// Whether a connection to `address`, to which `host` resolved, is allowed.
     pub(crate) fn admits(&self, host: &Host<&str>, address: IpAddr) -> bool {
         if self.lists(address) {
             return true;
         }
         match AddressClass::of(address) {
             AddressClass::Public => true,
-            // A name that points here and is not `localhost` is how rebinding looks.
+            // A name other than `localhost` that resolves to loopback is the sign of DNS rebinding.
             AddressClass::Loopback => self.home_is_here() && is_this_machine(host),
             AddressClass::Private => self.is_home(host),
             AddressClass::LinkLocal | AddressClass::Special => false,
@@ -147,7 +147,7 @@ impl Policy {
         self.rules.allow.iter().any(|net| net.contains(&plain))
     }
 
-    /// A server on this machine may have its authorization server beside it, on another port.
+    /// A server on this machine may have its authorization server on another port of this machine.
     fn home_is_here(&self) -> bool {
         is_this_machine(&borrowed(&self.home))
     }
@@ -240,13 +240,13 @@ mod tests {
     }
 
     fn admits(home: &str, rules: NetworkRules, host: &str, address: &str) -> bool {
-        let policy = Policy::new(&Url::parse(home).unwrap(), rules).unwrap();
+        let policy = AddressPolicy::new(&Url::parse(home).unwrap(), rules).unwrap();
         let url = Url::parse(&format!("http://{host}/")).unwrap();
         policy.admits(&url.host().unwrap(), address.parse().unwrap())
     }
 
     #[test]
-    fn what_an_entry_names_may_be_near_and_what_it_leads_to_may_not() {
+    fn a_configured_host_may_be_private_and_other_hosts_may_not() {
         let plain = NetworkRules::default;
         assert!(admits(
             "http://intranet:8080/",

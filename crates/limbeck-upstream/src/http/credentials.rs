@@ -1,34 +1,34 @@
-//! Where the tokens of a server come from.
+//! Source of the tokens of a server.
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 
-use crate::UpstreamError;
+use crate::error::UpstreamError;
 
-/// Tokens for one HTTP server.
+/// Source of tokens for one HTTP server.
 ///
-/// Asked before every request, so an implementation keeps what it knows in memory and lets many
-/// callers share one refresh.
-pub trait Credentials: Send + Sync + 'static {
-    /// Value of `Authorization` for the next request (`Bearer …`), refreshed when it is about to expire;
-    /// `None` when there is none yet. It is sent to the origin of the server's url and nowhere else.
+/// Called before every request, so an implementation keeps its tokens in memory and shares one refresh between
+/// concurrent callers.
+pub trait CredentialSource: Send + Sync + 'static {
+    /// Returns the value of `Authorization` for the next request (`Bearer …`), refreshed when it is about to
+    /// expire; `None` without a token. It is sent to the origin of the server's url only.
     fn authorization(&self) -> BoxFuture<'_, Result<Option<SecretString>, UpstreamError>>;
 
-    /// The server answered `status`, 401 or 403, with this `WWW-Authenticate`.
+    /// Handles a response with `status` 401 or 403 and its `WWW-Authenticate`.
     ///
-    /// `Ok(true)` asks [`Self::authorization`] again and repeats the request once: the server refused it, so
-    /// it had no effect. Otherwise the request fails with [`UpstreamError::SignInNeeded`].
+    /// After `Ok(true)` the request is sent once more with a new [`Self::authorization`]: the server rejected
+    /// it, so it had no effect. Otherwise the request fails with [`UpstreamError::SignInNeeded`].
     fn refused(
         &self,
         status: u16,
         www_authenticate: Option<&str>,
     ) -> BoxFuture<'_, Result<bool, UpstreamError>>;
 
-    /// Those of another principal than the user who runs us: never that user's own. `None` when they
-    /// belong to nobody in particular, so that everybody is served with them.
-    fn of(&self, principal: &str) -> Option<Arc<dyn Credentials>> {
+    /// Returns the source of another principal, never with the tokens of the user who runs the gateway. `None`
+    /// when the tokens are shared by all principals.
+    fn of(&self, principal: &str) -> Option<Arc<dyn CredentialSource>> {
         let _ = principal;
         None
     }

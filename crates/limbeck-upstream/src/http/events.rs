@@ -1,51 +1,51 @@
-//! Server-sent events (WHATWG HTML, section 9.2), bounded while they are read.
+//! Parser of server-sent events (WHATWG HTML, section 9.2), bounded while it reads.
 
 use bytes::Bytes;
 
-/// Event type, id: each as long as this at most; longer ones are left out.
+/// Longest event type and id; longer ones are ignored.
 const FIELD_BYTES_MAX: usize = 4 << 10;
-/// A line buffer that grew larger than this is given back after its line.
+/// Line buffers larger than this are shrunk after their line.
 const BUFFER_BYTES_KEPT: usize = 1 << 20;
 
 /// One event that has data.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct SseEvent {
     /// `event`; empty means `message`.
     pub(crate) kind: String,
     /// `data`, its lines joined.
     pub(crate) data: Vec<u8>,
 }
 
-/// An event above the bound.
+/// An event larger than allowed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooLarge {
-    /// Its beginning.
+pub(crate) struct EventTooLargeError {
+    /// First bytes of the event.
     pub(crate) head: Vec<u8>,
-    /// Bytes read of it so far.
+    /// Bytes read of the event so far.
     pub(crate) bytes: u64,
 }
 
-/// Makes events of pieces of a stream; holds at most `limit` bytes and one piece.
+/// Incremental parser; buffers at most `limit` bytes and one chunk.
 #[derive(Debug)]
-pub(crate) struct Parser {
+pub(crate) struct EventParser {
     limit: usize,
     line: Vec<u8>,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
     skip_newline: bool,
     is_first: bool,
-    /// The latest `id`; a stream is resumed behind it.
+    /// Latest `id`; a stream is resumed after it.
     pub(crate) last_id: Option<String>,
     /// The latest `retry`, in milliseconds.
     pub(crate) retry_ms: Option<u64>,
 }
 
-impl Parser {
+impl EventParser {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             line: Vec::new(),
-            event: Event::default(),
+            event: SseEvent::default(),
             has_data: false,
             skip_newline: false,
             is_first: true,
@@ -54,12 +54,16 @@ impl Parser {
         }
     }
 
-    /// The next event in `chunk`, whose read part is taken from it; `None` when it holds no further end of one.
+    /// Returns the next event in `chunk` and removes the bytes read; `None` when the chunk ends before an event
+    /// does.
     ///
     /// # Errors
     ///
-    /// [`TooLarge`]; the stream cannot be read on.
-    pub(crate) fn next(&mut self, chunk: &mut Bytes) -> Result<Option<Event>, TooLarge> {
+    /// [`EventTooLargeError`]; the stream cannot be read further.
+    pub(crate) fn next(
+        &mut self,
+        chunk: &mut Bytes,
+    ) -> Result<Option<SseEvent>, EventTooLargeError> {
         while !chunk.is_empty() {
             if std::mem::take(&mut self.skip_newline) && chunk[0] == b'\n' {
                 let _ = chunk.split_to(1);
@@ -82,19 +86,19 @@ impl Parser {
         Ok(None)
     }
 
-    fn too_large(&self, bytes: u64) -> TooLarge {
+    fn too_large(&self, bytes: u64) -> EventTooLargeError {
         let from = if self.event.data.is_empty() {
             self.line.strip_prefix(b"data:").unwrap_or(&self.line)
         } else {
             &self.event.data
         };
-        TooLarge {
+        EventTooLargeError {
             head: from[..from.len().min(1 << 10)].to_vec(),
             bytes,
         }
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<SseEvent> {
         if std::mem::take(&mut self.is_first) && self.line.starts_with(b"\xef\xbb\xbf") {
             self.line.drain(..3);
         }
@@ -122,7 +126,7 @@ impl Parser {
             self.event.data.push(b'\n');
             self.event.data.extend_from_slice(&self.line[from..]);
         } else {
-            // Nearly every event has one line, which is not copied.
+            // Nearly all events have one line, which is moved instead of copied.
             self.line.drain(..from);
             self.event.data = std::mem::take(&mut self.line);
             self.has_data = true;
@@ -152,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    fn all(parser: &mut Parser, chunks: &[&[u8]]) -> Vec<(String, String)> {
+    fn all(parser: &mut EventParser, chunks: &[&[u8]]) -> Vec<(String, String)> {
         let mut seen = Vec::new();
         for chunk in chunks {
             let mut chunk = Bytes::copy_from_slice(chunk);
@@ -188,7 +192,7 @@ mod tests {
                 rest = left;
             }
             chunks.push(rest);
-            let mut parser = Parser::new(64);
+            let mut parser = EventParser::new(64);
             prop_assert_eq!(all(&mut parser, &chunks), expected());
             prop_assert_eq!(parser.last_id.as_deref(), Some("8"));
             prop_assert_eq!(parser.retry_ms, Some(50));
@@ -197,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_event_above_the_bound_is_noticed_before_it_ends() {
-        let mut parser = Parser::new(16);
+        let mut parser = EventParser::new(16);
         let mut chunk = Bytes::from_static(b"data: {\"id\":1,");
         assert_eq!(parser.next(&mut chunk), Ok(None));
         let mut chunk = Bytes::from_static(b"xxxxxxxxxx");
@@ -205,7 +209,7 @@ mod tests {
         assert_eq!(error.bytes, 24);
         assert_eq!(error.head, b" {\"id\":1,");
         // Many short lines are one event too.
-        let mut parser = Parser::new(16);
+        let mut parser = EventParser::new(16);
         let mut chunk = Bytes::from_static(b"data: 12345\ndata: 12345\ndata: 12345\n");
         assert!(parser.next(&mut chunk).is_err());
     }

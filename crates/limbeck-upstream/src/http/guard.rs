@@ -1,12 +1,12 @@
-//! The one HTTP client everything goes out through.
+//! HTTP client for all outgoing requests, which checks every address it connects to.
 //!
-//! A url may be `https`, or `http` on this machine or where the entry insists. Its address is judged
-//! after the name was resolved, and the connection is made to exactly that address. Redirects are
-//! answers like any other; only [`Client::fetch`] follows them, inside one origin, for metadata. There
-//! is no cookie jar, no decompression, and no proxy of the environment.
+//! A url may be `https`, or `http` on this machine or where the entry allows it. Its address is checked after
+//! the name was resolved, and the connection is made to exactly that address. Redirects are returned like any
+//! other response; only [`GuardedClient::fetch`] follows them, within one origin, for metadata. There is no
+//! cookie jar, no decompression, and no proxy from the environment.
 //!
 //! Bounds: a response head has at most about 400 KB and 100 headers over HTTP/1 (hyper) and
-//! [`HEADER_LIST_BYTES_MAX`] over HTTP/2; bodies are read in pieces by the caller, who says how much.
+//! `HEADER_LIST_BYTES_MAX` over HTTP/2; callers read bodies in chunks and set the limit.
 
 mod error;
 
@@ -21,9 +21,9 @@ use limbeck_domain::text;
 use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::address::{AddressClass, NetworkRules, Policy};
-pub use super::resolve::AddressRefused;
-use super::resolve::{Lookup, Resolver, system};
+use super::address::{AddressClass, AddressPolicy, NetworkRules};
+pub use super::resolve::AddressRefusedError;
+use super::resolve::{GuardedResolver, LookupFn, system};
 use error::{causes, fault};
 
 pub use error::GuardError;
@@ -36,43 +36,43 @@ const POOL_IDLE: Duration = Duration::from_secs(30);
 /// Unused connections kept per host.
 const POOL_IDLE_MAX: usize = 8;
 /// Headers of a response over HTTP/2, in bytes.
-pub const HEADER_LIST_BYTES_MAX: u32 = 64 << 10;
-/// Redirects followed by [`Client::fetch`].
+const HEADER_LIST_BYTES_MAX: u32 = 64 << 10;
+/// Redirects followed by [`GuardedClient::fetch`].
 const REDIRECTS_MAX: usize = 3;
-/// Body of a response to [`Client::fetch`], in bytes.
-pub const FETCH_BYTES_MAX: usize = 1 << 20;
+/// Body of a response to [`GuardedClient::fetch`], in bytes.
+const FETCH_BYTES_MAX: usize = 1 << 20;
 
-/// What [`Client::fetch`] does with a redirect.
+/// Treatment of redirects by [`GuardedClient::fetch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redirects {
-    /// Gives it to the caller.
+pub enum RedirectPolicy {
+    /// Returns the redirect to the caller.
     Return,
-    /// Follows a few of a `GET` inside its origin; any other is an error.
+    /// Follows a few redirects of a `GET` within its origin; any other is an error.
     SameOrigin,
 }
 
-/// An HTTP client for one configured server and what belongs to it. Clones share their connections.
+/// HTTP client for one configured server and the hosts it names. Clones share their connections.
 #[derive(Clone)]
-pub struct Client {
+pub struct GuardedClient {
     http: reqwest::Client,
-    policy: Arc<Policy>,
+    policy: Arc<AddressPolicy>,
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for GuardedClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
+        f.debug_struct("GuardedClient")
             .field("policy", &self.policy)
             .finish()
     }
 }
 
-impl Client {
-    /// A client for the server whose entry has `url`.
+impl GuardedClient {
+    /// Creates a client for the server whose entry has `url`.
     ///
     /// # Errors
     ///
-    /// [`GuardError::Url`] and [`GuardError::Clear`] for a url that can never be asked;
-    /// [`GuardError::Connect`] when the system's certificates cannot be read.
+    /// [`GuardError::Url`] and [`GuardError::Clear`] for a url that is never allowed; [`GuardError::Connect`]
+    /// when the system's certificates cannot be read.
     pub fn new(url: &Url, rules: NetworkRules) -> Result<Self, GuardError> {
         Self::with_lookup(url, rules, system())
     }
@@ -80,17 +80,19 @@ impl Client {
     pub(crate) fn with_lookup(
         url: &Url,
         rules: NetworkRules,
-        lookup: Lookup,
+        lookup: LookupFn,
     ) -> Result<Self, GuardError> {
         let no_host = || GuardError::Url {
             reason: "it has no host".to_owned(),
         };
-        let policy = Arc::new(Policy::new(url, rules).ok_or_else(no_host)?);
+        let policy = Arc::new(AddressPolicy::new(url, rules).ok_or_else(no_host)?);
         let http = reqwest::Client::builder()
+            // A redirect chooses a new host; the caller decides about it.
             .redirect(reqwest::redirect::Policy::none())
+            // A proxy would resolve names itself, after our check.
             .no_proxy()
             .referer(false)
-            .dns_resolver(Arc::new(Resolver::new(policy.clone(), lookup)))
+            .dns_resolver(Arc::new(GuardedResolver::new(policy.clone(), lookup)))
             .connect_timeout(Duration::from_millis(CONNECT_MS))
             .pool_idle_timeout(POOL_IDLE)
             .pool_max_idle_per_host(POOL_IDLE_MAX)
@@ -107,7 +109,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Checks what can be said about `url` without resolving its name.
+    /// Checks `url` without resolving its name.
     ///
     /// # Errors
     ///
@@ -130,7 +132,7 @@ impl Client {
             }
             _ => return Err(unusable("its scheme is neither https nor http")),
         }
-        // The resolver is not asked about addresses.
+        // The resolver is not called for literal addresses, so they are checked here.
         let address = match host {
             Host::Domain(_) => return Ok(()),
             Host::Ipv4(address) => address.into(),
@@ -139,7 +141,7 @@ impl Client {
         if self.policy.admits(&host, address) {
             Ok(())
         } else {
-            Err(AddressRefused {
+            Err(AddressRefusedError {
                 host: host.to_string(),
                 class: AddressClass::of(address),
             }
@@ -147,7 +149,7 @@ impl Client {
         }
     }
 
-    /// Sends one request and waits for the head of the response, without a limit of its own in time.
+    /// Sends one request and waits for the head of the response, without a time limit.
     ///
     /// # Errors
     ///
@@ -158,7 +160,7 @@ impl Client {
         url: &Url,
         headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Response, GuardError> {
+    ) -> Result<GuardedResponse, GuardError> {
         self.check(url)?;
         let origin = origin(url);
         let request = self.http.request(method, url.clone()).headers(headers);
@@ -172,6 +174,7 @@ impl Client {
             .await
             .map_err(|error| fault(&error, &origin))?;
         if let Some(encoding) = inner.headers().get(CONTENT_ENCODING)
+            // A small compressed body can expand beyond every bound.
             && encoding != "identity"
         {
             let encoding = String::from_utf8_lossy(encoding.as_bytes());
@@ -179,12 +182,12 @@ impl Client {
                 encoding: text::clean_line(&encoding, 40),
             });
         }
-        Ok(Response { inner, origin })
+        Ok(GuardedResponse { inner, origin })
     }
 
-    /// Sends one request and reads its whole response, at most [`FETCH_BYTES_MAX`], within `limit`.
+    /// Sends one request and reads its whole response, at most 1 MiB, within `limit`.
     ///
-    /// Made for metadata and tokens; implements rmcp's `OAuthHttpClient` in a few lines.
+    /// Used for metadata and tokens, as the transport of rmcp's `OAuthHttpClient`.
     ///
     /// # Errors
     ///
@@ -192,7 +195,7 @@ impl Client {
     pub async fn fetch(
         &self,
         request: http::Request<Vec<u8>>,
-        redirects: Redirects,
+        redirects: RedirectPolicy,
         limit: Duration,
     ) -> Result<http::Response<Vec<u8>>, GuardError> {
         let (parts, body) = request.into_parts();
@@ -201,9 +204,9 @@ impl Client {
         })?;
         let timed_out = GuardError::TimedOut {
             origin: origin(&url),
-            ms: crate::connection::in_ms(limit),
+            ms: crate::time::in_ms(limit),
         };
-        let follow = redirects == Redirects::SameOrigin && parts.method == Method::GET;
+        let follow = redirects == RedirectPolicy::SameOrigin && parts.method == Method::GET;
         let whole = self.whole(parts.method, url, parts.headers, body, follow);
         timeout(limit, whole).await.map_err(|_| timed_out)?
     }
@@ -234,23 +237,23 @@ impl Client {
 }
 
 /// A response whose body has not been read.
-pub struct Response {
+pub struct GuardedResponse {
     inner: reqwest::Response,
     origin: String,
 }
 
-impl Response {
-    /// Its status.
+impl GuardedResponse {
+    /// HTTP status.
     pub fn status(&self) -> StatusCode {
         self.inner.status()
     }
 
-    /// Its headers.
+    /// Response headers.
     pub fn headers(&self) -> &HeaderMap {
         self.inner.headers()
     }
 
-    /// The next piece of the body, `None` at its end.
+    /// Returns the next chunk of the body, `None` at its end.
     ///
     /// # Errors
     ///
@@ -263,11 +266,12 @@ impl Response {
         self.inner.chunk().await.map_err(broken)
     }
 
-    /// The whole body, unless it has more than `limit` bytes.
+    /// Reads the whole body, at most `limit` bytes.
     ///
     /// # Errors
     ///
-    /// [`GuardError::Broken`] and [`GuardError::TooLarge`], the latter before that much was read.
+    /// [`GuardError::Broken`] and [`GuardError::TooLarge`]; the latter before more than `limit` bytes are
+    /// buffered.
     pub async fn bytes(&mut self, limit: usize) -> Result<Vec<u8>, GuardError> {
         let too_large = GuardError::TooLarge {
             limit: limit as u64,
@@ -275,6 +279,7 @@ impl Response {
         if self
             .inner
             .content_length()
+            // `Content-Length` allows an early rejection; without it the loop below counts.
             .is_some_and(|length| length > limit as u64)
         {
             return Err(too_large);
@@ -289,7 +294,7 @@ impl Response {
         Ok(body)
     }
 
-    /// Where a redirect of a request to `url` leads; `None` when that cannot be read.
+    /// Target of a redirect of a request to `url`; `None` when it cannot be read.
     pub(crate) fn redirect_target(&self, url: &Url) -> Option<Url> {
         url.join(self.headers().get(LOCATION)?.to_str().ok()?).ok()
     }

@@ -1,16 +1,17 @@
-//! Headers that an entry adds to every request, and what must never come back out of them.
+//! Headers of a configuration entry, with the secrets in them.
 
 use std::fmt;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use url::Url;
 
-use crate::UpstreamError;
+use crate::error::UpstreamError;
 use crate::redactor::{Redactor, names_a_secret};
 
 use super::secret::{SecretReference, SecretResolver};
 
-/// Headers that the transport sets by itself.
+/// Headers that the transport sets itself.
 const OURS: &[&str] = &[
     "accept",
     "connection",
@@ -29,16 +30,16 @@ const OURS: &[&str] = &[
     "upgrade",
 ];
 
-/// The value of a header as an entry gives it.
+/// Value of a header in a configuration entry.
 #[derive(Clone)]
 pub enum HeaderValueSpec {
-    /// As it stands.
+    /// The value itself.
     Literal(SecretString),
-    /// A secret kept elsewhere, behind a word such as `Bearer `.
+    /// A reference to a secret, after a prefix such as `Bearer `.
     Reference {
-        /// What precedes the secret; may be empty.
+        /// Prefix of the secret; may be empty.
         prefix: String,
-        /// Where the secret is.
+        /// Reference to the secret.
         reference: SecretReference,
     },
 }
@@ -53,7 +54,7 @@ impl fmt::Debug for HeaderValueSpec {
 }
 
 impl HeaderValueSpec {
-    /// Reads a value: `env:NAME`, `file:PATH`, `keychain:SERVICE/ACCOUNT` and `exec:COMMAND`, each also behind
+    /// Parses a value: `env:NAME`, `file:PATH`, `keychain:SERVICE/ACCOUNT` and `exec:COMMAND`, each also after
     /// one word (`Bearer env:TOKEN`), are references; everything else is the value itself.
     ///
     /// # Errors
@@ -74,54 +75,67 @@ impl HeaderValueSpec {
     }
 }
 
-/// The headers of an entry with their values, for the life of one connection.
+/// Headers of an entry with their resolved values, for one connection.
 pub(crate) struct StaticHeaders {
     map: HeaderMap,
+    /// Recognizes secrets, in every message of the server.
     redactor: Redactor,
+    /// Recognizes every declared value, in error texts.
+    declared: Redactor,
 }
 
 impl StaticHeaders {
-    /// Looks up what `specs` refer to.
+    /// Resolves the references in `specs`.
     ///
     /// # Errors
     ///
-    /// [`UpstreamError::Secret`], which names the header and holds no value.
+    /// [`UpstreamError::Secret`], which names the header without its value.
     pub(crate) async fn resolve(
         specs: &[(String, HeaderValueSpec)],
         secrets: &dyn SecretResolver,
+        url: &Url,
     ) -> Result<Self, UpstreamError> {
         let mut map = HeaderMap::new();
         let mut redactor = Redactor::default();
+        redactor.add_url_secrets(url.as_str());
+        let mut declared = redactor.clone();
         for (name, spec) in specs {
             let problem = |reason: &str| UpstreamError::Secret {
                 header: name.clone(),
                 reason: reason.to_owned(),
             };
             let header = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| problem("it is not a name a header can have"))?;
+                .map_err(|_| problem("it is not a valid header name"))?;
             if OURS.contains(&header.as_str()) {
-                return Err(problem("the transport sets it by itself"));
+                return Err(problem("the transport sets it itself"));
             }
             let text = match spec {
                 HeaderValueSpec::Literal(value) => {
+                    // A word like the name of a team is data of results too, and must not be cut out there.
                     if names_a_secret(header.as_str()) {
                         redactor.add(value.expose_secret());
                     }
+                    declared.add_declared(value.expose_secret());
                     value.expose_secret().to_owned()
                 }
                 HeaderValueSpec::Reference { prefix, reference } => {
                     let secret = secrets.resolve(reference).await;
                     let secret = secret.map_err(|reason| problem(&reason))?;
                     redactor.add(secret.expose_secret());
+                    declared.add(secret.expose_secret());
                     format!("{prefix}{}", secret.expose_secret())
                 }
             };
             let mut value = HeaderValue::from_str(&text)
-                .map_err(|_| problem("it has a character that no header can have"))?;
+                .map_err(|_| problem("it has a character that is not allowed in a header"))?;
             value.set_sensitive(true);
             map.insert(header, value);
         }
-        Ok(Self { map, redactor })
+        Ok(Self {
+            map,
+            redactor,
+            declared,
+        })
     }
 
     pub(crate) fn map(&self) -> &HeaderMap {
@@ -134,6 +148,10 @@ impl StaticHeaders {
 
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
+    }
+
+    pub(crate) fn declared(&self) -> &Redactor {
+        &self.declared
     }
 }
 
@@ -158,8 +176,12 @@ mod tests {
         assert!(HeaderValueSpec::parse("Bearer keychain:x").is_err());
     }
 
+    fn url() -> Url {
+        Url::parse("https://server.example/mcp").unwrap()
+    }
+
     #[tokio::test]
-    async fn secrets_of_all_sources_are_taken_out_of_what_comes_back() {
+    async fn secrets_of_all_sources_are_redacted_from_responses() {
         let secrets = LocalSecrets::new(vec![("TOKEN".into(), "tok\"en-123".into())]);
         let specs = [
             (
@@ -175,7 +197,9 @@ mod tests {
                 HeaderValueSpec::parse("platform").unwrap(),
             ),
         ];
-        let headers = StaticHeaders::resolve(&specs, &secrets).await.unwrap();
+        let headers = StaticHeaders::resolve(&specs, &secrets, &url())
+            .await
+            .unwrap();
         assert_eq!(headers.map()["authorization"], "Bearer tok\"en-123");
         assert!(!format!("{:?}", headers.map()).contains("en-123"));
         let text = r#"{"a":"Bearer tok\"en-123","b":"literal-key","c":"platform"}"#;
@@ -183,18 +207,22 @@ mod tests {
             headers.redactor().redact(text),
             r#"{"a":"Bearer [redacted]","b":"[redacted]","c":"platform"}"#
         );
+        assert_eq!(
+            headers.declared().redact("tok\"en-123 of platform"),
+            "[redacted] of [redacted]"
+        );
     }
 
     #[tokio::test]
-    async fn a_missing_secret_and_a_header_of_ours_are_refused_by_name() {
+    async fn a_missing_secret_and_a_transport_header_are_rejected_by_name() {
         for (name, value, reason) in [
             ("Authorization", "env:NONE", "`NONE` is not set"),
-            ("Host", "evil", "sets it by itself"),
-            ("Mcp-Session-Id", "1", "sets it by itself"),
-            ("X-Key", "a\nb", "no header can have"),
+            ("Host", "evil", "sets it itself"),
+            ("Mcp-Session-Id", "1", "sets it itself"),
+            ("X-Key", "a\nb", "not allowed in a header"),
         ] {
             let specs = [(name.to_owned(), HeaderValueSpec::parse(value).unwrap())];
-            let error = StaticHeaders::resolve(&specs, &LocalSecrets::default()).await;
+            let error = StaticHeaders::resolve(&specs, &LocalSecrets::default(), &url()).await;
             let error = error.err().unwrap().to_string();
             assert!(error.contains(name) && error.contains(reason), "{error}");
         }

@@ -1,13 +1,14 @@
-//! The system's keychain: Keychain on macOS, Credential Manager on Windows, the kernel's keyring on Linux.
+//! Access to the system's keychain: Keychain on macOS, Credential Manager on Windows, the kernel's keyring on
+//! Linux.
 //!
-//! On Linux that is the user's persistent keyring (`keyctl(1)`), which needs no service and no bus, and which
-//! forgets at a reboot; the desktop's secret service is reached by its own command, through `exec:`.
+//! On Linux that is the user's persistent keyring (`keyctl(1)`), which needs no service and no bus, and is lost
+//! at a reboot; the desktop's secret service is reached through its own command with `exec:`.
 
-/// The secret of `account` at `service`. Blocks, because a keychain may ask its user.
+/// Reads the secret of `account` at `service`. Blocks, because a keychain may ask the user.
 ///
 /// # Errors
 ///
-/// Why there is none, in words without any part of it.
+/// Reason why there is no secret, without any part of it.
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 pub(super) fn read(service: &str, account: &str) -> Result<String, String> {
     use keyring_core::Error;
@@ -19,9 +20,9 @@ pub(super) fn read(service: &str, account: &str) -> Result<String, String> {
         .map_err(|error| match error {
             Error::NoEntry => format!("the keychain has nothing for `{account}` at `{service}`"),
             Error::PlatformFailure(error) | Error::NoStorageAccess(error) => {
-                format!("the keychain cannot be asked: {error}")
+                format!("the keychain cannot be read: {error}")
             }
-            _ => format!("what the keychain has for `{account}` at `{service}` is no text"),
+            _ => format!("the keychain entry of `{account}` at `{service}` is not text"),
         })
 }
 
@@ -34,7 +35,7 @@ type Store = windows_native_keyring_store::Store;
 
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 pub(super) fn read(_service: &str, _account: &str) -> Result<String, String> {
-    Err("this system has no keychain that Limbeck knows; `exec:` can call a command".to_owned())
+    Err("this system has no supported keychain; use `exec:` with a command".to_owned())
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -43,9 +44,9 @@ mod tests {
 
     use super::*;
 
-    /// A kernel may refuse keyrings, as in a container; then reading has to say so.
+    /// A kernel may refuse keyrings, as in a container; then reading has to return an error.
     #[test]
-    fn what_was_put_into_the_kernels_keyring_is_read_and_what_was_not_is_said() {
+    fn an_entry_of_the_kernels_keyring_is_read_and_a_missing_one_is_reported() {
         let service = format!("limbeck-test-{}", std::process::id());
         let store = Store::new().unwrap();
         let entry = store.build(&service, "me", None).unwrap();

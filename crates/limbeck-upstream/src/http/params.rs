@@ -1,8 +1,8 @@
-//! Parameters of a call that a modern server wants repeated in headers (`x-mcp-header`, SEP-2243).
+//! Parameters of a call that a modern server requires in headers too (`x-mcp-header`, SEP-2243).
 //!
-//! An annotation counts on a path of `properties` from the root, on a string, integer or boolean, with a
-//! name that is an HTTP token and that no other parameter has. A tool with any other annotation is not
-//! offered. Values that a header cannot carry are sent as `=?base64?…?=`.
+//! An annotation is valid on a path of `properties` from the root, on a string, integer or boolean, with a name
+//! that is an HTTP token and unique in its tool. A tool with any other annotation is not listed. Values that a
+//! header cannot hold are sent as `=?base64?…?=`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -17,30 +17,30 @@ use serde_json::{Map, Value};
 
 use crate::sync::lock;
 
-/// The keyword.
+/// Schema keyword of the annotation.
 const ANNOTATION: &str = "x-mcp-header";
-/// Parameters of one tool in headers.
+/// Annotated parameters of one tool.
 const MIRRORS_MAX: usize = 32;
-/// Name of a header behind `Mcp-Param-`.
+/// Longest header name after `Mcp-Param-`.
 const NAME_BYTES_MAX: usize = 64;
-/// A value as it is sent; servers take about 8 KB of headers.
+/// Longest header value; servers accept about 8 KB of headers.
 const VALUE_BYTES_MAX: usize = 4 << 10;
-/// Tools remembered of one connection.
+/// Tools stored per connection.
 const TOOLS_MAX: usize = limbeck_domain::limits::TOOLS_PER_SERVER_MAX;
 
-/// One parameter that is repeated in a header.
+/// Parameter that is mirrored in a header.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Mirror {
+pub(crate) struct HeaderParam {
     path: Vec<String>,
     header: HeaderName,
 }
 
-/// What a connection knows about its tools' headers.
+/// Mirrored parameters of the tools of one connection.
 #[derive(Default)]
-pub(crate) struct ParamHeaders(Mutex<HashMap<String, Arc<[Mirror]>>>);
+pub(crate) struct ParamHeaders(Mutex<HashMap<String, Arc<[HeaderParam]>>>);
 
 impl ParamHeaders {
-    /// Takes what a page of `tools/list`, a JSON-RPC result, says.
+    /// Reads the annotations in a page of `tools/list`, a JSON-RPC response.
     pub(crate) fn learn(&self, page: &str) {
         #[derive(Deserialize)]
         struct Page {
@@ -51,6 +51,7 @@ impl ParamHeaders {
         struct Answer {
             result: Page,
         }
+        // Nearly no server uses annotations, so most pages are not parsed again.
         if !page.contains(ANNOTATION) {
             return;
         }
@@ -72,11 +73,11 @@ impl ParamHeaders {
         }
     }
 
-    /// Headers of a call.
+    /// Returns the headers of a call.
     ///
     /// # Errors
     ///
-    /// The header whose value is too long.
+    /// Names the parameter whose value is too long.
     pub(crate) fn of_call(
         &self,
         tool: &str,
@@ -87,7 +88,7 @@ impl ParamHeaders {
         };
         let arguments: Value = serde_json::from_str(arguments.get()).unwrap_or(Value::Null);
         let mut headers = Vec::new();
-        for Mirror { path, header } in mirrors.iter() {
+        for HeaderParam { path, header } in mirrors.iter() {
             let value = path
                 .iter()
                 .try_fold(&arguments, |value, key| value.get(key));
@@ -105,10 +106,11 @@ impl ParamHeaders {
     }
 }
 
-/// `words` as a header can carry them.
+/// Encodes `words` as a header value.
 pub(crate) fn encode(words: &str) -> Option<HeaderValue> {
     let printable = words.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let padded = words.starts_with(' ') || words.ends_with(' ');
+    // A value that looks encoded must be encoded, or the server would decode it.
     let like_encoded = words.starts_with("=?base64?") && words.ends_with("?=");
     if printable && !padded && !like_encoded {
         HeaderValue::from_str(words).ok()
@@ -117,16 +119,16 @@ pub(crate) fn encode(words: &str) -> Option<HeaderValue> {
     }
 }
 
-/// The annotations of an input schema.
+/// Collects the annotations of an input schema.
 ///
 /// # Errors
 ///
-/// What is wrong with the first that counts for nothing: its tool must not be offered.
-pub(crate) fn annotations(schema: &Value) -> Result<Vec<Mirror>, String> {
-    let mut found = Found::default();
+/// Describes the first invalid annotation: its tool must not be listed.
+pub(crate) fn annotations(schema: &Value) -> Result<Vec<HeaderParam>, String> {
+    let mut found = AnnotationScan::default();
     if let Value::Object(schema) = schema {
         if schema.contains_key(ANNOTATION) {
-            return Err(format!("`{ANNOTATION}` stands on the whole schema"));
+            return Err(format!("`{ANNOTATION}` is set on the whole schema"));
         }
         found.schema(schema, true)?;
     }
@@ -134,15 +136,15 @@ pub(crate) fn annotations(schema: &Value) -> Result<Vec<Mirror>, String> {
 }
 
 #[derive(Default)]
-struct Found {
-    mirrors: Vec<Mirror>,
+struct AnnotationScan {
+    mirrors: Vec<HeaderParam>,
     names: HashSet<String>,
     path: Vec<String>,
 }
 
-impl Found {
-    /// Looks at a schema; `counts` says whether only `properties` lead to it. Depth is bounded by whoever
-    /// parsed the schema (128 in serde_json).
+impl AnnotationScan {
+    /// Scans a schema; `counts` is true when only `properties` lead to it. The JSON parser bounds the depth
+    /// (128 in serde_json).
     fn schema(&mut self, schema: &Map<String, Value>, counts: bool) -> Result<(), String> {
         for (key, value) in schema {
             match (key.as_str(), value) {
@@ -151,7 +153,7 @@ impl Found {
                     "$defs" | "definitions" | "dependentSchemas" | "patternProperties",
                     Value::Object(schemas),
                 ) => self.members(schemas, false)?,
-                // Examples of values, where the word means nothing.
+                // Values instead of schemas: the keyword means nothing there.
                 ("default" | "const" | "enum" | "examples", _) => {}
                 (_, Value::Object(inner)) => self.inner(inner)?,
                 (_, Value::Array(inner)) => {
@@ -182,7 +184,7 @@ impl Found {
 
     fn inner(&mut self, schema: &Map<String, Value>) -> Result<(), String> {
         if schema.contains_key(ANNOTATION) {
-            return Err(format!("`{ANNOTATION}` stands where no parameter is"));
+            return Err(format!("`{ANNOTATION}` is set where there is no parameter"));
         }
         self.schema(schema, false)
     }
@@ -196,14 +198,15 @@ impl Found {
         let parameter = text::clean_line(&self.path.join("."), 80);
         let wrong = |what: &str| format!("`{ANNOTATION}` of `{parameter}` {what}");
         if !counts {
-            return Err(wrong("stands where no parameter is"));
+            return Err(wrong("is set where there is no parameter"));
         }
         let name = header.as_str().ok_or_else(|| wrong("is not a string"))?;
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(wrong("is empty or too long"));
         }
         let header = HeaderName::from_bytes(format!("mcp-param-{name}").as_bytes())
-            .map_err(|_| wrong("is not a name a header can have"))?;
+            .map_err(|_| wrong("is not a valid header name"))?;
+        // Header names are case-insensitive.
         if !self.names.insert(name.to_ascii_lowercase()) {
             return Err(wrong("is the name of another parameter too"));
         }
@@ -212,13 +215,13 @@ impl Found {
             Some("string" | "integer" | "boolean")
         ) {
             return Err(wrong(
-                "is on something that is no string, integer or boolean",
+                "is set on something that is not a string, integer or boolean",
             ));
         }
         if self.mirrors.len() == MIRRORS_MAX {
             return Err(wrong("is one too many"));
         }
-        self.mirrors.push(Mirror {
+        self.mirrors.push(HeaderParam {
             path: self.path.clone(),
             header,
         });

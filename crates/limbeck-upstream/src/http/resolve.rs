@@ -1,4 +1,4 @@
-//! Resolves names and judges every address before anybody connects to it.
+//! Name resolution that checks every address before a connection is made.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -9,35 +9,35 @@ use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Host;
 
-use super::address::{AddressClass, Policy, is_this_machine};
+use super::address::{AddressClass, AddressPolicy, is_this_machine};
 
-/// Addresses used of one answer; more only cost time.
+/// Addresses used of one DNS answer.
 const ADDRESSES_MAX: usize = 16;
 
-/// Turns a name into addresses. The system's in the product; tests have their own.
-pub(crate) type Lookup =
+/// Function that resolves a name. The product uses the system's; tests have their own.
+pub(crate) type LookupFn =
     Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
-/// An address that may not be connected to.
+/// The address is not allowed for this server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{host}` is a {class} address, which this server may not lead to")]
-pub struct AddressRefused {
-    /// Host as the url names it.
+#[error("`{host}` is a {class} address, which this server may not send Limbeck to")]
+pub struct AddressRefusedError {
+    /// Host in the url.
     pub host: String,
-    /// What it turned out to be.
+    /// Class of its address.
     pub class: AddressClass,
 }
 
-/// The resolver of one client. The connection is made to the addresses it returns and to no others.
-pub(crate) struct Resolver {
-    policy: Arc<Policy>,
-    lookup: Lookup,
-    /// The server's name was public once, so it stays public.
+/// Resolver of one client. Connections are made only to the addresses it returns.
+pub(crate) struct GuardedResolver {
+    policy: Arc<AddressPolicy>,
+    lookup: LookupFn,
+    /// Set once the server's name resolved to a public address; it must stay public.
     home_was_public: Arc<AtomicBool>,
 }
 
-impl Resolver {
-    pub(crate) fn new(policy: Arc<Policy>, lookup: Lookup) -> Self {
+impl GuardedResolver {
+    pub(crate) fn new(policy: Arc<AddressPolicy>, lookup: LookupFn) -> Self {
         Self {
             policy,
             lookup,
@@ -46,7 +46,7 @@ impl Resolver {
     }
 }
 
-impl Resolve for Resolver {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (policy, lookup) = (self.policy.clone(), self.lookup.clone());
         let home_was_public = self.home_was_public.clone();
@@ -54,14 +54,14 @@ impl Resolve for Resolver {
             let name = name.as_str();
             let host = Host::Domain(name);
             let addresses = if is_this_machine(&host) {
-                // RFC 6761: never asked of a resolver, which might answer something else.
+                // RFC 6761: not sent to a DNS resolver, which might return another address.
                 vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
             } else {
                 lookup(name.to_owned()).await?
             };
             let addresses: Vec<IpAddr> = addresses.into_iter().take(ADDRESSES_MAX).collect();
             judge(&policy, &host, &addresses, &home_was_public)?;
-            // The port is the url's, which the connector fills in.
+            // The connector fills in the port of the url.
             let sockets = addresses
                 .into_iter()
                 .map(|address| SocketAddr::new(address, 0));
@@ -70,18 +70,17 @@ impl Resolve for Resolver {
     }
 }
 
-/// Admits all addresses of an answer or none.
+/// Accepts all addresses of an answer or none.
 ///
-/// An answer that mixes public addresses with others, or a server's name that was public and no longer is,
-/// is how a name is bound to another machine behind a check; only addresses that the entry's rules list
-/// may do that.
+/// An answer that mixes public addresses with others, or a server's name that was public and no longer is, is a
+/// sign of DNS rebinding; only addresses in the entry's rules are exempt.
 fn judge(
-    policy: &Policy,
+    policy: &AddressPolicy,
     host: &Host<&str>,
     addresses: &[IpAddr],
     home_was_public: &AtomicBool,
-) -> Result<(), AddressRefused> {
-    let refused = |class| AddressRefused {
+) -> Result<(), AddressRefusedError> {
+    let refused = |class| AddressRefusedError {
         host: host.to_string(),
         class,
     };
@@ -92,6 +91,7 @@ fn judge(
     {
         return Err(refused(class(address)));
     }
+    // An address that is allowed by itself may still be the second half of a rebinding.
     let doubtful = addresses
         .iter()
         .find(|address| class(address) != AddressClass::Public && !policy.lists(**address));
@@ -110,8 +110,8 @@ fn judge(
     Ok(())
 }
 
-/// What the system knows: its hosts file and its resolvers.
-pub(crate) fn system() -> Lookup {
+/// The system's resolver, with its hosts file.
+pub(crate) fn system() -> LookupFn {
     Arc::new(|name| {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
@@ -128,7 +128,7 @@ mod tests {
     use crate::http::NetworkRules;
 
     fn verdicts(home: &str, rules: NetworkRules, answers: &[&[&str]]) -> Vec<bool> {
-        let policy = Policy::new(&Url::parse(home).unwrap(), rules).unwrap();
+        let policy = AddressPolicy::new(&Url::parse(home).unwrap(), rules).unwrap();
         let was_public = AtomicBool::new(false);
         let mut verdicts = Vec::new();
         for answer in answers {

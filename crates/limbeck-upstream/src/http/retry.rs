@@ -1,20 +1,20 @@
-//! Waits as long as a server asks for before a request is sent again (RFC 9110, section 10.2.3).
+//! Retries after `Retry-After` (RFC 9110, section 10.2.3).
 
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
 use http::header::{HeaderMap, RETRY_AFTER};
 
-/// Longest wait that a request is kept for; who is asked for more hears of it and decides.
+/// Longest wait before a retry; a longer one is reported to the caller instead.
 const WAIT_MAX: Duration = Duration::from_secs(10);
-/// How often one request is sent again.
+/// Retries of one request.
 pub(super) const AGAIN_MAX: u32 = 2;
 
-/// How long to wait before a request of `method` is sent again, when the server says that it did nothing with
-/// it and asks for a wait that is short enough.
+/// Time to wait before a request of `method` is sent again; `None` when it must not be, or the wait is too
+/// long.
 ///
-/// 429 is said before anything is done. 503 may come from a proxy behind which something was, so a call of a
-/// tool is not repeated for it.
+/// A server returns 429 before it does any work. 503 may come from a proxy in front of a server that did, so a
+/// tool call is not retried after it.
 pub(super) fn pause(method: &str, status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let may_repeat = match status {
         StatusCode::TOO_MANY_REQUESTS => true,
@@ -24,7 +24,7 @@ pub(super) fn pause(method: &str, status: StatusCode, headers: &HeaderMap) -> Op
     asked(headers, SystemTime::now()).filter(|wait| may_repeat && *wait <= WAIT_MAX)
 }
 
-/// The wait a response asks for: seconds, or a date, which in the past is none.
+/// Wait that a response requests: seconds, or a date; a past date is no wait.
 pub(super) fn asked(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_and_dates_are_waits_and_anything_else_is_none() {
+    fn seconds_and_dates_are_waits_and_other_values_are_not() {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let asked = |value| asked(&headers(value), now).map(|wait| wait.as_secs());
         assert_eq!(asked("3"), Some(3));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_not_done_is_repeated_and_only_after_a_short_wait() {
+    fn only_requests_without_effect_are_retried_and_only_after_a_short_wait() {
         let pause = |method, status, value| pause(method, status, &headers(value)).is_some();
         let (busy, away) = (
             StatusCode::TOO_MANY_REQUESTS,

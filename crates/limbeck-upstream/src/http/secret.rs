@@ -1,8 +1,8 @@
-//! Secrets that an entry names instead of holding.
+//! References to secrets, and their lookup.
 
 use std::fmt;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -13,13 +13,14 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::keychain;
+use crate::spec::StdioSpec;
 
-/// A secret's length, in bytes.
+/// Longest secret, in bytes.
 const SECRET_BYTES_MAX: usize = 16 << 10;
-/// Time for the command of an `exec:` reference, and for a keychain; either may ask its user.
+/// Time limit of an `exec:` command and of a keychain; either may ask the user.
 const EXEC_LIMIT: Duration = Duration::from_secs(60);
 
-/// Where a secret is kept.
+/// Reference to a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SecretReference {
     /// `env:NAME`: a variable of the gateway's environment.
@@ -28,16 +29,18 @@ pub enum SecretReference {
     File(PathBuf),
     /// `keychain:SERVICE/ACCOUNT`: an entry of the system's keychain.
     Keychain {
-        /// Before the first slash.
+        /// Part before the first slash.
         service: String,
-        /// Behind it.
+        /// Part after it.
         account: String,
     },
-    /// `exec:COMMAND`: what a program prints. The words of its command line; no shell is involved.
+    /// `exec:COMMAND`: the output of a program. These are the words of its command line; no shell is involved. The
+    /// first one is an absolute path, a path in the home directory (`~/bin/token`), or a name that is searched in the
+    /// absolute directories of `PATH`.
     Command(Vec<String>),
 }
 
-/// Names where it is, and of a command only the program: its arguments may be somebody's secret too.
+/// Shows the reference, and of a command only the program: its arguments may be secret.
 impl fmt::Display for SecretReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,7 +59,7 @@ impl fmt::Debug for SecretReference {
 }
 
 impl SecretReference {
-    /// Reads a reference; `None` when `text` has no scheme of one.
+    /// Parses a reference; `None` when `text` has no known scheme.
     ///
     /// # Errors
     ///
@@ -78,6 +81,9 @@ impl SecretReference {
                 _ => Err("expected `keychain:SERVICE/ACCOUNT`".to_owned()),
             },
             "exec" => match shlex::split(rest) {
+                Some(words) if words.first().is_some_and(|word| is_relative(word)) => Err(
+                    "`exec:` needs the absolute path of its program, or a name in PATH".to_owned(),
+                ),
                 Some(words) if !words.is_empty() => Ok(Self::Command(words)),
                 _ => Err("`exec:` needs a command whose quotes are closed".to_owned()),
             },
@@ -87,16 +93,23 @@ impl SecretReference {
     }
 }
 
-/// Looks secrets up, each time they are needed.
+/// Whether a program is a path that depends on the working directory, which may be a stranger's repository.
+fn is_relative(program: &str) -> bool {
+    let is_path = program.is_empty() || program.contains(std::path::is_separator);
+    let is_named = program == "." || program == "..";
+    is_named || is_path && !Path::new(program).is_absolute() && !program.starts_with("~/")
+}
+
+/// Lookup of secrets, each time they are needed.
 pub trait SecretResolver: Send + Sync + 'static {
-    /// The secret, or why there is none, in words without any part of it.
+    /// Returns the secret, or the reason why it could not be read, without any part of it.
     fn resolve<'a>(
         &'a self,
         reference: &'a SecretReference,
     ) -> BoxFuture<'a, Result<SecretString, String>>;
 }
 
-/// Looks secrets up on this machine.
+/// Lookup of secrets on this machine.
 #[derive(Clone, Default)]
 pub struct LocalSecrets {
     environment: Vec<(String, String)>,
@@ -109,7 +122,7 @@ impl fmt::Debug for LocalSecrets {
 }
 
 impl LocalSecrets {
-    /// With the variables that references name and that commands are started with.
+    /// Creates a lookup with the variables that references name and that commands are started with.
     pub fn new(environment: Vec<(String, String)>) -> Self {
         Self { environment }
     }
@@ -133,15 +146,29 @@ impl LocalSecrets {
         }
     }
 
-    async fn file(&self, path: PathBuf) -> Result<String, String> {
-        let path = match (path.strip_prefix("~"), self.variable("HOME")) {
+    /// `path` with the home directory for `~/` at its start.
+    fn at_home(&self, path: PathBuf) -> PathBuf {
+        match (path.strip_prefix("~"), self.variable("HOME")) {
             (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
             _ => path,
-        };
+        }
+    }
+
+    /// Directory in which a command starts: never the gateway's own, which may be a repository whose files decide what
+    /// a program does.
+    fn start_directory(&self) -> PathBuf {
+        let home = self.variable("HOME").map(PathBuf::from);
+        home.filter(|home| home.is_absolute() && home.is_dir())
+            .unwrap_or_else(std::env::temp_dir)
+    }
+
+    async fn file(&self, path: PathBuf) -> Result<String, String> {
+        let path = self.at_home(path);
         let shown = path.display().to_string();
         let read = tokio::task::spawn_blocking(move || {
             let mut bytes = Vec::new();
             let file = std::fs::File::open(path)?;
+            // One byte more than allowed, to detect a longer file without reading all of it.
             file.take(SECRET_BYTES_MAX as u64 + 1)
                 .read_to_end(&mut bytes)?;
             Ok::<_, std::io::Error>(bytes)
@@ -167,13 +194,22 @@ impl LocalSecrets {
 
     async fn command(&self, words: &[String]) -> Result<String, String> {
         let program = words.first().map_or("", String::as_str);
-        let mut command = Command::new(program);
+        let found = StdioSpec {
+            command: self.at_home(program.into()),
+            args: Vec::new(),
+            env: self.environment.clone(),
+            cwd: None,
+        };
+        let path = found.program().map_err(|error| error.to_string())?;
+        let mut command = Command::new(path);
         command
+            .current_dir(self.start_directory())
             .args(words.iter().skip(1))
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            // Error output may contain the secret and must not reach the terminal or a log.
             .stderr(Stdio::null())
             .kill_on_drop(true);
         let run = async {
@@ -212,7 +248,7 @@ impl SecretResolver for LocalSecrets {
     }
 }
 
-/// The secret in `bytes`: one line, whose newline does not belong to it.
+/// Reads the secret in `bytes`, without the newline at its end.
 fn text(bytes: Vec<u8>) -> Result<String, String> {
     if bytes.len() > SECRET_BYTES_MAX {
         return Err(format!("has more than {SECRET_BYTES_MAX} bytes"));
@@ -241,6 +277,35 @@ mod tests {
         Ok(secret.expose_secret().to_owned())
     }
 
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_command_runs_neither_in_the_working_directory_nor_from_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let own = home.path().join("token");
+        std::fs::write(&own, "#!/bin/sh\npwd -P\n").unwrap();
+        std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let secrets = |path: &str| {
+            LocalSecrets::new(vec![
+                ("HOME".to_owned(), home.path().display().to_string()),
+                ("PATH".to_owned(), path.to_owned()),
+            ])
+        };
+        let expected = home.path().canonicalize().unwrap().display().to_string();
+        let resolved = async |path: &str, reference: &str| {
+            let reference = SecretReference::parse(reference).unwrap().unwrap();
+            let secret = secrets(path).resolve(&reference).await;
+            secret.map(|secret| secret.expose_secret().to_owned())
+        };
+        assert_eq!(resolved("", "exec:~/token").await, Ok(expected.clone()));
+        let in_path = home.path().display().to_string();
+        assert_eq!(resolved(&in_path, "exec:token").await, Ok(expected));
+        // A name is not searched in directories that depend on the working directory.
+        for path in [".", "", "bin:."] {
+            assert!(resolved(path, "exec:Cargo.toml").await.is_err(), "{path}");
+        }
+    }
+
     #[tokio::test]
     async fn each_kind_of_reference_is_looked_up_and_no_error_holds_a_value() {
         let directory = tempfile::tempdir().unwrap();
@@ -265,12 +330,20 @@ mod tests {
             ("exec:printf ''", "`printf`: is empty"),
             ("exec:head -c 20000 /dev/zero", "more than 16384 bytes"),
             ("exec:'open", "quotes are closed"),
+            ("exec:./get-token", "absolute path"),
+            ("exec:bin/get-token", "absolute path"),
+            ("exec:'' x", "absolute path"),
+            (
+                "exec:no-such-program",
+                "`no-such-program` was not found in PATH",
+            ),
             ("keychain:limbeck-test-nowhere/nobody", "the keychain"),
             ("keychain:a", "expected `keychain:SERVICE/ACCOUNT`"),
         ] {
             let problem = resolve(reference).await.unwrap_err();
             assert!(problem.contains(expected), "{reference}: {problem}");
         }
+        assert_eq!(resolve("exec:/bin/echo x").await.unwrap(), "x");
         assert!(SecretReference::parse("Bearer x").is_none());
         assert!(SecretReference::parse("https://x").is_none());
     }

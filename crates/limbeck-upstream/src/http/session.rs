@@ -1,4 +1,4 @@
-//! What all exchanges of one connection share.
+//! State shared by all exchanges of one HTTP connection.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,116 +17,99 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
+use crate::error::UpstreamError;
+use crate::http::CredentialSource;
 use crate::redactor::Redactor;
-use crate::stdio::reader::Reader;
-use crate::stdio::tap::Tap;
+use crate::rpc::pending::PendingRequests;
+use crate::rpc::reader::MessageReader;
 use crate::sync::lock;
-use crate::{Credentials, Era, UpstreamError};
 
-use super::guard::{self, Client, GuardError, Response};
+use super::dialect::HttpDialect;
+use super::guard::{self, GuardError, GuardedClient, GuardedResponse};
 use super::headers::StaticHeaders;
 use super::params::ParamHeaders;
 
-/// Time for the farewell to a session.
+/// Time limit of the request that ends a session.
 const DELETE_LIMIT: Duration = Duration::from_secs(2);
-/// A session's id; servers use UUIDs and signed tokens.
+/// Longest session id; servers use UUIDs and signed tokens.
 const SESSION_ID_BYTES_MAX: usize = 4 << 10;
-/// Both forms of an answer, as the specification demands of every client.
+/// Both forms of a response; the specification requires every client to accept them.
 const ACCEPT_BOTH: &str = "application/json, text/event-stream";
 
-/// How a server is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speech {
-    /// Streamable HTTP, self-contained requests.
-    Modern,
-    /// Streamable HTTP with `initialize`.
-    Legacy,
-    /// A stream of events and a second address for messages (2024-11-05).
-    Sse,
-}
-
-impl Speech {
-    pub(crate) fn era(self) -> Era {
-        match self {
-            Self::Modern => Era::Modern,
-            Self::Legacy | Self::Sse => Era::Legacy,
-        }
-    }
-}
-
-/// What every connection to a server uses: how to reach it and as whom.
+/// Address, headers and credentials of a server.
 #[derive(Clone)]
-pub(crate) struct Access {
-    pub(crate) client: Client,
+pub(crate) struct ServerAccess {
+    pub(crate) client: GuardedClient,
     pub(crate) url: Url,
     pub(crate) headers: Arc<StaticHeaders>,
-    pub(crate) credentials: Option<Arc<dyn Credentials>>,
-    /// The command that signs in to this server.
+    pub(crate) credentials: Option<Arc<dyn CredentialSource>>,
+    /// Command that signs in to this server.
     pub(crate) sign_in: String,
 }
 
-/// One connection.
-pub(crate) struct Session {
-    pub(super) access: Access,
-    pub(super) speech: Speech,
-    pub(super) tap: Arc<Tap>,
+/// One connection over HTTP.
+pub(crate) struct HttpSession {
+    pub(super) access: ServerAccess,
+    pub(super) dialect: HttpDialect,
+    pub(super) pending: Arc<PendingRequests>,
     inbox: mpsc::Sender<RxJsonRpcMessage<RoleClient>>,
-    /// Where messages go, once it is known.
+    /// Address for messages, once it is known.
     messages: OnceLock<Url>,
     /// `Mcp-Session-Id`, when the server gave one.
     id: OnceLock<HeaderValue>,
-    /// What kept the handshake from an answer.
-    pub(super) handshake_fault: Mutex<Option<UpstreamError>>,
-    /// Exchanges under way; cancelling one closes its response.
+    /// Error that ended the handshake.
+    pub(super) handshake_error: Mutex<Option<UpstreamError>>,
+    /// Exchanges in flight; cancelling one closes its response.
     pub(super) exchanges: Mutex<HashMap<i64, CancellationToken>>,
     pub(super) params: ParamHeaders,
-    /// Knows the token that was sent last.
+    /// Recognizes the token that was sent last.
     token: Mutex<Redactor>,
-    is_over: AtomicBool,
+    is_closing: AtomicBool,
     pub(super) stop: CancellationToken,
     pub(super) tracker: TaskTracker,
 }
 
-impl Session {
-    /// A connection about to be made, and what `rmcp` will receive on it. Cancelling `stop` ends it, with a
-    /// farewell on `tracker`.
+impl HttpSession {
+    /// Creates the state of a new connection, and the queue that `rmcp` receives from. Cancelling `stop` ends
+    /// the connection; the session is closed on `tracker`.
     pub(crate) fn open(
-        access: Access,
-        speech: Speech,
-        tap: Arc<Tap>,
+        access: ServerAccess,
+        dialect: HttpDialect,
+        pending: Arc<PendingRequests>,
         stop: CancellationToken,
         tracker: TaskTracker,
     ) -> (Arc<Self>, mpsc::Receiver<RxJsonRpcMessage<RoleClient>>) {
-        let (inbox, received) = mpsc::channel(crate::stdio::reader::INBOX_MESSAGES_MAX);
-        let messages = match speech {
-            Speech::Modern | Speech::Legacy => OnceLock::from(access.url.clone()),
-            Speech::Sse => OnceLock::new(),
+        let (inbox, received) = mpsc::channel(crate::rpc::reader::INBOX_MESSAGES_MAX);
+        let messages = match dialect {
+            HttpDialect::Modern | HttpDialect::Legacy => OnceLock::from(access.url.clone()),
+            HttpDialect::Sse => OnceLock::new(),
         };
         let session = Arc::new(Self {
             access,
-            speech,
-            tap,
+            dialect,
+            pending,
             inbox,
             messages,
             id: OnceLock::new(),
-            handshake_fault: Mutex::default(),
+            handshake_error: Mutex::default(),
             exchanges: Mutex::default(),
             params: ParamHeaders::default(),
             token: Mutex::default(),
-            is_over: AtomicBool::new(false),
+            is_closing: AtomicBool::new(false),
             stop,
             tracker,
         });
-        let farewell = session.clone().farewell();
-        session.tracker.spawn(farewell);
+        let end_session = session.clone().end_session();
+        session.tracker.spawn(end_session);
         (session, received)
     }
 
-    async fn farewell(self: Arc<Self>) {
+    async fn end_session(self: Arc<Self>) {
         self.stop.cancelled().await;
-        self.tap.close();
-        // A session the server ended itself needs none.
-        if self.id.get().is_none() || self.is_over.load(Ordering::Relaxed) {
+        // Fails all pending requests first: ending the session may take two seconds.
+        self.pending.close();
+        // A session that the server ended needs no request.
+        if self.id.get().is_none() || self.is_closing.load(Ordering::Relaxed) {
             return;
         }
         let request = self.request(
@@ -144,7 +127,7 @@ impl Session {
         })
     }
 
-    /// Takes the address for messages that an `endpoint` event named. It has to be in the server's origin.
+    /// Stores the address for messages of an `endpoint` event. It must be in the server's origin.
     ///
     /// # Errors
     ///
@@ -154,16 +137,17 @@ impl Session {
         let url = self.access.url.join(text.trim());
         let refused = |reason: String| UpstreamError::NotAllowed { reason };
         let url = url.map_err(|error| refused(format!("the address for messages: {error}")))?;
+        // Messages carry credentials, which must not be sent to another origin.
         if url.origin() != self.access.url.origin() {
             return Err(refused(format!(
-                "the server wants messages sent to `{}`, which is not its own origin",
+                "the server requests that messages are sent to `{}`, which is not its own origin",
                 guard::origin(&url)
             )));
         }
         self.access
             .client
             .check(&url)
-            .map_err(|error| fault(&error))?;
+            .map_err(|error| upstream_error(&error))?;
         let _ = self.messages.set(url);
         Ok(())
     }
@@ -176,26 +160,27 @@ impl Session {
         self.id.get().is_some()
     }
 
-    /// Keeps the id that the answer to `initialize` brought, or notices that another came since.
+    /// Stores the session id of the response to `initialize`, and notices when a later response has another.
     ///
     /// # Errors
     ///
-    /// What is wrong with an id that cannot be used.
+    /// Reason why the id cannot be used.
     pub(super) fn note_session(
         &self,
-        response: &Response,
+        response: &GuardedResponse,
         is_initialize: bool,
     ) -> Result<(), UpstreamError> {
         let found = response.headers().get("mcp-session-id");
-        let (Speech::Legacy, Some(id)) = (self.speech, found) else {
+        let (HttpDialect::Legacy, Some(id)) = (self.dialect, found) else {
             return Ok(());
         };
         if !is_initialize {
             if self.id.get().is_some_and(|known| known != id) {
-                self.end_soon("the server changed the session's id");
+                self.end_when_idle("the server changed the session's id");
             }
             return Ok(());
         }
+        // The specification allows visible ASCII only; other bytes could break the header.
         let visible = id.as_bytes().iter().all(|byte| matches!(byte, b'!'..=b'~'));
         if !visible || id.is_empty() || id.len() > SESSION_ID_BYTES_MAX {
             return Err(UpstreamError::Handshake {
@@ -208,36 +193,37 @@ impl Session {
         Ok(())
     }
 
-    /// Whether no further request may be sent.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed) || self.stop.is_cancelled()
+    /// Whether the session accepts no further requests.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed) || self.stop.is_cancelled()
     }
 
-    /// Takes no further requests and ends when those under way have their answers.
-    pub(super) fn end_soon(&self, reason: &str) {
-        self.tap.end_because(reason.to_owned());
-        self.is_over.store(true, Ordering::Relaxed);
+    /// Accepts no further requests, and ends the connection when those in flight have completed.
+    pub(super) fn end_when_idle(&self, reason: &str) {
+        self.pending.set_end_reason(reason.to_owned());
+        self.is_closing.store(true, Ordering::Relaxed);
         self.end_if_idle();
     }
 
     pub(super) fn end_if_idle(&self) {
-        if self.is_over() && lock(&self.exchanges).is_empty() {
+        if self.is_closing() && lock(&self.exchanges).is_empty() {
             self.stop.cancel();
         }
     }
 
-    /// Sends a request as the entry and the session say, once more after a sign-in that the server asked for.
+    /// Sends a request with the headers of the entry and the session, and once more when the credentials were
+    /// renewed after a 401 or 403.
     ///
     /// # Errors
     ///
-    /// Those of the connection, of the credentials, and [`UpstreamError::SignInNeeded`].
+    /// Any error of the connection and of the credentials, and [`UpstreamError::SignInNeeded`].
     pub(super) async fn request(
         &self,
         method: Method,
         url: &Url,
         headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Response, UpstreamError> {
+    ) -> Result<GuardedResponse, UpstreamError> {
         let first = self.send(&method, url, &headers, body.clone()).await?;
         if !matches!(
             first.status(),
@@ -257,13 +243,14 @@ impl Session {
             return Err(self.sign_in_needed());
         }
         let second = self.send(&method, url, &headers, body).await?;
+        // A second 401 with a fresh token means that only the user can help.
         if second.status() == StatusCode::UNAUTHORIZED {
             return Err(self.sign_in_needed());
         }
         Ok(second)
     }
 
-    fn without_tokens(&self, response: Response) -> Result<Response, UpstreamError> {
+    fn without_tokens(&self, response: GuardedResponse) -> Result<GuardedResponse, UpstreamError> {
         if response.status() == StatusCode::UNAUTHORIZED && !self.access.headers.has_authorization()
         {
             return Err(self.sign_in_needed());
@@ -278,7 +265,7 @@ impl Session {
         }
     }
 
-    fn tokens(&self) -> Option<&Arc<dyn Credentials>> {
+    fn tokens(&self) -> Option<&Arc<dyn CredentialSource>> {
         let credentials = self.access.credentials.as_ref()?;
         (!self.access.headers.has_authorization()).then_some(credentials)
     }
@@ -289,7 +276,7 @@ impl Session {
         url: &Url,
         headers: &HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Response, UpstreamError> {
+    ) -> Result<GuardedResponse, UpstreamError> {
         let mut all = self.access.headers.map().clone();
         all.insert(ACCEPT, HeaderValue::from_static(ACCEPT_BOTH));
         if !body.is_empty() {
@@ -301,6 +288,7 @@ impl Session {
         if let Some(version) = self.version() {
             all.insert("mcp-protocol-version", version);
         }
+        // Last, so that headers of this request override those of the entry.
         all.extend(headers.clone());
         if let Some(credentials) = self.tokens()
             && let Some(value) = credentials.authorization().await?
@@ -308,7 +296,7 @@ impl Session {
             *lock(&self.token) = Redactor::of(value.expose_secret());
             let header = || UpstreamError::Secret {
                 header: "Authorization".to_owned(),
-                reason: "the token has a character that no header can have".to_owned(),
+                reason: "the token has a character that is not allowed in a header".to_owned(),
             };
             let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| header())?;
             value.set_sensitive(true);
@@ -321,40 +309,53 @@ impl Session {
             .await;
         sent.map_err(|error| {
             if matches!(error, GuardError::Connect { .. }) {
-                // Somebody else may sit there when it can be reached again.
-                self.end_soon("the server could not be reached");
+                // Another server may listen there when the address can be reached again, so the session must
+                // not be reused.
+                self.end_when_idle("the server could not be reached");
             }
-            fault(&error)
+            upstream_error(&error)
         })
     }
 
-    /// What `MCP-Protocol-Version` says: nothing before it was agreed on.
+    /// Value of `MCP-Protocol-Version`; none before the version was negotiated.
     fn version(&self) -> Option<HeaderValue> {
-        match (self.speech, self.tap.greeting()) {
-            (Speech::Modern, _) => Some(HeaderValue::from_static("2026-07-28")),
-            (Speech::Legacy, Some(greeting)) => HeaderValue::from_str(&greeting.protocol).ok(),
-            (Speech::Legacy, None) | (Speech::Sse, _) => None,
+        match (self.dialect, self.pending.handshake_result()) {
+            (HttpDialect::Modern, _) => Some(HeaderValue::from_static("2026-07-28")),
+            (HttpDialect::Legacy, Some(handshake_result)) => {
+                HeaderValue::from_str(&handshake_result.protocol).ok()
+            }
+            (HttpDialect::Legacy, None) | (HttpDialect::Sse, _) => None,
         }
     }
 
-    /// What goes through the reader from now on came on the stream of `request`, or of none.
-    pub(super) fn reader(&self, request: Option<i64>) -> Reader {
-        let origin = match (self.speech, request) {
+    /// Reader for messages on the stream of `request`, or on no request's stream.
+    pub(super) fn reader(&self, request: Option<i64>) -> MessageReader {
+        let origin = match (self.dialect, request) {
             // All messages share a stream.
-            (Speech::Sse, _) => None,
+            (HttpDialect::Sse, _) => None,
             (_, Some(id)) => Some(InboundStreamOrigin::OutboundRequest(
                 rmcp::model::NumberOrString::Number(id),
             )),
             (_, None) => Some(InboundStreamOrigin::Unassociated),
         };
-        Reader {
-            tap: self.tap.clone(),
+        MessageReader {
+            pending: self.pending.clone(),
             inbox: self.inbox.clone(),
             origin,
         }
     }
 
-    /// The text without the secrets of the entry and the token that was sent last.
+    /// Removes every value that the entry declares, for an error text.
+    pub(crate) fn redact_error<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.redact(text) {
+            Cow::Borrowed(text) => self.access.headers.declared().redact(text),
+            Cow::Owned(text) => {
+                Cow::Owned(self.access.headers.declared().redact(&text).into_owned())
+            }
+        }
+    }
+
+    /// Removes the secrets of the entry and the token that was sent last.
     pub(super) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let token = lock(&self.token);
         match self.access.headers.redactor().redact(text) {
@@ -364,8 +365,8 @@ impl Session {
     }
 }
 
-/// The error of a request that brought no response.
-pub(super) fn fault(error: &GuardError) -> UpstreamError {
+/// Converts the error of a request without a response.
+pub(super) fn upstream_error(error: &GuardError) -> UpstreamError {
     let reason = error.to_string();
     match error {
         GuardError::Connect { .. } => UpstreamError::Unreachable { reason },

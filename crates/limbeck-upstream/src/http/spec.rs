@@ -1,4 +1,4 @@
-//! What the configuration says about a server that is reached over HTTP.
+//! Configuration of a server that is reached over HTTP.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use url::Url;
 
 use super::guard;
-use super::{Credentials, HeaderValueSpec, LocalSecrets, NetworkRules, SecretResolver};
+use super::{CredentialSource, HeaderValueSpec, LocalSecrets, NetworkRules, SecretResolver};
 
-/// Which HTTP transport a server is asked with.
+/// HTTP transport of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpKind {
-    /// Whichever it answers to.
+    /// Negotiated.
     Auto,
-    /// Streamable HTTP, of either era.
+    /// Streamable HTTP, of either generation.
     Streamable,
     /// HTTP with server-sent events, of revision 2024-11-05.
     Sse,
 }
 
 impl HttpKind {
-    /// The transport in a word: `http`, which stands for whichever a server answers to too, or `sse`.
+    /// Name of the transport: `http`, also when it is negotiated, or `sse`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto | Self::Streamable => "http",
@@ -32,22 +32,22 @@ impl HttpKind {
 /// A server reached over HTTP.
 #[derive(Clone)]
 pub struct HttpSpec {
-    /// Its address; the path and the query may hold secrets.
+    /// Address; path and query may hold secrets.
     pub url: Url,
-    /// Which transport.
+    /// Transport.
     pub kind: HttpKind,
-    /// Headers of every request, names and values.
+    /// Names and values of headers sent with every request.
     pub headers: Vec<(String, HeaderValueSpec)>,
-    /// Looks up what the headers refer to, at every connect.
+    /// Resolves the references in the headers, at every connect.
     pub secrets: Arc<dyn SecretResolver>,
-    /// Tokens, unless `headers` has an `Authorization`.
-    pub credentials: Option<Arc<dyn Credentials>>,
-    /// What is allowed besides the url.
+    /// Source of tokens, unless `headers` has an `Authorization`.
+    pub credentials: Option<Arc<dyn CredentialSource>>,
+    /// Networks allowed besides the host of the url.
     pub network: NetworkRules,
 }
 
 impl HttpSpec {
-    /// A server at `url` without headers, tokens or further rules.
+    /// Creates a server at `url` without headers, tokens or further rules.
     ///
     /// # Errors
     ///

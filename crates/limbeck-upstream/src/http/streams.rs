@@ -1,4 +1,4 @@
-//! Event streams: of one answer, of a session, and of the old transport.
+//! Event streams of one response, of a session, and of the old transport.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,57 +9,58 @@ use http::{Method, StatusCode};
 use limbeck_domain::limits;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::UpstreamError;
-use crate::stdio::tap::AnswerFault;
+use crate::error::UpstreamError;
+use crate::rpc::pending::ResponseError;
 
-use super::events::{Event, Parser};
-use super::exchange::{Request, media_type};
-use super::guard::Response;
-use super::session::{Session, Speech, fault};
+use super::dialect::HttpDialect;
+use super::events::{EventParser, SseEvent};
+use super::exchange::{OutgoingRequest, media_type};
+use super::guard::GuardedResponse;
+use super::session::{HttpSession, upstream_error};
 
-/// A server that answered closes the stream; one that does not has it closed after this time.
+/// Time for a server to close the stream after its response; then the gateway closes it.
 const CLOSE_GRACE: Duration = Duration::from_millis(500);
 /// Pause before a stream is resumed, when the server names none.
 const RETRY: Duration = Duration::from_secs(1);
-/// Bounds of what a server may name.
+/// Bounds of the pause that a server may name.
 const RETRY_MIN: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(30);
-/// Times in a row that resuming an answer may bring nothing new.
-const RESUMES_IN_VAIN_MAX: u32 = 5;
+/// Consecutive resumptions without a new message after which a response is given up.
+const RESUMES_WITHOUT_MESSAGE_MAX: u32 = 5;
 /// Longest pause before a session's stream is opened again.
 const LISTEN_PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Why reading a stream stopped.
-enum End {
+/// Reason why reading a stream stopped.
+enum StreamEnd {
     /// The server closed it, or it broke.
     Closed,
-    /// One event is above the bound.
+    /// One event is larger than allowed.
     TooLarge { head: Vec<u8>, bytes: u64 },
 }
 
-/// A stream being read.
-struct Stream {
-    response: Response,
+/// An event stream being read.
+struct EventStream {
+    response: GuardedResponse,
     chunk: Bytes,
-    parser: Parser,
+    parser: EventParser,
 }
 
-impl Stream {
-    fn new(response: Response) -> Self {
+impl EventStream {
+    fn new(response: GuardedResponse) -> Self {
         Self {
             response,
             chunk: Bytes::new(),
-            parser: Parser::new(limits::UPSTREAM_LINE_BYTES_MAX),
+            parser: EventParser::new(limits::UPSTREAM_LINE_BYTES_MAX),
         }
     }
 
-    async fn next(&mut self) -> Result<Event, End> {
+    async fn next(&mut self) -> Result<SseEvent, StreamEnd> {
         loop {
             match self.parser.next(&mut self.chunk) {
                 Ok(Some(event)) => return Ok(event),
                 Ok(None) => {}
                 Err(large) => {
-                    return Err(End::TooLarge {
+                    return Err(StreamEnd::TooLarge {
                         head: large.head,
                         bytes: large.bytes,
                     });
@@ -67,86 +68,96 @@ impl Stream {
             }
             match self.response.chunk().await {
                 Ok(Some(chunk)) => self.chunk = chunk,
-                Ok(None) | Err(_) => return Err(End::Closed),
+                Ok(None) | Err(_) => return Err(StreamEnd::Closed),
             }
-            // A server that sends without end takes turns with everybody else.
+            // Yield regularly, so that a server that sends without end does not starve other tasks.
             tokio::task::consume_budget().await;
         }
     }
 }
 
 /// Whether an event carries a message.
-fn is_message(event: &Event) -> bool {
+fn is_message(event: &SseEvent) -> bool {
     matches!(event.kind.as_str(), "" | "message") && !event.data.is_empty()
 }
 
-impl Session {
-    /// Reads the stream of an answer to its end, resuming it where the server lets us.
-    pub(super) async fn follow(
+impl HttpSession {
+    /// Reads the stream of a response to its end, resuming it where the server supports that.
+    pub(super) async fn read_response_stream(
         &self,
-        request: &Request,
-        response: Response,
-    ) -> Result<(), AnswerFault> {
-        let mut stream = Stream::new(response);
-        let mut in_vain = 0;
+        request: &OutgoingRequest,
+        response: GuardedResponse,
+    ) -> Result<(), ResponseError> {
+        let mut stream = EventStream::new(response);
+        let mut without_message = 0;
         loop {
-            let heard = self.read_answer(request, &mut stream).await?;
-            if !self.tap.waits_for(request.id) {
+            let received = self.read_answer(request, &mut stream).await?;
+            // The response has been delivered; what follows on the stream is of no use.
+            if !self.pending.is_waiting(request.id) {
                 return Ok(());
             }
-            in_vain = if heard { 0 } else { in_vain + 1 };
+            without_message = if received { 0 } else { without_message + 1 };
             let last_id = stream.parser.last_id.clone();
-            let (Speech::Legacy, Some(last_id), true) =
-                (self.speech, last_id, in_vain < RESUMES_IN_VAIN_MAX)
-            else {
+            // Modern servers do not support resumption; a lost stream is a lost call.
+            let (HttpDialect::Legacy, Some(last_id), true) = (
+                self.dialect,
+                last_id,
+                without_message < RESUMES_WITHOUT_MESSAGE_MAX,
+            ) else {
                 return Err(cut_off());
             };
             sleep(pause(stream.parser.retry_ms)).await;
-            let mut resumed = Stream::new(self.resume(&last_id).await?);
+            let mut resumed = EventStream::new(self.resume(&last_id).await?);
+            // The new stream may end before its first id; then the next attempt resumes from the same place.
             resumed.parser.last_id = Some(last_id);
             resumed.parser.retry_ms = stream.parser.retry_ms;
             stream = resumed;
         }
     }
 
-    /// Delivers messages until the stream ends; says whether there were any.
+    /// Delivers messages until the stream ends; returns whether there were any.
     async fn read_answer(
         &self,
-        request: &Request,
-        stream: &mut Stream,
-    ) -> Result<bool, AnswerFault> {
-        let mut heard = false;
+        request: &OutgoingRequest,
+        stream: &mut EventStream,
+    ) -> Result<bool, ResponseError> {
+        let mut received = false;
         loop {
-            let next = if self.tap.waits_for(request.id) {
+            let next = if self.pending.is_waiting(request.id) {
                 stream.next().await
             } else {
                 match timeout(CLOSE_GRACE, stream.next()).await {
                     Ok(next) => next,
-                    Err(_) => return Ok(heard),
+                    Err(_) => return Ok(received),
                 }
             };
             match next {
                 Ok(event) if is_message(&event) => {
-                    heard = true;
+                    received = true;
                     self.deliver(request, &event.data).await;
                 }
                 Ok(_) => {}
-                Err(End::Closed) => return Ok(heard),
-                Err(End::TooLarge { bytes, .. }) => return Err(AnswerFault::TooLarge { bytes }),
+                Err(StreamEnd::Closed) => return Ok(received),
+                Err(StreamEnd::TooLarge { bytes, .. }) => {
+                    return Err(ResponseError::TooLarge { bytes });
+                }
             }
         }
     }
 
-    async fn resume(&self, last_id: &str) -> Result<Response, AnswerFault> {
+    async fn resume(&self, last_id: &str) -> Result<GuardedResponse, ResponseError> {
         match self.open_stream(Some(last_id)).await {
             Ok(Some(response)) => Ok(response),
             Ok(None) => Err(cut_off()),
-            Err(error) => Err(AnswerFault::Failed(error)),
+            Err(error) => Err(ResponseError::Failed(error)),
         }
     }
 
-    /// Asks for an event stream; `None` when the server has none.
-    async fn open_stream(&self, last_id: Option<&str>) -> Result<Option<Response>, UpstreamError> {
+    /// Opens an event stream; `None` when the server has none.
+    async fn open_stream(
+        &self,
+        last_id: Option<&str>,
+    ) -> Result<Option<GuardedResponse>, UpstreamError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(id) = last_id.and_then(|id| HeaderValue::from_str(id).ok()) {
@@ -158,7 +169,7 @@ impl Session {
         match response.status() {
             StatusCode::OK if is_stream => Ok(Some(response)),
             StatusCode::NOT_FOUND if self.has_session() => {
-                self.end_soon("the server no longer knows the session");
+                self.end_when_idle("the server no longer knows the session");
                 Ok(None)
             }
             status if status.is_server_error() => Err(UpstreamError::Http {
@@ -169,7 +180,7 @@ impl Session {
         }
     }
 
-    /// Hears what the server says outside of answers (legacy `GET`), for as long as the connection stands.
+    /// Reads the messages that a legacy server sends outside of responses (`GET`), until the connection ends.
     pub(super) async fn listen(self: Arc<Self>) {
         tokio::select! {
             () = self.stop.cancelled() => {}
@@ -180,14 +191,14 @@ impl Session {
     async fn keep_listening(&self) {
         let mut last_id = None;
         let mut pause_next = RETRY;
-        while !self.is_over() {
+        while !self.is_closing() {
             let opened = Instant::now();
             if let Ok(opened) = self.open_stream(last_id.as_deref()).await {
                 let Some(response) = opened else { return };
-                let mut stream = Stream::new(response);
+                let mut stream = EventStream::new(response);
                 while let Ok(event) = stream.next().await {
                     if is_message(&event) {
-                        self.hand_over(None, &event.data).await;
+                        self.pass_to_reader(None, &event.data).await;
                     }
                 }
                 pause_next = pause_next.max(pause(stream.parser.retry_ms));
@@ -201,12 +212,12 @@ impl Session {
         }
     }
 
-    /// Opens the stream of the old transport and waits for the address for messages; everything the server
-    /// says comes on it, so its end is the connection's.
+    /// Opens the stream of the old transport and waits for the address for messages. All messages of the server
+    /// arrive on this stream, so its end is the end of the connection.
     ///
     /// # Errors
     ///
-    /// Why the server does not speak that way.
+    /// Reason why the server does not support this transport.
     pub(super) async fn open_events(self: &Arc<Self>) -> Result<(), UpstreamError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -216,21 +227,21 @@ impl Session {
         if status != StatusCode::OK {
             return Err(UpstreamError::Http {
                 status: status.as_u16(),
-                reason: " when asked for an event stream".to_owned(),
+                reason: " in response to a request for an event stream".to_owned(),
             });
         }
         let kind = media_type(&response);
         if kind != "text/event-stream" {
             return Err(UpstreamError::InvalidAnswer {
-                reason: format!("it is `{kind}` and no event stream"),
+                reason: format!("it is `{kind}`, not an event stream"),
             });
         }
-        let mut stream = Stream::new(response);
+        let mut stream = EventStream::new(response);
         while !self.has_endpoint() {
             match stream.next().await {
                 Ok(event) if event.kind == "endpoint" => self.take_endpoint(&event.data)?,
                 Ok(_) => {}
-                Err(End::Closed | End::TooLarge { .. }) => {
+                Err(StreamEnd::Closed | StreamEnd::TooLarge { .. }) => {
                     return Err(UpstreamError::Handshake {
                         reason: "its event stream named no address for messages".to_owned(),
                     });
@@ -241,20 +252,20 @@ impl Session {
         Ok(())
     }
 
-    async fn read_events(self: Arc<Self>, mut stream: Stream) {
+    async fn read_events(self: Arc<Self>, mut stream: EventStream) {
         let read = async {
             loop {
                 match stream.next().await {
-                    Ok(event) if is_message(&event) => self.hand_over(None, &event.data).await,
+                    Ok(event) if is_message(&event) => self.pass_to_reader(None, &event.data).await,
                     Ok(_) => {}
-                    Err(End::Closed) => {
-                        break self.tap.end_because("its event stream ended".into());
+                    Err(StreamEnd::Closed) => {
+                        break self.pending.set_end_reason("its event stream ended".into());
                     }
-                    Err(End::TooLarge { head, bytes }) => {
+                    Err(StreamEnd::TooLarge { head, bytes }) => {
                         self.reader(None).overlong(&head, &[], bytes).await;
                         break self
-                            .tap
-                            .end_because(format!("it sent an event of {bytes} bytes"));
+                            .pending
+                            .set_end_reason(format!("it sent an event of {bytes} bytes"));
                     }
                 }
             }
@@ -265,22 +276,22 @@ impl Session {
         }
     }
 
-    /// The data of the first message on a stream.
+    /// Reads the data of the first message on a stream.
     pub(super) async fn first_event(
         &self,
-        response: &mut Response,
-    ) -> Result<Vec<u8>, AnswerFault> {
-        let mut parser = Parser::new(limits::UPSTREAM_LINE_BYTES_MAX);
+        response: &mut GuardedResponse,
+    ) -> Result<Vec<u8>, ResponseError> {
+        let mut parser = EventParser::new(limits::UPSTREAM_LINE_BYTES_MAX);
         loop {
             let chunk = response.chunk().await;
-            let chunk = chunk.map_err(|error| AnswerFault::Failed(fault(&error)))?;
+            let chunk = chunk.map_err(|error| ResponseError::Failed(upstream_error(&error)))?;
             let mut chunk = chunk.ok_or_else(cut_off)?;
             loop {
                 match parser.next(&mut chunk) {
                     Ok(Some(event)) if is_message(&event) => return Ok(event.data),
                     Ok(Some(_)) => {}
                     Ok(None) => break,
-                    Err(large) => return Err(AnswerFault::TooLarge { bytes: large.bytes }),
+                    Err(large) => return Err(ResponseError::TooLarge { bytes: large.bytes }),
                 }
             }
         }
@@ -293,8 +304,8 @@ fn pause(retry_ms: Option<u64>) -> Duration {
     })
 }
 
-fn cut_off() -> AnswerFault {
-    AnswerFault::Failed(UpstreamError::ConnectionLost {
+fn cut_off() -> ResponseError {
+    ResponseError::Failed(UpstreamError::ConnectionLost {
         status: "its event stream ended before the answer".to_owned(),
         stderr_tail: String::new(),
     })

@@ -1,9 +1,9 @@
-//! Which addresses out of a stranger's document are used at all.
+//! Validation of the addresses in authorization metadata.
 //!
-//! An authorization endpoint ends in a browser, a token endpoint is sent secrets. Both are taken only
-//! as `https`, or as `http` on this machine when the MCP server itself is on this machine (RFC 8252,
-//! MCP authorization §"Communication Security"), and only when they are URIs as RFC 3986 spells them:
-//! a backtick, a quote or a space has no place in one, and would matter to a shell it is pasted into.
+//! An authorization endpoint is opened in a browser, a token endpoint is sent secrets. Both must be `https`, or
+//! `http` on this machine when the MCP server itself is on this machine (RFC 8252, MCP authorization
+//! §"Communication Security"), and must be URIs as RFC 3986 spells them: a backtick, a quote or a space would
+//! matter to a shell that the address is pasted into.
 
 use url::{Host, Url};
 
@@ -13,7 +13,7 @@ use crate::http::guard;
 /// Longest address accepted, in bytes.
 const ADDRESS_BYTES_MAX: usize = 4096;
 
-/// Reads `text` as the address of `what` on behalf of `server`.
+/// Parses `text` as the address of `what` for `server`.
 pub(super) fn endpoint(text: &str, what: &'static str, server: &Url) -> Result<Url, OAuthError> {
     let refuse = |problem| OAuthError::Address {
         what,
@@ -34,7 +34,7 @@ pub(super) fn endpoint(text: &str, what: &'static str, server: &Url) -> Result<U
     Ok(url)
 }
 
-/// Whether requests on behalf of `server` may go to `url`.
+/// Checks whether requests for `server` may be sent to `url`.
 pub(super) fn check(url: &Url, server: &Url) -> Result<(), &'static str> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("it has a user name");
@@ -49,7 +49,7 @@ pub(super) fn check(url: &Url, server: &Url) -> Result<(), &'static str> {
     }
 }
 
-/// Whether `url` names this machine without asking anybody.
+/// Whether `url` names this machine, without a DNS lookup.
 pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

@@ -1,9 +1,9 @@
-//! The loopback address a browser is sent back to (RFC 8252 §7.3).
+//! Loopback listener for the redirect of a browser (RFC 8252 §7.3).
 //!
-//! Anybody on this machine can reach it, and any web page can send a browser there. So it listens on
-//! 127.0.0.1 alone, on a port of the system's choice where the client is not registered for one, and takes
-//! one answer: a `GET` of its path, under its own name, with the state of this sign-in. Everything else is
-//! answered and forgotten. It writes no page that repeats a word of the request.
+//! Any process on this machine can connect to it, and any web page can send a browser there. So it listens on
+//! 127.0.0.1 only, on a port chosen by the system where the client is not registered for one, and accepts one
+//! answer: a `GET` of its path, with its own host name and the state of this sign-in. Other requests are
+//! rejected. Its pages repeat no text of the request.
 
 use std::convert::Infallible;
 use std::io;
@@ -23,30 +23,30 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::authorization_response::AuthorizationResponse;
 use super::error::OAuthError;
-use super::login::Redirect;
 
 /// Connections served at the same time; a browser opens two or three.
 const CONNECTIONS_MAX: usize = 16;
-/// Time for one connection.
+/// Time limit of one connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a request head.
+/// Longest request head.
 const HEAD_BYTES_MAX: usize = 16 << 10;
-/// Time for the browser to read the page after the answer is in.
+/// Time for the browser to read the page after the answer has arrived.
 const LAST_PAGE: Duration = Duration::from_secs(1);
 
-/// A listener for one redirect.
+/// Listener for one redirect.
 #[derive(Debug)]
-pub(super) struct Callback {
+pub(super) struct CallbackListener {
     listener: TcpListener,
     port: u16,
     path: String,
     uri: String,
 }
 
-impl Callback {
-    /// Listens on `port`, or on any port. Where the client is registered for a port it is registered
-    /// for `http://localhost:PORT/callback`, as other MCP clients are.
+impl CallbackListener {
+    /// Listens on `port`, or on any port. A client that is registered for a port is registered for
+    /// `http://localhost:PORT/callback`, as other MCP clients are.
     pub(super) async fn bind(port: Option<u16>, path: String) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await?;
         let bound = listener.local_addr()?.port();
@@ -68,9 +68,9 @@ impl Callback {
     }
 
     /// Waits for the redirect of the sign-in with `state`; a refusal counts as one.
-    pub(super) async fn wait(&self, state: &str) -> Result<Redirect, OAuthError> {
+    pub(super) async fn wait(&self, state: &str) -> Result<AuthorizationResponse, OAuthError> {
         let (sender, mut receiver) = mpsc::channel(1);
-        let expected = Arc::new(Expected {
+        let expected = Arc::new(ExpectedRedirect {
             hosts: [
                 format!("127.0.0.1:{}", self.port),
                 format!("localhost:{}", self.port),
@@ -89,7 +89,7 @@ impl Callback {
                     }
                 }
                 accepted = self.listener.accept(), if connections.len() < CONNECTIONS_MAX => {
-                    // What cannot be accepted has gone away again.
+                    // A connection that cannot be accepted was closed by the browser.
                     if let Ok((stream, _)) = accepted {
                         connections.spawn(serve(stream, expected.clone()));
                     }
@@ -100,15 +100,15 @@ impl Callback {
     }
 }
 
-/// What a request has to be.
-struct Expected {
+/// Expected properties of the redirect.
+struct ExpectedRedirect {
     hosts: [String; 2],
     path: String,
     state: String,
-    sender: mpsc::Sender<Result<Redirect, OAuthError>>,
+    sender: mpsc::Sender<Result<AuthorizationResponse, OAuthError>>,
 }
 
-async fn serve(stream: TcpStream, expected: Arc<Expected>) {
+async fn serve(stream: TcpStream, expected: Arc<ExpectedRedirect>) {
     let service = service_fn(move |request: Request<Incoming>| {
         let answer = expected.answer(&request);
         async move { Ok::<_, Infallible>(answer) }
@@ -119,13 +119,14 @@ async fn serve(stream: TcpStream, expected: Arc<Expected>) {
         .keep_alive(false)
         .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), service);
-    // A browser that goes away has read what it wanted.
+    // An error means that the browser closed the connection after its response.
     let _ = timeout(CONNECTION_TIMEOUT, served).await;
 }
 
-impl Expected {
+impl ExpectedRedirect {
     fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let host = request.headers().get(HOST).and_then(|v| v.to_str().ok());
+        // A page on another site can send requests here under its own host name (DNS rebinding).
         if !host.is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
             return page(
                 StatusCode::FORBIDDEN,
@@ -139,24 +140,26 @@ impl Expected {
             );
         }
         let query = request.uri().query().unwrap_or_default();
-        let redirect = match Redirect::from_query(query, &self.state) {
+        // A request with a wrong state is rejected without ending the wait: anyone on this machine can send
+        // one.
+        let redirect = match AuthorizationResponse::from_query(query, &self.state) {
             Err(OAuthError::Redirect { .. }) => {
                 return page(
                     StatusCode::BAD_REQUEST,
-                    "This answer does not belong to the sign-in under way.",
+                    "This answer does not belong to the current sign-in.",
                 );
             }
             redirect => redirect,
         };
         let words = match &redirect {
             Ok(_) => {
-                "Limbeck has the answer. See the terminal for how it went; this page can be closed."
+                "Limbeck has received the answer. See the terminal for the result; you can close this page."
             }
-            Err(_) => "The sign-in was refused. See the terminal; this page can be closed.",
+            Err(_) => "The sign-in was refused. See the terminal; you can close this page.",
         };
         match self.sender.try_send(redirect) {
             Ok(()) => page(StatusCode::OK, words),
-            Err(_) => page(StatusCode::GONE, "This sign-in has its answer already."),
+            Err(_) => page(StatusCode::GONE, "This sign-in already has an answer."),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a sign-in, a refresh or a sign-out did not succeed.
+//! Errors of sign-in, refresh and sign-out.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,33 +6,35 @@ use std::sync::Arc;
 
 use limbeck_domain::text::clean_line;
 
-use crate::UpstreamError;
+use crate::error::UpstreamError;
 
-/// Bytes kept of a text an authorization server wrote.
+use super::login_command::login_command;
+
+/// Bytes kept of an authorization server's text.
 const SAID_BYTES_MAX: usize = 300;
 
-/// Why there is no token.
+/// Failure to get, refresh or revoke a token.
 ///
-/// No text in here holds a token, a code, a verifier or a client secret: what a server wrote is
-/// dropped when it repeats one of them, else cleaned and cut.
+/// No variant holds a token, a code, a verifier or a client secret: text of a server is dropped when it repeats
+/// one of them, else cleaned and cut.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OAuthError {
-    /// The server answers without a token and publishes nothing about sign-in.
-    #[error("the server at {url} does not ask for a sign-in")]
+    /// The server works without a token and publishes no authorization metadata.
+    #[error("the server at {url} does not require a sign-in")]
     NotAsked {
         /// The server.
         url: String,
     },
-    /// A request brought no answer, or one that says "later". Trying again may help.
-    #[error("{url} could not be asked: {reason}")]
+    /// A request failed, or the server is temporarily unavailable. A retry may help.
+    #[error("{url} could not be reached: {reason}")]
     Unreachable {
-        /// Address asked, without its query.
+        /// Address of the request, without its query.
         url: String,
-        /// Why, a lowercase fragment.
+        /// Reason as a lowercase fragment.
         reason: String,
     },
-    /// A document or an answer names an address that is not used.
-    #[error("the {what} `{address}` is not used: {problem}")]
+    /// Metadata contains an address that must not be used.
+    #[error("the {what} `{address}` is not allowed: {problem}")]
     Address {
         /// Role of the address.
         what: &'static str,
@@ -44,53 +46,53 @@ pub enum OAuthError {
     /// A request was answered with a redirect.
     #[error("{url} answered with a redirect, which is not followed")]
     Redirected {
-        /// Address asked, without its query.
+        /// Address of the request, without its query.
         url: String,
     },
-    /// What the server publishes about its authorization cannot be used.
+    /// The authorization metadata is invalid.
     #[error("the authorization metadata cannot be used: {reason}")]
     Metadata {
         /// What is wrong with it.
         reason: String,
     },
-    /// An answer comes from another authorization server than the one asked.
-    #[error("the answer is from `{received}`, expected was `{expected}`")]
+    /// The response is from another authorization server than expected.
+    #[error("the response is from `{received}`, expected `{expected}`")]
     Issuer {
         /// Issuer recorded when the sign-in began.
         expected: String,
-        /// What was found in its place.
+        /// Issuer of the response.
         received: String,
     },
-    /// The authorization server does not do PKCE with S256.
+    /// The authorization server does not support PKCE with S256.
     #[error("the authorization server does not offer PKCE with S256")]
     NoS256,
-    /// The server asks for a scope that stands for everything.
-    #[error("the server asks for the scope `*`, which may stand for everything")]
+    /// The server requests the scope `*`.
+    #[error("the server asks for the scope `*`, which may include every permission")]
     WildcardScope,
-    /// There is no way to become a client of the authorization server.
-    #[error("the authorization server registers no clients by itself")]
+    /// This client is not registered and cannot register itself.
+    #[error("the authorization server does not support dynamic client registration")]
     NoClient,
-    /// The authorization server said no.
+    /// The authorization server rejected a request.
     #[error("the authorization server refused the {what} ({status}): {error}{}", said(.description))]
     Refused {
         /// Kind of request.
         what: &'static str,
         /// HTTP status.
         status: u16,
-        /// `error` of RFC 6749 §5.2, or a word of ours.
+        /// `error` of RFC 6749 §5.2, or a replacement when it is missing.
         error: String,
         /// `error_description`, unless it repeats a secret.
         description: Option<String>,
     },
-    /// The authorization server answered with something that is not an answer.
-    #[error("the answer to the {what} cannot be used: {reason}")]
+    /// The authorization server sent an invalid response.
+    #[error("the response to the {what} is invalid: {reason}")]
     Answer {
         /// Kind of request.
         what: &'static str,
         /// What is wrong with it.
         reason: String,
     },
-    /// The person, or the authorization server in their place, said no.
+    /// The user, or the authorization server, refused the sign-in.
     #[error("the sign-in was refused: {error}{}", said(.description))]
     Denied {
         /// `error` of the redirect.
@@ -98,28 +100,28 @@ pub enum OAuthError {
         /// `error_description` of the redirect.
         description: Option<String>,
     },
-    /// What was pasted is not the redirect of this sign-in.
+    /// The pasted address is not the redirect of this sign-in.
     #[error("that is not the redirect of this sign-in: {reason}")]
     Redirect {
         /// What is wrong with it.
         reason: String,
     },
-    /// Nobody finished the sign-in.
-    #[error("nobody finished the sign-in within {seconds} s")]
+    /// The user did not finish the sign-in in time.
+    #[error("the sign-in was not completed within {seconds} s")]
     TimedOut {
         /// The limit.
         seconds: u64,
     },
-    /// The refresh token is no longer good, or there is none.
+    /// The refresh token is invalid or absent.
     #[error("the sign-in has expired")]
     Expired,
-    /// The token has all scopes asked for and the server asks again.
-    #[error("the server still refuses with every scope it asked for: {scopes}")]
+    /// The token has all requested scopes and the server requests them again.
+    #[error("the server still rejects the token with every scope it requested: {scopes}")]
     ScopesExhausted {
         /// Scopes of the challenge.
         scopes: String,
     },
-    /// The configuration of the entry does not fit together.
+    /// The `oauth` settings of the entry are invalid.
     #[error("the `oauth` of the entry cannot be used: {reason}")]
     Settings {
         /// What is wrong with it.
@@ -134,7 +136,7 @@ pub enum OAuthError {
         #[source]
         source: Arc<io::Error>,
     },
-    /// A token file holds something else.
+    /// A token file has invalid content.
     #[error("{} is not a token file: {reason}", .path.display())]
     Content {
         /// The file.
@@ -142,12 +144,12 @@ pub enum OAuthError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Another process holds the lock of a token file and does not finish.
+    /// Another process holds the lock of a token file for too long.
     #[error("another process has been holding {} for {seconds} s", .path.display())]
     Locked {
         /// The lock file.
         path: PathBuf,
-        /// How long was waited.
+        /// Time waited.
         seconds: u64,
     },
 }
@@ -159,13 +161,13 @@ fn said(description: &Option<String>) -> String {
     }
 }
 
-/// A text from outside as it may appear in a message.
+/// Cleans and cuts an external text for an error message.
 pub(super) fn quoted(text: &str) -> String {
     clean_line(text, SAID_BYTES_MAX)
 }
 
 impl OAuthError {
-    /// Wraps what the system said about `path`.
+    /// Wraps an I/O error on `path`.
     pub(super) fn file(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File {
             path: path.into(),
@@ -173,7 +175,7 @@ impl OAuthError {
         }
     }
 
-    /// Whether time alone may help.
+    /// Whether the same request may succeed later without a change.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Locked { .. } => true,
@@ -198,31 +200,31 @@ impl OAuthError {
         }
     }
 
-    /// One step that may help the person who signs in to `server`.
+    /// Next step for the user who signs in to `server`.
     pub fn hint(&self, server: &str) -> Option<String> {
-        let login = super::login_command(server, None);
+        let login = login_command(server, None);
         match self {
-            Self::NotAsked { .. } => Some(format!("call it right away: `limbeck tools {server}`")),
+            Self::NotAsked { .. } => Some(format!("no sign-in is needed: `limbeck tools {server}`")),
             Self::Unreachable { .. } | Self::Locked { .. } => {
-                Some(format!("try again in a while: `{login}`"))
+                Some(format!("try again later: `{login}`"))
             }
             Self::WildcardScope => Some(format!(
-                "name the scopes you want to give: `\"oauth\": {{\"scopes\": [\"…\"]}}` in the entry of `{server}`"
+                "list the scopes to request: `\"oauth\": {{\"scopes\": [\"…\"]}}` in the entry of `{server}`"
             )),
             Self::NoClient => Some(format!(
-                "register a client there and name it in the entry of `{server}`: \
+                "register a client there and set it in the entry of `{server}`: \
                  `\"oauth\": {{\"clientId\": \"…\", \"callbackPort\": 8976}}`"
             )),
             Self::Denied { .. } | Self::Redirect { .. } | Self::TimedOut { .. } | Self::Expired => {
-                Some(format!("begin again: `{login}`"))
+                Some(format!("start again: `{login}`"))
             }
             Self::Refused { error, .. } if error == "invalid_client" => Some(format!(
-                "check `clientId` and `clientSecret` in the entry of `{server}`, or begin again: `{login}`"
+                "check `clientId` and `clientSecret` in the entry of `{server}`, or start again: `{login}`"
             )),
-            Self::Refused { .. } | Self::Answer { .. } => Some(format!("begin again: `{login}`")),
+            Self::Refused { .. } | Self::Answer { .. } => Some(format!("start again: `{login}`")),
             Self::ScopesExhausted { .. } => Some(
-                "the account lacks the right, or the server asks for what it does not grant; \
-                 ask who runs it"
+                "the account lacks a permission, or the server requests a scope that it does not grant; \
+                 ask its administrator"
                     .to_owned(),
             ),
             Self::Content { path, .. } => Some(format!(
@@ -240,11 +242,11 @@ impl OAuthError {
         }
     }
 
-    /// The error as a call to the server meets it.
+    /// Converts the error for a call to the server.
     pub(super) fn to_upstream(&self) -> UpstreamError {
         let reason = match self {
             Self::File { source, .. } => format!("{self}: {source}"),
-            // Everything else has its cause in its text.
+            // All other variants include their cause in the text.
             _ => self.to_string(),
         };
         UpstreamError::SignInFailed {

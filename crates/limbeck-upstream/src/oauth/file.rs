@@ -1,4 +1,4 @@
-//! Owner-only files: read with care, written whole or not at all.
+//! Owner-only files with atomic replacement.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::error::OAuthError;
+use super::random::random_word;
 
-/// Bytes of a token file that are read; two large JWTs and a page of the rest.
+/// Longest token file: two large JWTs and the other fields.
 const FILE_BYTES_MAX: u64 = 256 << 10;
-/// How long another process may hold the lock: one refresh with its discovery, with room.
+/// Longest wait for a lock: one refresh with its discovery, and a reserve.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// Pause between two attempts to lock.
 const LOCK_POLL: Duration = Duration::from_millis(20);
 
-/// Reads `path`; nothing there is `None`.
+/// Reads `path`; `None` when there is no file.
 ///
-/// A symbolic link is an error. A file that others may read is made ours alone first: it was
-/// copied or restored by somebody in good faith, and refusing it would not make it secret again.
+/// A symbolic link is an error. A file that others may read is restricted to its owner first: it was probably
+/// copied or restored, and rejecting it would not make it secret again.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, OAuthError> {
     let file = match open(path) {
         Ok(file) => file,
@@ -32,23 +33,23 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, OAuthError> {
     })
 }
 
-/// Reads a file of another program as it is: links followed, permissions left alone.
+/// Reads a file of another program: links are followed, permissions unchanged.
 pub(super) fn read_foreign(path: &Path) -> Option<Vec<u8>> {
     bounded(File::open(path).ok()?).ok().flatten()
 }
 
-/// Which file is at a path: another one whenever [`write`] has replaced it.
+/// Identity of a file, which changes whenever [`write`] replaces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     modified: Option<SystemTime>,
     length: u64,
     number: u64,
 }
 
-/// The stamp of what is at `path` now; nothing, or nothing that can be looked at, is `None`.
-pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+/// Returns the stamp of the file at `path`; `None` when it cannot be read.
+pub(super) fn stamp(path: &Path) -> Option<FileStamp> {
     let metadata = fs::symlink_metadata(path).ok()?;
-    Some(Stamp {
+    Some(FileStamp {
         modified: metadata.modified().ok(),
         length: metadata.len(),
         number: number(&metadata),
@@ -75,6 +76,7 @@ fn bounded(file: File) -> io::Result<Option<Vec<u8>>> {
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
+    // `NONBLOCK`: opening a FIFO in place of the file must not hang.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     if file.metadata()?.is_file() {
@@ -98,7 +100,7 @@ fn restrict(file: &File) -> io::Result<()> {
     let mode = file.metadata()?.permissions().mode();
     if mode & 0o077 != 0 {
         tracing::warn!(
-            "a token file could be read by others (mode {:03o}) and is now ours alone",
+            "a token file was readable by others (mode {:03o}); its permissions are owner-only now",
             mode & 0o777
         );
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
@@ -111,7 +113,7 @@ fn restrict(_file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes `directory` with its parents; it and no parent is closed to others.
+/// Creates `directory`, owner-only, and its parents with default permissions.
 pub(super) fn make_directory(directory: &Path) -> Result<(), OAuthError> {
     let made =
         fs::create_dir_all(directory.parent().unwrap_or(directory)).and_then(|()| match only_ours(
@@ -152,11 +154,11 @@ fn close(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Replaces `path` by `content`: a new file beside it, on disk, then renamed. Whoever reads sees the old
+/// Replaces the content of `path`: writes a new file beside it, syncs and renames it. A reader sees the old
 /// content or the new.
 pub(super) fn write(path: &Path, content: &[u8]) -> Result<(), OAuthError> {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", super::random_word()));
+    name.push(format!(".{}.new", random_word()));
     let fresh = PathBuf::from(name);
     let written = new_file(&fresh)
         .and_then(|mut file| {
@@ -168,7 +170,7 @@ pub(super) fn write(path: &Path, content: &[u8]) -> Result<(), OAuthError> {
         let _ = fs::remove_file(&fresh);
         return Err(OAuthError::file(path, error));
     }
-    // The rename itself on disk; a file system that cannot do that loses nothing but the rename.
+    // Sync the rename. A file system that does not support this can lose only the rename.
     if let Some(Ok(directory)) = path.parent().map(File::open) {
         let _ = directory.sync_all();
     }
@@ -190,7 +192,7 @@ fn new_file(path: &Path) -> io::Result<File> {
     owner_only(OpenOptions::new().write(true).create_new(true)).open(path)
 }
 
-/// Removes `path`; nothing there is fine.
+/// Removes `path`, if it exists.
 pub(super) fn remove(path: &Path) -> Result<(), OAuthError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(OAuthError::file(path, error)),
@@ -198,9 +200,9 @@ pub(super) fn remove(path: &Path) -> Result<(), OAuthError> {
     }
 }
 
-/// Waits for the lock on `path`, which is made when missing; it is held until the file is dropped.
+/// Waits for the lock on `path`, which is created when missing. The lock is held until the file is dropped.
 ///
-/// Between processes only: two tasks of one process take turns before they come here.
+/// Excludes other processes only: tasks of one process hold a mutex first.
 pub(super) async fn lock(path: &Path) -> Result<File, OAuthError> {
     let failed = |error| OAuthError::file(path, error);
     let mut options = OpenOptions::new();
@@ -210,6 +212,7 @@ pub(super) async fn lock(path: &Path) -> Result<File, OAuthError> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
+            // Polling instead of a blocking lock, which could not be cancelled.
             Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < until => {
                 tokio::time::sleep(LOCK_POLL).await;
             }

@@ -1,9 +1,9 @@
-//! Every request of a sign-in goes through here, and every answer is looked at before the SDK sees it.
+//! HTTP client of the SDK, which validates every request and every response.
 //!
-//! The SDK's state machine decides what to send; this decides whether it leaves and what comes back.
-//! Nothing goes to an address that [`super::address`] refuses, no redirect of a POST is followed, and
-//! of a refusal only the error code is passed on: some servers repeat the whole request, secrets
-//! included, in its description.
+//! The SDK decides what to send; this client decides whether it is sent and what the SDK sees of the response.
+//! Requests go only to addresses that [`super::address`] accepts, redirects of a POST are not followed, and of
+//! an error response only the error code is passed on: some servers repeat the whole request in its
+//! description, secrets included.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -19,16 +19,16 @@ use url::{Url, form_urlencoded};
 
 use super::address;
 use super::error::{OAuthError, quoted};
-use crate::http::guard::{Client, Redirects};
+use crate::http::guard::{GuardedClient, RedirectPolicy};
 use crate::sync::lock;
 
-/// Time for one request with its answer.
+/// Time limit of one request with its response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// Bytes of a token; a JWT with many groups has 10 KiB.
+/// Longest token; a JWT with many groups has 10 KiB.
 const TOKEN_BYTES_MAX: usize = 32 << 10;
-/// Longest life of a token that is believed, in seconds: ten years.
+/// Longest token lifetime accepted, in seconds: ten years.
 const LIFE_SECONDS_MAX: u64 = 10 * 365 * 24 * 3600;
-/// Fields of a token request nobody else may see.
+/// Secret fields of a token request.
 const SECRET_FIELDS: &[&str] = &[
     "code",
     "code_verifier",
@@ -38,23 +38,23 @@ const SECRET_FIELDS: &[&str] = &[
     "token",
 ];
 
-/// The HTTP side of one sign-in, refresh or sign-out.
-pub(super) struct Http {
-    client: Client,
+/// HTTP client of one sign-in, refresh or sign-out.
+pub(super) struct OAuthHttp {
+    client: GuardedClient,
     server: Url,
-    /// What went wrong last, in our words; the SDK's error has less to say and may have too much.
+    /// Last error. The SDK's own error has less detail, and may contain secrets.
     fault: Mutex<Option<OAuthError>>,
 }
 
-/// What a request is for, as far as its answer has to be looked at.
+/// Purpose of a request, which decides how its response is validated.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+enum RequestPurpose {
     Document,
     Token,
     Registration,
 }
 
-impl Purpose {
+impl RequestPurpose {
     fn of(request: &Request<Vec<u8>>) -> Self {
         let form = request.headers().get(CONTENT_TYPE).is_some_and(|value| {
             value
@@ -77,8 +77,8 @@ impl Purpose {
     }
 }
 
-impl Http {
-    pub(super) fn new(client: Client, server: Url) -> Self {
+impl OAuthHttp {
+    pub(super) fn new(client: GuardedClient, server: Url) -> Self {
         Self {
             client,
             server,
@@ -86,12 +86,12 @@ impl Http {
         }
     }
 
-    /// The last fault, once.
+    /// Takes the last error.
     pub(super) fn take_fault(&self) -> Option<OAuthError> {
         lock(&self.fault).take()
     }
 
-    /// Sends `request` if its address is used, within [`REQUEST_TIMEOUT`].
+    /// Sends `request` if its address is allowed, within [`REQUEST_TIMEOUT`].
     pub(super) async fn exchange(
         &self,
         request: Request<Vec<u8>>,
@@ -109,23 +109,23 @@ impl Http {
         })?;
         let sent = self
             .client
-            .fetch(request, Redirects::Return, REQUEST_TIMEOUT);
+            .fetch(request, RedirectPolicy::Return, REQUEST_TIMEOUT);
         sent.await.map_err(|error| OAuthError::Unreachable {
             url: address::shown(&url),
             reason: quoted(&error.to_string()),
         })
     }
 
-    /// [`Http::exchange`] with the answer looked at.
+    /// Sends a request with [`OAuthHttp::exchange`] and validates the response.
     async fn checked(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OAuthError> {
-        let purpose = Purpose::of(&request);
+        let purpose = RequestPurpose::of(&request);
         let secrets = match purpose {
-            Purpose::Token => secrets_of(&request),
-            Purpose::Document | Purpose::Registration => Vec::new(),
+            RequestPurpose::Token => secrets_of(&request),
+            RequestPurpose::Document | RequestPurpose::Registration => Vec::new(),
         };
         let url = request.uri().to_string();
         let response = self.exchange(request).await?;
-        if purpose == Purpose::Document {
+        if purpose == RequestPurpose::Document {
             return Ok(response);
         }
         let status = response.status();
@@ -137,12 +137,15 @@ impl Http {
         }
         if !status.is_success() {
             let refusal = refusal(purpose, &response, &secrets);
+            // Kept for `explain`, because the SDK only sees the code.
             *lock(&self.fault) = Some(refusal.clone());
             return Ok(code_only(status, &refusal));
         }
         let checked = match purpose {
-            Purpose::Token => check_token(response.body()),
-            Purpose::Registration | Purpose::Document => check_client(response.body()),
+            RequestPurpose::Token => check_token(response.body()),
+            RequestPurpose::Registration | RequestPurpose::Document => {
+                check_client(response.body())
+            }
         };
         checked.map_err(|reason| OAuthError::Answer {
             what: purpose.name(),
@@ -152,7 +155,7 @@ impl Http {
     }
 }
 
-impl OAuthHttpClient for Http {
+impl OAuthHttpClient for OAuthHttp {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             self.checked(request.request).await.map_err(|error| {
@@ -163,13 +166,13 @@ impl OAuthHttpClient for Http {
     }
 }
 
-impl fmt::Debug for Http {
+impl fmt::Debug for OAuthHttp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http").finish_non_exhaustive()
+        f.debug_struct("OAuthHttp").finish_non_exhaustive()
     }
 }
 
-/// Every secret a token request carries, as sent and as it reads when encoded.
+/// Secrets of a token request, plain and form-encoded.
 fn secrets_of(request: &Request<Vec<u8>>) -> Vec<String> {
     let mut secrets = Vec::new();
     for (name, value) in form_urlencoded::parse(request.body()) {
@@ -180,14 +183,18 @@ fn secrets_of(request: &Request<Vec<u8>>) -> Vec<String> {
     }
     let authorization = request.headers().get(AUTHORIZATION);
     if let Some(value) = authorization.and_then(|value| value.to_str().ok()) {
-        // `Basic` and its credentials: the latter are the secret.
+        // For `Basic`, the credentials are the secret.
         secrets.extend(value.split_whitespace().nth(1).map(str::to_owned));
     }
     secrets
 }
 
-/// A refusal in our words.
-fn refusal(purpose: Purpose, response: &Response<Vec<u8>>, secrets: &[String]) -> OAuthError {
+/// Converts an error response.
+fn refusal(
+    purpose: RequestPurpose,
+    response: &Response<Vec<u8>>,
+    secrets: &[String],
+) -> OAuthError {
     let body: Map<String, Value> = serde_json::from_slice(response.body()).unwrap_or_default();
     let is_code = |code: &&str| {
         (1..=64).contains(&code.len())
@@ -209,7 +216,7 @@ fn repeats(text: &str, secrets: &[String]) -> bool {
     secrets.iter().any(|secret| text.contains(secret.as_str()))
 }
 
-/// The refusal as the SDK gets to see it: it looks for `invalid_grant`.
+/// Error response for the SDK, with the code only: the SDK looks for `invalid_grant`.
 fn code_only(status: StatusCode, refusal: &OAuthError) -> Response<Vec<u8>> {
     let code = match refusal {
         OAuthError::Refused { error, .. } => error.as_str(),
@@ -220,7 +227,7 @@ fn code_only(status: StatusCode, refusal: &OAuthError) -> Response<Vec<u8>> {
     response
 }
 
-/// RFC 6749 §5.1, with bounds.
+/// Validates a token response (RFC 6749 §5.1) and its bounds.
 fn check_token(body: &[u8]) -> Result<(), String> {
     let body: Map<String, Value> =
         serde_json::from_slice(body).map_err(|_| "it is not a JSON object".to_owned())?;
@@ -247,7 +254,7 @@ fn check_token(body: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A token is what a header can carry (RFC 6750 §2.1).
+/// Whether a token can be sent in a header (RFC 6750 §2.1).
 fn token_text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b str>, String> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(None),
@@ -263,7 +270,7 @@ fn token_text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b 
     }
 }
 
-/// RFC 7591 §3.2.1, as far as it is used.
+/// Validates the fields used of a registration response (RFC 7591 §3.2.1).
 fn check_client(body: &[u8]) -> Result<(), String> {
     let body: Map<String, Value> =
         serde_json::from_slice(body).map_err(|_| "it is not a JSON object".to_owned())?;
@@ -317,7 +324,7 @@ mod tests {
                 .status(400)
                 .body(body.to_string().into_bytes())
                 .unwrap();
-            refusal(Purpose::Token, &response, &secrets).to_string()
+            refusal(RequestPurpose::Token, &response, &secrets).to_string()
         };
         let plain = "the authorization server refused the token request (400): invalid_request";
         assert_eq!(answer("code is old"), format!("{plain} (code is old)"));

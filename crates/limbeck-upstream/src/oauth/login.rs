@@ -1,85 +1,85 @@
-//! A person signs in: from the server's demand to tokens on disk.
+//! Interactive sign-in: from the server's challenge to stored tokens.
 //!
-//! [`ServerAuth::begin`] does everything up to the address a person has to open; [`PendingLogin`] waits for
-//! the answer, from the browser or pasted, and exchanges it.
+//! [`ServerAuth::begin`] does everything up to the address the user has to open; [`PendingLogin`] waits for the
+//! answer, from the browser or pasted, and exchanges it for tokens.
 
 use std::sync::Arc;
 
 use rmcp::transport::auth::{AuthorizationManager, OAuthClientConfig};
 use secrecy::{ExposeSecret as _, SecretString};
-use url::{Url, form_urlencoded};
+use url::Url;
 
-use super::callback::Callback;
-use super::discovery::{self, Authority, Demand, Published, explain};
-use super::error::{OAuthError, quoted};
-use super::http::Http;
-use super::record::{Client, Record, Tokens};
-use super::{Captured, ServerAuth, Stored, address, random_word, unheard};
+use super::address;
+use super::authorization_response::AuthorizationResponse;
+use super::callback::CallbackListener;
+use super::discovery::{self, AuthChallenge, AuthorizationServer, MetadataSummary, explain};
+use super::error::OAuthError;
+use super::http::OAuthHttp;
+use super::random::random_word;
+use super::record::{RegisteredClient, SignInRecord, TokenSet};
+use super::sdk::{CapturedCredentials, without_logs};
+use super::server_auth::ServerAuth;
+use super::store::RecordLocation;
 
-/// Name a person sees when they are asked whether this client may act for them.
+/// Client name shown to the user by the authorization server.
 const CLIENT_NAME: &str = "Limbeck";
-/// Bytes of a pasted redirect.
+/// Longest pasted address.
 const PASTED_BYTES_MAX: usize = 16 << 10;
 
-/// A sign-in that waits for a person.
+/// A sign-in that waits for the user.
 pub struct PendingLogin {
     auth: Arc<ServerAuth>,
     manager: AuthorizationManager,
-    http: Arc<Http>,
-    captured: Captured,
-    callback: Callback,
+    http: Arc<OAuthHttp>,
+    captured: CapturedCredentials,
+    callback: CallbackListener,
     url: Url,
     state: String,
     scopes: Vec<String>,
     issuer: Option<String>,
-    client: Client,
+    token_origin: String,
+    client: RegisteredClient,
 }
 
-/// The answer to a sign-in, with the state of that sign-in.
-pub struct Redirect {
-    code: SecretString,
-    issuer: Option<String>,
-}
-
-/// A sign-in that succeeded.
+/// Result of a successful sign-in.
 #[derive(Clone, Debug)]
-pub struct SignedIn {
-    /// Scopes granted; empty when nobody named any.
+pub struct SignInOutcome {
+    /// Granted scopes; empty when the server named none.
     pub scopes: Vec<String>,
-    /// Scopes asked for and not granted.
+    /// Requested scopes that were not granted.
     pub denied: Vec<String>,
-    /// End of the access token, in seconds since 1970.
+    /// Expiry of the access token, in seconds since 1970.
     pub expires_at: Option<u64>,
-    /// Whether it is renewed without a person.
+    /// Whether it is refreshed without the user.
     pub renewable: bool,
-    /// Where the tokens are.
-    pub stored: Stored,
+    /// Location of the tokens.
+    pub stored: RecordLocation,
 }
 
 impl ServerAuth {
-    /// Finds out where a person has to go to sign in, and listens for their return.
+    /// Prepares a sign-in: returns the address to open and listens for the redirect.
     ///
-    /// `more` are scopes to ask for besides those the server and the entry name.
+    /// `more` are scopes to request besides those of the server and the entry.
     ///
     /// # Errors
     ///
-    /// Any [`OAuthError`] but those of the answer itself.
+    /// Any [`OAuthError`] of discovery and registration.
     pub async fn begin(self: &Arc<Self>, more: &[String]) -> Result<PendingLogin, OAuthError> {
         let http = self.http();
         let record = self.record_to_replace().await?;
         let demand = match (self.probe(&http).await?, record.challenge.clone()) {
-            // The server answered this one request; another one it did refuse.
-            (Demand::Unheard, Some(challenge)) => Demand::Challenge(challenge),
+            // The server accepted the probe, but rejected another request before.
+            (AuthChallenge::NotChallenged, Some(challenge)) => AuthChallenge::Header(challenge),
             (demand, _) => demand,
         };
-        unheard(self.begin_on(http, record, demand, more)).await
+        without_logs(self.begin_on(http, record, demand, more)).await
     }
 
-    /// A sign-in replaces a token file that cannot be read.
-    pub(super) async fn record_to_replace(&self) -> Result<Record, OAuthError> {
+    /// Reads the record; a sign-in replaces a token file that cannot be read.
+    pub(super) async fn record_to_replace(&self) -> Result<SignInRecord, OAuthError> {
         match self.record().await {
             Err(OAuthError::Content { .. }) => {
-                Ok(Record::new(self.name.as_str(), self.url.as_str()))
+                Ok(SignInRecord::new(self.name.as_str(), self.url.as_str()))
             }
             record => record,
         }
@@ -87,31 +87,32 @@ impl ServerAuth {
 
     async fn begin_on(
         self: &Arc<Self>,
-        http: Arc<Http>,
-        record: Record,
-        demand: Demand,
+        http: Arc<OAuthHttp>,
+        record: SignInRecord,
+        demand: AuthChallenge,
         more: &[String],
     ) -> Result<PendingLogin, OAuthError> {
         let found = discovery::discover(&http, &self.url, &self.settings, &demand).await?;
-        let Authority {
+        let AuthorizationServer {
             mut manager,
             published,
         } = found;
         let mut kept = more.to_vec();
+        // Scopes of another issuer mean nothing here.
         if record.issuer == published.issuer {
             kept.extend(record.requested);
             kept.extend(record.wanted);
         }
         let scopes = discovery::scopes(&manager, &self.settings, &kept).await?;
         let callback = self.listen(&published).await?;
-        let captured = Captured::default();
+        let captured = CapturedCredentials::default();
         manager.set_credential_store(captured.clone());
         let config = self
-            .become_client(&mut manager, &http, &published, callback.uri(), &scopes)
+            .choose_client(&mut manager, &http, &published, callback.uri(), &scopes)
             .await?;
-        let client = Client {
+        let client = RegisteredClient {
             id: config.client_id.clone(),
-            // That of the entry is looked up there.
+            // A secret of the entry is looked up there each time.
             secret: match self.settings.client_id {
                 Some(_) => None,
                 None => config.client_secret.clone().map(SecretString::from),
@@ -137,12 +138,14 @@ impl ServerAuth {
             state,
             scopes,
             issuer: published.issuer,
+            token_origin: published.token_origin,
             client,
         })
     }
 
-    /// A path nobody can guess where the redirect URI is registered as we go.
-    async fn listen(&self, published: &Published) -> Result<Callback, OAuthError> {
+    /// Starts the callback listener, with an unpredictable path where the redirect URI is registered
+    /// dynamically.
+    async fn listen(&self, published: &MetadataSummary) -> Result<CallbackListener, OAuthError> {
         let registered = self.settings.client_id.is_some()
             || (self.settings.client_metadata_url.is_some() && published.takes_metadata_url);
         let path = match registered {
@@ -150,7 +153,7 @@ impl ServerAuth {
             false => format!("/callback/{}", random_word()),
         };
         let port = self.settings.callback_port;
-        let bound = Callback::bind(port, path).await;
+        let bound = CallbackListener::bind(port, path).await;
         bound.map_err(|error| OAuthError::Settings {
             reason: match port {
                 Some(port) => {
@@ -161,12 +164,12 @@ impl ServerAuth {
         })
     }
 
-    /// Pre-registered, then the address of a document, then registered on the spot.
-    async fn become_client(
+    /// Chooses the client: pre-registered, then a metadata document, then dynamic registration.
+    async fn choose_client(
         &self,
         manager: &mut AuthorizationManager,
-        http: &Http,
-        published: &Published,
+        http: &OAuthHttp,
+        published: &MetadataSummary,
         redirect_uri: &str,
         scopes: &[String],
     ) -> Result<OAuthClientConfig, OAuthError> {
@@ -193,36 +196,37 @@ impl ServerAuth {
 }
 
 impl PendingLogin {
-    /// What to open in a browser: `https`, or `http` on this machine.
+    /// Address to open in a browser: `https`, or `http` on this machine.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The scopes asked for.
+    /// Requested scopes.
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
 
-    /// Where the browser is sent back to.
+    /// Redirect URI.
     pub fn redirect_uri(&self) -> &str {
         self.callback.uri()
     }
 
-    /// Waits for the browser; without a limit in time.
+    /// Waits for the browser, without a time limit.
     ///
     /// # Errors
     ///
-    /// [`OAuthError::Denied`] when the answer is a refusal.
-    pub async fn redirected(&self) -> Result<Redirect, OAuthError> {
+    /// [`OAuthError::Denied`] when the sign-in was refused.
+    pub async fn redirected(&self) -> Result<AuthorizationResponse, OAuthError> {
         self.callback.wait(&self.state).await
     }
 
-    /// Reads what a person pasted: the whole address their browser was sent to.
+    /// Parses a pasted address: the whole address the browser was sent to.
     ///
     /// # Errors
     ///
-    /// [`OAuthError::Denied`] when the answer is a refusal, [`OAuthError::Redirect`] when it is none.
-    pub fn pasted(&self, text: &str) -> Result<Redirect, OAuthError> {
+    /// [`OAuthError::Denied`] when the sign-in was refused, [`OAuthError::Redirect`] when it is not an answer
+    /// to it.
+    pub fn pasted(&self, text: &str) -> Result<AuthorizationResponse, OAuthError> {
         let wrong = |reason: &str| OAuthError::Redirect {
             reason: reason.to_owned(),
         };
@@ -233,23 +237,27 @@ impl PendingLogin {
         let Ok(url) = Url::parse(text) else {
             return Err(wrong("expected the whole address the browser was sent to"));
         };
+        // Catches a pasted address of another program's sign-in before its state is compared.
         if !text.starts_with(self.callback.uri()) {
             return Err(wrong(&format!(
                 "it does not begin with `{}`",
                 self.callback.uri()
             )));
         }
-        Redirect::from_query(url.query().unwrap_or_default(), &self.state)
+        AuthorizationResponse::from_query(url.query().unwrap_or_default(), &self.state)
     }
 
-    /// Exchanges the answer for tokens and keeps them.
+    /// Exchanges the answer for tokens and stores them.
     ///
     /// # Errors
     ///
-    /// Any [`OAuthError`]; what was kept before stays.
-    pub async fn finish(self, redirect: Redirect) -> Result<SignedIn, OAuthError> {
+    /// Any [`OAuthError`]; earlier tokens are kept then.
+    pub async fn finish(
+        self,
+        redirect: AuthorizationResponse,
+    ) -> Result<SignInOutcome, OAuthError> {
         let code = redirect.code.expose_secret();
-        let exchanged = unheard(self.manager.exchange_code_for_token_with_issuer(
+        let exchanged = without_logs(self.manager.exchange_code_for_token_with_issuer(
             code,
             &self.state,
             redirect.issuer.as_deref(),
@@ -258,22 +266,26 @@ impl PendingLogin {
             .await
             .map_err(|error| explain(error, &self.http))?;
         let stored = self.captured.take();
-        let tokens = stored.as_ref().map(Tokens::of).transpose()?.flatten();
+        let tokens = stored.as_ref().map(TokenSet::of).transpose()?.flatten();
         let tokens = tokens.ok_or(OAuthError::Expired)?;
         let mut record = self.auth.record_to_replace().await?;
         record.issuer = self.issuer;
+        record.token_origin = Some(self.token_origin);
         record.client = Some(self.client);
         record.requested = self.scopes;
         record.wanted = Vec::new();
         record.tokens = Some(tokens);
-        self.auth.keep(record).await
+        self.auth.store_record(record).await
     }
 }
 
 impl ServerAuth {
-    /// Writes `record`, which has tokens, and says what there is now.
-    pub(super) async fn keep(&self, record: Record) -> Result<SignedIn, OAuthError> {
-        let _turn = self.turn.lock().await;
+    /// Stores `record`, which has tokens, and returns the result of the sign-in.
+    pub(super) async fn store_record(
+        &self,
+        record: SignInRecord,
+    ) -> Result<SignInOutcome, OAuthError> {
+        let _refresh = self.refresh_mutex.lock().await;
         let _lock = self.slot.lock().await?;
         let tokens = record.tokens.clone().ok_or(OAuthError::Expired)?;
         let mut denied = record.requested.clone();
@@ -281,9 +293,9 @@ impl ServerAuth {
         self.write(record).await?;
         let stored = match self.read().await? {
             Some((_, stored)) => stored,
-            None => Stored::File(self.slot.path().to_owned()),
+            None => RecordLocation::File(self.slot.path().to_owned()),
         };
-        Ok(SignedIn {
+        Ok(SignInOutcome {
             expires_at: tokens.expires_at(),
             renewable: tokens.refresh.is_some() || self.is_unattended(),
             scopes: tokens.scopes,
@@ -293,81 +305,10 @@ impl ServerAuth {
     }
 }
 
-impl Redirect {
-    /// Reads the query of a redirect of the sign-in with `state`.
-    pub(super) fn from_query(query: &str, state: &str) -> Result<Self, OAuthError> {
-        let wrong = |reason: &str| OAuthError::Redirect {
-            reason: reason.to_owned(),
-        };
-        let value = |key: &str| {
-            let mut values = form_urlencoded::parse(query.as_bytes()).filter(|(k, _)| k == key);
-            let value = values.next().map(|(_, value)| value.into_owned());
-            (value, values.next().is_some())
-        };
-        let (found, twice) = value("state");
-        match found {
-            Some(found) if found == state && !twice && !state.is_empty() => {}
-            Some(_) => return Err(wrong("its `state` is of another one")),
-            None => return Err(wrong("it has no `state`")),
-        }
-        if let (Some(error), _) = value("error") {
-            let (description, _) = value("error_description");
-            return Err(OAuthError::Denied {
-                error: quoted(&error),
-                description: description.map(|text| quoted(&text)),
-            });
-        }
-        match (value("code"), value("iss")) {
-            ((Some(code), false), (issuer, false)) if !code.is_empty() => Ok(Self {
-                code: code.into(),
-                issuer,
-            }),
-            _ => Err(wrong("it has no single `code`")),
-        }
-    }
-}
-
 impl std::fmt::Debug for PendingLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PendingLogin")
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for Redirect {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Redirect").finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_redirect_counts_with_its_own_state_once_and_a_code() {
-        let redirect = Redirect::from_query("code=c1&state=s1&iss=https%3A%2F%2Fas", "s1").unwrap();
-        assert_eq!(redirect.code.expose_secret(), "c1");
-        assert_eq!(redirect.issuer.as_deref(), Some("https://as"));
-        assert!(!format!("{redirect:?}").contains("c1"));
-        for query in [
-            "code=c1",
-            "code=c1&state=s2",
-            "code=c1&state=s1&state=s2",
-            "code=c1&code=c2&state=s1",
-            "code=&state=s1",
-            "state=s1",
-            "error=access_denied&state=s2",
-        ] {
-            let error = Redirect::from_query(query, "s1").unwrap_err();
-            assert!(
-                matches!(error, OAuthError::Redirect { .. }),
-                "{query}: {error}"
-            );
-        }
-        let refused = Redirect::from_query("error=access_denied&state=s1", "s1").unwrap_err();
-        assert!(matches!(refused, OAuthError::Denied { .. }), "{refused}");
-        assert!(Redirect::from_query("code=c&state=", "").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Signs out: tells the authorization server where it can be told (RFC 7009), and forgets.
+//! Sign-out: revokes the tokens where possible (RFC 7009) and removes the record.
 
 use std::sync::Arc;
 
@@ -9,18 +9,20 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::form_urlencoded::{self, Serializer};
 
-use super::discovery::{self, Demand};
+use super::blocking::blocking;
+use super::discovery::{self, AuthChallenge};
 use super::error::OAuthError;
-use super::http::Http;
-use super::record::{Client, Record};
-use super::{ServerAuth, unheard};
+use super::http::OAuthHttp;
+use super::record::{RegisteredClient, SignInRecord};
+use super::sdk::without_logs;
+use super::server_auth::ServerAuth;
 
 /// What a sign-out did.
 #[derive(Clone, Debug)]
-pub struct SignedOut {
+pub struct SignOutOutcome {
     /// Whether there were tokens.
     pub had_tokens: bool,
-    /// Whether the authorization server was told; absent where it cannot be told.
+    /// Whether the authorization server revoked the tokens; absent where it cannot revoke any.
     pub revoked: Option<Result<(), OAuthError>>,
 }
 
@@ -30,39 +32,39 @@ impl ServerAuth {
     /// # Errors
     ///
     /// When they cannot be forgotten.
-    pub async fn sign_out(&self) -> Result<SignedOut, OAuthError> {
-        let _turn = self.turn.lock().await;
+    pub async fn sign_out(&self) -> Result<SignOutOutcome, OAuthError> {
+        let _refresh = self.refresh_mutex.lock().await;
         let _lock = self.slot.lock().await?;
         let record = match self.record_to_replace().await {
             Ok(record) => record,
             // What cannot be read cannot be revoked; it can be removed.
-            Err(_) => Record::new(self.name.as_str(), self.url.as_str()),
+            Err(_) => SignInRecord::new(self.name.as_str(), self.url.as_str()),
         };
         let had_tokens = record.tokens.is_some();
         let revoked = match had_tokens {
-            true => unheard(self.revoke(&record)).await,
+            true => without_logs(self.revoke(&record)).await,
             false => None,
         };
         let slot = self.slot.clone();
-        super::blocking(move || slot.forget()).await?;
-        Ok(SignedOut {
+        blocking(move || slot.forget()).await?;
+        Ok(SignOutOutcome {
             had_tokens,
             revoked,
         })
     }
 
-    async fn revoke(&self, record: &Record) -> Option<Result<(), OAuthError>> {
+    async fn revoke(&self, record: &SignInRecord) -> Option<Result<(), OAuthError>> {
         let http = self.http();
         let demand = match &record.challenge {
-            Some(challenge) => Demand::Challenge(challenge.clone()),
-            None => Demand::Bare,
+            Some(challenge) => AuthChallenge::Header(challenge.clone()),
+            None => AuthChallenge::WithoutHeader,
         };
         let found = discovery::discover(&http, &self.url, &self.settings, &demand).await;
         let published = match found {
             Ok(found) => found.published,
             Err(error) => return Some(Err(error)),
         };
-        if record.issuer.is_some() && published.issuer != record.issuer {
+        if !published.issued(record) {
             return None;
         }
         let endpoint = published.revocation?;
@@ -92,7 +94,7 @@ impl ServerAuth {
 
 fn revocation(
     endpoint: &str,
-    client: Option<&Client>,
+    client: Option<&RegisteredClient>,
     secret: Option<&SecretString>,
     token: &SecretString,
     hint: &str,
@@ -122,7 +124,7 @@ fn basic(id: &str, secret: &SecretString) -> String {
 }
 
 async fn send(
-    http: &Arc<Http>,
+    http: &Arc<OAuthHttp>,
     request: Result<Request<Vec<u8>>, http::Error>,
 ) -> Result<(), OAuthError> {
     let request = request.map_err(|_| OAuthError::Metadata {

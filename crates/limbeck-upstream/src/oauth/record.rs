@@ -1,7 +1,7 @@
-//! What is known about the sign-in to one server, as it is kept.
+//! Stored record of the sign-in to one server.
 //!
-//! A record belongs to one name and one address: under another address it does not exist. Its tokens
-//! belong to the authorization server that issued them, its client to the one that registered it.
+//! A record belongs to one name and one address: under another address it does not exist. Its tokens belong to
+//! the authorization server that issued them, its client to the one that registered it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,33 +12,36 @@ use serde_json::{Value, json};
 
 use super::error::OAuthError;
 
-/// Version of the file; another one is not read.
+/// Version of the file format; other versions are rejected.
 pub(super) const VERSION: u32 = 1;
-/// Seconds before the end of a token's life at which it is renewed; a fifth of a shorter life.
+/// Seconds before expiry at which a token is refreshed; a fifth of its lifetime, if that is shorter.
 const MARGIN_SECONDS: u64 = 60;
 
-/// Everything kept for one server.
+/// Record of one server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct SignInRecord {
     pub(super) version: u32,
     /// Name of the server's entry.
     pub(super) server: String,
-    /// Its address.
+    /// Address of the server.
     pub(super) url: String,
-    /// Who issued the tokens; absent for a server older than metadata.
+    /// Issuer of the tokens; absent for a server older than metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) issuer: Option<String>,
+    /// Origin of the token endpoint that the tokens came from; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) client: Option<Client>,
+    pub(super) token_origin: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) tokens: Option<Tokens>,
-    /// Scopes the last sign-in asked for.
+    pub(super) client: Option<RegisteredClient>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tokens: Option<TokenSet>,
+    /// Scopes requested by the last sign-in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) requested: Vec<String>,
-    /// Scopes the server has asked for since.
+    /// Scopes the server has requested since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) wanted: Vec<String>,
-    /// How often the server has asked for more since the first sign-in.
+    /// Number of step-ups since the first sign-in.
     #[serde(default)]
     pub(super) step_ups: u32,
     /// The server's last `WWW-Authenticate`.
@@ -46,9 +49,9 @@ pub(super) struct Record {
     pub(super) challenge: Option<String>,
 }
 
-/// Who we are to the authorization server.
+/// Registration of this client at the authorization server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Client {
+pub(super) struct RegisteredClient {
     pub(super) id: String,
     #[serde(
         default,
@@ -59,9 +62,9 @@ pub(super) struct Client {
     pub(super) secret: Option<SecretString>,
 }
 
-/// What the authorization server gave.
+/// Tokens of the authorization server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Tokens {
+pub(super) struct TokenSet {
     #[serde(serialize_with = "expose", deserialize_with = "secret")]
     pub(super) access: SecretString,
     #[serde(
@@ -71,12 +74,12 @@ pub(super) struct Tokens {
         deserialize_with = "secret_option"
     )]
     pub(super) refresh: Option<SecretString>,
-    /// When they came, in seconds since 1970.
+    /// Time of receipt, in seconds since 1970.
     pub(super) received_at: u64,
-    /// Life of the access token in seconds; absent when nobody said.
+    /// Lifetime of the access token in seconds; absent when the server sent none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_in: Option<u64>,
-    /// Scopes granted.
+    /// Granted scopes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) scopes: Vec<String>,
 }
@@ -105,13 +108,14 @@ fn secret_option<'de, D: Deserializer<'de>>(
     Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
 }
 
-impl Record {
+impl SignInRecord {
     pub(super) fn new(server: &str, url: &str) -> Self {
         Self {
             version: VERSION,
             server: server.to_owned(),
             url: url.to_owned(),
             issuer: None,
+            token_origin: None,
             client: None,
             tokens: None,
             requested: Vec::new(),
@@ -122,8 +126,8 @@ impl Record {
     }
 }
 
-impl Tokens {
-    /// Reads what the SDK got; it parsed the answer, so every field is of its type.
+impl TokenSet {
+    /// Reads the tokens from the SDK's credentials, which it has parsed.
     pub(super) fn of(stored: &StoredCredentials) -> Result<Option<Self>, OAuthError> {
         let Some(response) = &stored.token_response else {
             return Ok(None);
@@ -148,7 +152,7 @@ impl Tokens {
         }))
     }
 
-    /// The same as the SDK takes it.
+    /// Converts the tokens to the SDK's credentials.
     pub(super) fn to_stored(&self, client_id: &str, issuer: Option<&str>) -> StoredCredentials {
         let response = json!({
             "access_token": self.access.expose_secret(),
@@ -165,21 +169,21 @@ impl Tokens {
         .with_issuer(issuer.map(str::to_owned))
     }
 
-    /// When the access token ends, in seconds since 1970.
+    /// Expiry of the access token, in seconds since 1970.
     pub(super) fn expires_at(&self) -> Option<u64> {
         Some(self.received_at.saturating_add(self.expires_in?))
     }
 
-    /// Whether the access token has to be renewed before it is used.
-    pub(super) fn is_ending(&self, now: u64) -> bool {
+    /// Whether the access token has to be refreshed before it is used.
+    pub(super) fn needs_refresh(&self, now: u64) -> bool {
         let (Some(end), Some(life)) = (self.expires_at(), self.expires_in) else {
             return false;
         };
         now.saturating_add(MARGIN_SECONDS.min(life / 5)) >= end
     }
 
-    /// Whether the access token is past its end.
-    pub(super) fn is_over(&self, now: u64) -> bool {
+    /// Whether the access token has expired.
+    pub(super) fn is_expired(&self, now: u64) -> bool {
         self.expires_at().is_some_and(|end| now >= end)
     }
 }
@@ -196,8 +200,8 @@ pub(super) fn now() -> u64 {
 mod tests {
     use super::*;
 
-    fn tokens(expires_in: Option<u64>) -> Tokens {
-        Tokens {
+    fn tokens(expires_in: Option<u64>) -> TokenSet {
+        TokenSet {
             access: "access-secret".into(),
             refresh: Some("refresh-secret".into()),
             received_at: 1000,
@@ -209,22 +213,22 @@ mod tests {
     #[test]
     fn a_token_is_renewed_shortly_before_its_end() {
         let hour = tokens(Some(3600));
-        assert!(!hour.is_ending(1000 + 3539));
-        assert!(hour.is_ending(1000 + 3540));
-        assert!(!hour.is_over(1000 + 3599));
-        assert!(hour.is_over(1000 + 3600));
+        assert!(!hour.needs_refresh(1000 + 3539));
+        assert!(hour.needs_refresh(1000 + 3540));
+        assert!(!hour.is_expired(1000 + 3599));
+        assert!(hour.is_expired(1000 + 3600));
         let short = tokens(Some(10));
-        assert!(!short.is_ending(1007));
-        assert!(short.is_ending(1008));
-        assert!(!tokens(None).is_ending(u64::MAX));
-        assert!(!tokens(Some(u64::MAX)).is_ending(5000));
+        assert!(!short.needs_refresh(1007));
+        assert!(short.needs_refresh(1008));
+        assert!(!tokens(None).needs_refresh(u64::MAX));
+        assert!(!tokens(Some(u64::MAX)).needs_refresh(5000));
     }
 
     #[test]
     fn a_record_survives_the_file_and_shows_no_secret() {
-        let mut record = Record::new("files", "https://example.com/mcp");
+        let mut record = SignInRecord::new("files", "https://example.com/mcp");
         record.tokens = Some(tokens(Some(60)));
-        record.client = Some(Client {
+        record.client = Some(RegisteredClient {
             id: "client".to_owned(),
             secret: Some("client-secret".into()),
         });
@@ -234,7 +238,7 @@ mod tests {
             "{shown}"
         );
         let text = serde_json::to_string(&record).unwrap();
-        let read: Record = serde_json::from_str(&text).unwrap();
+        let read: SignInRecord = serde_json::from_str(&text).unwrap();
         let read = read.tokens.unwrap();
         assert_eq!(read.access.expose_secret(), "access-secret");
         assert_eq!(read.refresh.unwrap().expose_secret(), "refresh-secret");
@@ -243,7 +247,7 @@ mod tests {
     #[test]
     fn tokens_come_back_from_the_sdk_as_they_went_in() {
         let stored = tokens(Some(60)).to_stored("client", Some("https://as.example.com"));
-        let back = Tokens::of(&stored).unwrap().unwrap();
+        let back = TokenSet::of(&stored).unwrap().unwrap();
         assert_eq!(back.access.expose_secret(), "access-secret");
         assert_eq!(back.refresh.unwrap().expose_secret(), "refresh-secret");
         assert_eq!((back.received_at, back.expires_in), (1000, Some(60)));

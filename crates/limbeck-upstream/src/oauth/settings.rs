@@ -1,4 +1,4 @@
-//! What the configuration says about signing in to one server, as values.
+//! OAuth settings of one server as values.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,44 +9,44 @@ use url::Url;
 use super::error::OAuthError;
 use crate::http::{SecretReference, SecretResolver};
 
-/// How to get tokens for one server. The default asks the server for everything.
+/// Settings for getting tokens of one server. The default discovers everything.
 #[derive(Clone, Debug, Default)]
 pub struct OAuthSettings {
     /// Client registered with the authorization server beforehand.
     pub client_id: Option<String>,
-    /// Its secret, when it has one.
-    pub client_secret: Option<Secret>,
-    /// Scopes to ask for; empty means those the server asks for.
+    /// Secret of the client, when it has one.
+    pub client_secret: Option<ClientSecret>,
+    /// Scopes to request; empty uses those of the server.
     pub scopes: Vec<String>,
-    /// Where a document that describes this client is published (CIMD), for authorization servers
-    /// that take such an address for a client id.
+    /// Url of the document that describes this client (CIMD), for authorization servers that accept such a url
+    /// as client id.
     pub client_metadata_url: Option<String>,
-    /// Port of the redirect on this machine; absent means any.
+    /// Port of the redirect on this machine; `None` is any.
     pub callback_port: Option<u16>,
-    /// Metadata of the authorization server, in place of discovery.
+    /// Url of the authorization server's metadata, in place of discovery.
     pub metadata_url: Option<Url>,
-    /// How a token is got.
-    pub grant: Grant,
-    /// Whether the user who runs us lets every principal call with the tokens of this sign-in.
+    /// OAuth grant.
+    pub grant: OAuthGrant,
+    /// Whether the user who runs the gateway lets every principal use the tokens of this sign-in.
     pub shared: bool,
 }
 
-/// A secret of an entry.
+/// Secret in a configuration entry.
 #[derive(Clone)]
-pub enum Secret {
-    /// As it stands.
+pub enum ClientSecret {
+    /// The secret itself.
     Value(SecretString),
-    /// Kept elsewhere, and looked up each time it is needed.
+    /// A reference, looked up each time it is needed.
     Elsewhere {
-        /// Where.
+        /// Reference to the secret.
         reference: SecretReference,
-        /// Who looks.
+        /// Lookup of the reference.
         resolver: Arc<dyn SecretResolver>,
     },
 }
 
-impl Secret {
-    /// Reads `env:NAME`, `file:PATH`, `keychain:SERVICE/ACCOUNT` and `exec:COMMAND` as references; everything
+impl ClientSecret {
+    /// Parses `env:NAME`, `file:PATH`, `keychain:SERVICE/ACCOUNT` and `exec:COMMAND` as references; everything
     /// else is the secret itself.
     ///
     /// # Errors
@@ -76,13 +76,13 @@ impl Secret {
     }
 }
 
-impl From<&str> for Secret {
+impl From<&str> for ClientSecret {
     fn from(text: &str) -> Self {
         Self::Value(text.into())
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ClientSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(_) => f.write_str("(hidden)"),
@@ -91,24 +91,24 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How a token is got.
+/// OAuth grant.
 #[derive(Clone, Debug, Default)]
-pub enum Grant {
-    /// A person signs in, once.
+pub enum OAuthGrant {
+    /// The user signs in once (authorization code).
     #[default]
     AuthorizationCode,
-    /// The client itself is the account: `client_id` with `client_secret`.
+    /// The client is the account (client credentials): `client_id` with `client_secret`.
     ClientSecret,
-    /// The client itself is the account and signs for it (RFC 7523).
+    /// The client itself is the account and signs its requests (RFC 7523).
     PrivateKey {
         /// Private key, PEM.
-        key: Secret,
+        key: ClientSecret,
         /// `RS256`, `RS384`, `RS512`, `ES256` or `ES384`.
         algorithm: KeyAlgorithm,
     },
 }
 
-/// Algorithms a client may sign with.
+/// Signing algorithm of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyAlgorithm {
     /// RSA with SHA-256.
@@ -124,7 +124,7 @@ pub enum KeyAlgorithm {
 }
 
 impl KeyAlgorithm {
-    /// By its JOSE name.
+    /// Parses the JOSE name of an algorithm.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "RS256" => Self::Rs256,
@@ -138,7 +138,7 @@ impl KeyAlgorithm {
 }
 
 impl OAuthSettings {
-    /// The secret of the client, looked up.
+    /// Looks up the secret of the client.
     pub(super) async fn secret(&self) -> Result<Option<SecretString>, OAuthError> {
         match &self.client_secret {
             Some(secret) => secret.get().await.map(Some),
@@ -147,7 +147,7 @@ impl OAuthSettings {
     }
 }
 
-impl Grant {
+impl OAuthGrant {
     /// Whether a new token can be had without a person.
     pub(super) fn is_unattended(&self) -> bool {
         match self {

@@ -1,59 +1,60 @@
-//! How the sign-in to a server stands, without asking anybody.
+//! Status of a sign-in, from the stored record alone.
 
 use serde::Serialize;
 
 use super::error::OAuthError;
 use super::record::now;
-use super::{ServerAuth, Stored};
+use super::server_auth::ServerAuth;
+use super::store::RecordLocation;
 
-/// Whether there is a token that can be used.
+/// State of the sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignInState {
-    /// There is a token, or one can be had without a person.
+    /// There is a token, or one can be requested without the user.
     SignedIn,
-    /// There is a token and the server wants one with more scopes.
+    /// There is a token, and the server requests more scopes.
     MoreScopesWanted,
-    /// The token is past its end and nothing renews it.
+    /// The token has expired and cannot be refreshed.
     Expired,
     /// There is no token.
     SignedOut,
 }
 
-/// How a sign-in stands. Holds no secret.
+/// Status of a sign-in, without secrets.
 #[derive(Clone, Debug, Serialize)]
-pub struct Status {
+pub struct SignInStatus {
     /// Name of the server.
     pub server: String,
-    /// Scheme, host and port of its address.
+    /// Origin of the server.
     pub url: String,
-    /// Whether there is a token that can be used.
+    /// State of the sign-in.
     pub state: SignInState,
-    /// Who issued the token.
+    /// Issuer of the token.
     pub issuer: Option<String>,
-    /// Client it was issued to.
+    /// Client id the token was issued to.
     pub client_id: Option<String>,
-    /// Scopes granted.
+    /// Granted scopes.
     pub scopes: Vec<String>,
-    /// Scopes the server has asked for since.
+    /// Scopes the server has requested since.
     pub wanted: Vec<String>,
-    /// End of the access token, in seconds since 1970; absent when nobody said.
+    /// Expiry of the access token, in seconds since 1970; absent when the server sent none.
     pub expires_at: Option<u64>,
-    /// Whether it is renewed without a person.
+    /// Whether it is refreshed without the user.
     pub renewable: bool,
     /// `file`, or `earlier` for a file of an earlier system; absent without tokens.
     pub storage: Option<&'static str>,
-    /// The file.
+    /// Path of the file.
     pub file: Option<String>,
 }
 
 impl ServerAuth {
-    /// How the sign-in stands now.
+    /// Returns the current status of the sign-in.
     ///
     /// # Errors
     ///
     /// When the tokens cannot be read.
-    pub async fn status(&self) -> Result<Status, OAuthError> {
+    pub async fn status(&self) -> Result<SignInStatus, OAuthError> {
         let read = self.read().await?;
         let (record, stored) = read.unzip();
         let tokens = record.as_ref().and_then(|record| record.tokens.as_ref());
@@ -64,17 +65,17 @@ impl ServerAuth {
         let state = match tokens {
             None if unattended => SignInState::SignedIn,
             None => SignInState::SignedOut,
-            Some(tokens) if tokens.is_over(now()) && !renewable => SignInState::Expired,
+            Some(tokens) if tokens.is_expired(now()) && !renewable => SignInState::Expired,
             Some(_) if !wanted.is_empty() => SignInState::MoreScopesWanted,
             Some(_) => SignInState::SignedIn,
         };
         let stored = stored.filter(|_| tokens.is_some());
         let (storage, file) = match &stored {
-            Some(Stored::File(file)) => (Some("file"), Some(file)),
-            Some(Stored::Earlier(file)) => (Some("earlier"), Some(file)),
+            Some(RecordLocation::File(file)) => (Some("file"), Some(file)),
+            Some(RecordLocation::Earlier(file)) => (Some("earlier"), Some(file)),
             None => (None, None),
         };
-        Ok(Status {
+        Ok(SignInStatus {
             server: self.name.as_str().to_owned(),
             url: super::address::shown(&self.url),
             state,
@@ -87,7 +88,7 @@ impl ServerAuth {
                 .map(|tokens| tokens.scopes.clone())
                 .unwrap_or_default(),
             wanted,
-            expires_at: tokens.and_then(super::record::Tokens::expires_at),
+            expires_at: tokens.and_then(super::record::TokenSet::expires_at),
             renewable,
             storage,
             file: file.map(|file| file.display().to_string()),

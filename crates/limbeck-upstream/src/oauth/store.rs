@@ -1,4 +1,4 @@
-//! Where the records are: one owner-only file a server.
+//! Store of sign-in records: one owner-only file per server.
 //!
 //! The file's name is made of the server's name and address, so an entry whose address changes finds
 //! nothing. Writers hold the lock beside the file; a reader needs none, because a file is replaced whole.
@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::OAuthError;
 use super::file;
-use super::record::{Client, Record, Tokens, VERSION};
+use super::record::{RegisteredClient, SignInRecord, TokenSet, VERSION};
 
 /// Bytes of a server's name that are shown in a file's name.
 const NAME_BYTES_MAX: usize = 40;
@@ -44,13 +44,13 @@ impl TokenStore {
     }
 
     /// The place of one server.
-    pub(super) fn slot(&self, server: &str, url: &str) -> Slot {
+    pub(super) fn slot(&self, server: &str, url: &str) -> RecordFile {
         self.slot_of(server, url, None)
     }
 
-    fn slot_of(&self, server: &str, url: &str, principal: Option<&str>) -> Slot {
+    fn slot_of(&self, server: &str, url: &str, principal: Option<&str>) -> RecordFile {
         let stem = stem(server, url, principal);
-        Slot {
+        RecordFile {
             path: self.directory.join(format!("{stem}.json")),
             lock: self.directory.join(format!("{stem}.lock")),
             server: server.to_owned(),
@@ -61,14 +61,15 @@ impl TokenStore {
     }
 }
 
-/// `NAME-HASH`: readable, and one for every name, address and principal.
+/// File name `NAME-HASH`: readable, and unique for each name, address and principal.
 fn stem(server: &str, url: &str, principal: Option<&str>) -> String {
     let mut hash = Sha256::new();
+    // The length prefix keeps a name and an address from running into each other.
     hash.update((server.len() as u64).to_le_bytes());
     hash.update(server.as_bytes());
     hash.update(url.as_bytes());
     if let Some(principal) = principal {
-        // No url has a NUL, so these are no other url's bytes.
+        // No url contains a NUL, so another url cannot produce the same bytes.
         hash.update([0]);
         hash.update(principal.as_bytes());
     }
@@ -85,44 +86,44 @@ fn readable(server: &str) -> String {
         .collect()
 }
 
-/// The place of one server's record.
+/// File of one server's record.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct RecordFile {
     path: PathBuf,
     lock: PathBuf,
     server: String,
     url: String,
-    /// Whose, where that is not the user who runs us.
+    /// Principal; `None` is the user who runs the gateway.
     principal: Option<String>,
     store: TokenStore,
 }
 
-/// Where a record is.
+/// Location of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub enum RecordLocation {
     /// In this file.
     File(PathBuf),
     /// In a file of an earlier system.
     Earlier(PathBuf),
 }
 
-impl Slot {
-    /// The place of another principal's record of the same server.
+impl RecordFile {
+    /// File of another principal's record of the same server.
     pub(super) fn of(&self, principal: &str) -> Self {
-        // Beside ours, so that no name counts as taken by them.
+        // In a directory beside the default one, so that `name_is_taken` does not count these files.
         let mut directory = self.store.directory.clone().into_os_string();
         directory.push("-of-principals");
         let store = TokenStore::new(directory);
         store.slot_of(&self.server, &self.url, Some(principal))
     }
 
-    /// Whose record it is, where that is not the user who runs us.
+    /// Principal of the record; `None` is the user who runs the gateway.
     pub(super) fn principal(&self) -> Option<&str> {
         self.principal.as_deref()
     }
 
-    /// The record, and where it is.
-    pub(super) fn read(&self) -> Result<Option<(Record, Stored)>, OAuthError> {
+    /// Reads the record and its location.
+    pub(super) fn read(&self) -> Result<Option<(SignInRecord, RecordLocation)>, OAuthError> {
         let Some(content) = file::read(&self.path)? else {
             return Ok(self.earlier());
         };
@@ -130,7 +131,7 @@ impl Slot {
             path: self.path.clone(),
             reason: reason.to_owned(),
         };
-        let record: Record =
+        let record: SignInRecord =
             serde_json::from_slice(&content).map_err(|_| unusable("it is not what was written"))?;
         if record.version != VERSION {
             return Err(unusable("it is of another version"));
@@ -138,11 +139,11 @@ impl Slot {
         if record.server != self.server || record.url != self.url {
             return Err(unusable("it belongs to another server"));
         }
-        Ok(Some((record, Stored::File(self.path.clone()))))
+        Ok(Some((record, RecordLocation::File(self.path.clone()))))
     }
 
-    /// Replaces the record. Call it under [`Slot::lock`].
-    pub(super) fn write(&self, record: &Record) -> Result<(), OAuthError> {
+    /// Replaces the record. Call it under [`RecordFile::lock`].
+    pub(super) fn write(&self, record: &SignInRecord) -> Result<(), OAuthError> {
         file::make_directory(&self.store.directory)?;
         let text = serde_json::to_vec_pretty(record).map_err(|_| OAuthError::Content {
             path: self.path.clone(),
@@ -151,11 +152,11 @@ impl Slot {
         file::write(&self.path, &text)
     }
 
-    /// Forgets the record. Tokens of an earlier system stay where they are, so a record without tokens
-    /// stands before them. Call it under [`Slot::lock`].
+    /// Removes the record. Tokens of an earlier system stay in their file, so a record without tokens is
+    /// written to hide them. Call it under [`RecordFile::lock`].
     pub(super) fn forget(&self) -> Result<(), OAuthError> {
         if self.seed_file().is_some_and(|path| path.exists()) {
-            return self.write(&Record::new(&self.server, &self.url));
+            return self.write(&SignInRecord::new(&self.server, &self.url));
         }
         file::remove(&self.path)
     }
@@ -166,30 +167,32 @@ impl Slot {
         file::lock(&self.lock).await
     }
 
-    /// Where a record would be written.
+    /// Path of the record.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     fn seed_file(&self) -> Option<PathBuf> {
+        // The earlier system used the name as file name, so a name with other characters could leave the
+        // directory.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
         let is_plain = self.server.chars().all(plain) && !self.server.starts_with('.');
         let directory = self.store.seed.as_ref().filter(|_| is_plain)?;
         Some(directory.join(format!("{}.json", self.server)))
     }
 
-    /// The tokens of an earlier system, unless this name has had an address of ours already.
-    fn earlier(&self) -> Option<(Record, Stored)> {
+    /// Reads tokens of an earlier system, unless this name already has a record under any address.
+    fn earlier(&self) -> Option<(SignInRecord, RecordLocation)> {
         let path = self.seed_file()?;
         let content = file::read_foreign(&path)?;
         if self.name_is_taken() {
             return None;
         }
-        let mut record = Record::new(&self.server, &self.url);
+        let mut record = SignInRecord::new(&self.server, &self.url);
         let value: Value = serde_json::from_slice(&content).ok()?;
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
         let secret = |pointer: &str| text(pointer).filter(|text| !text.is_empty());
-        record.client = text("/clientInfo/client_id").map(|id| Client {
+        record.client = text("/clientInfo/client_id").map(|id| RegisteredClient {
             id: id.to_owned(),
             secret: secret("/clientInfo/client_secret").map(SecretString::from),
         });
@@ -199,15 +202,15 @@ impl Slot {
         }
         let scope = text("/tokens/scope").unwrap_or_default();
         record.requested = scope.split_whitespace().map(str::to_owned).collect();
-        record.tokens = Some(Tokens {
+        record.tokens = Some(TokenSet {
             access: access.into(),
             refresh: secret("/tokens/refresh_token").map(SecretString::from),
-            // Milliseconds there.
+            // The earlier system stores milliseconds.
             received_at: value["tokensIssuedAt"].as_u64().unwrap_or(0) / 1000,
             expires_in: value.pointer("/tokens/expires_in").and_then(Value::as_u64),
             scopes: record.requested.clone(),
         });
-        Some((record, Stored::Earlier(path)))
+        Some((record, RecordLocation::Earlier(path)))
     }
 
     /// Whether there is a record for this name under any address.
@@ -229,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_address_name_or_principal_is_another_place() {
+    fn a_changed_address_name_or_principal_is_another_file() {
         let places = [
             stem("a", "https://x/mcp", None),
             stem("a", "https://x/mcp2", None),

@@ -1,7 +1,7 @@
-//! The token of the next request: read, renewed when it ends, given up when the server refuses it.
+//! Access tokens: read, refreshed before they expire, dropped when the server rejects them.
 //!
-//! A renewal runs in a task of its own. Whoever asked may be cancelled; a refresh token that was already
-//! spent must not be lost with them.
+//! A refresh runs in its own task. Its caller may be cancelled, and a refresh token that was already spent must
+//! not be lost with it.
 
 use std::sync::Arc;
 
@@ -9,22 +9,24 @@ use futures::future::BoxFuture;
 use rmcp::transport::auth::{OAuthClientConfig, WWWAuthenticateParams};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::discovery::{self, Demand, explain, is_scope};
+use super::discovery::{self, AuthChallenge, explain, is_scope};
 use super::error::OAuthError;
-use super::record::{Client, Record, Tokens, now};
-use super::{
-    CHALLENGE_BYTES_MAX, Captured, ServerAuth, Stored, address, file, login_command, unheard,
-};
-use crate::UpstreamError;
-use crate::http::Credentials;
+use super::login_command::login_command;
+use super::record::{RegisteredClient, SignInRecord, TokenSet, now};
+use super::sdk::{CapturedCredentials, without_logs};
+use super::server_auth::{CHALLENGE_BYTES_MAX, ServerAuth};
+use super::store::RecordLocation;
+use super::{address, file};
+use crate::error::UpstreamError;
+use crate::http::CredentialSource;
 use crate::sync::lock;
 
-/// A token younger than this many seconds has just come: another task, or a person, was faster.
+/// A rejected token younger than this, in seconds, was replaced meanwhile by another task or process.
 const YOUNG_SECONDS: u64 = 5;
-/// Times a server may ask for more scopes until somebody signs out.
+/// Step-ups allowed until the user signs out.
 const STEP_UPS_MAX: u32 = 5;
 
-impl Credentials for ServerAuth {
+impl CredentialSource for ServerAuth {
     fn authorization(&self) -> BoxFuture<'_, Result<Option<SecretString>, UpstreamError>> {
         Box::pin(async move {
             let token = self.token().await.map_err(|error| self.failure(&error))?;
@@ -45,8 +47,8 @@ impl Credentials for ServerAuth {
         })
     }
 
-    fn of(&self, principal: &str) -> Option<Arc<dyn Credentials>> {
-        // A client's own account is nobody's in particular.
+    fn of(&self, principal: &str) -> Option<Arc<dyn CredentialSource>> {
+        // A client's own account is shared by all principals.
         if self.settings.shared || self.is_unattended() {
             return None;
         }
@@ -55,7 +57,7 @@ impl Credentials for ServerAuth {
 }
 
 impl ServerAuth {
-    /// What a call to the server meets.
+    /// Converts the error for a call to the server.
     fn failure(&self, error: &OAuthError) -> UpstreamError {
         match error {
             OAuthError::Expired => UpstreamError::SignInNeeded {
@@ -67,20 +69,20 @@ impl ServerAuth {
     }
 
     async fn token(&self) -> Result<Option<SecretString>, OAuthError> {
-        let Some(record) = self.view().await? else {
+        let Some(record) = self.current_record().await? else {
             return self.first_token().await;
         };
         let Some(tokens) = &record.tokens else {
             return self.first_token().await;
         };
         let renewable = tokens.refresh.is_some() || self.is_unattended();
-        if !tokens.is_ending(now()) || !renewable {
-            // The server's clock decides about a token that nobody can renew.
+        if !tokens.needs_refresh(now()) || !renewable {
+            // A token that cannot be refreshed is sent as it is; the server decides about its expiry.
             return Ok(Some(tokens.access.clone()));
         }
         match self.renew(Some(tokens.access.clone())).await {
             Ok(tokens) => Ok(Some(tokens.access)),
-            Err(error) if error.may_pass() && !tokens.is_over(now()) => {
+            Err(error) if error.may_pass() && !tokens.is_expired(now()) => {
                 tracing::debug!("the token of `{}` is not renewed yet: {error}", self.name);
                 Ok(Some(tokens.access.clone()))
             }
@@ -96,10 +98,10 @@ impl ServerAuth {
         Ok(None)
     }
 
-    /// The record, read again only when its file is another one.
-    async fn view(&self) -> Result<Option<Arc<Record>>, OAuthError> {
+    /// Returns the record, and reads it again only when its file has changed.
+    async fn current_record(&self) -> Result<Option<Arc<SignInRecord>>, OAuthError> {
         let stamp = file::stamp(self.slot.path());
-        if let (Some(stamp), Some((seen, record))) = (stamp, lock(&self.seen).as_ref())
+        if let (Some(stamp), Some((seen, record))) = (stamp, lock(&self.cached).as_ref())
             && *seen == stamp
         {
             return Ok(Some(record.clone()));
@@ -107,59 +109,62 @@ impl ServerAuth {
         let Some((record, stored)) = self.read().await? else {
             return Ok(None);
         };
-        if matches!(stored, Stored::Earlier(_)) {
+        if matches!(stored, RecordLocation::Earlier(_)) {
             self.adopt(record.clone()).await?;
         }
         let record = Arc::new(record);
-        // A file replaced since has another stamp and is read again.
-        *lock(&self.seen) = stamp.map(|stamp| (stamp, record.clone()));
+        // A file that was replaced meanwhile has another stamp and is read again.
+        *lock(&self.cached) = stamp.map(|stamp| (stamp, record.clone()));
         Ok(Some(record))
     }
 
-    /// Binds tokens of an earlier system to this address from now on.
-    async fn adopt(&self, record: Record) -> Result<(), OAuthError> {
-        let _turn = self.turn.lock().await;
+    /// Stores tokens of an earlier system under this address.
+    async fn adopt(&self, record: SignInRecord) -> Result<(), OAuthError> {
+        let _refresh = self.refresh_mutex.lock().await;
+        // The mutex orders the tasks of this process, the file lock other processes.
         let _lock = self.slot.lock().await?;
         match self.read().await? {
-            Some((_, Stored::Earlier(_))) => self.write(record).await,
+            Some((_, RecordLocation::Earlier(_))) => self.write(record).await,
             _ => Ok(()),
         }
     }
 
-    /// Gets other tokens than those with `seen`, once for everybody who asks.
-    async fn renew(&self, seen: Option<SecretString>) -> Result<Tokens, OAuthError> {
-        let Some(me) = self.me.upgrade() else {
+    /// Gets newer tokens than `seen`, once for all concurrent callers.
+    async fn renew(&self, seen: Option<SecretString>) -> Result<TokenSet, OAuthError> {
+        let Some(this) = self.this.upgrade() else {
             return Err(OAuthError::Expired);
         };
-        let renewal = tokio::spawn(async move { me.renew_in_turn(seen).await });
+        // Its own task: a cancelled caller must not lose a refresh token that was already spent.
+        let renewal = tokio::spawn(async move { this.refresh_once(seen).await });
         match renewal.await {
             Ok(result) => result,
-            // The gateway is ending, or it panicked and said so.
+            // The runtime is shutting down, or the task panicked, which has been logged.
             Err(_) => Err(OAuthError::Expired),
         }
     }
 
-    async fn renew_in_turn(&self, seen: Option<SecretString>) -> Result<Tokens, OAuthError> {
-        let _turn = self.turn.lock().await;
+    async fn refresh_once(&self, seen: Option<SecretString>) -> Result<TokenSet, OAuthError> {
+        let _refresh = self.refresh_mutex.lock().await;
         let _lock = self.slot.lock().await?;
         let record = self.record().await?;
         if let Some(tokens) = &record.tokens {
             let same = seen
                 .as_ref()
                 .is_some_and(|seen| seen.expose_secret() == tokens.access.expose_secret());
-            if !same && !tokens.is_ending(now()) {
+            // Another task or process refreshed while this one waited for the locks.
+            if !same && !tokens.needs_refresh(now()) {
                 return Ok(tokens.clone());
             }
         }
         if self.is_unattended() {
-            unheard(self.fetch(record)).await
+            without_logs(self.fetch(record)).await
         } else {
-            unheard(self.refresh(record)).await
+            without_logs(self.refresh(record)).await
         }
     }
 
-    /// Spends the refresh token. Call it under the locks.
-    async fn refresh(&self, mut record: Record) -> Result<Tokens, OAuthError> {
+    /// Refreshes the tokens. Call it under both locks.
+    async fn refresh(&self, mut record: SignInRecord) -> Result<TokenSet, OAuthError> {
         let client = self.client_of(&record).await?;
         let Some(tokens) = record
             .tokens
@@ -170,20 +175,21 @@ impl ServerAuth {
         };
         let http = self.http();
         let demand = match &record.challenge {
-            Some(challenge) => Demand::Challenge(challenge.clone()),
-            None => Demand::Bare,
+            Some(challenge) => AuthChallenge::Header(challenge.clone()),
+            None => AuthChallenge::WithoutHeader,
         };
         let found = discovery::discover(&http, &self.url, &self.settings, &demand).await?;
-        let issuer = found.published.issuer;
-        if record.issuer.is_some() && record.issuer != issuer {
-            // The refresh token belongs to the former issuer and is not shown to another one.
+        if !found.published.issued(&record) {
+            // A refresh token must not be sent to another issuer, nor to another token endpoint.
             return Err(OAuthError::Expired);
         }
+        let token_origin = found.published.token_origin;
+        let issuer = found.published.issuer;
         let mut manager = found.manager;
-        let captured = Captured::default();
+        let captured = CapturedCredentials::default();
         *lock(&captured.0) = Some(tokens.to_stored(&client.id, issuer.as_deref()));
         manager.set_credential_store(captured.clone());
-        // The redirect URI plays no part in a refresh.
+        // The redirect URI is not used in a refresh.
         let mut config = OAuthClientConfig::new(&client.id, self.url.as_str());
         if let Some(secret) = &client.secret {
             config = config.with_client_secret(secret.expose_secret());
@@ -192,24 +198,26 @@ impl ServerAuth {
         configured.map_err(|error| explain(error, &http))?;
         let refreshed = manager.refresh_token().await;
         if let Err(error) = refreshed {
-            return Err(self.give_up(record, explain(error, &http)).await);
+            return Err(self.drop_rejected(record, explain(error, &http)).await);
         }
         let stored = captured.take();
-        let tokens = stored.as_ref().map(Tokens::of).transpose()?.flatten();
+        let tokens = stored.as_ref().map(TokenSet::of).transpose()?.flatten();
         let tokens = tokens.ok_or(OAuthError::Expired)?;
         record.issuer = issuer;
+        record.token_origin = Some(token_origin);
         record.client = Some(client);
+        // Written before it is used: a rotated refresh token that is lost cannot be requested again.
         record.tokens = Some(tokens.clone());
         self.write(record).await?;
         Ok(tokens)
     }
 
-    /// The client the tokens were issued to, unless the entry names another one by now.
-    async fn client_of(&self, record: &Record) -> Result<Client, OAuthError> {
+    /// Client the tokens were issued to; an error when the entry names another one now.
+    async fn client_of(&self, record: &SignInRecord) -> Result<RegisteredClient, OAuthError> {
         let client = record.client.clone().ok_or(OAuthError::Expired)?;
         match &self.settings.client_id {
             Some(id) if *id != client.id => Err(OAuthError::Expired),
-            Some(_) => Ok(Client {
+            Some(_) => Ok(RegisteredClient {
                 secret: self.settings.secret().await?.or(client.secret),
                 ..client
             }),
@@ -217,12 +225,11 @@ impl ServerAuth {
         }
     }
 
-    /// A refresh token the authorization server refuses is not shown again; one that was not judged is
-    /// kept.
-    async fn give_up(&self, mut record: Record, error: OAuthError) -> OAuthError {
+    /// Removes a refresh token that the authorization server rejected; after any other error it is kept.
+    async fn drop_rejected(&self, mut record: SignInRecord, error: OAuthError) -> OAuthError {
         let rejected = match &error {
             OAuthError::Expired => true,
-            // It has forgotten a client that was registered on the spot.
+            // The server no longer knows a dynamically registered client.
             OAuthError::Refused { error, .. } => {
                 error == "invalid_client" && self.settings.client_id.is_none()
             }
@@ -240,7 +247,7 @@ impl ServerAuth {
         }
     }
 
-    /// Whether to repeat a request that the server refused.
+    /// Decides whether to repeat a request that the server rejected.
     async fn answer_refusal(
         &self,
         status: u16,
@@ -250,7 +257,7 @@ impl ServerAuth {
             .as_deref()
             .map(|text| WWWAuthenticateParams::parse(text, &self.url))
             .unwrap_or_default();
-        let record = self.view().await?;
+        let record = self.current_record().await?;
         let tokens = record.as_ref().and_then(|record| record.tokens.clone());
         match (status, tokens) {
             (403, Some(_)) if params.is_insufficient_scope() => {
@@ -267,14 +274,14 @@ impl ServerAuth {
                 if now().saturating_sub(tokens.received_at) < YOUNG_SECONDS {
                     return Ok(true);
                 }
-                self.note(challenge).await?;
+                self.store_challenge(challenge).await?;
                 if tokens.refresh.is_none() && !self.is_unattended() {
                     return Err(OAuthError::Expired);
                 }
                 self.renew(Some(tokens.access)).await.map(|_| true)
             }
             (_, None) => {
-                self.note(challenge).await?;
+                self.store_challenge(challenge).await?;
                 if self.is_unattended() {
                     return self.renew(None).await.map(|_| true);
                 }
@@ -283,41 +290,42 @@ impl ServerAuth {
         }
     }
 
-    /// Remembers the server's challenge for the sign-in that has to come.
-    async fn note(&self, challenge: Option<String>) -> Result<(), OAuthError> {
+    /// Stores the server's challenge for the next sign-in.
+    async fn store_challenge(&self, challenge: Option<String>) -> Result<(), OAuthError> {
         let Some(challenge) = challenge else {
             return Ok(());
         };
-        let known = self.view().await?;
+        // Avoids a write for every rejected request.
+        let known = self.current_record().await?;
         if known.is_some_and(|record| record.challenge.as_ref() == Some(&challenge)) {
             return Ok(());
         }
-        let _turn = self.turn.lock().await;
+        let _refresh = self.refresh_mutex.lock().await;
         let _lock = self.slot.lock().await?;
         let mut record = self.record().await?;
         record.challenge = Some(challenge);
         self.write(record).await
     }
 
-    /// The server wants more scopes than the token has.
+    /// Handles a request of the server for more scopes than the token has.
     async fn step_up(&self, challenge: Option<String>, asked: &str) -> Result<bool, OAuthError> {
-        let tokens = self.note_step_up(challenge, asked).await?;
+        let tokens = self.store_step_up(challenge, asked).await?;
         if self.is_unattended() {
             return self.renew(Some(tokens.access)).await.map(|_| true);
         }
         Err(OAuthError::Expired)
     }
 
-    /// Remembers which scopes are wanted.
+    /// Stores the scopes that the server requests.
     ///
-    /// A server that asks for what was asked for already would be asked in circles, and one that asks
-    /// for ever more would be too.
-    async fn note_step_up(
+    /// A server that requests scopes it was already granted would loop, as would one that requests new scopes
+    /// each time; both end in [`OAuthError::ScopesExhausted`].
+    async fn store_step_up(
         &self,
         challenge: Option<String>,
         asked: &str,
-    ) -> Result<Tokens, OAuthError> {
-        let _turn = self.turn.lock().await;
+    ) -> Result<TokenSet, OAuthError> {
+        let _refresh = self.refresh_mutex.lock().await;
         let _lock = self.slot.lock().await?;
         let mut record = self.record().await?;
         let tokens = record.tokens.clone().ok_or(OAuthError::Expired)?;

@@ -1,76 +1,79 @@
-//! Tokens of a client that is its own account: the client credentials grant (SEP-1046).
+//! Client credentials grant (SEP-1046): tokens without a user.
 
 use rmcp::transport::auth::{ClientCredentialsConfig, JwtSigningAlgorithm};
 use secrecy::ExposeSecret as _;
 
-use super::discovery::{self, Demand, explain};
+use super::blocking::blocking;
+use super::discovery::{self, AuthChallenge, explain};
 use super::error::OAuthError;
-use super::login::SignedIn;
-use super::record::{Client, Record, Tokens};
-use super::settings::{Grant, KeyAlgorithm};
-use super::{Captured, ServerAuth, blocking, unheard};
+use super::login::SignInOutcome;
+use super::record::{RegisteredClient, SignInRecord, TokenSet};
+use super::sdk::{CapturedCredentials, without_logs};
+use super::server_auth::ServerAuth;
+use super::settings::{KeyAlgorithm, OAuthGrant};
 
 impl ServerAuth {
-    /// Gets a token without a person and keeps it.
+    /// Requests a token without the user and stores it.
     ///
     /// # Errors
     ///
-    /// [`OAuthError::Settings`] when the entry has no such grant, else what the authorization server did.
-    pub async fn sign_in_unattended(&self) -> Result<SignedIn, OAuthError> {
+    /// [`OAuthError::Settings`] when the entry has another grant, else any error of the authorization server.
+    pub async fn sign_in_unattended(&self) -> Result<SignInOutcome, OAuthError> {
         let mut record = self.record_to_replace().await?;
         record.tokens = None;
-        let tokens = unheard(self.exchange(&mut record)).await?;
+        let tokens = without_logs(self.exchange(&mut record)).await?;
         record.tokens = Some(tokens);
-        self.keep(record).await
+        self.store_record(record).await
     }
 
-    /// The same for a request under way. Call it under the locks.
-    pub(super) async fn fetch(&self, mut record: Record) -> Result<Tokens, OAuthError> {
+    /// Requests a token during a call. Call it under both locks.
+    pub(super) async fn fetch(&self, mut record: SignInRecord) -> Result<TokenSet, OAuthError> {
         let tokens = self.exchange(&mut record).await?;
         record.tokens = Some(tokens.clone());
         self.write(record).await?;
         Ok(tokens)
     }
 
-    async fn exchange(&self, record: &mut Record) -> Result<Tokens, OAuthError> {
+    async fn exchange(&self, record: &mut SignInRecord) -> Result<TokenSet, OAuthError> {
         let http = self.http();
         let demand = match &record.challenge {
-            Some(challenge) => Demand::Challenge(challenge.clone()),
+            Some(challenge) => AuthChallenge::Header(challenge.clone()),
             None => self.probe(&http).await?,
         };
         let found = discovery::discover(&http, &self.url, &self.settings, &demand).await?;
         let mut manager = found.manager;
         let wanted = std::mem::take(&mut record.wanted);
         let kept = [record.requested.as_slice(), &wanted].concat();
-        // What was kept counts for the issuer it was asked of.
+        // Earlier scopes apply to their issuer only.
         let kept = match record.issuer == found.published.issuer {
             true => kept,
             false => Vec::new(),
         };
         let mut scopes = discovery::scopes(&manager, &self.settings, &kept).await?;
-        // There is no refresh token to be had in this grant.
+        // This grant has no refresh tokens.
         scopes.retain(|scope| scope != "offline_access");
         let resource = discovery::resource(&mut manager, &self.url).await;
         let config = self.credentials_config(scopes.clone(), resource).await?;
         let checked = manager.validate_client_credentials_metadata(&config);
         let configured = checked.and_then(|()| manager.configure_client_credentials(&config));
         configured.map_err(|error| explain(error, &http))?;
-        let captured = Captured::default();
+        let captured = CapturedCredentials::default();
         manager.set_credential_store(captured.clone());
-        // The SDK's future cannot change threads (rmcp 3.9: a form serializer lives across an await),
-        // so it gets one of its own.
+        // The SDK's future is not `Send` (rmcp 3.9: a form serializer lives across an await), so it runs on a
+        // thread of its own.
         let runtime = tokio::runtime::Handle::current();
         let exchanged = blocking(move || {
-            runtime.block_on(unheard(manager.exchange_client_credentials(&config)))
+            runtime.block_on(without_logs(manager.exchange_client_credentials(&config)))
         });
         exchanged.await.map_err(|error| explain(error, &http))?;
         let stored = captured.take();
-        let tokens = stored.as_ref().map(Tokens::of).transpose()?.flatten();
+        let tokens = stored.as_ref().map(TokenSet::of).transpose()?.flatten();
         let tokens = tokens.ok_or(OAuthError::Expired)?;
         record.issuer = found.published.issuer;
-        record.client = self.settings.client_id.clone().map(|id| Client {
+        record.token_origin = Some(found.published.token_origin);
+        record.client = self.settings.client_id.clone().map(|id| RegisteredClient {
             id,
-            // The entry has it.
+            // The secret stays in the entry.
             secret: None,
         });
         record.requested = scopes;
@@ -89,8 +92,8 @@ impl ServerAuth {
         let client_id = client_id.ok_or_else(|| lacks("`clientId`"))?;
         let resource = Some(resource);
         match &self.settings.grant {
-            Grant::AuthorizationCode => Err(lacks("to be chosen in the entry")),
-            Grant::ClientSecret => {
+            OAuthGrant::AuthorizationCode => Err(lacks("to be chosen in the entry")),
+            OAuthGrant::ClientSecret => {
                 let secret = self.settings.secret().await?;
                 let secret = secret.ok_or_else(|| lacks("`clientSecret` or `privateKey`"))?;
                 Ok(ClientCredentialsConfig::ClientSecret {
@@ -100,20 +103,22 @@ impl ServerAuth {
                     resource,
                 })
             }
-            Grant::PrivateKey { key, algorithm } => Ok(ClientCredentialsConfig::PrivateKeyJwt {
-                client_id,
-                signing_key: key.get().await?.expose_secret().as_bytes().to_vec(),
-                signing_algorithm: match algorithm {
-                    KeyAlgorithm::Rs256 => JwtSigningAlgorithm::RS256,
-                    KeyAlgorithm::Rs384 => JwtSigningAlgorithm::RS384,
-                    KeyAlgorithm::Rs512 => JwtSigningAlgorithm::RS512,
-                    KeyAlgorithm::Es256 => JwtSigningAlgorithm::ES256,
-                    KeyAlgorithm::Es384 => JwtSigningAlgorithm::ES384,
-                },
-                token_endpoint_audience: None,
-                scopes,
-                resource,
-            }),
+            OAuthGrant::PrivateKey { key, algorithm } => {
+                Ok(ClientCredentialsConfig::PrivateKeyJwt {
+                    client_id,
+                    signing_key: key.get().await?.expose_secret().as_bytes().to_vec(),
+                    signing_algorithm: match algorithm {
+                        KeyAlgorithm::Rs256 => JwtSigningAlgorithm::RS256,
+                        KeyAlgorithm::Rs384 => JwtSigningAlgorithm::RS384,
+                        KeyAlgorithm::Rs512 => JwtSigningAlgorithm::RS512,
+                        KeyAlgorithm::Es256 => JwtSigningAlgorithm::ES256,
+                        KeyAlgorithm::Es384 => JwtSigningAlgorithm::ES384,
+                    },
+                    token_endpoint_audience: None,
+                    scopes,
+                    resource,
+                })
+            }
         }
     }
 }

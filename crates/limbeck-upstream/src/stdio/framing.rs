@@ -1,4 +1,4 @@
-//! Cuts a byte stream into lines, bounded while it is read.
+//! Lines of a byte stream, bounded while they are read.
 
 use std::io;
 
@@ -6,15 +6,15 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes asked of the pipe at once: the capacity of a Linux pipe.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Beginning and end kept of a line that is too long, to find out whose answer it was.
+/// Bytes kept of the beginning and the end of an overlong line, to guess which request it responds to.
 const KEPT_BYTES: usize = 1 << 10;
-/// A line buffer that grew larger than this is given back after its line.
+/// Line buffers larger than this are shrunk after their line.
 const BUFFER_BYTES_KEPT: usize = 1 << 20;
 
-/// One line, its newline removed.
+/// One line without its newline.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
-    /// At most the limit long; may be empty.
+pub(crate) enum FramedLine<'a> {
+    /// At most `limit` bytes; may be empty.
     Whole(&'a [u8]),
     /// Longer than the limit and skipped to its end.
     Overlong {
@@ -22,7 +22,7 @@ pub(crate) enum Line<'a> {
         head: &'a [u8],
         /// Its last bytes.
         tail: &'a [u8],
-        /// How many it had.
+        /// Length of the line.
         bytes: u64,
     },
 }
@@ -34,12 +34,12 @@ pub(crate) struct LineReader<R> {
     chunk: Box<[u8]>,
     unread: std::ops::Range<usize>,
     line: Vec<u8>,
-    overlong: Option<Overlong>,
+    overlong: Option<OverlongLine>,
     delivered: bool,
 }
 
 #[derive(Default)]
-struct Overlong {
+struct OverlongLine {
     tail: Vec<u8>,
     bytes: u64,
 }
@@ -57,12 +57,12 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// The next line, or `None` at the end. What follows the last newline counts as a line.
+    /// Returns the next line, or `None` at the end. Bytes after the last newline count as a line.
     ///
     /// # Errors
     ///
-    /// Those of the underlying read. A read that fails ends the stream for good.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    /// Any error of the underlying read, which ends the stream.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<FramedLine<'_>>> {
         self.forget_delivered();
         loop {
             if self.unread.is_empty() {
@@ -78,7 +78,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// Moves unread bytes into the line, up to and without a newline; says whether one was found.
+    /// Moves unread bytes into the line, up to a newline; returns whether one was found.
     fn take_chunk(&mut self) -> bool {
         let unread = &self.chunk[self.unread.clone()];
         let newline = unread.iter().position(|byte| *byte == b'\n');
@@ -87,12 +87,14 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             Some(overlong) => overlong.extend(part),
             None if self.line.len() + part.len() <= self.limit => self.line.extend_from_slice(part),
             None => {
-                let mut overlong = Overlong::default();
+                let mut overlong = OverlongLine::default();
                 overlong.extend(&self.line);
                 overlong.extend(part);
                 if self.line.is_empty() {
                     self.line.extend_from_slice(part);
                 }
+                // Bytes beyond the limit are counted and dropped, so memory stays bounded however long the line
+                // is.
                 self.line.truncate(KEPT_BYTES);
                 self.overlong = Some(overlong);
             }
@@ -105,11 +107,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         !self.line.is_empty() || self.overlong.is_some()
     }
 
-    fn deliver(&mut self) -> Line<'_> {
+    fn deliver(&mut self) -> FramedLine<'_> {
         self.delivered = true;
         match &self.overlong {
-            None => Line::Whole(&self.line),
-            Some(overlong) => Line::Overlong {
+            None => FramedLine::Whole(&self.line),
+            Some(overlong) => FramedLine::Overlong {
                 head: &self.line,
                 tail: &overlong.tail,
                 bytes: overlong.bytes,
@@ -126,7 +128,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-impl Overlong {
+impl OverlongLine {
     fn extend(&mut self, part: &[u8]) {
         self.bytes = self.bytes.saturating_add(part.len() as u64);
         self.tail
@@ -145,8 +147,8 @@ mod tests {
         let mut seen = Vec::new();
         while let Some(line) = reader.next().await.unwrap() {
             seen.push(match line {
-                Line::Whole(line) => String::from_utf8_lossy(line).into_owned(),
-                Line::Overlong { head, tail, bytes } => format!(
+                FramedLine::Whole(line) => String::from_utf8_lossy(line).into_owned(),
+                FramedLine::Overlong { head, tail, bytes } => format!(
                     "{}..{} ({bytes})",
                     String::from_utf8_lossy(&head[..3.min(head.len())]),
                     String::from_utf8_lossy(&tail[tail.len() - 2..])

@@ -1,11 +1,11 @@
-//! Starts a child, watches it, and takes it away with everything it started.
+//! Child process of a server: start, supervision and termination with all of its descendants.
 //!
-//! The child leads its own process group, gets the environment of its entry and nothing else, and three
-//! pipes. Its supervisor task is tracked by the server, so a shutdown can wait for it: the order is
-//! end of input, `SIGTERM` to the group, `SIGKILL` to the group, as the specification asks. Processes that
-//! left the group but are still descendants when the end begins are killed too (Linux); one that
-//! cut both ties before is out of reach without control groups. Every descriptor of ours is close-on-exec, so
-//! a child holds its three pipes and whatever our own parent leaked into us.
+//! The child leads its own process group and gets the environment of its entry and three pipes. Its supervisor
+//! task is tracked by the server, so a shutdown can wait for it. Termination follows the specification: end of
+//! input, `SIGTERM` to the group, `SIGKILL` to the group. Processes that left the group but are still
+//! descendants when the termination begins are killed too (Linux); a process that left both before cannot be
+//! found without control groups. All our descriptors are close-on-exec, so a child inherits its three pipes and
+//! whatever our own parent leaked into us.
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -19,37 +19,39 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::error::UpstreamError;
 use crate::redactor::Redactor;
-use crate::{StdioSpec, UpstreamError};
+use crate::spec::StdioSpec;
 
 use super::stderr::StderrRing;
 
-/// Time to leave after the end of input. Most servers need a few milliseconds.
+/// Time to exit after the end of input. Most servers need a few milliseconds.
 const EOF_GRACE: Duration = Duration::from_millis(500);
-/// Time to leave after `SIGTERM`.
+/// Time to exit after `SIGTERM`.
 const TERM_GRACE: Duration = Duration::from_secs(2);
-/// Time for the pipes to run dry after the exit; a descendant may hold them open for ever.
+/// Time to drain the pipes after the exit; a descendant may hold them open for ever.
 pub(crate) const DRAIN_GRACE: Duration = Duration::from_millis(250);
 
-/// A running or ended child.
-pub(crate) struct Process {
+/// A child process, running or ended.
+pub(crate) struct ChildProcess {
     /// Cancelled to end the child; never un-cancelled.
     pub(crate) stop: CancellationToken,
-    /// What it wrote to standard error.
+    /// End of its standard error.
     pub(crate) stderr: StderrRing,
-    /// Knows the secrets of its environment.
+    /// Recognizes the secrets of its environment.
     pub(crate) redactor: Redactor,
     exited: watch::Receiver<Option<String>>,
 }
 
-/// The two ends of the protocol.
-pub(crate) struct Pipes {
+/// Pipes that carry the protocol.
+pub(crate) struct ChildPipes {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
 }
 
-impl Process {
-    /// Starts `program` as `spec` says; its supervisor runs on `tracker` until the child is gone.
+impl ChildProcess {
+    /// Starts `program` with the arguments and environment of `spec`; its supervisor runs on `tracker` until
+    /// the child has exited.
     ///
     /// # Errors
     ///
@@ -59,7 +61,7 @@ impl Process {
         program: &Path,
         stop: CancellationToken,
         tracker: &TaskTracker,
-    ) -> Result<(Self, Pipes), UpstreamError> {
+    ) -> Result<(Self, ChildPipes), UpstreamError> {
         let failed = |source: std::io::Error| UpstreamError::Spawn {
             program: spec.command.display().to_string(),
             source: Arc::new(source),
@@ -70,7 +72,7 @@ impl Process {
         else {
             return Err(failed(std::io::Error::other("a pipe is missing")));
         };
-        let redactor = Redactor::of_environment(&spec.env);
+        let redactor = Redactor::of_entry(&spec.env, &spec.args);
         let ring = StderrRing::new(redactor.clone());
         let drain = tracker.spawn(ring.clone().drain(stderr));
         let (exit, exited) = watch::channel(None);
@@ -81,30 +83,30 @@ impl Process {
             redactor,
             exited,
         };
-        Ok((process, Pipes { stdin, stdout }))
+        Ok((process, ChildPipes { stdin, stdout }))
     }
 
-    /// Waits for the end, on its own: the future does not borrow the process.
+    /// Waits until the child has exited. The future does not borrow the process.
     pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut exited = self.exited.clone();
         async move {
-            // A supervisor that is gone has no child left either.
+            // When the supervisor is gone, so is its child.
             let _ = exited.wait_for(Option::is_some).await;
         }
     }
 
-    /// How it ended, in words, once it has: `exit status: 3`, `signal: 9 (SIGKILL)`.
+    /// Exit status as text, once the child has exited: `exit status: 3`, `signal: 9 (SIGKILL)`.
     pub(crate) fn status(&self) -> Option<String> {
         self.exited.borrow().clone()
     }
 
-    /// The end of standard error, short enough for a message.
-    pub(crate) fn last_words(&self) -> String {
+    /// End of standard error, short enough for an error message.
+    pub(crate) fn stderr_excerpt(&self) -> String {
         self.stderr.tail(5, 600)
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.stop.cancel();
     }
@@ -114,6 +116,7 @@ fn command(spec: &StdioSpec, program: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .args(&spec.args)
+        // The gateway's own environment may hold credentials of other servers.
         .env_clear()
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::piped())
@@ -124,22 +127,26 @@ fn command(spec: &StdioSpec, program: &Path) -> Command {
         command.current_dir(cwd);
     }
     #[cfg(unix)]
+    // A group of its own lets one signal reach the whole tree, and keeps Ctrl+C in the terminal away from the
+    // server.
     command.process_group(0);
     command
 }
 
-/// Reaps the child, by its own will or by ours, and says how it ended once its pipes ran dry.
+/// Waits for the child to exit, or terminates it on `stop`, and publishes its status when its pipes are
+/// drained.
 async fn supervise(
     mut child: Child,
     stop: CancellationToken,
     mut drain: JoinHandle<()>,
     exit: watch::Sender<Option<String>>,
 ) {
-    let family = Family::of(&child);
+    let family = ProcessGroup::of(&child);
     let ended = tokio::select! {
         status = child.wait() => status,
         () = stop.cancelled() => terminate(&mut child, &family).await,
     };
+    // Also after a regular exit: a server may leave children in its group.
     family.kill_group();
     if timeout(DRAIN_GRACE, &mut drain).await.is_err() {
         drain.abort();
@@ -148,14 +155,16 @@ async fn supervise(
         Ok(status) => in_words(status),
         Err(error) => format!("exit status unknown: {error}"),
     };
+    // After the drain, so that an error can quote everything the server wrote.
     exit.send_replace(Some(status));
-    // A connection that has not noticed yet ends now.
+    // A connection that has not noticed the exit ends now.
     stop.cancel();
 }
 
-/// Ends the child; the writer closed its input when `stop` was cancelled.
-async fn terminate(child: &mut Child, family: &Family) -> std::io::Result<ExitStatus> {
-    let strays = family.descendants();
+/// Terminates the child. The writer closed its input when `stop` was cancelled.
+async fn terminate(child: &mut Child, family: &ProcessGroup) -> std::io::Result<ExitStatus> {
+    // Collected first: once the child exits, its descendants are reparented and cannot be found.
+    let descendants_left = family.descendants();
     let ended = match timeout(EOF_GRACE, child.wait()).await {
         Ok(ended) => ended,
         Err(_) => {
@@ -170,7 +179,7 @@ async fn terminate(child: &mut Child, family: &Family) -> std::io::Result<ExitSt
             }
         }
     };
-    strays.kill();
+    descendants_left.kill();
     ended
 }
 
@@ -179,22 +188,22 @@ fn in_words(status: ExitStatus) -> String {
 }
 
 #[cfg(unix)]
-use unix::Family;
+use unix::ProcessGroup;
 
 #[cfg(not(unix))]
-use other::Family;
+use other::ProcessGroup;
 
 #[cfg(unix)]
 mod unix {
     use rustix::process::{Pid, Signal, kill_process_group};
     use tokio::process::Child;
 
-    /// The process group a child leads.
-    pub(super) struct Family {
+    /// Process group of a child.
+    pub(super) struct ProcessGroup {
         leader: Option<Pid>,
     }
 
-    impl Family {
+    impl ProcessGroup {
         pub(super) fn of(child: &Child) -> Self {
             let pid = child.id().and_then(|pid| i32::try_from(pid).ok());
             Self {
@@ -206,7 +215,7 @@ mod unix {
             self.signal(Signal::TERM);
         }
 
-        /// Ends whatever is left of the group; no member left is no error.
+        /// Kills the rest of the group; an empty group is not an error.
         pub(super) fn kill_group(&self) {
             self.signal(Signal::KILL);
         }
@@ -217,16 +226,16 @@ mod unix {
             }
         }
 
-        pub(super) fn descendants(&self) -> Strays {
-            Strays::below(self.leader)
+        pub(super) fn descendants(&self) -> Descendants {
+            Descendants::below(self.leader)
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) struct Strays;
+    pub(super) struct Descendants;
 
     #[cfg(not(target_os = "linux"))]
-    impl Strays {
+    impl Descendants {
         fn below(_: Option<Pid>) -> Self {
             Self
         }
@@ -235,7 +244,7 @@ mod unix {
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) use linux::Strays;
+    pub(super) use linux::Descendants;
 
     #[cfg(target_os = "linux")]
     mod linux {
@@ -243,13 +252,13 @@ mod unix {
 
         use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-        /// Descendants looked for; a fork bomb is not chased further.
+        /// Descendants searched for; a fork bomb is not followed further.
         const DESCENDANTS_MAX: usize = 256;
 
-        /// Handles of a child's descendants, which stay theirs when a pid is used again.
-        pub(in super::super) struct Strays(Vec<OwnedFd>);
+        /// Handles of a child's descendants; they stay valid when a pid is reused.
+        pub(in super::super) struct Descendants(Vec<OwnedFd>);
 
-        impl Strays {
+        impl Descendants {
             pub(super) fn below(leader: Option<Pid>) -> Self {
                 let mut found: Vec<Pid> = leader.into_iter().collect();
                 let mut next = 0;
@@ -272,7 +281,7 @@ mod unix {
             }
         }
 
-        /// Children of all threads of `pid`; none when the kernel does not tell.
+        /// Children of all threads of `pid`; none when the kernel does not list them.
         fn children(pid: Pid) -> Vec<Pid> {
             let tasks = format!("/proc/{}/task", pid.as_raw_nonzero());
             let Ok(tasks) = std::fs::read_dir(tasks) else {
@@ -295,10 +304,10 @@ mod unix {
 mod other {
     use tokio::process::Child;
 
-    /// Without process groups only the child itself is ended.
-    pub(super) struct Family;
+    /// Without process groups only the child itself is terminated.
+    pub(super) struct ProcessGroup;
 
-    impl Family {
+    impl ProcessGroup {
         pub(super) fn of(_: &Child) -> Self {
             Self
         }
@@ -307,14 +316,14 @@ mod other {
 
         pub(super) fn kill_group(&self) {}
 
-        pub(super) fn descendants(&self) -> Strays {
-            Strays
+        pub(super) fn descendants(&self) -> Descendants {
+            Descendants
         }
     }
 
-    pub(super) struct Strays;
+    pub(super) struct Descendants;
 
-    impl Strays {
+    impl Descendants {
         pub(super) fn kill(self) {}
     }
 }

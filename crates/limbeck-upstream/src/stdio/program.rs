@@ -1,23 +1,42 @@
-//! Finds the program of an entry, without a shell.
+//! Lookup of an entry's program, without a shell.
 
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{StdioSpec, UpstreamError};
+use crate::error::UpstreamError;
+use crate::spec::StdioSpec;
 
-/// The absolute path of the entry's program.
+impl StdioSpec {
+    /// Returns the absolute path of the program that would be started now.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::DirectoryNotFound`], [`UpstreamError::ProgramNotFound`] and [`UpstreamError::Spawn`].
+    pub fn program(&self) -> Result<PathBuf, UpstreamError> {
+        resolve(self)
+    }
+}
+
+/// Resolves the program of an entry to an absolute path.
 ///
-/// A bare name is looked up in the `PATH` of the entry's own environment, absolute directories only. A
-/// path is taken relative to the entry's working directory.
+/// A bare name is searched in the `PATH` of the entry's own environment, absolute directories only. A path is
+/// relative to the entry's working directory.
 ///
 /// # Errors
 ///
-/// [`UpstreamError::ProgramNotFound`] when nothing is there, [`UpstreamError::Spawn`] when what is there is no
-/// executable file.
+/// [`UpstreamError::DirectoryNotFound`] when the entry's working directory does not exist,
+/// [`UpstreamError::ProgramNotFound`] when there is no such file, [`UpstreamError::Spawn`] when the file is not
+/// executable.
 pub(crate) fn resolve(spec: &StdioSpec) -> Result<PathBuf, UpstreamError> {
     let command = spec.command.as_path();
+    // The system reports a missing directory as if the program were missing.
+    if let Some(directory) = spec.cwd.as_deref().filter(|directory| !directory.is_dir()) {
+        return Err(UpstreamError::DirectoryNotFound {
+            directory: directory.display().to_string(),
+        });
+    }
     let not_found = |searched: String| UpstreamError::ProgramNotFound {
         program: command.display().to_string(),
         searched,
@@ -62,12 +81,13 @@ fn path_of(spec: &StdioSpec) -> String {
 
 fn search(name: &Path, path: &str) -> Option<PathBuf> {
     std::env::split_paths(path)
+        // A relative directory in `PATH` would run programs from wherever the gateway was started.
         .filter(|directory| directory.is_absolute())
         .flat_map(|directory| with_extensions(&directory.join(name)).collect::<Vec<_>>())
         .find(|candidate| is_executable(candidate))
 }
 
-/// The path itself and, on Windows, with what makes a file executable there.
+/// The path itself and, on Windows, the path with each executable extension.
 fn with_extensions(path: &Path) -> impl Iterator<Item = PathBuf> {
     let extensions: &[&str] = if cfg!(windows) {
         &["exe", "cmd", "bat"]
@@ -125,6 +145,18 @@ mod tests {
             ..spec("./sh", "")
         };
         assert!(resolve(&relative).is_ok());
+        let nowhere = StdioSpec {
+            cwd: Some("/nowhere".into()),
+            ..spec("sh", "/bin")
+        };
+        let error = resolve(&nowhere).unwrap_err();
+        assert_eq!(error.full_text(), "its directory `/nowhere` does not exist");
+        assert!(
+            error
+                .next_step(&"s".into())
+                .unwrap()
+                .contains("`cwd` of `s`")
+        );
         for (program, why) in [
             (
                 "/etc/passwd",

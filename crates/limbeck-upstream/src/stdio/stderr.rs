@@ -1,4 +1,4 @@
-//! Keeps the end of a child's standard error.
+//! End of a child's standard error.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use crate::sync::lock;
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// The last [`limits::STDERR_RING_BYTES`] of a stream that is always drained.
+/// The last [`limits::STDERR_RING_BYTES`] of a stream that is drained at all times.
 #[derive(Clone, Default)]
 pub(crate) struct StderrRing {
     bytes: Arc<Mutex<VecDeque<u8>>>,
@@ -20,7 +20,7 @@ pub(crate) struct StderrRing {
 }
 
 impl StderrRing {
-    /// A ring that shows nothing `redactor` knows.
+    /// Creates a ring that redacts with `redactor`.
     pub(crate) fn new(redactor: Redactor) -> Self {
         Self {
             bytes: Arc::default(),
@@ -28,7 +28,7 @@ impl StderrRing {
         }
     }
 
-    /// Reads `stream` to its end, however much that is.
+    /// Reads `stream` to its end.
     pub(crate) async fn drain(self, mut stream: impl AsyncRead + Unpin) {
         let mut chunk = vec![0; CHUNK_BYTES];
         while let Ok(count @ 1..) = stream.read(&mut chunk).await {
@@ -44,7 +44,7 @@ impl StderrRing {
         ring.extend(&part[surplus - from_ring..]);
     }
 
-    /// The last lines, at most `lines_max` of them and `bytes_max` bytes, cleaned; blank ones left out.
+    /// Returns the last lines, at most `lines_max` of them and `bytes_max` bytes, cleaned, without blank lines.
     pub(crate) fn tail(&self, lines_max: usize, bytes_max: usize) -> String {
         let bytes: Vec<u8> = {
             let ring = lock(&self.bytes);
@@ -53,7 +53,8 @@ impl StderrRing {
         };
         let said = String::from_utf8_lossy(&bytes);
         let said = self.redactor.redact(&said);
-        // A character cut in half at the front becomes a replacement character, three times its size.
+        // A character cut in half at the front becomes a replacement character, which is up to three times as
+        // long.
         let cleaned = text::clean(&said, bytes_max * 3);
         let lines: Vec<&str> = cleaned
             .lines()

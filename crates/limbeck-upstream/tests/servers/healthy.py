@@ -97,3 +97,4 @@ time.sleep(options.import_seconds)
 for line in sys.stdin:
     note(line.rstrip("\n"))
     handle(json.loads(line))
+note("end of input")

@@ -1,23 +1,24 @@
-//! What holds for any sequence of frames of a worker and acts of its gateway.
+//! Fuzz target of the conversation: any sequence of frames of a worker and acts of its gateway.
 //!
-//! [`Conversation`] keeps counts and a state. Here the same rules stand a second time and without
-//! either: what may come next follows from the list of what came so far. The two must agree on every
-//! frame, and after a refusal nothing may be accepted.
+//! [`Conversation`] keeps counts and a state. Here the same rules are written a second time without either: what may come
+//! next follows from the list of what came so far. The two must agree on every frame, and after a refusal nothing may be
+//! accepted.
 //!
 //! The input: three bytes for the limits, then one act after another, each a byte for what is done
 //! and the bytes it needs. Bytes that are not there are zero.
 
-use limbeck_wire::domain::sandbox::REASON_BYTES_MAX;
-use limbeck_wire::domain::{
-    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Layer, MissingLayer, Sandbox, Tier,
-};
-use limbeck_wire::limits::{
+use limbeck_domain::limits::{
     CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
-    WARNING_BYTES_MAX, WARNINGS_MAX,
+    SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
+};
+use limbeck_domain::sandbox::REASON_BYTES_MAX;
+use limbeck_domain::{
+    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Layer, MissingLayer, Sandbox, Tier,
 };
 use limbeck_wire::protocol::Conversation;
 use limbeck_wire::{
-    Done, Fault, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION, Ready, decode_from_worker,
+    CheckRequest, Done, Fault, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION, Ready,
+    decode_from_worker,
 };
 
 /// Acts in one input, so that a long one does not take long.
@@ -56,6 +57,10 @@ pub(crate) fn check(input: &[u8]) {
                 conversation.delivered();
                 past.gateway(Event::Deliver);
             }
+            Act::Verdict => {
+                conversation.verdict_sent();
+                past.gateway(Event::Verdict);
+            }
             Act::Frame(frame) => {
                 let allowed = past.allows(&frame);
                 let accepted = conversation.receive(&frame).is_ok();
@@ -64,12 +69,15 @@ pub(crate) fn check(input: &[u8]) {
             }
         }
         assert_eq!(conversation.is_idle(), past.last() == Some(Event::Idle));
+        let blocked = matches!(past.last(), Some(Event::Idle | Event::Check));
+        assert_eq!(conversation.is_blocked(), blocked);
     }
 }
 
 enum Act {
     Start,
     Deliver,
+    Verdict,
     Frame(FromWorker),
 }
 
@@ -82,6 +90,8 @@ enum Event {
     Log { bytes: usize },
     Idle,
     Deliver,
+    Check,
+    Verdict,
     Done,
     Refused,
 }
@@ -119,6 +129,7 @@ impl Past {
     fn gateway(&mut self, event: Event) {
         let right = match event {
             Event::Start => Some(Event::Ready),
+            Event::Verdict => Some(Event::Check),
             _ => Some(Event::Idle),
         };
         let event = if self.last() == right {
@@ -133,6 +144,7 @@ impl Past {
         let event = match frame {
             _ if !accepted => Event::Refused,
             FromWorker::Ready(_) => Event::Ready,
+            FromWorker::Check(_) => Event::Check,
             FromWorker::Call(call) => Event::Call {
                 bytes: call.head.len() + call.body.len(),
             },
@@ -151,16 +163,25 @@ impl Past {
         }
         let its_turn = match frame {
             FromWorker::Ready(_) => self.events.is_empty(),
-            _ => matches!(self.last(), Some(Event::Start | Event::Deliver)),
+            _ => matches!(
+                self.last(),
+                Some(Event::Start | Event::Deliver | Event::Verdict)
+            ),
         };
         its_turn
             && match frame {
                 FromWorker::Ready(ready) => is_ready(ready),
+                FromWorker::Check(check) => self.is_check(check),
                 FromWorker::Call(call) => self.is_call(call),
                 FromWorker::Log(line) => self.printed() + line.text.len() < self.limits.log_bytes,
                 FromWorker::Idle(_) => true,
                 FromWorker::Done(done) => self.is_done(done),
             }
+    }
+
+    fn is_check(&self, check: &CheckRequest) -> bool {
+        let is_first = !self.events.contains(&Event::Check) && self.calls().count() == 0;
+        is_first && check.sites.len() <= SITES_BYTES_MAX
     }
 
     fn is_call(&self, call: &HostCall) -> bool {
@@ -224,7 +245,7 @@ impl Bytes<'_> {
         if self.0.is_empty() {
             return None;
         }
-        Some(match self.next() % 8 {
+        Some(match self.next() % 10 {
             0 => Act::Start,
             1 => Act::Deliver,
             2 => Act::Frame(self.ready()),
@@ -232,7 +253,11 @@ impl Bytes<'_> {
             4 => Act::Frame(self.log(past)),
             5 => Act::Frame(FromWorker::Idle(Idle { wake_at_us: None })),
             6 => Act::Frame(self.done(past)),
-            _ => Act::Frame(self.raw()?),
+            7 => Act::Frame(self.raw()?),
+            8 => Act::Frame(FromWorker::Check(CheckRequest {
+                sites: self.text(SITES_BYTES_MAX),
+            })),
+            _ => Act::Verdict,
         })
     }
 
@@ -324,6 +349,7 @@ impl Bytes<'_> {
         let warning = self.text(WARNING_BYTES_MAX);
         FromWorker::Done(Box::new(Done {
             result,
+            written_in: None,
             warnings: vec![warning; count],
             log_bytes_dropped: u64::MAX,
             memory_bytes: u64::MAX,

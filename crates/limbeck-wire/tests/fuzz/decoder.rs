@@ -1,4 +1,4 @@
-//! What holds for any bytes that arrive on a channel, in any pieces.
+//! Fuzz target of the decoder: any bytes that arrive on a channel, in any pieces.
 //!
 //! The input: one byte for the direction, one for the size of the pieces, then the stream.
 

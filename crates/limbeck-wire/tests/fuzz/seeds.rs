@@ -1,12 +1,12 @@
 //! Inputs to begin from: what real workers send, and every lie of a kind.
 
-use limbeck_wire::domain::{
+use limbeck_domain::{
     CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, Mode, ProgramError,
     ProgramStart, Sandbox,
 };
 use limbeck_wire::{
-    CallResult, Delivery, Done, Frame, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION,
-    Ready, ToWorker, encode,
+    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Frame, FromWorker, Idle, LogLine,
+    LogStream, PROTOCOL_VERSION, Ready, ToWorker, encode,
 };
 
 /// One input: its name and its bytes.
@@ -30,6 +30,7 @@ pub(crate) fn decoder() -> Vec<Seed> {
         ("run-in-pieces", from_worker(6, &run)),
         ("run-cut-short", from_worker(0, &cut)),
         ("answers", to_worker(&answers())),
+        ("verdict", to_worker(&[verdict()])),
         ("weak-sandbox", from_worker(0, &stream(&[weak()]))),
         ("error", from_worker(0, &stream(&[threw()]))),
         ("length-zero", from_worker(0, &announced(0, &[]))),
@@ -89,6 +90,8 @@ pub(crate) fn conversation() -> Vec<Seed> {
     const IDLE: u8 = 5;
     const DONE: u8 = 6;
     const RAW: u8 = 7;
+    const CHECK: u8 = 8;
+    const VERDICT: u8 = 9;
     // Ten calls, a hundred printed bytes, a value of two hundred; ready, started.
     let begun = |acts: &[u8]| [&[10, 100, 200, READY, 0, START], acts].concat();
     let idle_bytes = encode(&FromWorker::Idle(Idle { wake_at_us: None }), Vec::new())
@@ -130,6 +133,19 @@ pub(crate) fn conversation() -> Vec<Seed> {
         ("hash-of-words", vec![10, 100, 200, READY, 16, b'Z']),
         ("started-twice", begun(&[START, IDLE])),
         ("delivered-while-running", begun(&[DELIVER, IDLE])),
+        (
+            "checked",
+            begun(&[CHECK, 9, VERDICT, CALL, 0, 1, 1, IDLE, DELIVER]),
+        ),
+        ("checked-twice", begun(&[CHECK, 9, VERDICT, CHECK, 9])),
+        ("check-after-call", begun(&[CALL, 0, 1, 1, CHECK, 9])),
+        ("check-over", begun(&[CHECK, 255])),
+        ("call-while-checking", begun(&[CHECK, 9, CALL, 0, 1, 1])),
+        (
+            "delivered-while-checking",
+            begun(&[CHECK, 9, DELIVER, IDLE]),
+        ),
+        ("verdict-unasked", begun(&[VERDICT, IDLE])),
     ]
 }
 
@@ -168,6 +184,9 @@ fn run() -> Vec<FromWorker> {
             guest_hash: "0123456789abcdef".repeat(4),
             sandbox: Sandbox::of(Layer::ALL.to_vec(), Vec::new()),
         }),
+        FromWorker::Check(CheckRequest {
+            sites: r#"{"sites":[]}"#.to_owned(),
+        }),
         FromWorker::Call(HostCall {
             id: CallId(1),
             op: HostOp::Tool,
@@ -183,6 +202,7 @@ fn run() -> Vec<FromWorker> {
         }),
         FromWorker::Done(Box::new(Done {
             result: Ok(Some("[1,2]".to_owned())),
+            written_in: None,
             warnings: vec!["2 code blocks".to_owned()],
             log_bytes_dropped: 0,
             memory_bytes: 4 << 20,
@@ -206,10 +226,17 @@ fn threw() -> FromWorker {
     };
     FromWorker::Done(Box::new(Done {
         result: Err(error.into()),
+        written_in: None,
         warnings: Vec::new(),
         log_bytes_dropped: 17,
         memory_bytes: 0,
     }))
+}
+
+fn verdict() -> ToWorker {
+    ToWorker::Verdict(CheckVerdict {
+        verdict: r#"{"errors":[],"warnings":["two calls are alike"]}"#.to_owned(),
+    })
 }
 
 fn answers() -> Vec<ToWorker> {

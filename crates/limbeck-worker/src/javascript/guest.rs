@@ -7,32 +7,31 @@ use std::hint::black_box;
 
 use wasmtime::{InstancePre, Memory, Store, StoreContextMut, TypedFunc};
 
-use super::State;
-use crate::fault::OutOfGuestMemory;
-use crate::host::{Host, Stop};
-use crate::image;
+use super::state::GuestState;
+use crate::fault::GuestMemoryError;
+use crate::host::{Host, HostError};
 
 /// Whether the program has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(super) enum RunStatus {
     /// It waits for answers or timers.
     Waiting,
     /// It called `host.done`.
     Finished,
 }
 
-/// What the guest is told before its program.
-pub(crate) struct Start<'a> {
-    pub(crate) seed: &'a [u8; 32],
-    pub(crate) now_us: u64,
+/// Values that a guest gets before its program.
+pub(super) struct GuestStart<'a> {
+    pub(super) seed: &'a [u8; 32],
+    pub(super) now_us: u64,
     /// JSON text of `{"input", "servers", "limits"}`.
-    pub(crate) globals: &'a str,
-    pub(crate) memory_bytes: usize,
+    pub(super) globals: &'a str,
+    pub(super) memory_bytes: usize,
 }
 
 /// A guest and the host functions it can reach.
-pub(crate) struct Guest {
-    store: Store<State>,
+pub(super) struct Guest {
+    store: Store<GuestState>,
     memory: Memory,
     alloc: TypedFunc<u32, u32>,
     start: TypedFunc<(u32, u64, u32, u32, u32), ()>,
@@ -44,8 +43,8 @@ pub(crate) struct Guest {
 
 impl Guest {
     /// Makes an instance. Its heap is as the build script left it.
-    pub(crate) fn new(module: &InstancePre<State>) -> wasmtime::Result<Self> {
-        let state = State {
+    pub(super) fn new(module: &InstancePre<GuestState>) -> wasmtime::Result<Self> {
+        let state = GuestState {
             host: Host::new(),
             end: None,
         };
@@ -55,7 +54,7 @@ impl Guest {
         let instance = module.instantiate(&mut store)?;
         let memory = instance
             .get_memory(&mut store, "memory")
-            .ok_or(Stop::Misuse("the guest has no memory"))?;
+            .ok_or(HostError::Misuse("the guest has no memory"))?;
         Ok(Self {
             memory,
             alloc: instance.get_typed_func(&mut store, "alloc")?,
@@ -68,26 +67,27 @@ impl Guest {
         })
     }
 
-    pub(crate) fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &GuestState {
         self.store.data()
     }
 
-    pub(crate) fn state_mut(&mut self) -> &mut State {
+    pub(super) fn state_mut(&mut self) -> &mut GuestState {
         self.store.data_mut()
     }
 
     /// Writes to every page that the smallest program writes to, so that the copies these pages
     /// need are made before a program is there to wait for them.
-    pub(crate) fn touch_pages(&mut self) {
+    pub(super) fn touch_pages(&mut self) {
         let memory = self.memory.data_mut(&mut self.store);
-        for page in image::WRITTEN_PAGES {
-            if let Some(byte) = memory.get_mut(*page as usize * image::WRITTEN_PAGE_BYTES) {
+        for page in limbeck_guests::WRITTEN_PAGES {
+            if let Some(byte) = memory.get_mut(*page as usize * limbeck_guests::WRITTEN_PAGE_BYTES)
+            {
                 *byte = black_box(*byte);
             }
         }
     }
 
-    pub(crate) fn start(&mut self, start: &Start<'_>) -> wasmtime::Result<()> {
+    pub(super) fn start(&mut self, start: &GuestStart<'_>) -> wasmtime::Result<()> {
         let memory_bytes = u32::try_from(start.memory_bytes).unwrap_or(u32::MAX);
         let (seed, _) = self.put(start.seed)?;
         let (globals, globals_bytes) = self.put(start.globals.as_bytes())?;
@@ -96,13 +96,13 @@ impl Guest {
     }
 
     /// Evaluates the script and runs until the program waits or ends.
-    pub(crate) fn run(&mut self, script: &str) -> wasmtime::Result<Status> {
+    pub(super) fn run(&mut self, script: &str) -> wasmtime::Result<RunStatus> {
         let script = self.put(script.as_bytes())?;
         status(self.run.call(&mut self.store, script)?)
     }
 
     /// Queues one answer. The guest sees it at the next [`Guest::pump`].
-    pub(crate) fn deliver(
+    pub(super) fn deliver(
         &mut self,
         id: u32,
         result: &Result<String, String>,
@@ -117,35 +117,35 @@ impl Guest {
     }
 
     /// Sets the clock and runs until the program waits or ends.
-    pub(crate) fn pump(&mut self, now_us: u64) -> wasmtime::Result<Status> {
+    pub(super) fn pump(&mut self, now_us: u64) -> wasmtime::Result<RunStatus> {
         status(self.pump.call(&mut self.store, now_us)?)
     }
 
     /// Clock of the earliest timer, in microseconds since 1970.
-    pub(crate) fn wake_at(&mut self) -> wasmtime::Result<Option<u64>> {
+    pub(super) fn wake_at(&mut self) -> wasmtime::Result<Option<u64>> {
         let at = self.wake_at.call(&mut self.store, ())?;
         Ok(u64::try_from(at).ok())
     }
 
     /// Copies bytes into memory of the guest, which owns them from then on.
     fn put(&mut self, bytes: &[u8]) -> wasmtime::Result<(u32, u32)> {
-        let length = u32::try_from(bytes.len()).map_err(|_| OutOfGuestMemory)?;
+        let length = u32::try_from(bytes.len()).map_err(|_| GuestMemoryError)?;
         let at = self.alloc.call(&mut self.store, length)?;
         if at == 0 {
-            return Err(OutOfGuestMemory.into());
+            return Err(GuestMemoryError.into());
         }
-        let mut store: StoreContextMut<'_, State> = (&mut self.store).into();
+        let mut store: StoreContextMut<'_, GuestState> = (&mut self.store).into();
         self.memory
             .write(&mut store, at as usize, bytes)
-            .map_err(|_| Stop::Misuse("allocation outside the guest's memory"))?;
+            .map_err(|_| HostError::Misuse("allocation outside the guest's memory"))?;
         Ok((at, length))
     }
 }
 
-fn status(number: i32) -> wasmtime::Result<Status> {
+fn status(number: i32) -> wasmtime::Result<RunStatus> {
     match number {
-        0 => Ok(Status::Waiting),
-        1 => Ok(Status::Finished),
-        _ => Err(Stop::Misuse("unknown status").into()),
+        0 => Ok(RunStatus::Waiting),
+        1 => Ok(RunStatus::Finished),
+        _ => Err(HostError::Misuse("unknown status").into()),
     }
 }

@@ -1,20 +1,20 @@
-//! What a JavaScript guest can reach: three functions.
+//! Imports of a JavaScript guest: three functions.
 //!
 //! Nothing a guest passes is trusted: every pointer is checked against its memory, every length
 //! against a bound before a byte is copied, every number against what it may be.
 
-use limbeck_wire::domain::HostOp;
+use limbeck_domain::HostOp;
 use wasmtime::{Caller, Engine, Extern, Linker};
 
-use super::{GuestEnd, State};
+use super::state::{GuestEnd, GuestState};
 use crate::fault::GuestError;
-use crate::host::{Stop, check_call, stream_of};
+use crate::host::{HostError, LineTarget, check_call};
 
 /// Error texts of the guest, as JSON: five of 8 KiB, escaped at worst six to one.
 const ERROR_BYTES_MAX: u32 = 256 << 10;
 
 /// Links the imports of the guest, and nothing else.
-pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
+pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<GuestState>> {
     let mut linker = Linker::new(engine);
     linker.func_wrap("host", "call", call)?;
     linker.func_wrap("host", "log", log)?;
@@ -23,7 +23,7 @@ pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
 }
 
 fn call(
-    mut caller: Caller<'_, State>,
+    mut caller: Caller<'_, GuestState>,
     id: u32,
     op: u32,
     head: u32,
@@ -31,7 +31,7 @@ fn call(
     body: u32,
     body_bytes: u32,
 ) -> wasmtime::Result<()> {
-    let op = HostOp::from_number(op).ok_or(Stop::Misuse("unknown host call"))?;
+    let op = HostOp::from_number(op).ok_or(HostError::Misuse("unknown host call"))?;
     check_call(id, head_bytes as usize, body_bytes as usize)?;
     let (memory, state) = memory_and_state(&mut caller)?;
     let head = text(memory, head, head_bytes)?;
@@ -39,21 +39,36 @@ fn call(
     Ok(state.host.call(id, op, head, body)?)
 }
 
-fn log(mut caller: Caller<'_, State>, stream: u32, at: u32, bytes: u32) -> wasmtime::Result<()> {
-    let stream = stream_of(stream)?;
+fn log(
+    mut caller: Caller<'_, GuestState>,
+    stream: u32,
+    at: u32,
+    bytes: u32,
+) -> wasmtime::Result<()> {
+    let target = LineTarget::from_number(stream)?;
     let (memory, state) = memory_and_state(&mut caller)?;
-    Ok(state.host.log(stream, slice(memory, at, bytes)?)?)
+    let line = slice(memory, at, bytes)?;
+    match target {
+        LineTarget::Printed(stream) => state.host.log(stream, line)?,
+        LineTarget::Warnings => state.host.warn(line),
+    }
+    Ok(())
 }
 
-fn done(mut caller: Caller<'_, State>, kind: u32, at: u32, bytes: u32) -> wasmtime::Result<()> {
+fn done(
+    mut caller: Caller<'_, GuestState>,
+    kind: u32,
+    at: u32,
+    bytes: u32,
+) -> wasmtime::Result<()> {
     let (memory, state) = memory_and_state(&mut caller)?;
     if state.end.is_some() {
-        return Err(Stop::Misuse("the program ended twice").into());
+        return Err(HostError::Misuse("the program ended twice").into());
     }
     if kind == 0 {
         state.host.check_value(bytes as usize)?;
     } else if bytes > ERROR_BYTES_MAX {
-        return Err(Stop::Misuse("error text above its bound").into());
+        return Err(HostError::Misuse("error text above its bound").into());
     }
     let text = text(memory, at, bytes)?;
     state.end = Some(match kind {
@@ -61,33 +76,33 @@ fn done(mut caller: Caller<'_, State>, kind: u32, at: u32, bytes: u32) -> wasmti
         1 => GuestEnd::Threw(GuestError::read(&text)?),
         2 => GuestEnd::NotSerialisable(text),
         3 => GuestEnd::Syntax(GuestError::read(&text)?),
-        _ => return Err(Stop::Misuse("unknown end of the program").into()),
+        _ => return Err(HostError::Misuse("unknown end of the program").into()),
     });
     Ok(())
 }
 
 fn memory_and_state<'c>(
-    caller: &'c mut Caller<'_, State>,
-) -> Result<(&'c [u8], &'c mut State), Stop> {
+    caller: &'c mut Caller<'_, GuestState>,
+) -> Result<(&'c [u8], &'c mut GuestState), HostError> {
     match caller.get_export("memory") {
         Some(Extern::Memory(memory)) => {
             let (memory, state) = memory.data_and_store_mut(caller);
             Ok((memory, state))
         }
-        _ => Err(Stop::Misuse("the guest has no memory")),
+        _ => Err(HostError::Misuse("the guest has no memory")),
     }
 }
 
 /// Copies text out of the guest. Guests write UTF-8; what is not is replaced, not refused.
-fn text(memory: &[u8], at: u32, bytes: u32) -> Result<String, Stop> {
+fn text(memory: &[u8], at: u32, bytes: u32) -> Result<String, HostError> {
     Ok(String::from_utf8_lossy(slice(memory, at, bytes)?).into_owned())
 }
 
-fn slice(memory: &[u8], at: u32, bytes: u32) -> Result<&[u8], Stop> {
+fn slice(memory: &[u8], at: u32, bytes: u32) -> Result<&[u8], HostError> {
     let at = at as usize;
     at.checked_add(bytes as usize)
         .and_then(|end| memory.get(at..end))
-        .ok_or(Stop::Misuse("text outside the guest's memory"))
+        .ok_or(HostError::Misuse("text outside the guest's memory"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! error code as a full disk would give, not the end of the run. There are no links: a file has one
 //! name, or none once it was removed and is still open.
 //!
-//! A [`NodeId`] stays valid while its file has a name or is held; whoever keeps one has to call
+//! A [`NodeId`] stays valid while its file has a name or is held; a caller that keeps one has to call
 //! [`Files::hold`], and [`Files::release`] when done.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const BEGIN_WITH: [&str; 2] = ["tmp", "workspace"];
 pub(super) struct NodeId(usize);
 
 impl NodeId {
-    /// What tells it from others that are there at the same time.
+    /// Number that no other file has at the same time.
     pub(super) fn number(self) -> u64 {
         self.0 as u64
     }
@@ -434,7 +434,7 @@ impl Files {
         Ok(())
     }
 
-    /// Frees what has no name and is held by nobody.
+    /// Frees a file that has no name and no holder.
     fn discard_unused(&mut self, id: NodeId) {
         let node = self.node(id);
         if id == ROOT || node.named || node.held > 0 {

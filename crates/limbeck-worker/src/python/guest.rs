@@ -3,11 +3,11 @@
 use wasmtime::Store;
 use wasmtime::component::{InstancePre, TypedFunc};
 
-use super::State;
+use super::state::GuestState;
 
 /// A guest and everything it can reach.
-pub(crate) struct Guest {
-    store: Store<State>,
+pub(super) struct Guest {
+    store: Store<GuestState>,
     warm_up: TypedFunc<(), ()>,
     run: TypedFunc<(String, String), ((u32, String),)>,
 }
@@ -15,8 +15,8 @@ pub(crate) struct Guest {
 impl Guest {
     /// Makes an instance. Its heap is as it was when the component was made: Python is initialised
     /// and everything a program imports is there.
-    pub(crate) fn new(component: &InstancePre<State>) -> wasmtime::Result<Self> {
-        let mut store = Store::new(component.engine(), State::new());
+    pub(super) fn new(component: &InstancePre<GuestState>) -> wasmtime::Result<Self> {
+        let mut store = Store::new(component.engine(), GuestState::new());
         store.limiter(|state| &mut state.host);
         store.set_epoch_deadline(1);
         let instance = component.instantiate(&mut store)?;
@@ -27,18 +27,18 @@ impl Guest {
         })
     }
 
-    pub(crate) fn state_mut(&mut self) -> &mut State {
+    pub(super) fn state_mut(&mut self) -> &mut GuestState {
         self.store.data_mut()
     }
 
     /// Does once what every program does, so that the pages it needs are there, and copied where it
     /// writes to them, before one comes. What that leaves behind is the same in every instance.
-    pub(crate) fn warm_up(&mut self) -> wasmtime::Result<()> {
+    pub(super) fn warm_up(&mut self) -> wasmtime::Result<()> {
         self.warm_up.call(&mut self.store, ())
     }
 
     /// Runs a program; once in the life of an instance.
-    pub(crate) fn run(&mut self, program: &str, globals: &str) -> wasmtime::Result<(u32, String)> {
+    pub(super) fn run(&mut self, program: &str, globals: &str) -> wasmtime::Result<(u32, String)> {
         let params = (program.to_owned(), globals.to_owned());
         let (end,) = self.run.call(&mut self.store, params)?;
         Ok(end)

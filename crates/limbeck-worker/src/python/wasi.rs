@@ -1,23 +1,23 @@
-//! The system a Python guest believes to run on: WASI, as far as CPython needs it.
+//! WASI for a Python guest, as far as CPython needs it.
 //!
-//! A clock that moves when the gateway says so, random bytes from the start's seed, files in memory,
-//! standard streams that are the log, no environment, no arguments and no network. What CPython never
-//! asks for is not linked; asking for it stops the guest.
+//! A clock that the gateway sets, random bytes from the start's seed, files in memory,
+//! standard streams that are the log, no environment, no arguments and no network. Functions that CPython never
+//! calls are not linked; calling one stops the guest.
 
 mod filesystem;
 mod io;
 mod sockets;
 mod system;
 
+use limbeck_domain::ProgramStart;
 use limbeck_wire::LogStream;
-use limbeck_wire::domain::ProgramStart;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use wasmtime::component::{Component, Linker, LinkerInstance, ResourceTable};
 
-use super::State;
 use super::files::Files;
-use crate::host::{Host, Stop};
+use super::state::GuestState;
+use crate::host::{Host, HostError};
 pub(in crate::python) use filesystem::ErrorCode;
 use io::{Held, Lines};
 pub(in crate::python) use system::Clock;
@@ -29,7 +29,7 @@ const OPEN_MAX: usize = 1_024;
 /// Open files, their streams and timers together; one more stops the guest.
 const HANDLES_MAX: usize = 4 * OPEN_MAX;
 
-/// State of the system.
+/// State of WASI.
 pub(super) struct Wasi {
     pub(super) clock: Clock,
     random: ChaCha20Rng,
@@ -62,21 +62,21 @@ impl Wasi {
         self.random = ChaCha20Rng::from_seed(start.seed);
     }
 
-    /// Drops what was written to standard error last. When an interpreter aborts, that is what it says
-    /// of its own sources.
-    pub(super) fn drop_last_words(&mut self) {
+    /// Discards the lines written to standard error last. An interpreter that aborts writes about its own sources
+    /// there.
+    pub(super) fn discard_stderr(&mut self) {
         self.stderr.clear();
     }
 
-    /// Passes on what was written to the standard streams and has not been.
-    pub(super) fn flush_lines(&mut self, host: &mut Host) -> Result<(), Stop> {
+    /// Sends the buffered lines of the standard streams.
+    pub(super) fn flush_lines(&mut self, host: &mut Host) -> Result<(), HostError> {
         self.stdout.flush(host)?;
         self.stderr.flush(host)
     }
 }
 
 pub(super) fn add_to_linker(
-    linker: &mut Linker<State>,
+    linker: &mut Linker<GuestState>,
     component: &Component,
 ) -> wasmtime::Result<()> {
     system::add_to_linker(linker)?;
@@ -87,9 +87,9 @@ pub(super) fn add_to_linker(
 
 /// An interface of WASI, to be filled.
 fn interface<'l>(
-    linker: &'l mut Linker<State>,
+    linker: &'l mut Linker<GuestState>,
     name: &str,
-) -> wasmtime::Result<LinkerInstance<'l, State>> {
+) -> wasmtime::Result<LinkerInstance<'l, GuestState>> {
     linker.instance(&interface_name(name))
 }
 

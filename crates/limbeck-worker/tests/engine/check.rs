@@ -1,6 +1,6 @@
 //! The calls of a program are judged before its first line runs.
 
-use limbeck_wire::domain::{CallId, ErrorKind, Mode, SiteError, Verdict};
+use limbeck_domain::{CallId, ErrorKind, Mode, SiteError, Verdict};
 
 use crate::gateway::{Outcome, Run};
 
@@ -35,7 +35,7 @@ pub(crate) fn assert_not_judged(outcome: &Outcome) {
     assert_eq!(outcome.check, None);
 }
 
-/// The program was told of, with so many calls, and nothing of it ran.
+/// The worker reported this many calls, and no line of the program ran.
 #[track_caller]
 pub(crate) fn assert_examined(outcome: &Outcome, sites: usize) {
     assert_eq!(outcome.value(), "undefined");
@@ -43,7 +43,7 @@ pub(crate) fn assert_examined(outcome: &Outcome, sites: usize) {
     assert_eq!((outcome.stdout.as_str(), outcome.calls.len()), ("", 0));
 }
 
-/// Line, column, server and tool of each call the worker told of.
+/// Line, column, server and tool of each call that the worker reported.
 fn told(outcome: &Outcome) -> Vec<(u32, u32, String)> {
     let sites = outcome.check.iter().flat_map(|check| &check.sites);
     sites

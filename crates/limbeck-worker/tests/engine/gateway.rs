@@ -8,23 +8,25 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use limbeck_wire::domain::{
-    CallCode, CallError, CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Mode,
+use limbeck_domain::{
+    CallCode, CallError, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Mode,
     ProgramStart, Sandbox, Sites, ToolTarget, Verdict,
 };
 use limbeck_wire::protocol::Conversation;
 use limbeck_wire::{
-    CallResult, Delivery, Done, Fault, FrameReader, FromWorker, LogStream, Ready, ToWorker,
-    decode_from_worker, encode,
+    CallResult, CheckVerdict, Delivery, Done, Fault, FrameReader, FromWorker, LogStream, Ready,
+    ToWorker, decode_from_worker, encode,
 };
-use limbeck_worker::{Prepared, Worker};
+use limbeck_worker::PreparedWorker;
 
 /// Microseconds the clock moves with every delivery.
 const STEP_US: u64 = 1_000;
 
 /// A worker in this process, with nothing around it.
 pub(crate) fn serve(language: Language, channel: OwnedFd) -> ExitCode {
-    let armed = Worker::prepare(language).and_then(Prepared::arm).unwrap();
+    let armed = PreparedWorker::load(language)
+        .and_then(PreparedWorker::arm)
+        .unwrap();
     armed.serve(channel.into(), Sandbox::wasm_only("a test"))
 }
 
@@ -33,7 +35,7 @@ pub(crate) struct Run {
     pub(crate) start: ProgramStart,
     /// Result of the tool `big`, as JSON text.
     pub(crate) big: String,
-    /// What the worker is told of the program before it runs.
+    /// Verdict that the worker gets before the program runs.
     pub(crate) verdict: Verdict,
 }
 
@@ -202,9 +204,9 @@ impl Gateway {
         loop {
             match self.receive().expect("the worker answers before it ends") {
                 FromWorker::Ready(_) => unreachable!("the protocol allows one"),
-                FromWorker::Call(call) if call.id == CallId::CHECK => {
-                    outcome.check = Some(Sites::parse(&call.body).unwrap());
-                    self.answer_check(run);
+                FromWorker::Check(check) => {
+                    outcome.check = Some(Sites::parse(&check.sites).unwrap());
+                    self.send_verdict(run);
                 }
                 FromWorker::Call(call) => outcome.calls.push(call),
                 FromWorker::Log(line) => {
@@ -239,19 +241,11 @@ impl Gateway {
         outcome
     }
 
-    /// Answers what the worker asks before the program runs. No time passes over it.
-    fn answer_check(&mut self, run: &Run) {
-        assert!(matches!(self.receive(), Some(FromWorker::Idle(_))));
+    /// Answers the check, which comes before the program runs.
+    fn send_verdict(&mut self, run: &Run) {
         let verdict = serde_json::to_string(&run.verdict).unwrap();
-        let answer = CallResult {
-            id: CallId::CHECK,
-            result: Ok(verdict),
-        };
-        self.send(&ToWorker::Deliver(Delivery {
-            now_us: run.start.now_us,
-            results: vec![answer],
-        }));
-        self.conversation.delivered();
+        self.send(&ToWorker::Verdict(CheckVerdict { verdict }));
+        self.conversation.verdict_sent();
     }
 }
 
@@ -286,7 +280,6 @@ fn answer(call: &HostCall, big: &str) -> CallResult {
                 )),
             }
         }
-        HostOp::Check => Ok("{}".to_owned()),
         HostOp::Read => Ok(call.body.clone()),
         HostOp::Search | HostOp::Servers => Ok("[]".to_owned()),
         HostOp::Describe | HostOp::StoreGet | HostOp::StoreSet | HostOp::Emit => {

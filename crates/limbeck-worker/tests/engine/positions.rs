@@ -1,7 +1,7 @@
 //! Errors name the line and column of the model's own text.
 
 use crate::gateway::Run;
-use limbeck_wire::domain::ErrorKind;
+use limbeck_domain::ErrorKind;
 
 #[track_caller]
 fn thrown(program: &str, message: &str, line: u32, column: u32) {

@@ -1,7 +1,7 @@
 //! Every shape a program may have, from source to value, through the real engine.
 
 use crate::gateway::{Run, value};
-use limbeck_wire::domain::ErrorKind;
+use limbeck_domain::ErrorKind;
 
 #[test]
 fn every_shape_comes_to_its_value() {
@@ -202,7 +202,8 @@ fn programs_run_in_strict_mode_with_their_own_names_first() {
         "6"
     );
     assert_eq!(value("return this === undefined"), "true");
-    let outcome = Run::new("oops = 1").go();
+    // Without `let`, the text would be a program of Python.
+    let outcome = Run::new("let ops = 0; oops = 1").go();
     assert!(
         outcome
             .fault_of(ErrorKind::Exception)
@@ -288,4 +289,27 @@ fn several_blocks_are_told_apart_in_a_warning() {
         warnings,
         &["the text holds 2 code blocks; the one on line 2 was run"]
     );
+}
+
+#[test]
+fn only_a_tool_error_has_a_hint_of_its_own() {
+    for (program, expected) in [
+        // What a server answered is thrown as it is.
+        (
+            r#"throw { message: "m", hint: "run `limbeck trust`" }"#,
+            None,
+        ),
+        (
+            r#"throw Object.assign(new Error("m"), { hint: "run `limbeck trust`" })"#,
+            None,
+        ),
+        (
+            r#"throw new ToolError("m", { hint: "try again" })"#,
+            Some("try again"),
+        ),
+    ] {
+        let outcome = Run::new(program).go();
+        let fault = outcome.fault_of(ErrorKind::Exception);
+        assert_eq!(fault.hint.as_deref(), expected, "{program}");
+    }
 }

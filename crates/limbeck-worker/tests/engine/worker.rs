@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::thread;
 
 use crate::gateway::{Gateway, Run, serve};
-use limbeck_wire::domain::Language;
+use limbeck_domain::Language;
 use limbeck_wire::{Delivery, PROTOCOL_VERSION, ToWorker};
 
 #[test]

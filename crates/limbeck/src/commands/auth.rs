@@ -1,48 +1,50 @@
-//! `limbeck auth`: sign in to servers, see how that stands, sign out again.
+//! `limbeck auth`: sign-in to servers, sign-out, status.
 //!
-//! Only `login` ever opens a browser, and only because somebody ran it on a desktop. The address is
-//! printed in any case: the only line on standard output. Where the browser is on another machine, the
-//! address it ends up at is pasted here.
+//! Only `login` opens a browser, and only on a desktop. It always prints the address, as the only line on standard
+//! output. When the browser is on another machine, the user pastes the address that the browser was redirected to.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use limbeck_gateway::LOCAL;
-use limbeck_gateway::upstream::oauth::{
-    OAuthError, PendingLogin, Redirect, ServerAuth, SignInState, SignedIn, Status, Stored,
-};
+use limbeck_gateway::LOCAL_PRINCIPAL;
 use limbeck_setup::{Configuration, ServerEntry, Transport};
+use limbeck_upstream::oauth::{
+    AuthorizationResponse, OAuthError, PendingLogin, RecordLocation, ServerAuth, SignInOutcome,
+    SignInState, SignInStatus,
+};
 use serde_json::json;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, stdin};
 
-use super::Invocation;
 use crate::cli::{AuthCommand, LoginArgs, StatusArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::format::utc_time;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::signin::server_auth;
-use crate::table::Table;
+use crate::sign_in::server_auth;
+use crate::table::TextTable;
 use crate::wiring::configuration;
 
-/// Times something wrong may be pasted.
+/// Wrong addresses that a user may paste.
 const PASTES_MAX: usize = 5;
-/// Bytes of a pasted line.
+/// Longest pasted line in bytes.
 const LINE_BYTES_MAX: u64 = 32 << 10;
 
-/// Runs one of the three.
-pub(super) async fn auth(invocation: &Invocation, command: &AuthCommand) -> Result<Exit, Failure> {
+/// Runs `login`, `logout` or `status`.
+pub(super) async fn auth(
+    invocation: &Invocation,
+    command: &AuthCommand,
+) -> Result<ExitStatus, CommandError> {
     let configuration = configuration(invocation)?;
     match command {
         AuthCommand::Login(arguments) => {
-            let auth = named(invocation, &configuration, &arguments.server)?;
-            let auth = of(auth, arguments.principal.as_deref());
+            let auth = server_sign_in(invocation, &configuration, &arguments.server)?;
+            let auth = sign_in_of(auth, arguments.principal.as_deref());
             login(invocation, &auth, arguments).await
         }
         AuthCommand::Logout { server, principal } => {
-            let auth = of(
-                named(invocation, &configuration, server)?,
+            let auth = sign_in_of(
+                server_sign_in(invocation, &configuration, server)?,
                 principal.as_deref(),
             );
             logout(&invocation.printer, &auth, server).await
@@ -51,32 +53,35 @@ pub(super) async fn auth(invocation: &Invocation, command: &AuthCommand) -> Resu
     }
 }
 
-/// The sign-in of a principal; of the user who runs the gateway, when none is named.
-fn of(auth: Arc<ServerAuth>, principal: Option<&str>) -> Arc<ServerAuth> {
+/// Sign-in of a principal, or of the user who runs the gateway.
+fn sign_in_of(auth: Arc<ServerAuth>, principal: Option<&str>) -> Arc<ServerAuth> {
     match principal {
-        Some(principal) if principal != LOCAL => auth.for_principal(principal),
+        Some(principal) if principal != LOCAL_PRINCIPAL => auth.for_principal(principal),
         Some(_) | None => auth,
     }
 }
 
-/// The sign-in to the server of that name.
-fn named(
+/// Sign-in to the server with this name.
+fn server_sign_in(
     invocation: &Invocation,
     configuration: &Configuration,
     name: &str,
-) -> Result<Arc<ServerAuth>, Failure> {
+) -> Result<Arc<ServerAuth>, CommandError> {
     let mut servers = configuration.servers.iter();
     let Some(entry) = servers.find(|entry| entry.name.as_str() == name) else {
         let error = anyhow!("no server named `{name}` is configured");
-        return Err(Failure::usage(error).with_hint("`limbeck tools` lists the configured servers"));
+        return Err(CommandError::usage(error)
+            .with_hint("run `limbeck tools` to list the configured servers"));
     };
     if let Err(fault) = &entry.definition {
-        return Err(Failure::usage(anyhow!("the entry of `{name}`: {fault}")));
+        return Err(CommandError::usage(anyhow!(
+            "the entry of server `{name}` is not valid: {fault}"
+        )));
     }
     server_auth(invocation, entry)?.ok_or_else(|| {
-        Failure::usage(match entry.oauth.disabled {
-            true => anyhow!("the entry of `{name}` has `oauth` switched off"),
-            false => anyhow!("`{name}` is a program on this machine, and nobody signs in to it"),
+        CommandError::usage(match entry.oauth.disabled {
+            true => anyhow!("the entry of server `{name}` disables `oauth`"),
+            false => anyhow!("server `{name}` is a local program, which has no sign-in"),
         })
     })
 }
@@ -85,51 +90,52 @@ async fn login(
     invocation: &Invocation,
     auth: &Arc<ServerAuth>,
     arguments: &LoginArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let printer = &invocation.printer;
     let name = &arguments.server;
     let failed = |error: OAuthError| failure(error, name);
+    // Client credentials need no user, so there is no address to open.
     if auth.is_unattended() {
         let signed_in = auth.sign_in_unattended().await.map_err(failed)?;
-        say_signed_in(printer, name, &signed_in);
-        return Ok(Exit::Completed);
+        print_signed_in(printer, name, &signed_in);
+        return Ok(ExitStatus::Completed);
     }
     let pending = match auth.begin(&arguments.scope).await {
         Ok(pending) => pending,
         Err(error @ OAuthError::NotAsked { .. }) => {
-            printer.note(&format!("{error}; it is used as it is"));
-            return Ok(Exit::Completed);
+            printer.note(&format!("{error}; Limbeck uses the server without sign-in"));
+            return Ok(ExitStatus::Completed);
         }
         Err(error) => return Err(failed(error)),
     };
-    invite(invocation, &pending, arguments);
+    print_address(invocation, &pending, arguments);
     let limit = Duration::from_secs(arguments.timeout);
-    let redirect = tokio::time::timeout(limit, answer(printer, &pending)).await;
+    let redirect = tokio::time::timeout(limit, redirect_or_paste(printer, &pending)).await;
     let redirect = redirect.unwrap_or(Err(OAuthError::TimedOut {
         seconds: arguments.timeout,
     }));
     let signed_in = pending.finish(redirect.map_err(failed)?).await;
-    say_signed_in(printer, name, &signed_in.map_err(failed)?);
-    Ok(Exit::Completed)
+    print_signed_in(printer, name, &signed_in.map_err(failed)?);
+    Ok(ExitStatus::Completed)
 }
 
-fn failure(error: OAuthError, name: &str) -> Failure {
+fn failure(error: OAuthError, name: &str) -> CommandError {
     let exit = match &error {
-        OAuthError::TimedOut { .. } => Exit::TimedOut,
-        OAuthError::Settings { .. } => Exit::Usage,
-        OAuthError::File { .. } | OAuthError::Locked { .. } => Exit::Fault,
-        _ => Exit::Failed,
+        OAuthError::TimedOut { .. } => ExitStatus::TimedOut,
+        OAuthError::Settings { .. } => ExitStatus::Usage,
+        OAuthError::File { .. } | OAuthError::Locked { .. } => ExitStatus::Fault,
+        _ => ExitStatus::Failed,
     };
     let hint = error.hint(name);
-    let failure = Failure::new(exit, error);
+    let failure = CommandError::new(exit, error);
     match hint {
         Some(hint) => failure.with_hint(hint),
         None => failure,
     }
 }
 
-/// Says where to go, and goes there when this is a desktop.
-fn invite(invocation: &Invocation, pending: &PendingLogin, arguments: &LoginArgs) {
+/// Prints the address of the sign-in, and opens it on a desktop.
+fn print_address(invocation: &Invocation, pending: &PendingLogin, arguments: &LoginArgs) {
     let printer = &invocation.printer;
     if !pending.scopes().is_empty() {
         let scopes = pending.scopes().join(", ");
@@ -138,38 +144,46 @@ fn invite(invocation: &Invocation, pending: &PendingLogin, arguments: &LoginArgs
     printer.note("open this address in a browser:");
     printer.data_line(pending.url().as_str());
     if !arguments.no_browser && is_desktop(invocation) {
-        // The address is `https`, or `http` on this machine, and goes to no shell.
+        // The address is `https`, or `http` on this machine, and is not passed through a shell.
         if let Err(error) = open::that_detached(pending.url().as_str()) {
-            printer.warning(&format!("no browser could be opened: {error}"));
+            printer.warning(&format!("the browser could not be opened: {error}"));
         }
     }
     printer.note(&format!(
-        "when the browser ends at an address it cannot open, `{}…`, paste that address here",
+        "if the browser is redirected to an address it cannot open (`{}…`), paste that address here",
         pending.redirect_uri()
     ));
 }
 
-/// Whether a browser would open where the person is.
+/// Whether a browser would open on the screen of the user.
 fn is_desktop(invocation: &Invocation) -> bool {
-    let variable = |name| invocation.environment.variable(name).is_some();
+    let variable = |name| invocation.world.nonempty_variable(name).is_some();
     cfg!(any(windows, target_os = "macos")) || variable("DISPLAY") || variable("WAYLAND_DISPLAY")
 }
 
-/// What comes first: the browser, or a pasted address.
-async fn answer(printer: &Printer, pending: &PendingLogin) -> Result<Redirect, OAuthError> {
+/// Waits for the redirect of the browser or for a pasted address.
+async fn redirect_or_paste(
+    printer: &Printer,
+    pending: &PendingLogin,
+) -> Result<AuthorizationResponse, OAuthError> {
     tokio::select! {
         redirect = pending.redirected() => redirect,
         redirect = pasted(printer, pending) => redirect,
     }
 }
 
-/// Reads standard input until something fits. At its end the browser alone is left.
-async fn pasted(printer: &Printer, pending: &PendingLogin) -> Result<Redirect, OAuthError> {
+/// Reads lines of standard input until one is a redirect of this sign-in. At the end of the input it waits forever: the
+/// browser may still be redirected.
+async fn pasted(
+    printer: &Printer,
+    pending: &PendingLogin,
+) -> Result<AuthorizationResponse, OAuthError> {
     let mut input = BufReader::new(stdin());
     let mut attempts = 0;
     loop {
         let mut line = String::new();
         let read = (&mut input).take(LINE_BYTES_MAX).read_line(&mut line).await;
+        // At the end of the input only the browser can answer; returning would end the sign-in.
         if !matches!(read, Ok(1..)) {
             std::future::pending::<()>().await;
         }
@@ -177,6 +191,7 @@ async fn pasted(printer: &Printer, pending: &PendingLogin) -> Result<Redirect, O
             continue;
         }
         match pending.pasted(&line) {
+            // A wrong paste is common; other errors mean that the sign-in itself failed.
             Err(error @ OAuthError::Redirect { .. }) if attempts + 1 < PASTES_MAX => {
                 attempts += 1;
                 printer.warning(&error.to_string());
@@ -186,84 +201,88 @@ async fn pasted(printer: &Printer, pending: &PendingLogin) -> Result<Redirect, O
     }
 }
 
-fn say_signed_in(printer: &Printer, name: &str, signed_in: &SignedIn) {
+fn print_signed_in(printer: &Printer, name: &str, signed_in: &SignInOutcome) {
     printer.note(&format!("signed in to `{name}`"));
     if !signed_in.scopes.is_empty() {
         printer.note(&format!("  scopes: {}", signed_in.scopes.join(", ")));
     }
     if !signed_in.denied.is_empty() {
-        printer.warning(&format!("not granted: {}", signed_in.denied.join(", ")));
+        printer.warning(&format!(
+            "the server did not grant: {}",
+            signed_in.denied.join(", ")
+        ));
     }
     printer.note(&format!(
         "  {}",
-        life(signed_in.expires_at, signed_in.renewable)
+        validity(signed_in.expires_at, signed_in.renewable)
     ));
     let place = match &signed_in.stored {
-        Stored::File(file) => format!("in {}, readable by you alone", file.display()),
-        Stored::Earlier(file) => format!("in {}", file.display()),
+        RecordLocation::File(file) => format!("{} (readable only by you)", file.display()),
+        RecordLocation::Earlier(file) => file.display().to_string(),
     };
-    printer.note(&format!("  kept {place}"));
+    printer.note(&format!("  tokens are in {place}"));
 }
 
-fn life(expires_at: Option<u64>, renewable: bool) -> String {
-    let until = match expires_at.map(when) {
-        Some(end) => format!("valid until {end}"),
+fn validity(expires_at: Option<u64>, renewable: bool) -> String {
+    let until = match expires_at {
+        Some(seconds) => {
+            let end = utc_time(seconds.saturating_mul(1_000_000));
+            format!("valid until {end} UTC")
+        }
         None => "valid until it is revoked".to_owned(),
     };
     match renewable {
-        true => format!("{until}, renewed by itself"),
+        true => format!("{until}, renewed automatically"),
         false => until,
     }
 }
 
-/// RFC 3339, or the number where no calendar has it.
-fn when(seconds: u64) -> String {
-    let date = i64::try_from(seconds)
-        .ok()
-        .and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
-    date.and_then(|date| date.format(&Rfc3339).ok())
-        .unwrap_or_else(|| seconds.to_string())
-}
-
-async fn logout(printer: &Printer, auth: &ServerAuth, name: &str) -> Result<Exit, Failure> {
+async fn logout(
+    printer: &Printer,
+    auth: &ServerAuth,
+    name: &str,
+) -> Result<ExitStatus, CommandError> {
     let done = auth
         .sign_out()
         .await
         .map_err(|error| failure(error, name))?;
+    // Not an error: the state that the user wants is reached.
     if !done.had_tokens {
-        printer.note(&format!("nobody was signed in to `{name}`"));
-        return Ok(Exit::Completed);
+        printer.note(&format!("no tokens of `{name}` are stored"));
+        return Ok(ExitStatus::Completed);
     }
     printer.note(&match &done.revoked {
-        Some(Ok(())) => format!("signed out of `{name}`; its tokens are revoked"),
+        Some(Ok(())) => format!("signed out of `{name}`; the server revoked its tokens"),
         Some(Err(_)) | None => format!("signed out of `{name}`"),
     });
     match &done.revoked {
         Some(Ok(())) => {}
         Some(Err(error)) => printer.warning(&format!(
-            "the tokens are forgotten here and may still be good there: {error}"
+            "the tokens are deleted here, but the server may still accept them: {error}"
         )),
-        None => printer.note("  the server revokes no tokens on request; they end by themselves"),
+        None => {
+            printer.note("  the server cannot revoke tokens; they stay valid until they expire")
+        }
     }
-    Ok(Exit::Completed)
+    Ok(ExitStatus::Completed)
 }
 
 async fn status(
     invocation: &Invocation,
     configuration: &Configuration,
     arguments: &StatusArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let mut found = Vec::new();
     let principal = arguments.principal.as_deref();
     match &arguments.server {
         Some(name) => {
-            let auth = of(named(invocation, configuration, name)?, principal);
+            let auth = sign_in_of(server_sign_in(invocation, configuration, name)?, principal);
             let status = auth.status().await;
             found.push(status.map_err(|error| failure(error, name))?);
         }
         None => {
             for entry in configuration.servers.iter().filter(|entry| is_http(entry)) {
-                found.extend(one(invocation, entry, principal).await);
+                found.extend(status_of(invocation, entry, principal).await);
             }
         }
     }
@@ -272,21 +291,21 @@ async fn status(
     } else {
         print(&invocation.printer, &found);
     }
-    Ok(Exit::Completed)
+    Ok(ExitStatus::Completed)
 }
 
 fn is_http(entry: &ServerEntry) -> bool {
     matches!(entry.definition, Ok(Transport::Http { .. }))
 }
 
-/// One of many: what is wrong with it is a warning, and the others are shown.
-async fn one(
+/// Status of one of several servers; an error is printed as a warning.
+async fn status_of(
     invocation: &Invocation,
     entry: &ServerEntry,
     principal: Option<&str>,
-) -> Option<Status> {
+) -> Option<SignInStatus> {
     let auth = match server_auth(invocation, entry) {
-        Ok(auth) => of(auth?, principal),
+        Ok(auth) => sign_in_of(auth?, principal),
         Err(failure) => {
             invocation.printer.warning(&failure.error.to_string());
             return None;
@@ -303,19 +322,19 @@ async fn one(
     }
 }
 
-fn print(printer: &Printer, found: &[Status]) {
+fn print(printer: &Printer, found: &[SignInStatus]) {
     if found.is_empty() {
-        printer.note("no server is reached over HTTP");
+        printer.note("no server is configured that uses HTTP");
         return;
     }
-    let mut table = Table::with_header(["server", "sign-in", "scopes", "token", "kept in"]);
+    let mut table = TextTable::with_header(["server", "sign-in", "scopes", "token", "stored in"]);
     for status in found {
         let scopes = match status.scopes.is_empty() {
             true => "-".to_owned(),
             false => status.scopes.join(" "),
         };
         let token = match status.storage {
-            Some(_) => life(status.expires_at, status.renewable),
+            Some(_) => validity(status.expires_at, status.renewable),
             None => "-".to_owned(),
         };
         let place = match (status.storage, &status.file) {
@@ -324,17 +343,17 @@ fn print(printer: &Printer, found: &[Status]) {
         };
         table.row([
             &*status.server,
-            word(status.state),
+            state_text(status.state),
             &*scopes,
             &*token,
             place,
         ]);
     }
-    printer.data(&table.text());
+    printer.table(&table);
     for status in found {
         if status.state == SignInState::MoreScopesWanted {
             printer.note(&format!(
-                "`{}` asks for more: {}; give it with `limbeck auth login {}`",
+                "server `{}` asks for more scopes: {}; grant them with `limbeck auth login {}`",
                 status.server,
                 status.wanted.join(", "),
                 status.server
@@ -343,10 +362,10 @@ fn print(printer: &Printer, found: &[Status]) {
     }
 }
 
-fn word(state: SignInState) -> &'static str {
+fn state_text(state: SignInState) -> &'static str {
     match state {
         SignInState::SignedIn => "signed in",
-        SignInState::MoreScopesWanted => "wants more",
+        SignInState::MoreScopesWanted => "more scopes wanted",
         SignInState::Expired => "expired",
         SignInState::SignedOut => "signed out",
     }

@@ -1,31 +1,36 @@
-//! `limbeck call`: one tool, outside of any program.
+//! `limbeck call`: one tool call outside of any program.
 
 use anyhow::{Context as _, anyhow};
 use limbeck_gateway::CallReport;
 use serde_json::Value;
 use serde_json::map::Map;
 
-use super::{Invocation, signals::EndSignals};
+use super::signals::{EndSignal, EndSignals};
 use crate::cli::CallArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::print_value;
-use crate::wiring::{Lifetime, Session, call_failure};
+use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
 
-/// Calls the tool and prints its result.
-pub(super) async fn call(invocation: &Invocation, arguments: &CallArgs) -> Result<Exit, Failure> {
+/// Calls a tool and prints its result.
+pub(super) async fn call(
+    invocation: &Invocation,
+    arguments: &CallArgs,
+) -> Result<ExitStatus, CommandError> {
+    // Checked before servers are started, so that a typo of the shell quoting fails at once.
     serde_json::from_str::<Map<String, Value>>(&arguments.arguments)
         .context("the arguments are not a JSON object")
         .map_err(|error| {
-            Failure::usage(error).with_hint(format!(
-                "quote them for the shell: `limbeck call {} {} '{{\"key\": 1}}'`",
+            CommandError::usage(error).with_hint(format!(
+                "quote the JSON for the shell: `limbeck call {} {} '{{\"key\": 1}}'`",
                 arguments.server, arguments.tool
             ))
         })?;
-    let signals = EndSignals::listen()?;
-    let session = Session::open(invocation, Lifetime::Command).await?;
+    let mut signals = EndSignals::listen()?;
+    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
     let CallArgs { server, tool, .. } = arguments;
-    let called = signals
+    let (called, signal) = signals
         .cancelling(async |cancel| {
             let json = &arguments.arguments;
             session.gateway.call(server, tool, json, cancel).await
@@ -33,39 +38,44 @@ pub(super) async fn call(invocation: &Invocation, arguments: &CallArgs) -> Resul
         .await;
     let exit = match called {
         Ok(report) => print(&invocation.printer, &report, arguments),
-        Err(error) => Err(call_failure(&error)),
+        Err(error) => Err(signal.map_or_else(|| call_error(&error), EndSignal::error)),
     };
+    // Servers must be stopped on errors as well, so the session is closed before the result is returned.
     session.close().await;
     exit
 }
 
-fn print(printer: &Printer, report: &CallReport, arguments: &CallArgs) -> Result<Exit, Failure> {
+fn print(
+    printer: &Printer,
+    report: &CallReport,
+    arguments: &CallArgs,
+) -> Result<ExitStatus, CommandError> {
     if let Some(note) = &report.note {
         printer.note(&format!("note: {note}"));
     }
     if let Some(how) = &report.contradiction {
         printer.warning(&format!(
-            "the result does not fit the output schema the server declares: {how}"
+            "the result does not match the output schema of the tool: {how}"
         ));
     }
     if arguments.json {
         printer.data_line(report.result.get());
         return Ok(match report.value {
-            Ok(_) => Exit::Completed,
-            Err(_) => Exit::Failed,
+            Ok(_) => ExitStatus::Completed,
+            Err(_) => ExitStatus::Failed,
         });
     }
     match &report.value {
-        // A result without content has nothing to print.
-        Ok(value) if value == "null" => Ok(Exit::Completed),
+        // A result without content has no value.
+        Ok(value) if value == "null" => Ok(ExitStatus::Completed),
         Ok(value) => {
             print_value(printer, value);
-            Ok(Exit::Completed)
+            Ok(ExitStatus::Completed)
         }
         Err(error) => {
             let name = format!("{}.{}", arguments.server, arguments.tool);
             let failure = anyhow!("`{name}` failed: {}", error.message);
-            Err(Failure::new(Exit::Failed, failure))
+            Err(CommandError::new(ExitStatus::Failed, failure))
         }
     }
 }

@@ -5,32 +5,34 @@ mod sandbox;
 
 use std::path::PathBuf;
 
+use limbeck_domain::{Language, Sandbox, Tier};
 use limbeck_gateway::ServerReport;
-use limbeck_gateway::domain::{Language, Sandbox, Tier};
-use limbeck_gateway::launcher::WorkerError;
-use limbeck_setup::{Configuration, Note};
+use limbeck_launcher::WorkerError;
+use limbeck_setup::{Configuration, Diagnostic};
 use serde::{Serialize, Serializer};
 
-use super::{Invocation, tools};
+use super::signals::EndSignals;
+use super::tools;
 use crate::cli::DoctorArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::sandbox_line;
-use crate::table::Table;
-use crate::wiring::{self, Decided, Lifetime, Session, call_failure};
+use crate::table::TextTable;
+use crate::wiring::{self, EffectiveSetting, GatewayLifetime, GatewaySession, call_error};
 use embeddings::EmbeddingsReport;
-use sandbox::{Machine, SandboxReport};
+use sandbox::{MachineInfo, SandboxReport};
 
-/// Prints the state of everything, or of the sandbox in full.
+/// Prints the state of the installation, or all details of the sandbox.
 pub(super) async fn doctor(
     invocation: &Invocation,
     arguments: &DoctorArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let configuration = wiring::configuration(invocation)?;
     let minimum = wiring::minimum_tier(&invocation.global, &configuration.settings);
     let printer = &invocation.printer;
     let ok = if arguments.sandbox {
-        let report = look_at_sandbox(minimum).await?;
+        let report = inspect_sandbox(minimum).await?;
         if arguments.json {
             printer.json(&report)?;
         } else {
@@ -38,7 +40,7 @@ pub(super) async fn doctor(
         }
         report.ok
     } else {
-        let report = Report::of_everything(invocation, &configuration, minimum).await?;
+        let report = DoctorReport::of_everything(invocation, &configuration, minimum).await?;
         if arguments.json {
             printer.json(&report)?;
         } else {
@@ -46,11 +48,15 @@ pub(super) async fn doctor(
         }
         report.ok
     };
-    Ok(if ok { Exit::Completed } else { Exit::Failed })
+    Ok(if ok {
+        ExitStatus::Completed
+    } else {
+        ExitStatus::Failed
+    })
 }
 
-/// Starts a worker of whatever tier it reaches, asks what it found, and makes every attempt.
-async fn look_at_sandbox(minimum: Decided<Tier>) -> Result<SandboxReport, Failure> {
+/// Starts a worker of any tier, reads its sandbox, and makes every escape attempt in it.
+async fn inspect_sandbox(minimum: EffectiveSetting<Tier>) -> Result<SandboxReport, CommandError> {
     let launcher = wiring::launcher(Tier::Wasm)?;
     let looked = async {
         let worker = launcher.launch(Language::Typescript).await?;
@@ -60,25 +66,25 @@ async fn look_at_sandbox(minimum: Decided<Tier>) -> Result<SandboxReport, Failur
     };
     let looked: Result<_, WorkerError> = looked.await;
     launcher.shutdown().await;
-    let (sandbox, probes) = looked.map_err(Failure::fault)?;
+    let (sandbox, probes) = looked.map_err(CommandError::fault)?;
     Ok(SandboxReport::new(
         &sandbox,
         minimum,
         &probes,
-        Machine::read(),
+        MachineInfo::read(),
     ))
 }
 
-/// `doctor --json`.
+/// JSON of `limbeck doctor --json`.
 #[derive(Serialize)]
-struct Report<'a> {
+struct DoctorReport<'a> {
     version: &'static str,
     #[serde(flatten)]
-    machine: Machine,
-    state: State,
-    configuration: Sources<'a>,
-    minimum_tier: Decided<Tier>,
-    wall_ms: Decided<u64>,
+    machine: MachineInfo,
+    state: StateReport,
+    configuration: ConfigurationReport<'a>,
+    minimum_tier: EffectiveSetting<Tier>,
+    wall_ms: EffectiveSetting<u64>,
     sandbox: Option<Sandbox>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox_error: Option<String>,
@@ -88,52 +94,67 @@ struct Report<'a> {
     ok: bool,
 }
 
-/// Where journal, cache and key-value state live.
+/// Path and state of the store.
 #[derive(Serialize)]
-struct State {
+struct StateReport {
     path: Option<PathBuf>,
-    /// Whether anything is recorded there.
+    /// Whether the store could be opened.
     usable: bool,
 }
 
-/// Files that were read and what is to be known of them.
+/// Configuration files and the notes about them.
 #[derive(Serialize)]
-struct Sources<'a> {
+struct ConfigurationReport<'a> {
     files: &'a [PathBuf],
     #[serde(serialize_with = "as_text")]
-    notes: &'a [Note],
+    notes: &'a [Diagnostic],
 }
 
-impl<'a> Report<'a> {
+impl<'a> DoctorReport<'a> {
     async fn of_everything(
         invocation: &Invocation,
         configuration: &'a Configuration,
-        minimum_tier: Decided<Tier>,
-    ) -> Result<Self, Failure> {
-        // Workers of any tier: what they lack is to be seen here, and nothing runs in them.
-        let session =
-            Session::with(invocation, configuration, Lifetime::Command, Tier::Wasm).await?;
-        let found = session.gateway.sandbox().await;
-        let servers = session.gateway.servers(None, tools::PATIENCE).await;
-        let embeddings = EmbeddingsReport::of(invocation, &configuration.settings).await;
+        minimum_tier: EffectiveSetting<Tier>,
+    ) -> Result<Self, CommandError> {
+        let mut signals = EndSignals::listen()?;
+        // Workers of any tier, to show which layers are missing; no program runs in them.
+        let session = GatewaySession::with(
+            invocation,
+            configuration,
+            GatewayLifetime::Command,
+            Tier::Wasm,
+        )
+        .await?;
+        let inspection = async {
+            let found = session.gateway.sandbox().await;
+            let servers = session.gateway.servers(None, tools::LIST_TIMEOUT).await;
+            let embeddings = EmbeddingsReport::of(invocation, &configuration.settings).await;
+            (found, servers, embeddings)
+        };
+        let inspection = invocation.printer.reporting(tools::STARTING, inspection);
+        let inspected = signals.interrupting(inspection).await;
         let path = wiring::state_file(invocation);
+        // The session falls back to a store in memory when the file cannot be opened.
         let usable = path.as_deref() == Some(session.gateway.store().path());
         session.close().await;
-        let servers = servers.map_err(|error| call_failure(&error))?;
+        // The session must be closed before an early return, or its servers would outlive the command.
+        let (found, servers, embeddings) = inspected?;
+        let servers = servers.map_err(|error| call_error(&error))?;
         let confined = found
             .as_ref()
             .is_ok_and(|sandbox| sandbox.tier >= minimum_tier.value);
         let ok = confined
             && usable
-            && servers.iter().all(works)
+            && !wiring::is_broken(configuration)
+            && servers.iter().all(tools::works)
             && embeddings.as_ref().is_none_or(EmbeddingsReport::works);
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
-            machine: Machine::read(),
-            state: State { path, usable },
-            configuration: Sources {
+            machine: MachineInfo::read(),
+            state: StateReport { path, usable },
+            configuration: ConfigurationReport {
                 files: &configuration.sources,
-                notes: &configuration.notes,
+                notes: &configuration.diagnostics,
             },
             minimum_tier,
             wall_ms: wiring::wall_ms(&configuration.settings),
@@ -146,7 +167,7 @@ impl<'a> Report<'a> {
     }
 
     fn print(&self, printer: &Printer) {
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         table.row(["limbeck", &format!("{} on {}", self.version, self.machine)]);
         table.row(["state", &self.state.text()]);
         for (index, file) in self.configuration.files.iter().enumerate() {
@@ -158,7 +179,7 @@ impl<'a> Report<'a> {
         }
         let (wall_ms, minimum) = (&self.wall_ms, &self.minimum_tier);
         let wall = format!("{} ms ({})", wall_ms.value, wall_ms.source);
-        table.row(["wall clock", &wall]);
+        table.row(["time limit", &wall]);
         let sandbox = match &self.sandbox {
             Some(sandbox) => sandbox_line(sandbox),
             None => "unknown".to_owned(),
@@ -170,7 +191,7 @@ impl<'a> Report<'a> {
             table.row(["embeddings", &embeddings.line()]);
         }
         table.row(["servers", &self.servers.len().to_string()]);
-        printer.data(&table.text());
+        printer.table(&table);
         if !self.servers.is_empty() {
             printer.data("\n");
             tools::print(printer, &self.servers, false);
@@ -186,7 +207,7 @@ impl<'a> Report<'a> {
         match &self.sandbox {
             None => {
                 let error = self.sandbox_error.as_deref().unwrap_or_default();
-                printer.error(&format!("no worker could be started: {error}"));
+                printer.error(&format!("a worker could not be started: {error}"));
             }
             Some(sandbox) if sandbox.tier < minimum => {
                 let refusal = limbeck_gateway::sandbox::refusal(sandbox, minimum);
@@ -208,23 +229,21 @@ impl<'a> Report<'a> {
     }
 }
 
-impl State {
+impl StateReport {
     fn text(&self) -> String {
         match &self.path {
             Some(path) if self.usable => path.display().to_string(),
-            Some(path) => format!("{} cannot be used; nothing is recorded", path.display()),
-            None => "nowhere; nothing is recorded".to_owned(),
+            Some(path) => format!(
+                "{} cannot be used; executions are not recorded",
+                path.display()
+            ),
+            None => "none; executions are not recorded".to_owned(),
         }
     }
 }
 
-/// Whether a server does what its entry wants, as far as this version can tell, or waits for its user.
-fn works(server: &ServerReport) -> bool {
-    ["ready", "disabled", "unsupported", "untrusted"].contains(&server.state)
-}
-
-fn as_text<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error> {
-    let text = |note: &Note| format!("{}: {note}", note.level);
+fn as_text<S: Serializer>(notes: &[Diagnostic], serializer: S) -> Result<S::Ok, S::Error> {
+    let text = |note: &Diagnostic| format!("{}: {note}", note.severity);
     serializer.collect_seq(notes.iter().map(text))
 }
 

@@ -1,18 +1,19 @@
-//! `limbeck run --check` and `--plan`: what can be said of a program without running it.
+//! `limbeck run --check` and `--plan`: examination of a program without running it.
 
 use anyhow::anyhow;
-use limbeck_gateway::catalog::Finding;
-use limbeck_gateway::domain::Mode;
+use limbeck_catalog::Finding;
+use limbeck_domain::Mode;
 use limbeck_gateway::{Examination, ExecuteRequest};
 
-use super::{Invocation, signals::EndSignals};
+use super::signals::EndSignals;
 use crate::cli::RunArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::report::{Source, note_place, print_value};
-use crate::wiring::{Lifetime, Session};
+use crate::report::{ProgramSource, note_place, print_value};
+use crate::wiring::{GatewayLifetime, GatewaySession};
 
-/// What `--check` or `--plan` ask for; `None` when the program is to run.
+/// Mode of `--check` or `--plan`; `None` when the program runs.
 pub(super) fn mode(arguments: &RunArgs) -> Option<Mode> {
     if arguments.check {
         Some(Mode::Check)
@@ -21,23 +22,26 @@ pub(super) fn mode(arguments: &RunArgs) -> Option<Mode> {
     }
 }
 
-/// Examines the program and prints what was found.
+/// Examines the program and prints the findings.
 pub(super) async fn run(
     invocation: &Invocation,
     arguments: &RunArgs,
     request: ExecuteRequest,
     mode: Mode,
-    source: Source<'_>,
-) -> Result<Exit, Failure> {
-    let signals = EndSignals::listen()?;
-    let session = Session::open(invocation, Lifetime::Command).await?;
+    source: ProgramSource<'_>,
+) -> Result<ExitStatus, CommandError> {
+    let mut signals = EndSignals::listen()?;
+    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
     let gateway = &session.gateway;
-    let examined = signals
+    let (examined, signal) = signals
         .cancelling(async |cancel| gateway.examine(request, mode, &cancel).await)
         .await;
     session.close().await;
+    if let Some(signal) = signal {
+        return Err(signal.error());
+    }
     let examination = examined.map_err(|error| {
-        let failure = Failure::new(Exit::of_error(&error), anyhow!("{}", error.message));
+        let failure = CommandError::new(ExitStatus::of_error(&error), anyhow!("{}", error.message));
         match error.hint {
             Some(hint) => failure.with_hint(hint),
             None => failure,
@@ -49,14 +53,15 @@ pub(super) async fn run(
         print(&invocation.printer, &examination, source);
     }
     Ok(if examination.ok {
-        Exit::Completed
+        ExitStatus::Completed
     } else {
-        Exit::Failed
+        ExitStatus::Failed
     })
 }
 
-fn print(printer: &Printer, examination: &Examination, source: Source<'_>) {
+fn print(printer: &Printer, examination: &Examination, source: ProgramSource<'_>) {
     let findings = &examination.findings;
+    // Errors come last: they are next to the prompt.
     for warning in &findings.warnings {
         printer.warning(&warning.message);
         print_rest(printer, warning, source);
@@ -66,14 +71,14 @@ fn print(printer: &Printer, examination: &Examination, source: Source<'_>) {
         print_rest(printer, error, source);
     }
     match &examination.plan {
-        // Names and strings, numbers: there is nothing in it that JSON cannot say.
+        // A plan holds strings and numbers only, so it always serializes.
         Some(plan) => print_value(printer, &serde_json::to_string(plan).unwrap_or_default()),
         None if examination.ok => printer.note("no errors"),
         None => {}
     }
 }
 
-fn print_rest(printer: &Printer, finding: &Finding, source: Source<'_>) {
+fn print_rest(printer: &Printer, finding: &Finding, source: ProgramSource<'_>) {
     note_place(printer, source, finding.line, Some(finding.column));
     if let Some(edit) = &finding.edit {
         printer.hint(&format!(

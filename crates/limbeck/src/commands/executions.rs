@@ -1,38 +1,46 @@
-//! `limbeck executions`: what ran, and what each execution asked for.
+//! `limbeck executions`: list of recorded executions, and one execution with its calls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use limbeck_gateway::domain::text::clean_line;
-use limbeck_gateway::domain::{
-    Account, Basis, CallError, EffectClass, Envelope, ExecutionStatus, HostOp, Sandbox, ToolTarget,
+use limbeck_domain::text::clean_line;
+use limbeck_domain::{
+    ArtifactId, CallError, CountBasis, EffectClass, Envelope, ExecutionStatus, HostOp, Sandbox,
+    TokenUsage, ToolTarget,
 };
-use limbeck_gateway::store::{ExecutionRecord, ExecutionRow, LedgerRow, Store, StoreError};
 use limbeck_gateway::{InnerCall, inner_calls, ledger};
+use limbeck_store::{
+    ExecutionRecord, ExecutionRow, LedgerRow, RemovedExecutions, Store, StoreError,
+};
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
-use time::OffsetDateTime;
-use time::macros::format_description;
 
-use super::Invocation;
 use super::ledger::{account_json, account_line};
 use crate::cli::ExecutionsArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::format::{duration_text, grouped_digits, numbered_lines, utc_time};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::report::{Source, print_error, print_value, sandbox_line};
-use crate::table::{Table, duration, grouped};
+use crate::report::{ProgramSource, print_error, print_value, sandbox_line};
+use crate::table::{LastColumn, TextTable};
 use crate::wiring;
 
-/// Characters shown of the line that stands for a program.
+/// Columns of a terminal from which all columns of the list have room.
+const WIDE_COLUMNS: usize = 150;
+/// Characters of a date and a time in hours and minutes.
+const WITHOUT_SECONDS: usize = "2026-05-09 07:29".len();
+/// Least characters of a shortened id.
+const ID_CHARS_MIN: usize = 11;
+/// Longest title of a program in the list, in characters.
 const TITLE_CHARS: usize = 60;
-/// Bytes shown of a name that a program made up.
+/// Longest name of an unknown tool that is shown, in bytes.
 const NAME_BYTES_MAX: usize = 200;
 
 /// Prints the list, or one execution with its calls.
 pub(super) async fn executions(
     invocation: &Invocation,
     arguments: &ExecutionsArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let store = wiring::open_past(invocation).await?;
     let printer = &invocation.printer;
     match &arguments.id {
@@ -47,16 +55,28 @@ pub(super) async fn executions(
             }
         }
     }
-    Ok(Exit::Completed)
+    Ok(ExitStatus::Completed)
 }
 
-async fn list(printer: &Printer, store: &Store, arguments: &ExecutionsArgs) -> Result<(), Failure> {
+async fn list(
+    printer: &Printer,
+    store: &Store,
+    arguments: &ExecutionsArgs,
+) -> Result<(), CommandError> {
     let rows = store.executions(arguments.limit, None).await?;
+    let removed = store.removed().await?;
     if arguments.json {
-        return printer.json(&json!({"executions": rows}));
+        return printer.json(&json!({"executions": rows, "removed": removed}));
+    }
+    for removed in &removed {
+        printer.note(&removed_text(removed));
     }
     if rows.is_empty() {
-        printer.note("no executions are recorded; `limbeck run FILE` makes one");
+        printer.note("no executions are recorded; run a program with `limbeck run FILE`");
+        return Ok(());
+    }
+    if let Some(width) = printer.width().filter(|width| *width < WIDE_COLUMNS) {
+        printer.data(&narrow_list(&rows).text_within(width));
         return Ok(());
     }
     let header = [
@@ -71,15 +91,17 @@ async fn list(printer: &Printer, store: &Store, arguments: &ExecutionsArgs) -> R
         "direct",
         "program",
     ];
-    let mut table = Table::with_header(header).right([3, 4, 5, 6, 7, 8]);
-    let reckoned = reckoned(store, &rows).await?;
+    let mut table = TextTable::with_header(header)
+        .right([3, 4, 5, 6, 7, 8])
+        .last(LastColumn::CutEnd);
+    let estimates = token_texts(store, &rows).await?;
     for row in &rows {
-        let [tokens, direct] = reckoned.get(row.id.as_str()).cloned().unwrap_or_default();
+        let [tokens, direct] = estimates.get(row.id.as_str()).cloned().unwrap_or_default();
         table.row([
             row.id.to_string(),
-            when(row.created_us),
+            utc_time(row.created_us),
             status_text(row),
-            row.took_us.map(duration).unwrap_or_default(),
+            row.took_us.map(duration_text).unwrap_or_default(),
             row.calls.to_string(),
             row.effects.reads.to_string(),
             row.effects.writes.to_string(),
@@ -88,31 +110,83 @@ async fn list(printer: &Printer, store: &Store, arguments: &ExecutionsArgs) -> R
             shortened(&row.title),
         ]);
     }
-    printer.data(&table.text());
+    printer.table(&table);
     Ok(())
 }
 
-/// Tokens through Limbeck and with direct calls, by execution; `~` stands before what was not counted so far.
-async fn reckoned(
+/// List for a terminal without room for all columns: short ids, times without seconds.
+fn narrow_list(rows: &[ExecutionRow]) -> TextTable {
+    let header = ["id", "when (UTC)", "status", "calls", "writes", "program"];
+    let mut table = TextTable::with_header(header)
+        .right([3, 4])
+        .last(LastColumn::CutEnd);
+    let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+    let length = distinct_length(&ids);
+    for row in rows {
+        let when = utc_time(row.created_us);
+        table.row([
+            row.id.as_str().chars().take(length).collect(),
+            when.chars().take(WITHOUT_SECONDS).collect(),
+            status_text(row),
+            row.calls.to_string(),
+            row.effects.writes.to_string(),
+            row.title.clone(),
+        ]);
+    }
+    table
+}
+
+/// Number of characters by which all ids differ, with a few more for those that are not listed.
+fn distinct_length(ids: &[&str]) -> usize {
+    let longest = ids.iter().map(|id| id.len()).max().unwrap_or_default();
+    let differ = |length: usize| {
+        let beginnings: HashSet<&str> = ids.iter().filter_map(|id| id.get(..length)).collect();
+        beginnings.len() == ids.len()
+    };
+    let length = (ID_CHARS_MIN..longest).find(|length| differ(*length));
+    length.map_or(longest, |length| (length + 2).min(longest))
+}
+
+/// What retention removed of one principal on one day.
+fn removed_text(removed: &RemovedExecutions) -> String {
+    let RemovedExecutions {
+        principal,
+        executions,
+        thinned,
+        bytes,
+        first_us,
+        last_us,
+    } = removed;
+    let principal = clean_line(principal, NAME_BYTES_MAX);
+    let (first, last) = (utc_time(*first_us), utc_time(*last_us));
+    format!(
+        "retention: {executions} executions of `{principal}` from {first} to {last} were removed and {thinned} \
+         lost the results of their reads ({} bytes)",
+        grouped_digits(*bytes)
+    )
+}
+
+/// Tokens through Limbeck and with direct calls, by execution; an estimate begins with `~`.
+async fn token_texts(
     store: &Store,
     rows: &[ExecutionRow],
-) -> Result<HashMap<String, [String; 2]>, Failure> {
+) -> Result<HashMap<String, [String; 2]>, CommandError> {
     let Some(oldest) = rows.iter().map(|row| row.created_us).min() else {
         return Ok(HashMap::new());
     };
-    let reckoned = |row: LedgerRow| {
-        let account = row.reckoned();
+    let entry = |row: LedgerRow| {
+        let account = row.usage_or_estimate();
         let tokens = [account.limbeck(), account.direct()].map(|tokens| match tokens.basis {
-            Basis::Estimated => format!("~{}", grouped(tokens.count)),
-            Basis::Measured | Basis::Computed => grouped(tokens.count),
+            CountBasis::Estimated => format!("~{}", grouped_digits(tokens.count)),
+            CountBasis::Measured | CountBasis::Computed => grouped_digits(tokens.count),
         });
         (row.id, tokens)
     };
     let ledger = store.ledger(oldest).await?;
-    Ok(ledger.into_iter().map(reckoned).collect())
+    Ok(ledger.into_iter().map(entry).collect())
 }
 
-/// The beginning of a title, so that a row stays a line.
+/// Beginning of a title, so that a row fits on one line.
 fn shortened(title: &str) -> String {
     if title.chars().count() <= TITLE_CHARS {
         return title.to_owned();
@@ -123,21 +197,13 @@ fn shortened(title: &str) -> String {
 
 fn status_text(row: &ExecutionRow) -> String {
     match (row.status, row.error) {
+        // `failed` alone does not distinguish a wrong program from a limit.
         (ExecutionStatus::Failed, Some(kind)) => format!("failed: {}", kind.as_str()),
         (status, _) => status.as_str().to_owned(),
     }
 }
 
-/// `2026-05-09 07:29:33`; the time of another epoch when the clock was that wrong.
-pub(super) fn when(us: u64) -> String {
-    let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-    OffsetDateTime::from_unix_timestamp_nanos(i128::from(us) * 1_000)
-        .ok()
-        .and_then(|time| time.format(format).ok())
-        .unwrap_or_else(|| format!("{us} µs"))
-}
-
-/// The whole value: for people as `run` prints it, as JSON in the bytes the program gave.
+/// Prints the whole value: as `run` does, or as the JSON text that the program returned.
 fn value(printer: &Printer, record: &ExecutionRecord, as_json: bool) {
     let envelope = record.envelope.as_ref();
     match envelope.and_then(|envelope| envelope.value.as_ref()) {
@@ -156,7 +222,7 @@ async fn one(
     store: &Store,
     record: &ExecutionRecord,
     as_json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let calls = inner_calls(&store.journal(&record.row.id).await?);
     let account = ledger::entry(store, &record.row.id).await?;
     if as_json {
@@ -169,7 +235,7 @@ async fn one(
         .as_ref()
         .and_then(|envelope| envelope.error.as_ref());
     if let Some(error) = error {
-        let source = Source {
+        let source = ProgramSource {
             name: "program",
             text: &record.start.program,
         };
@@ -178,16 +244,16 @@ async fn one(
     Ok(())
 }
 
-fn print_head(printer: &Printer, record: &ExecutionRecord, account: Option<&Account>) {
+fn print_head(printer: &Printer, record: &ExecutionRecord, account: Option<&TokenUsage>) {
     let row = &record.row;
     let took = row
         .took_us
-        .map(duration)
+        .map(duration_text)
         .unwrap_or_else(|| "unknown".to_owned());
     let effects = format!("reads {}, writes {}", row.effects.reads, row.effects.writes);
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.row(["id", row.id.as_str()]);
-    table.row(["when", &format!("{} UTC", when(row.created_us))]);
+    table.row(["when", &format!("{} UTC", utc_time(row.created_us))]);
     table.row(["status", &status_text(row)]);
     table.row(["took", &took]);
     table.row(["effects", &effects]);
@@ -200,20 +266,7 @@ fn print_head(printer: &Printer, record: &ExecutionRecord, account: Option<&Acco
         table.row(["sandbox", &sandbox_line(sandbox)]);
     }
     printer.data(&table.text());
-    printer.data_line(&format!("\n{}", numbered(&record.start.program)));
-}
-
-/// A program with its line numbers, which errors name.
-pub(crate) fn numbered(program: &str) -> String {
-    let lines: Vec<&str> = program.lines().collect();
-    let width = lines.len().to_string().len();
-    let mut text = String::new();
-    for (index, line) in lines.iter().enumerate() {
-        let line = format!("{:>width$} | {line}", index + 1);
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
+    printer.data_line(&format!("\n{}", numbered_lines(&record.start.program)));
 }
 
 fn print_calls(printer: &Printer, calls: &[InnerCall]) {
@@ -222,14 +275,14 @@ fn print_calls(printer: &Printer, calls: &[InnerCall]) {
         return;
     }
     let header = ["call", "what", "effect", "took", "sent", "got", "outcome"];
-    let mut table = Table::with_header(header).right([0, 3, 4, 5]);
+    let mut table = TextTable::with_header(header).right([0, 3, 4, 5]);
     for call in calls {
         table.row([
             call.call.id.to_string(),
             what(call),
             effect_text(call),
-            call.took_us.map(duration).unwrap_or_default(),
-            format!("{} B", grouped(call.call.body.len() as u64)),
+            call.took_us.map(duration_text).unwrap_or_default(),
+            format!("{} B", grouped_digits(call.call.body.len() as u64)),
             got_text(call),
             outcome_text(call),
         ]);
@@ -237,7 +290,7 @@ fn print_calls(printer: &Printer, calls: &[InnerCall]) {
     printer.data_line(&format!("\n{}", table.text()));
 }
 
-/// What was called: the tool it resolved to, or the name the program gave one that is not there.
+/// Tool of a call, or the name that the program used when no such tool exists.
 fn what(call: &InnerCall) -> String {
     if call.tool.is_some() || call.call.op != HostOp::Tool {
         return call.label();
@@ -253,7 +306,7 @@ fn what(call: &InnerCall) -> String {
     }
 }
 
-/// What a call may have done; one that did not leave did nothing.
+/// Effect of a call; none when it was not sent.
 fn effect_text(call: &InnerCall) -> String {
     if call.sent {
         call.effect.as_str().to_owned()
@@ -264,7 +317,7 @@ fn effect_text(call: &InnerCall) -> String {
 
 fn got_text(call: &InnerCall) -> String {
     match &call.result {
-        Some(Ok(text)) => format!("{} B", grouped(text.len() as u64)),
+        Some(Ok(text)) => format!("{} B", grouped_digits(text.len() as u64)),
         Some(Err(_)) | None => String::new(),
     }
 }
@@ -276,12 +329,14 @@ fn outcome_text(call: &InnerCall) -> String {
             let message = error.message.lines().next().unwrap_or_default();
             format!("{}: {message}", error.code.as_str())
         }
+        None if call.part_of.is_some() => "ok".to_owned(),
+        // The call was sent and no outcome was recorded, so it may have taken effect.
         None if call.sent && call.effect.may_write() => "in doubt".to_owned(),
         None => "unanswered".to_owned(),
     }
 }
 
-/// `executions ID --json`.
+/// JSON of `limbeck executions ID --json`.
 #[derive(Serialize)]
 struct ExecutionJson<'a> {
     #[serde(flatten)]
@@ -299,7 +354,7 @@ struct ExecutionJson<'a> {
     inner_calls: Vec<InnerCallJson<'a>>,
 }
 
-/// One call of it; `arguments` and `result` are JSON as it passed.
+/// JSON of one call, with `arguments` and `result` as they were sent.
 #[derive(Serialize)]
 struct InnerCallJson<'a> {
     id: u32,
@@ -315,10 +370,16 @@ struct InnerCallJson<'a> {
     result: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a CallError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part_of: Option<&'a ArtifactId>,
 }
 
 impl<'a> ExecutionJson<'a> {
-    fn new(record: &'a ExecutionRecord, calls: &'a [InnerCall], account: Option<&Account>) -> Self {
+    fn new(
+        record: &'a ExecutionRecord,
+        calls: &'a [InnerCall],
+        account: Option<&TokenUsage>,
+    ) -> Self {
         Self {
             row: &record.row,
             guest_hash: &record.guest_hash,
@@ -346,11 +407,12 @@ impl<'a> InnerCallJson<'a> {
             arguments: raw(&call.call.body),
             result: result.and_then(|result| raw(result.as_ref().ok()?)),
             error: result.and_then(|result| result.as_ref().err()),
+            part_of: call.part_of.as_ref(),
         }
     }
 }
 
-/// Text as JSON; a guest may have sent arguments that are none.
+/// Text as JSON; `None` for arguments of a guest that are not JSON.
 fn raw(text: &str) -> Option<&RawValue> {
     serde_json::from_str(text).ok()
 }
@@ -360,16 +422,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_utc_and_a_broken_clock_does_not_panic() {
-        assert_eq!(when(1_778_311_773_000_000), "2026-05-09 07:29:33");
-        assert_eq!(when(u64::MAX), format!("{} µs", u64::MAX));
-    }
-
-    #[test]
-    fn a_program_is_numbered_from_one_with_aligned_numbers() {
-        let program = "a\n\n".repeat(5);
-        let text = numbered(&program);
-        assert!(text.starts_with(" 1 | a\n 2 |\n"));
-        assert!(text.ends_with("10 |\n"));
+    fn shortened_ids_stay_distinct() {
+        let ids = [
+            "ex_01a202bd838872dbaa931",
+            "ex_01a202bd838899dbaa931",
+            "ex_02b202bd838872dbaa931",
+        ];
+        let length = distinct_length(&ids);
+        assert_eq!(length, "ex_01a202bd838872d".len());
+        assert_eq!(distinct_length(&["ex_1"]), 4);
+        assert_eq!(distinct_length(&[]), 0);
+        assert_eq!(
+            distinct_length(&["ex_01a202bd838872dbaa931"]),
+            ID_CHARS_MIN + 2
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! `limbeck learn`: what results of tools look like, from results that were recorded.
+//! `limbeck learn`: output types of tools, learnt from recorded results.
 
 mod records;
 
@@ -6,50 +6,51 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use limbeck_gateway::catalog::Observed;
-use limbeck_gateway::domain::{CallForm, ServerName, ToolId, ToolTarget};
-use limbeck_gateway::{Learnt, NoLesson};
+use limbeck_catalog::Observed;
+use limbeck_domain::{CallForm, ServerName, ToolId, ToolTarget};
+use limbeck_gateway::{ImportSummary, SkippedRecordError};
 use serde::Serialize;
 use serde_json::json;
 
-use super::Invocation;
-use super::tools::PATIENCE;
+use super::signals::EndSignals;
+use super::tools::LIST_TIMEOUT;
 use crate::cli::LearnArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::wiring::{Lifetime, Session};
-use records::{Record, read};
+use crate::wiring::{GatewayLifetime, GatewaySession};
+use records::{RecordedResult, read};
 
-/// Files read of a directory.
+/// Most files that are read from a directory.
 const FILES_MAX: usize = 1_000;
-/// Different reasons for leaving records out that are told.
+/// Most reasons for skipped records that are printed.
 const REASONS_MAX: usize = 20;
-/// Endings of the files of a directory that are read.
+/// Extensions of the files that are read from a directory.
 const ENDINGS: [&str; 3] = ["json", "jsonl", "ndjson"];
 
-/// Records that taught nothing, for one reason.
+/// Records that were skipped for the same reason.
 #[derive(Debug, Serialize)]
-struct Skipped {
+struct SkippedRecords {
     reason: String,
     records: u64,
-    /// The first of them: a file, and a line or the number of an item.
+    /// Place of the first one: file, and line or item number.
     first: String,
 }
 
-/// What the records are, put together.
+/// Observations and skipped records of all files so far.
 #[derive(Debug, Default)]
-struct Gathered {
+struct ImportState {
     learnt: BTreeMap<(String, String), (ToolId, Observed)>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedRecords>,
     unlisted_reasons: u64,
 }
 
-impl Gathered {
+impl ImportState {
     fn skip(&mut self, reason: String, first: &str) {
         if let Some(same) = self.skipped.iter_mut().find(|same| same.reason == reason) {
             same.records += 1;
         } else if self.skipped.len() < REASONS_MAX {
-            self.skipped.push(Skipped {
+            self.skipped.push(SkippedRecords {
                 reason,
                 records: 1,
                 first: first.to_owned(),
@@ -60,28 +61,34 @@ impl Gathered {
     }
 }
 
-/// Reads the records, keeps what they teach and says what that is.
-pub(super) async fn learn(invocation: &Invocation, arguments: &LearnArgs) -> Result<Exit, Failure> {
-    let path = invocation.environment.cwd.join(&arguments.path);
+/// Reads recorded results, stores the observed types and prints them.
+pub(super) async fn learn(
+    invocation: &Invocation,
+    arguments: &LearnArgs,
+) -> Result<ExitStatus, CommandError> {
+    let path = invocation.world.cwd.join(&arguments.path);
     let files = files(&path, &arguments.path)?;
-    let session = Session::open(invocation, Lifetime::Command).await?;
-    let done = learn_from(invocation, &session, arguments, &files).await;
+    let mut signals = EndSignals::listen()?;
+    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    let learning = learn_from(invocation, &session, arguments, &files);
+    let done = signals.interrupting(learning).await.and_then(|done| done);
+    // Closed on errors as well, so that servers that were started for their lists end.
     session.close().await;
     done
 }
 
 async fn learn_from(
     invocation: &Invocation,
-    session: &Session,
+    session: &GatewaySession,
     arguments: &LearnArgs,
     files: &[PathBuf],
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let printer = &invocation.printer;
-    session.say_if_empty(printer);
-    let mut gathered = Gathered::default();
+    session.note_if_empty(printer);
+    let mut state = ImportState::default();
     for file in files {
         let mut problem = None;
-        // Records are read one file at a time; the result of each is dropped once its shape is known.
+        // One file at a time, so that only the types and not the results stay in memory.
         let records = match read(file) {
             Ok(records) => records,
             Err(error) if files.len() == 1 => return Err(error),
@@ -91,40 +98,45 @@ async fn learn_from(
             }
         };
         if let Some(problem) = problem {
-            gathered.skip(problem, &file.display().to_string());
+            state.skip(problem, &file.display().to_string());
         }
         for record in records {
-            take(session, arguments, &record, &mut gathered).await;
+            observe(session, arguments, &record, &mut state).await;
         }
     }
     let mut learnt = Vec::new();
-    for (id, observed) in std::mem::take(&mut gathered.learnt).into_values() {
+    for (id, observed) in std::mem::take(&mut state.learnt).into_values() {
         learnt.extend(session.gateway.learn(&id, &observed).await?);
     }
     if arguments.json {
-        let unlisted = gathered.unlisted_reasons;
+        let unlisted = state.unlisted_reasons;
         printer.json(
-            &json!({"learnt": learnt, "skipped": gathered.skipped, "skipped_otherwise": unlisted}),
+            &json!({"learnt": learnt, "skipped": state.skipped, "skipped_otherwise": unlisted}),
         )?;
     } else {
-        print(printer, &learnt, &gathered);
+        print(printer, &learnt, &state);
     }
     Ok(if learnt.is_empty() {
-        Exit::Failed
+        ExitStatus::Failed
     } else {
-        Exit::Completed
+        ExitStatus::Completed
     })
 }
 
-/// Takes one record in, or notes why not.
-async fn take(session: &Session, arguments: &LearnArgs, record: &Record, gathered: &mut Gathered) {
+/// Observes one record, or counts it as skipped.
+async fn observe(
+    session: &GatewaySession,
+    arguments: &LearnArgs,
+    record: &RecordedResult,
+    state: &mut ImportState,
+) {
     let result = match &record.result {
         Ok(result) => result,
-        Err(problem) => return gathered.skip(problem.clone(), &record.place),
+        Err(problem) => return state.skip(problem.clone(), &record.place),
     };
     let target = ToolTarget {
         server: record.server.clone().or_else(|| {
-            // `server.tool` in one text names its own.
+            // A record with `server.tool` in one text names its server.
             record
                 .full_name
                 .is_none()
@@ -143,48 +155,50 @@ async fn take(session: &Session, arguments: &LearnArgs, record: &Record, gathere
             .is_none_or(|only| only == server)
     };
     if !target.server.as_deref().is_none_or(wanted) {
-        return gathered.skip("records of another server".to_owned(), &record.place);
+        return state.skip("the record is of another server".to_owned(), &record.place);
     }
-    let mut lesson = session.gateway.lesson(&target, result);
-    if let Err(NoLesson::UnknownTool { .. }) = &lesson
-        && ask(session, target.server.as_deref()).await
+    let mut observed = session.gateway.observed_type(&target, result);
+    if let Err(SkippedRecordError::UnknownTool { .. }) = &observed
+        && list_unknown(session, target.server.as_deref()).await
     {
-        lesson = session.gateway.lesson(&target, result);
+        observed = session.gateway.observed_type(&target, result);
     }
-    match lesson {
+    match observed {
         Ok((id, _)) if !wanted(id.server.as_str()) => {
-            gathered.skip("records of another server".to_owned(), &record.place);
+            state.skip("the record is of another server".to_owned(), &record.place);
         }
         Ok((id, observed)) => {
             let key = (id.server.to_string(), id.tool.to_string());
-            let (_, all) = gathered
+            let (_, all) = state
                 .learnt
                 .entry(key)
                 .or_insert_with(|| (id, Observed::default()));
             all.add(&observed);
         }
-        Err(reason) => gathered.skip(reason.to_string(), &record.place),
+        Err(reason) => state.skip(reason.to_string(), &record.place),
     }
 }
 
-/// Asks a server, or all of them, whose tools are not known for its list; whether anything may be known now.
-async fn ask(session: &Session, server: Option<&str>) -> bool {
+/// Lists the tools of a server, or of all servers, when they are unknown. Returns whether that may have added tools.
+async fn list_unknown(session: &GatewaySession, server: Option<&str>) -> bool {
     let catalog = session.gateway.catalog();
     let unknown = match server {
         Some(name) => catalog.tools_of(&ServerName::from(name)).is_empty(),
         None => catalog.servers().any(|server| server.tools().is_empty()),
     };
-    unknown && session.gateway.servers(server, PATIENCE).await.is_ok()
+    unknown && session.gateway.servers(server, LIST_TIMEOUT).await.is_ok()
 }
 
-/// The file, or those of a directory by their names.
-fn files(path: &Path, named: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The file, or the files of a directory in the order of their names.
+fn files(path: &Path, named: &Path) -> Result<Vec<PathBuf>, CommandError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let entries = std::fs::read_dir(path)
         .with_context(|| format!("{} cannot be read", named.display()))
-        .map_err(|error| Failure::usage(error).with_hint("name a directory you may read"))?;
+        .map_err(|error| {
+            CommandError::usage(error).with_hint("use a directory that you can read")
+        })?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
@@ -195,24 +209,24 @@ fn files(path: &Path, named: &Path) -> Result<Vec<PathBuf>, Failure> {
     files.sort();
     if files.is_empty() || files.len() > FILES_MAX {
         let error = match files.len() {
-            0 => anyhow!("{} holds no file to learn from", named.display()),
+            0 => anyhow!("{} contains no file of recorded results", named.display()),
             count => anyhow!(
-                "{} holds {count} files, at most {FILES_MAX} are read",
+                "{} contains {count} files; at most {FILES_MAX} are accepted",
                 named.display()
             ),
         };
-        let hint = "name a file, or a directory of files that end in .json, .jsonl or .ndjson";
-        return Err(Failure::usage(error).with_hint(hint));
+        let hint = "use a file, or a directory of files that end in .json, .jsonl or .ndjson";
+        return Err(CommandError::usage(error).with_hint(hint));
     }
     Ok(files)
 }
 
-fn print(printer: &Printer, learnt: &[Learnt], gathered: &Gathered) {
+fn print(printer: &Printer, learnt: &[ImportSummary], state: &ImportState) {
     for one in learnt {
         let what = match (one.changed, one.calls == one.results) {
-            (true, true) => "a type",
-            (true, false) => "a wider type",
-            (false, _) => "nothing new",
+            (true, true) => "new type",
+            (true, false) => "wider type",
+            (false, _) => "no change",
         };
         printer.data_line(&format!(
             "{}.{}: {what} from {}",
@@ -222,21 +236,21 @@ fn print(printer: &Printer, learnt: &[Learnt], gathered: &Gathered) {
         ));
         printer.data_line(&format!("    {}", one.signature));
     }
-    for skipped in &gathered.skipped {
+    for skipped in &state.skipped {
         printer.note(&format!(
-            "left out {}: {} (first: {})",
+            "skipped {}: {} (first: {})",
             counted(skipped.records, "record"),
             skipped.reason,
             skipped.first
         ));
     }
-    if gathered.unlisted_reasons > 0 {
-        let more = counted(gathered.unlisted_reasons, "record");
-        printer.note(&format!("left out {more} for other reasons"));
+    if state.unlisted_reasons > 0 {
+        let more = counted(state.unlisted_reasons, "record");
+        printer.note(&format!("skipped {more} for other reasons"));
     }
     if learnt.is_empty() {
-        printer.error("nothing was learnt");
-        printer.hint("a record is `{\"server\": …, \"tool\": …, \"result\": …}`; `limbeck tools` lists the names");
+        printer.error("no record could be used");
+        printer.hint("write records as `{\"server\": …, \"tool\": …, \"result\": …}`; run `limbeck tools` to list the names");
     }
 }
 

@@ -1,138 +1,139 @@
-//! `limbeck ledger`: what executions cost a model, beside what direct calls would have cost it.
+//! `limbeck ledger`: tokens of executions, compared with tokens of direct calls.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use limbeck_gateway::domain::text::clean_line;
-use limbeck_gateway::domain::{Account, Basis, ServerName, Tokens};
+use limbeck_domain::text::clean_line;
+use limbeck_domain::{CountBasis, ServerName, TokenCount, TokenUsage};
 use limbeck_gateway::ledger::{better_direct, entries};
-use limbeck_gateway::store::LedgerRow;
+use limbeck_setup::World;
+use limbeck_store::LedgerRow;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Invocation;
-use super::executions::when;
-use crate::cli::{LedgerArgs, Since};
-use crate::exit::{Exit, Failure};
+use crate::cli::{LedgerArgs, SinceTime};
+use crate::exit::{CommandError, ExitStatus};
+use crate::format::{counted, grouped_digits, token_comparison, utc_time};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::table::{Table, grouped};
+use crate::table::TextTable;
 use crate::wiring;
 
-/// Executions shown of those that cost more than direct calls.
+/// Most executions shown that cost more than direct calls.
 const LOSSES_SHOWN: usize = 10;
-/// Bytes shown of a server's name.
+/// Longest server name that is shown, in bytes.
 const NAME_BYTES_MAX: usize = 60;
 
-/// Prints totals, servers and losses.
+/// Prints the totals, the servers, and the executions that cost more than direct calls.
 pub(super) async fn ledger(
     invocation: &Invocation,
     arguments: &LedgerArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let store = wiring::open_past(invocation).await?;
-    let since_us = arguments.since.map_or(0, since_us);
+    let since_us = arguments
+        .since
+        .map_or(0, |since| since_us(since, &invocation.world));
     let entries = entries(&store, since_us).await?;
-    let report = Report::new(since_us, &entries);
+    let report = LedgerReport::new(since_us, &entries);
     if arguments.json {
         invocation.printer.json(&report)?;
     } else {
         report.print(&invocation.printer);
     }
-    Ok(Exit::Completed)
+    Ok(ExitStatus::Completed)
 }
 
-fn since_us(since: Since) -> u64 {
+fn since_us(since: SinceTime, world: &World) -> u64 {
     match since {
-        Since::At(us) => us,
-        Since::Ago(span) => {
-            let now = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
-            u64::try_from(now.saturating_sub(span).as_micros()).unwrap_or(0)
+        SinceTime::At(us) => us,
+        SinceTime::Ago(span) => {
+            let span_us = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+            world.now_us().saturating_sub(span_us)
         }
     }
 }
 
-/// The JSON of `limbeck ledger --json`; every number of tokens says what it is based on.
+/// JSON of `limbeck ledger --json`. Every token count names its basis.
 #[derive(Debug, Serialize)]
-struct Report {
+struct LedgerReport {
     #[serde(skip_serializing_if = "is_zero")]
     since_us: u64,
     programs: usize,
     /// Programs that called tools and cost more than direct calls would have.
     losses: usize,
-    /// Programs that called no tool, such as those refused before they ran, and what they cost: direct calls have
-    /// nothing to compare with them.
+    /// Programs that called no tool, for example because they were rejected before they ran. Direct calls have no
+    /// counterpart of them.
     without_calls: WithoutCalls,
-    direct: Direct,
-    limbeck: Limbeck,
-    servers: Vec<Server>,
-    /// The largest of them.
-    lost_most: Vec<Loss>,
-    /// Servers that `expose = "auto"` would list as they are.
+    direct: DirectTotals,
+    limbeck: ProgramTotals,
+    servers: Vec<ServerTotals>,
+    /// Largest losses.
+    lost_most: Vec<LossReport>,
+    /// Servers whose tools `expose = "auto"` would list for clients.
     better_direct: Vec<ServerName>,
 }
 
 #[derive(Debug, Default, Serialize)]
 struct WithoutCalls {
     programs: usize,
-    limbeck: Tokens,
+    limbeck: TokenCount,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Direct {
-    definitions: Tokens,
-    arguments: Tokens,
-    results: Tokens,
-    total: Tokens,
+struct DirectTotals {
+    definitions: TokenCount,
+    arguments: TokenCount,
+    results: TokenCount,
+    total: TokenCount,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Limbeck {
-    definitions: Tokens,
-    instructions: Tokens,
-    searches: Tokens,
-    programs: Tokens,
-    results: Tokens,
-    total: Tokens,
+struct ProgramTotals {
+    definitions: TokenCount,
+    instructions: TokenCount,
+    searches: TokenCount,
+    programs: TokenCount,
+    results: TokenCount,
+    total: TokenCount,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Server {
+struct ServerTotals {
     name: String,
     programs: usize,
     calls: u32,
-    direct: Tokens,
-    /// Of programs that called several servers the part that its calls are of all.
-    limbeck: Tokens,
-    /// Of the programs that called it alone: how many there were, and how many cost more than direct calls.
+    direct: TokenCount,
+    /// For programs that called several servers, the share of this server by number of calls.
+    limbeck: TokenCount,
+    /// Programs that called only this server, and how many of them cost more than direct calls.
     alone: usize,
     losses: usize,
 }
 
 #[derive(Debug, Serialize)]
-struct Loss {
+struct LossReport {
     id: String,
     created_us: u64,
     calls: u32,
-    direct: Tokens,
-    limbeck: Tokens,
+    direct: TokenCount,
+    limbeck: TokenCount,
 }
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Report {
-    fn new(since_us: u64, entries: &[(LedgerRow, Account)]) -> Self {
-        let (mut direct, mut limbeck) = (Direct::default(), Limbeck::default());
-        let mut servers: BTreeMap<ServerName, Server> = BTreeMap::new();
+impl LedgerReport {
+    fn new(since_us: u64, entries: &[(LedgerRow, TokenUsage)]) -> Self {
+        let (mut direct, mut limbeck) = (DirectTotals::default(), ProgramTotals::default());
+        let mut servers: BTreeMap<ServerName, ServerTotals> = BTreeMap::new();
         let mut lost = Vec::new();
         let mut without_calls = WithoutCalls::default();
         let mut programs = 0;
         for (row, account) in entries {
             direct.add(account);
             limbeck.add(account);
-            if row.note.program_bytes == 0 {
+            // An entry without a program counts in the totals only.
+            if row.sizes.program_bytes == 0 {
                 continue;
             }
             programs += 1;
@@ -144,13 +145,14 @@ impl Report {
                 without_calls.programs += 1;
                 without_calls.limbeck = without_calls.limbeck + account.limbeck();
             } else if account.is_loss() {
-                lost.push(Loss::new(row, account));
+                lost.push(LossReport::new(row, account));
             }
         }
         lost.sort_by_key(|loss| std::cmp::Reverse(loss.tokens()));
         let losses = lost.len();
+        // The count above includes all of them.
         lost.truncate(LOSSES_SHOWN);
-        let accounts: Vec<(u64, Account)> = entries
+        let accounts: Vec<(u64, TokenUsage)> = entries
             .iter()
             .map(|(row, account)| (row.created_us, account.clone()))
             .collect();
@@ -169,20 +171,26 @@ impl Report {
 
     fn print(&self, printer: &Printer) {
         if self.programs == 0 {
-            printer.note("no programs are recorded; `limbeck run FILE` makes one");
+            printer.note("no programs are recorded; run one with `limbeck run FILE`");
             return;
         }
         let since = match self.since_us {
             0 => String::new(),
-            us => format!(" since {} UTC", when(us)),
+            us => format!(" since {} UTC", utc_time(us)),
         };
         let programs = self.programs;
         printer.data_line(&format!(
-            "{programs} programs{since}, tokens (o200k_base)\n"
+            "{}{since}, tokens (o200k_base)\n",
+            counted(programs, "program")
         ));
         printer.data(&self.totals());
-        let (ours, direct) = (self.limbeck.total.count, self.direct.total.count);
-        printer.data_line(&format!("\n{}\n", verdict(ours, direct)));
+        // Like with like: direct calls have no counterpart of a program that called no tool.
+        let idle = self.without_calls.limbeck.count;
+        let ours = self.limbeck.total.count.saturating_sub(idle);
+        let direct = self.direct.total.count;
+        if self.without_calls.programs < programs {
+            printer.data_line(&format!("\n{}\n", token_comparison(ours, direct)));
+        }
         if !self.servers.is_empty() {
             printer.data(&self.by_server());
         }
@@ -192,35 +200,37 @@ impl Report {
         } = self.without_calls;
         if idle > 0 {
             printer.data_line(&format!(
-                "\n{idle} of {programs} programs called no tool: {} tokens",
-                grouped(spent.count)
+                "\n{idle} of {} called no tool, which is not part of this comparison: {} tokens",
+                counted(programs, "program"),
+                grouped_digits(spent.count)
             ));
         }
         if self.losses > 0 {
             printer.data_line(&format!(
-                "\n{} of {programs} programs cost more than direct calls would have; the most:\n",
-                self.losses
+                "\n{} of {} cost more than direct calls would have; largest first:\n",
+                self.losses,
+                counted(programs, "program")
             ));
             printer.data(&self.worst());
         }
         for server in &self.better_direct {
             let name = clean_line(server.as_str(), NAME_BYTES_MAX);
             printer.hint(&format!(
-                "programs mostly make one small call of `{name}` alone: `expose = \"auto\"` in its entry lists its tools for clients, if they are few and small"
+                "most programs make a single small call of server `{name}`; set `expose = \"auto\"` in its entry to list its tools for clients when they are few and small"
             ));
         }
     }
 
     fn totals(&self) -> String {
-        let mut table = Table::default().right([1]);
-        let mut side = |title: &str, lines: &[(&str, Tokens)], total: Tokens| {
+        let mut table = TextTable::default().right([1]);
+        let mut side = |title: &str, lines: &[(&str, TokenCount)], total: TokenCount| {
             table.row([title, "tokens", ""]);
             for (what, tokens) in lines {
                 table.row(cells(&format!("  {what}"), *tokens));
             }
             table.row(cells("  sum", total));
         };
-        let Direct {
+        let DirectTotals {
             definitions,
             arguments,
             results,
@@ -232,7 +242,7 @@ impl Report {
             ("results", results),
         ];
         side("direct calls", &lines, total);
-        let Limbeck {
+        let ProgramTotals {
             definitions,
             instructions,
             searches,
@@ -258,16 +268,16 @@ impl Report {
             "calls",
             "direct calls",
             "through Limbeck",
-            "lost",
+            "losses",
         ];
-        let mut table = Table::with_header(header).right([1, 2, 3, 4, 5]);
+        let mut table = TextTable::with_header(header).right([1, 2, 3, 4, 5]);
         for server in &self.servers {
             table.row([
                 clean_line(&server.name, NAME_BYTES_MAX),
                 server.programs.to_string(),
                 server.calls.to_string(),
-                grouped(server.direct.count),
-                grouped(server.limbeck.count),
+                grouped_digits(server.direct.count),
+                grouped_digits(server.limbeck.count),
                 format!("{} of {}", server.losses, server.alone),
             ]);
         }
@@ -282,50 +292,35 @@ impl Report {
             "direct calls",
             "through Limbeck",
         ];
-        let mut table = Table::with_header(header).right([2, 3, 4]);
+        let mut table = TextTable::with_header(header).right([2, 3, 4]);
         for loss in &self.lost_most {
             table.row([
                 loss.id.clone(),
-                when(loss.created_us),
+                utc_time(loss.created_us),
                 loss.calls.to_string(),
-                grouped(loss.direct.count),
-                grouped(loss.limbeck.count),
+                grouped_digits(loss.direct.count),
+                grouped_digits(loss.limbeck.count),
             ]);
         }
         table.text()
     }
 }
 
-fn cells(what: &str, tokens: Tokens) -> [String; 3] {
-    // Nothing has no basis.
+fn cells(what: &str, tokens: TokenCount) -> [String; 3] {
+    // A count of 0 needs no basis.
     let basis = match tokens.count {
         0 => "",
         _ => tokens.basis.as_str(),
     };
-    [what.to_owned(), grouped(tokens.count), basis.to_owned()]
+    [
+        what.to_owned(),
+        grouped_digits(tokens.count),
+        basis.to_owned(),
+    ]
 }
 
-/// Both sums in words.
-pub(crate) fn verdict(ours: u64, direct: u64) -> String {
-    if direct == 0 {
-        return format!(
-            "No tool was called: {} tokens that direct calls would not have cost.",
-            grouped(ours)
-        );
-    }
-    let (more, fewer) = if ours > direct {
-        (ours, direct)
-    } else {
-        (direct, ours)
-    };
-    let times = more as f64 / fewer.max(1) as f64;
-    let word = if ours > direct { "more" } else { "fewer" };
-    let numbers = format!("{} instead of {}", grouped(ours), grouped(direct));
-    format!("{times:.1} times {word} tokens: {numbers}.")
-}
-
-impl Direct {
-    fn add(&mut self, account: &Account) {
+impl DirectTotals {
+    fn add(&mut self, account: &TokenUsage) {
         for server in account.servers.values() {
             self.definitions = self.definitions + server.definitions.times(account.rounds);
             self.arguments = self.arguments + server.arguments;
@@ -335,9 +330,9 @@ impl Direct {
     }
 }
 
-impl Limbeck {
-    fn add(&mut self, account: &Account) {
-        let Account {
+impl ProgramTotals {
+    fn add(&mut self, account: &TokenUsage) {
+        let TokenUsage {
             turns,
             definitions,
             instructions,
@@ -353,8 +348,8 @@ impl Limbeck {
     }
 }
 
-impl Server {
-    fn add(&mut self, name: &ServerName, account: &Account) {
+impl ServerTotals {
+    fn add(&mut self, name: &ServerName, account: &TokenUsage) {
         let part = &account.servers[name];
         let limbeck = account.limbeck();
         let all = u64::from(account.calls().max(1));
@@ -368,16 +363,16 @@ impl Server {
                 self.losses += usize::from(account.is_loss());
                 limbeck
             } else {
-                Tokens {
+                TokenCount {
                     count: limbeck.count.saturating_mul(u64::from(part.calls)) / all,
-                    basis: Basis::Estimated,
+                    basis: CountBasis::Estimated,
                 }
             };
     }
 }
 
-impl Loss {
-    fn new(row: &LedgerRow, account: &Account) -> Self {
+impl LossReport {
+    fn new(row: &LedgerRow, account: &TokenUsage) -> Self {
         Self {
             id: row.id.clone(),
             created_us: row.created_us,
@@ -392,48 +387,30 @@ impl Loss {
     }
 }
 
-/// An account as `executions ID --json` has it, with its sums.
-pub(super) fn account_json(account: &Account) -> serde_json::Value {
+/// Account in the JSON of `limbeck executions ID --json`, with its sums.
+pub(super) fn account_json(account: &TokenUsage) -> serde_json::Value {
     let mut json = json!(account);
     json["limbeck"] = json!(account.limbeck());
     json["direct"] = json!(account.direct());
     json
 }
 
-/// An account in one line.
-pub(super) fn account_line(account: &Account) -> String {
+/// Account in one line.
+pub(super) fn account_line(account: &TokenUsage) -> String {
     let (ours, direct) = (account.limbeck(), account.direct());
-    let part = |tokens: Tokens| format!("{} {}", grouped(tokens.count), tokens.basis.as_str());
+    let part =
+        |tokens: TokenCount| format!("{} {}", grouped_digits(tokens.count), tokens.basis.as_str());
     let more = match account.calls() {
         _ if !account.is_loss() => String::new(),
         0 => "; no tool was called".to_owned(),
-        1 => "; direct would have cost less: it made one small call".to_owned(),
-        calls => format!("; direct would have cost less: it made {calls} small calls"),
+        1 => "; direct calls would have cost less: the program made one small call".to_owned(),
+        calls => {
+            format!("; direct calls would have cost less: the program made {calls} small calls")
+        }
     };
     format!(
         "{} through Limbeck, {} with direct calls{more}",
         part(ours),
         part(direct)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_verdict_says_which_side_had_fewer() {
-        assert_eq!(
-            verdict(100, 1_250),
-            "12.5 times fewer tokens: 100 instead of 1,250."
-        );
-        assert_eq!(
-            verdict(300, 200),
-            "1.5 times more tokens: 300 instead of 200."
-        );
-        assert_eq!(
-            verdict(300, 0),
-            "No tool was called: 300 tokens that direct calls would not have cost."
-        );
-    }
 }

@@ -1,33 +1,34 @@
-//! `limbeck replay`: an execution again, from its journal alone.
+//! `limbeck replay`: repetition of an execution from its journal.
 
 use anyhow::anyhow;
-use limbeck_gateway::launcher::WorkerError;
+use limbeck_domain::Envelope;
 use limbeck_gateway::{ReplayError, ReplayReport, sandbox};
-use serde_json::json;
+use limbeck_launcher::WorkerError;
+use serde::Serialize;
 
-use super::Invocation;
 use crate::cli::ReplayArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::report::{Source, print_envelope};
-use crate::wiring::Session;
+use crate::report::{ProgramSource, print_envelope};
+use crate::wiring::GatewaySession;
 
-/// Replays, prints what came back, and says whether it is what came back then.
+/// Replays an execution, prints its envelope, and compares it with the recorded one.
 pub(super) async fn replay(
     invocation: &Invocation,
     arguments: &ReplayArgs,
-) -> Result<Exit, Failure> {
-    let session = Session::open_past(invocation).await?;
+) -> Result<ExitStatus, CommandError> {
+    let session = GatewaySession::open_past(invocation).await?;
     let replayed = replay_and_print(&session, invocation, arguments).await;
     session.close().await;
     replayed
 }
 
 async fn replay_and_print(
-    session: &Session,
+    session: &GatewaySession,
     invocation: &Invocation,
     arguments: &ReplayArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let printer = &invocation.printer;
     let report = session
         .gateway
@@ -36,19 +37,19 @@ async fn replay_and_print(
         .map_err(failure)?;
     let identical = report.differences.is_empty();
     if arguments.json {
-        printer.json(&json!({
-            "identical": identical,
-            "calls": report.calls,
-            "differences": report.differences,
-            "envelope": report.envelope,
-        }))?;
+        printer.json(&ReplayJson {
+            identical,
+            calls: report.calls,
+            differences: &report.differences,
+            envelope: &report.envelope,
+        })?;
     } else {
         let id = report.envelope.execution_id.as_str();
         let record = session.gateway.store().execution(id).await?;
         let program = record
             .map(|record| record.start.program)
             .unwrap_or_default();
-        let source = Source {
+        let source = ProgramSource {
             name: "program",
             text: &program,
         };
@@ -56,10 +57,19 @@ async fn replay_and_print(
         print_verdict(printer, &report);
     }
     Ok(if identical {
-        Exit::Completed
+        ExitStatus::Completed
     } else {
-        Exit::Failed
+        ExitStatus::Failed
     })
+}
+
+/// A report as `--json` prints it. The envelope is written as it is: its value is the text that a program returned.
+#[derive(Serialize)]
+struct ReplayJson<'r> {
+    identical: bool,
+    calls: usize,
+    differences: &'r [String],
+    envelope: &'r Envelope,
 }
 
 fn print_verdict(printer: &Printer, report: &ReplayReport) {
@@ -77,24 +87,24 @@ fn print_verdict(printer: &Printer, report: &ReplayReport) {
     }
 }
 
-fn failure(error: ReplayError) -> Failure {
+fn failure(error: ReplayError) -> CommandError {
     match error {
-        ReplayError::Unknown { .. } => {
-            Failure::usage(error).with_hint("`limbeck executions` lists the ones that are kept")
-        }
-        ReplayError::NotEnded { .. } => Failure::usage(error),
-        ReplayError::Guest { .. } => {
-            Failure::usage(error).with_hint("replay it with the version of limbeck that ran it")
-        }
+        ReplayError::Unknown { .. } => CommandError::usage(error)
+            .with_hint("run `limbeck executions` to list the recorded ones"),
+        ReplayError::NotEnded { .. } => CommandError::usage(error),
+        ReplayError::Incomplete { .. } => CommandError::usage(error)
+            .with_hint("`limbeck executions ID` shows what is left of it: its calls and its value"),
+        ReplayError::Guest { .. } => CommandError::usage(error)
+            .with_hint("replay it with the version of limbeck that ran it"),
         ReplayError::Store(error) => error.into(),
         ReplayError::Worker(WorkerError::Tier { sandbox, minimum }) => {
             let refusal = sandbox::refusal(&sandbox, minimum);
-            let failure = Failure::fault(anyhow!(refusal.message));
+            let failure = CommandError::fault(anyhow!(refusal.message));
             match refusal.hint {
                 Some(hint) => failure.with_hint(hint),
                 None => failure,
             }
         }
-        ReplayError::Worker(error) => Failure::fault(error),
+        ReplayError::Worker(error) => CommandError::fault(error),
     }
 }

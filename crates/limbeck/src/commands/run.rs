@@ -1,58 +1,86 @@
-//! `limbeck run`: one program, from a file or standard input.
+//! `limbeck run`: execution of one program from a file or standard input.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
-use limbeck_gateway::domain::limits::PROGRAM_BYTES_MAX;
-use limbeck_gateway::domain::{Envelope, Language};
-use limbeck_gateway::policy::Scope;
-use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL};
+use limbeck_domain::limits::PROGRAM_BYTES_MAX;
+use limbeck_domain::{Envelope, ErrorKind, Language};
+use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL_PRINCIPAL};
+use limbeck_policy::Scope;
+use limbeck_upstream::{CallContext, CallObserver};
 use serde::de::IgnoredAny;
 
-use super::{Invocation, examine, signals::EndSignals};
+use super::examine;
+use super::signals::{EndSignal, EndSignals};
 use crate::cli::RunArgs;
-use crate::exit::{Exit, Failure};
-use crate::report::{Source, print_envelope};
-use crate::wiring::{Lifetime, Session};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
+use crate::live_output::LiveOutput;
+use crate::report::{ProgramSource, print_envelope};
+use crate::wiring::{GatewayLifetime, GatewaySession};
 
-/// Runs the program and prints what came back.
-pub(super) async fn run(invocation: &Invocation, arguments: &RunArgs) -> Result<Exit, Failure> {
+/// Runs the program and prints its envelope.
+pub(super) async fn run(
+    invocation: &Invocation,
+    arguments: &RunArgs,
+) -> Result<ExitStatus, CommandError> {
     let request = request(arguments)?;
-    let source = Source {
+    let source = ProgramSource {
         name: &source_name(&arguments.file),
         text: &request.program.clone(),
     };
     if let Some(mode) = examine::mode(arguments) {
         return examine::run(invocation, arguments, request, mode, source).await;
     }
-    let signals = EndSignals::listen()?;
-    let session = Session::open(invocation, Lifetime::Command).await?;
-    let envelope = signals
-        .cancelling(async |cancel| session.gateway.execute(request, cancel).await)
+    // From here on a signal cancels the execution, so that its calls are cancelled at their servers.
+    let mut signals = EndSignals::listen()?;
+    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    // A person at a terminal sees the output as it comes; a pipe gets it whole, with what belongs to it in order.
+    let is_live = !arguments.json
+        && arguments.max_output_tokens.is_none()
+        && invocation.printer.width().is_some();
+    let (mut envelope, signal) = signals
+        .cancelling(async |cancel| {
+            let observer = is_live.then(|| Arc::new(LiveOutput) as Arc<dyn CallObserver>);
+            let context = CallContext::new(cancel).with_observer(observer);
+            session.gateway.execute(request, context).await
+        })
         .await;
+    if let (Some(_), Some(error)) = (signal, &mut envelope.error)
+        && error.kind == ErrorKind::Cancelled
+    {
+        // The user did it, and there is no client.
+        error.message = "interrupted".to_owned();
+    }
     let printed = if arguments.json {
         invocation.printer.json(&envelope)
     } else {
-        let shown = match arguments.max_output_tokens {
+        let mut shown = match arguments.max_output_tokens {
+            // A limit was requested, so the output shows what a model would read.
             Some(_) => envelope.clone(),
             None => whole(&session.gateway, envelope.clone()).await,
         };
+        if is_live {
+            shown.stdout.clear();
+            shown.stderr.clear();
+        }
         print_envelope(&invocation.printer, &shown, source);
         Ok(())
     };
     session.close().await;
-    printed.map(|()| Exit::of(&envelope))
+    printed.map(|()| signal.map_or_else(|| ExitStatus::of(&envelope), EndSignal::exit))
 }
 
-fn request(arguments: &RunArgs) -> Result<ExecuteRequest, Failure> {
+fn request(arguments: &RunArgs) -> Result<ExecuteRequest, CommandError> {
     let scope = if arguments.tools.is_empty() {
         Scope::everything()
     } else {
         Scope::parse(&arguments.tools)
-            .context("`--tools` is not usable")
-            .map_err(Failure::usage)?
+            .context("`--tools` is not valid")
+            .map_err(CommandError::usage)?
     };
     Ok(ExecuteRequest {
         language: language(arguments),
@@ -60,7 +88,7 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, Failure> {
         input: input(arguments.input.as_deref())?,
         timeout_ms: arguments.timeout_ms,
         scope,
-        principal: LOCAL.to_owned(),
+        principal: LOCAL_PRINCIPAL.to_owned(),
         origin: "run".to_owned(),
         answer: AnswerForm {
             tokens_max: arguments.max_output_tokens,
@@ -69,7 +97,7 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, Failure> {
     })
 }
 
-/// The language asked for, or else the one of the file's name.
+/// Language of the option, else of the file extension.
 fn language(arguments: &RunArgs) -> Language {
     match arguments.language {
         Some(name) => name.into(),
@@ -84,36 +112,42 @@ fn language(arguments: &RunArgs) -> Language {
     }
 }
 
-fn input(json: Option<&str>) -> Result<String, Failure> {
+fn input(json: Option<&str>) -> Result<String, CommandError> {
     let json = json.unwrap_or("null");
     serde_json::from_str::<IgnoredAny>(json)
         .context("`--input` is not JSON")
         .map_err(|error| {
-            Failure::usage(error).with_hint("quote it for the shell: `--input '{\"key\": 1}'`")
+            CommandError::usage(error).with_hint("quote it for the shell: `--input '{\"key\": 1}'`")
         })?;
     Ok(json.to_owned())
 }
 
-fn read_program(file: &Path) -> Result<String, Failure> {
+fn read_program(file: &Path) -> Result<String, CommandError> {
     let name = source_name(file);
     let bytes = read_bounded(file)
-        .with_context(|| format!("program {name} cannot be read"))
-        .map_err(Failure::usage)?;
+        .with_context(|| format!("program `{name}` could not be read"))
+        .map_err(|error| {
+            CommandError::usage(error)
+                .with_hint("give the path of a program, or `-` to read it from standard input")
+        })?;
     if bytes.len() > PROGRAM_BYTES_MAX {
-        let error = anyhow!("program {name} is larger than {PROGRAM_BYTES_MAX} bytes");
-        return Err(Failure::usage(error).with_hint("pass data with `--input`"));
+        let error = anyhow!("program `{name}` is larger than {PROGRAM_BYTES_MAX} bytes");
+        return Err(CommandError::usage(error).with_hint("pass large data with `--input`"));
     }
     let program = String::from_utf8(bytes)
-        .with_context(|| format!("program {name} is not UTF-8"))
-        .map_err(Failure::usage)?;
+        .with_context(|| format!("program `{name}` is not UTF-8"))
+        .map_err(CommandError::usage)?;
+    // An empty file would run and print nothing, which looks like a success.
     if program.trim().is_empty() {
-        let error = anyhow!("program {name} is empty");
-        return Err(Failure::usage(error).with_hint("try `echo 'return 1 + 1' | limbeck run -`"));
+        let error = anyhow!("program `{name}` is empty");
+        return Err(
+            CommandError::usage(error).with_hint("try `echo 'return 1 + 1' | limbeck run -`")
+        );
     }
     Ok(program)
 }
 
-/// The beginning of the file: one byte more than a program may have tells that it has too many.
+/// Reads a file up to one byte beyond the limit of a program, so that a larger file is detected without reading it all.
 fn read_bounded(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = PROGRAM_BYTES_MAX as u64 + 1;
@@ -140,8 +174,7 @@ fn source_name(file: &Path) -> String {
     }
 }
 
-/// The envelope with what a model would only be shown a part of: a person asked for it on a stream that
-/// takes any length.
+/// Recorded envelope, with the parts that an answer to a model leaves out: standard output takes any length.
 async fn whole(gateway: &Gateway, envelope: Envelope) -> Envelope {
     if envelope.artifacts.is_empty() {
         return envelope;

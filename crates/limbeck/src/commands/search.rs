@@ -1,19 +1,21 @@
-//! `limbeck search`: tools by what they do.
+//! `limbeck search`: search for tools by what they do.
 
 use limbeck_gateway::search::{Detail, HitReport, QueryReport, SearchReport, SearchRequest};
 
-use super::Invocation;
+use super::signals::EndSignals;
+use super::tools::STARTING;
 use crate::cli::SearchArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::table::Table;
-use crate::wiring::{Lifetime, Session, call_failure};
+use crate::table::TextTable;
+use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
 
-/// Searches and prints what was found, query by query.
+/// Searches and prints the tools found for each query.
 pub(super) async fn search(
     invocation: &Invocation,
     arguments: SearchArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let request = SearchRequest {
         queries: arguments.queries,
         server: arguments.server,
@@ -22,19 +24,22 @@ pub(super) async fn search(
         cursor: arguments.cursor,
         language: arguments.language.into(),
     };
-    let session = Session::open(invocation, Lifetime::Command).await?;
-    let report = session.gateway.search(&request).await;
-    let printed = match report {
-        Ok(report) if arguments.json => invocation.printer.json(&report),
-        Ok(report) => {
+    let mut signals = EndSignals::listen()?;
+    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    let search = session.gateway.search(&request);
+    let search = invocation.printer.reporting(STARTING, search);
+    let printed = match signals.interrupting(search).await {
+        Ok(Ok(report)) if arguments.json => invocation.printer.json(&report),
+        Ok(Ok(report)) => {
             print(&invocation.printer, &report);
-            session.say_if_empty(&invocation.printer);
+            session.note_if_empty(&invocation.printer);
             Ok(())
         }
-        Err(error) => Err(call_failure(&error)),
+        Ok(Err(error)) => Err(call_error(&error)),
+        Err(interrupted) => Err(interrupted),
     };
     session.close().await;
-    printed.map(|()| Exit::Completed)
+    printed.map(|()| ExitStatus::Completed)
 }
 
 fn print(printer: &Printer, report: &SearchReport) {
@@ -48,12 +53,15 @@ fn print(printer: &Printer, report: &SearchReport) {
     }
     if let Some(cursor) = &report.cursor {
         printer.note(&format!(
-            "`--cursor {cursor}` with the same queries shows more"
+            "more results: repeat the command with `--cursor {cursor}`"
         ));
+    }
+    for notice in &report.notices {
+        printer.note(&format!("note: {notice}"));
     }
     if !report.starting.is_empty() {
         printer.warning(&format!(
-            "still starting, so not searched: {}",
+            "not searched, because they are still starting: {}",
             report.starting.join(", ")
         ));
     }
@@ -67,26 +75,26 @@ fn print_query(printer: &Printer, query: &QueryReport, detail: Detail) {
     if query.total == 0 {
         printer.note(&format!("no tool matches `{}`", query.query));
         if !query.nearest.is_empty() {
-            printer.note(&format!("nearest: {}", query.nearest.join(", ")));
+            printer.note(&format!("similar tools: {}", query.nearest.join(", ")));
         }
     } else if query.tools.is_empty() {
-        printer.note(&format!("all {} shown before", query.total));
+        printer.note(&format!("all {} results were shown before", query.total));
     } else if query.from > 0 {
-        printer.note(&format!("{first} to {last} of {} shown", query.total));
+        printer.note(&format!("results {first} to {last} of {}", query.total));
     } else if last < query.total {
-        printer.note(&format!("{last} of {} shown", query.total));
+        printer.note(&format!("results 1 to {last} of {}", query.total));
     }
 }
 
 fn hit_text(hit: &HitReport, detail: Detail) -> String {
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     let name = format!("{}.{}", hit.server, hit.tool);
     table.row([name.as_str(), hit.effect.as_str(), &hit.description]);
-    let told = match (detail, &hit.declaration) {
+    let declaration = match (detail, &hit.declaration) {
         (Detail::Brief, _) => return table.text(),
         (Detail::Full, Some(declaration)) => declaration,
         (Detail::Signature | Detail::Full, _) => &hit.signature,
     };
-    let told = told.replace('\n', "\n    ");
-    format!("{}    {told}\n", table.text())
+    let declaration = declaration.replace('\n', "\n    ");
+    format!("{}    {declaration}\n", table.text())
 }

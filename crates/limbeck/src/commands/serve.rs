@@ -4,38 +4,49 @@ mod http;
 
 use std::convert::Infallible;
 
-use limbeck_gateway::launcher::{WorkerError, process};
-use limbeck_gateway::{Gateway, sandbox, surface};
+use limbeck_gateway::{Gateway, sandbox};
+use limbeck_launcher::{WorkerError, process};
+use limbeck_server::surface;
 
-use super::{Invocation, signals::EndSignals};
+use super::signals::EndSignals;
 use crate::cli::ServeArgs;
-use crate::exit::{Exit, Failure};
-use crate::wiring::{Lifetime, Session};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
+use crate::wiring::{GatewayLifetime, GatewaySession};
 
-/// Serves as the arguments say.
-pub(super) async fn serve(invocation: &Invocation, arguments: &ServeArgs) -> Result<Exit, Failure> {
+/// Serves over HTTP when an address is given, else over standard input and output.
+pub(super) async fn serve(
+    invocation: &Invocation,
+    arguments: &ServeArgs,
+) -> Result<ExitStatus, CommandError> {
     match arguments.http {
         Some(address) => http::serve(invocation, address, &arguments.over_http).await,
         None => stdio(invocation).await,
     }
 }
 
-/// Serves until the client closes standard input or somebody asks us to end.
-async fn stdio(invocation: &Invocation) -> Result<Exit, Failure> {
+/// Serves until the client closes standard input or a signal arrives.
+async fn stdio(invocation: &Invocation) -> Result<ExitStatus, CommandError> {
+    // Before servers are started: a signal during the start must stop them in order.
     let mut signals = EndSignals::listen()?;
-    let session = Session::open(invocation, Lifetime::Client).await?;
+    let session = GatewaySession::open(invocation, GatewayLifetime::Client).await?;
+    if invocation.stdin_is_terminal {
+        let note = "waiting for an MCP client on standard input; end with Ctrl-C or Ctrl-D";
+        invocation.printer.note(note);
+    }
+    // After the configuration was read: paths like `/dev/fd/63` cannot be opened afterwards.
     process::refuse_dumps();
     let served = tokio::select! {
-        served = surface::serve_stdio(session.gateway.clone()) => served.map_err(Failure::fault),
-        () = signals.received() => Ok(()),
-        never = tell_of_sandbox(&session.gateway) => match never {},
+        served = surface::serve_stdio(session.gateway.clone()) => served.map_err(CommandError::fault),
+        _ = signals.received() => Ok(()),
+        never = log_sandbox_state(&session.gateway) => match never {},
     };
     session.close().await;
-    served.map(|()| Exit::Completed)
+    served.map(|()| ExitStatus::Completed)
 }
 
-/// Says once what every result is going to say of the sandbox, for those who read the log.
-async fn tell_of_sandbox(gateway: &Gateway) -> Infallible {
+/// Logs missing sandbox layers once; every result repeats them for the model.
+async fn log_sandbox_state(gateway: &Gateway) -> Infallible {
     match gateway.sandbox().await {
         Ok(found) => {
             if let Some(warning) = sandbox::warning(&found) {
@@ -46,8 +57,9 @@ async fn tell_of_sandbox(gateway: &Gateway) -> Infallible {
             let refusal = sandbox::refusal(&sandbox, minimum);
             tracing::error!(hint = refusal.hint, "{}", refusal.message);
         }
-        // The pool has said so.
+        // The worker pool has logged it.
         Err(_) => {}
     }
+    // Never returns, because the caller selects it beside the serving task.
     std::future::pending().await
 }

@@ -1,55 +1,81 @@
-//! `limbeck tools`: what is configured, where it comes from and how it is doing.
+//! `limbeck tools`: configured servers, their source, state and tools.
 
 use std::time::Duration;
 
-use limbeck_gateway::domain::limits::{UPSTREAM_LIST_MS, UPSTREAM_START_MS};
-use limbeck_gateway::domain::text::clean_line;
+use limbeck_domain::limits::{UPSTREAM_LIST_MS, UPSTREAM_START_MS};
+use limbeck_domain::text::clean_line;
 use limbeck_gateway::{ServerReport, ToolReport};
 use serde_json::json;
 
-use super::Invocation;
-use super::executions::when;
+use super::signals::EndSignals;
 use crate::cli::ToolsArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::format::utc_time;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::table::Table;
-use crate::wiring::{Lifetime, Session, call_failure};
-use crate::words::quoted;
+use crate::shell::quoted;
+use crate::table::{LastColumn, TextTable};
+use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
 
-/// As long as a server may take to start and list, so that every one has its answer.
-pub(super) const PATIENCE: Duration = Duration::from_millis(UPSTREAM_START_MS + UPSTREAM_LIST_MS);
-/// Lines shown of what a failed server wrote to standard error, and of tools that were left out.
+/// Time for a server to start and list its tools, so that every server has a result.
+pub(super) const LIST_TIMEOUT: Duration =
+    Duration::from_millis(UPSTREAM_START_MS + UPSTREAM_LIST_MS);
+/// What a command that lists all servers waits for.
+pub(super) const STARTING: &str =
+    "starting servers to list their tools; the first start of a package may download it";
+/// Most lines shown of the standard error of a failed server, and of tools that cannot be used.
 const DETAILS_MAX: usize = 8;
-/// Bytes shown of one such line, and of a tool's description.
+/// Longest such line, and longest tool description, in bytes.
 const LINE_BYTES_MAX: usize = 400;
 
-/// Prints every server, or the tools of one.
-pub(super) async fn tools(invocation: &Invocation, arguments: &ToolsArgs) -> Result<Exit, Failure> {
-    let session = Session::open(invocation, Lifetime::Command).await?;
+/// Prints all servers, or one server with its tools.
+pub(super) async fn tools(
+    invocation: &Invocation,
+    arguments: &ToolsArgs,
+) -> Result<ExitStatus, CommandError> {
+    // A signal stops the servers that were started.
+    let mut signals = EndSignals::listen()?;
+    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
     for note in &session.notes {
         invocation.printer.note(&format!("note: {note}"));
     }
     let server = arguments.server.as_deref();
-    let reports = session.gateway.servers(server, PATIENCE).await;
-    let printed = match reports {
-        Ok(reports) if arguments.json => invocation.printer.json(&json!({"servers": reports})),
-        Ok(reports) => {
-            print(&invocation.printer, &reports, server.is_some());
-            session.say_if_empty(&invocation.printer);
-            Ok(())
+    let listing = session.gateway.servers(server, LIST_TIMEOUT);
+    let listing = invocation.printer.reporting(STARTING, listing);
+    let printed = match signals.interrupting(listing).await {
+        Ok(Ok(reports)) => {
+            let exit = if reports.iter().all(works) && !session.is_configuration_broken {
+                ExitStatus::Completed
+            } else {
+                ExitStatus::Failed
+            };
+            let printed = if arguments.json {
+                invocation.printer.json(&json!({"servers": reports}))
+            } else {
+                print(&invocation.printer, &reports, server.is_some());
+                session.note_if_empty(&invocation.printer);
+                Ok(())
+            };
+            printed.map(|()| exit)
         }
-        Err(error) => Err(call_failure(&error)),
+        Ok(Err(error)) => Err(call_error(&error)),
+        Err(interrupted) => Err(interrupted),
     };
     session.close().await;
-    printed.map(|()| Exit::Completed)
+    printed
 }
 
-/// The servers as a table, then what is wrong with which.
+/// Whether a server is in a state that needs no repair: ready, disabled, unsupported, or waiting for trust.
+pub(super) fn works(server: &ServerReport) -> bool {
+    ["ready", "disabled", "unsupported", "untrusted"].contains(&server.state)
+}
+
+/// Prints a table of servers, then the problems of each server.
 pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: bool) {
     if reports.is_empty() {
         return;
     }
-    let mut table = Table::with_header([
+    let mut table = TextTable::with_header([
         "server",
         "state",
         "transport",
@@ -57,7 +83,8 @@ pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: boo
         "tools",
         "source",
     ])
-    .right([4]);
+    .right([4])
+    .last(LastColumn::CutStart);
     for report in reports {
         let tools = report.tools.len().to_string();
         let protocol = protocol(report);
@@ -70,7 +97,7 @@ pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: boo
             &*report.source,
         ]);
     }
-    printer.data(&table.text());
+    printer.table(&table);
     if with_tools {
         for report in reports {
             print_tools(printer, &report.tools);
@@ -81,7 +108,7 @@ pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: boo
     }
 }
 
-/// Era and revision of a connected server: `legacy 2025-11-25`.
+/// Protocol generation and revision of a connected server: `legacy 2025-11-25`.
 fn protocol(report: &ServerReport) -> String {
     match (report.era, &report.protocol) {
         (Some(era), Some(protocol)) => format!("{era} {protocol}"),
@@ -97,23 +124,23 @@ fn print_tools(printer: &Printer, tools: &[ToolReport]) {
         printer.data_line(&format!("\n{}  {effect}  {description}", tool.name));
         printer.data_line(&format!("    {}", tool.signature));
         if let Some(changed_us) = tool.changed_us {
-            let when = when(changed_us);
-            printer.data_line(&format!("    its definition changed on {when}"));
+            let when = utc_time(changed_us);
+            printer.data_line(&format!("    its definition changed on {when} UTC"));
         }
         if tool.contradictions > 0 {
             printer.data_line(&format!(
-                "    results that did not fit its output schema: {}",
+                "    results that did not match its output schema: {}",
                 tool.contradictions
             ));
         }
     }
 }
 
-/// What is wrong with a server, and what to do about it.
+/// Prints the problems of a server and the next step.
 pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
     let name = &report.name;
     if !report.dropped.is_empty() {
-        printer.warning(&format!("server `{name}`: not every tool is usable"));
+        printer.warning(&format!("server `{name}`: some tools cannot be used"));
         print_some(printer, "", &report.dropped);
     }
     let changed: Vec<&str> = report
@@ -124,7 +151,7 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
         .collect();
     if !changed.is_empty() {
         printer.warning(&format!(
-            "server `{name}`: {} tools are not what they were when first seen: {}",
+            "server `{name}`: the definitions of {} tools changed since they were first seen: {}",
             changed.len(),
             changed.join(", ")
         ));
@@ -137,14 +164,20 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
         .collect();
     if !contradicted.is_empty() {
         printer.warning(&format!(
-            "server `{name}`: results of {} tools did not fit the output schemas they declare: {}",
+            "server `{name}`: results of {} tools did not match their output schemas: {}",
             contradicted.len(),
             contradicted.join(", ")
         ));
     }
+    if !report.switched_off.is_empty() {
+        let tools = clean_line(&report.switched_off.join(", "), LINE_BYTES_MAX);
+        printer.note(&format!(
+            "server `{name}`: switched off by its entry: {tools}"
+        ));
+    }
     if report.queued > 0 {
         printer.note(&format!(
-            "server `{name}`: {} calls under way, {} waiting",
+            "server `{name}`: {} calls in flight, {} waiting",
             report.under_way, report.queued
         ));
     }
@@ -152,36 +185,37 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
         return;
     };
     if ["ready", "not_started", "starting"].contains(&report.state) {
-        printer.note(&format!("note: server `{name}` last failed with: {error}"));
+        printer.note(&format!("note: last error of server `{name}`: {error}"));
         return;
     }
     printer.error(&format!("server `{name}`: {error}"));
-    // The last lines are part of the reason already.
+    // The error message contains the last lines already.
     let lines = report
         .stderr
         .lines()
+        // Substring match, because the message has the lines cleaned and joined.
         .filter(|line| !error.contains(line.trim()));
     let lines: Vec<&str> = lines.collect();
     let last = lines.len().saturating_sub(DETAILS_MAX);
-    print_some(printer, "it wrote: ", &lines[last..]);
-    printer.note(&format!("  its entry: {}", report.source));
+    print_some(printer, "standard error: ", &lines[last..]);
+    printer.note(&format!("  entry: {}", report.source));
     if let Some(next_step) = &report.next_step {
         printer.hint(next_step);
     } else if report.state != "unsupported" {
         let quoted = quoted(name);
         printer.hint(&format!(
-            "correct its entry, then `limbeck tools {quoted} --log debug`"
+            "correct its entry, then run `limbeck tools {quoted} --log debug`"
         ));
     }
 }
 
-/// The first of some details, a line each, and how many more there are.
+/// Prints the first details, one a line, and the number of the others.
 fn print_some(printer: &Printer, label: &str, details: &[impl AsRef<str>]) {
     for detail in details.iter().take(DETAILS_MAX) {
         let detail = clean_line(detail.as_ref(), LINE_BYTES_MAX);
         printer.note(&format!("  {label}{detail}"));
     }
     if let Some(more @ 1..) = details.len().checked_sub(DETAILS_MAX) {
-        printer.note(&format!("  … and {more} more: `--json` has all"));
+        printer.note(&format!("  … and {more} more, shown with `--json`"));
     }
 }

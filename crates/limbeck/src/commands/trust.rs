@@ -1,25 +1,33 @@
-//! `limbeck trust`: what servers the files of a repository add, and which of them the user accepts.
+//! `limbeck trust`: servers that files of a repository add, and the user's approval of them.
 //!
-//! A definition is shown before or while it is accepted, and the record is of exactly what was shown: the
-//! files are read once.
+//! What is recorded is the hash of a definition that was shown: in the same run, before the user answered the question
+//! on the terminal, or in an earlier run whose hash the user names. Without either nothing is accepted.
 
-use anyhow::anyhow;
-use limbeck_gateway::domain::text::clean_line;
-use limbeck_setup::{AcceptedBy, Configuration, ServerEntry, Trust, TrustError, TrustFile};
+use std::io::{BufRead as _, Read as _};
+
+use anyhow::{Context as _, anyhow};
+use limbeck_domain::text::clean_line;
+use limbeck_setup::{AcceptedBy, Configuration, ServerEntry, TrustError, TrustFile, TrustState};
 use serde_json::{Value, json};
 
-use super::Invocation;
 use crate::cli::TrustArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::table::Table;
-use crate::wiring::{configuration, trust_file, trust_record};
+use crate::shell::quoted;
+use crate::table::TextTable;
+use crate::wiring::{configuration, read_configuration, trust_file, trust_record};
 
-/// Bytes of a server's name in a message.
+/// Longest server name in a message, in bytes.
 const NAME_BYTES_MAX: usize = 80;
+/// Longest answer to the question.
+const ANSWER_BYTES_MAX: u64 = 64;
 
-/// Shows, accepts, or takes back.
-pub(super) fn trust(invocation: &Invocation, arguments: &TrustArgs) -> Result<Exit, Failure> {
+/// Shows, accepts or revokes servers of the repository.
+pub(super) fn trust(
+    invocation: &Invocation,
+    arguments: &TrustArgs,
+) -> Result<ExitStatus, CommandError> {
     let configuration = configuration(invocation)?;
     let entries = entries(&configuration);
     let printer = &invocation.printer;
@@ -28,27 +36,29 @@ pub(super) fn trust(invocation: &Invocation, arguments: &TrustArgs) -> Result<Ex
     }
     let chosen = chosen(&entries, &configuration, arguments)?;
     let Some(file) = trust_file(invocation) else {
-        let error = anyhow!("there is no state directory to keep trust in: HOME is not set");
-        return Err(Failure::usage(error).with_hint("name one: `--state-dir DIR`"));
+        let error =
+            anyhow!("trust cannot be recorded: HOME is not set and no state directory is given");
+        return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
     };
     if arguments.revoke {
-        take_back(printer, &file, &chosen)
+        revoke(printer, &file, &chosen)
     } else {
-        accept(printer, &file, &chosen, arguments.json)
+        accept(invocation, &file, chosen, arguments)
     }
 }
 
-/// The entries of the repository, those under the name of another server included.
+/// Entries of the repository, including those with the name of another server.
 fn entries(configuration: &Configuration) -> Vec<&ServerEntry> {
     let all = configuration.servers.iter().chain(&configuration.held_back);
-    all.filter(|entry| entry.written.is_some()).collect()
+    all.filter(|entry| entry.definition_text.is_some())
+        .collect()
 }
 
 fn chosen<'a>(
     entries: &[&'a ServerEntry],
     configuration: &Configuration,
     arguments: &TrustArgs,
-) -> Result<Vec<&'a ServerEntry>, Failure> {
+) -> Result<Vec<&'a ServerEntry>, CommandError> {
     if arguments.all {
         return Ok(entries.to_vec());
     }
@@ -56,6 +66,7 @@ fn chosen<'a>(
     for name in &arguments.servers {
         let is_named = |entry: &&&ServerEntry| entry.name.as_str() == name;
         let before = chosen.len();
+        // Several files of a repository may add a server with the same name; the name means all of them.
         chosen.extend(entries.iter().filter(is_named).copied());
         if chosen.len() > before {
             continue;
@@ -66,104 +77,215 @@ fn chosen<'a>(
             .find(|entry| entry.name.as_str() == name);
         let shown = clean_line(name, NAME_BYTES_MAX);
         let error = match own {
-            Some(own) => anyhow!("`{shown}` is from {} and needs no trust", own.origin),
-            None => anyhow!("no file of a repository here names a server `{shown}`"),
+            Some(own) => anyhow!("server `{shown}` is from {} and needs no trust", own.origin),
+            None => anyhow!("no file of this repository adds a server `{shown}`"),
         };
-        return Err(Failure::usage(error).with_hint("`limbeck trust` lists those that do"));
+        return Err(CommandError::usage(error)
+            .with_hint("run `limbeck trust` to list the servers of this repository"));
     }
     Ok(chosen)
 }
 
-fn show(printer: &Printer, entries: &[&ServerEntry], as_json: bool) -> Result<Exit, Failure> {
+fn show(
+    printer: &Printer,
+    entries: &[&ServerEntry],
+    as_json: bool,
+) -> Result<ExitStatus, CommandError> {
     if as_json {
         printer.json(&json!({"servers": reports(entries)}))?;
-        return Ok(Exit::Completed);
+        return Ok(ExitStatus::Completed);
     }
     for entry in entries {
-        print(printer, entry);
+        print(printer, entry, Some(state(entry)));
     }
     let waiting = entries.iter().filter(|entry| entry.is_held_back()).count();
     match (entries.len(), waiting) {
-        (0, _) => printer.note("no file of a repository here names a server"),
+        (0, _) => printer.note("no file of this repository adds a server"),
         (_, 0) => {}
-        (_, _) => printer.hint("accept what you know: `limbeck trust SERVER`"),
+        (_, _) => printer.hint("accept a server that you know with `limbeck trust SERVER`"),
     }
-    Ok(Exit::Completed)
+    Ok(ExitStatus::Completed)
 }
 
 fn accept(
-    printer: &Printer,
+    invocation: &Invocation,
     file: &TrustFile,
-    chosen: &[&ServerEntry],
-    as_json: bool,
-) -> Result<Exit, Failure> {
-    if !as_json {
-        for entry in chosen {
-            print(printer, entry);
+    mut chosen: Vec<&ServerEntry>,
+    arguments: &TrustArgs,
+) -> Result<ExitStatus, CommandError> {
+    let printer = &invocation.printer;
+    if !arguments.json {
+        for entry in &chosen {
+            print(printer, entry, None);
         }
+    }
+    if let Some(entry) = chosen.iter().find(|entry| is_too_long(entry)) {
+        let name = name(entry);
+        let error =
+            anyhow!("server {name} cannot be trusted: its definition is too long to be shown");
+        return Err(CommandError::usage(error)
+            .with_hint("copy what you need of it into your own configuration: `limbeck add`"));
+    }
+    match &arguments.hash {
+        Some(hash) => select_by_hash(&mut chosen, hash)?,
+        None => ask(invocation, &chosen)?,
     }
     let accepted = file.change(|records| {
         for record in chosen
             .iter()
-            .filter_map(|entry| trust_record(entry, AcceptedBy::User))
+            .filter_map(|entry| trust_record(&invocation.world, entry, AcceptedBy::User))
         {
             records.accept(record);
         }
     });
     accepted.map_err(failure)?;
-    if as_json {
-        printer.json(&json!({"accepted": names(chosen)}))?;
+    if arguments.json {
+        printer.json(&json!({"accepted": names(&chosen)}))?;
     } else {
-        for name in names(chosen) {
-            printer.note(&format!("`{name}` is trusted until its definition changes"));
+        for name in names(&chosen) {
+            printer.note(&format!(
+                "server `{name}` is trusted until its definition changes"
+            ));
         }
     }
-    Ok(Exit::Completed)
+    Ok(ExitStatus::Completed)
 }
 
-fn take_back(
+/// Keeps the entries whose definition has the hash that the user saw.
+fn select_by_hash(chosen: &mut Vec<&ServerEntry>, hash: &str) -> Result<(), CommandError> {
+    let named = chosen.first().map(|entry| name(entry)).unwrap_or_default();
+    chosen.retain(|entry| {
+        let text = entry.definition_text.as_ref();
+        text.is_some_and(|text| text.sha256.eq_ignore_ascii_case(hash))
+    });
+    if chosen.is_empty() {
+        let error = anyhow!(
+            "the definition of server {named} does not have this hash, so it is not trusted"
+        );
+        return Err(
+            CommandError::usage(error).with_hint("review the definition above and its sha256")
+        );
+    }
+    Ok(())
+}
+
+/// Asks the user on the terminal whether to accept the definitions that were shown. They must not change meanwhile.
+fn ask(invocation: &Invocation, chosen: &[&ServerEntry]) -> Result<(), CommandError> {
+    if !invocation.stdin_is_terminal {
+        let error =
+            anyhow!("nothing is trusted, because standard input is not a terminal to ask on");
+        let hint = match chosen {
+            [entry] => format!(
+                "review the definition, then run `limbeck trust {} --hash {}`",
+                quoted(entry.name.as_str()),
+                hash(entry).unwrap_or_default()
+            ),
+            _ => "review each definition, then run `limbeck trust SERVER --hash SHA256`".to_owned(),
+        };
+        return Err(CommandError::usage(error).with_hint(hint));
+    }
+    let question = match chosen.len() {
+        1 => "trust this definition?".to_owned(),
+        count => format!("trust these {count} definitions?"),
+    };
+    invocation.printer.prompt(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    let stdin = std::io::stdin().lock().take(ANSWER_BYTES_MAX);
+    std::io::BufReader::new(stdin)
+        .read_line(&mut answer)
+        .context("the answer cannot be read")
+        .map_err(CommandError::usage)?;
+    if !matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+        return Err(CommandError::new(
+            ExitStatus::Failed,
+            anyhow!("nothing is trusted"),
+        ));
+    }
+    let now = read_configuration(invocation)?;
+    let now = entries(&now);
+    let is_same = |shown: &&ServerEntry| {
+        now.iter().any(|entry| {
+            entry.name == shown.name
+                && entry.origin.file == shown.origin.file
+                && hash(entry) == hash(shown)
+        })
+    };
+    if !chosen.iter().all(is_same) {
+        let error = anyhow!("a definition changed while it was shown, so nothing is trusted");
+        return Err(CommandError::usage(error).with_hint("review it again: `limbeck trust`"));
+    }
+    Ok(())
+}
+
+fn hash(entry: &ServerEntry) -> Option<&str> {
+    let text = entry.definition_text.as_ref()?;
+    Some(&text.sha256)
+}
+
+fn is_too_long(entry: &ServerEntry) -> bool {
+    let text = entry.definition_text.as_ref();
+    text.is_none_or(|text| text.too_long.is_some())
+}
+
+/// Name of a server for a message, in backticks.
+fn name(entry: &ServerEntry) -> String {
+    format!("`{}`", clean_line(entry.name.as_str(), NAME_BYTES_MAX))
+}
+
+fn revoke(
     printer: &Printer,
     file: &TrustFile,
     chosen: &[&ServerEntry],
-) -> Result<Exit, Failure> {
-    let taken_back = file.change(|records| {
-        let mut taken_back = chosen.to_vec();
-        taken_back.retain(|entry| records.revoke(&entry.origin.file, &entry.name));
-        taken_back
+) -> Result<ExitStatus, CommandError> {
+    let revoked = file.change(|records| {
+        let mut revoked = chosen.to_vec();
+        revoked.retain(|entry| records.revoke(&entry.origin.file, &entry.name));
+        revoked
     });
-    for name in names(&taken_back.map_err(failure)?) {
-        printer.note(&format!("`{name}` is not trusted any more"));
+    for name in names(&revoked.map_err(failure)?) {
+        printer.note(&format!("server `{name}` is no longer trusted"));
     }
-    Ok(Exit::Completed)
+    Ok(ExitStatus::Completed)
 }
 
 fn names<'a>(entries: &[&'a ServerEntry]) -> Vec<&'a str> {
     entries.iter().map(|entry| entry.name.as_str()).collect()
 }
 
-fn failure(error: TrustError) -> Failure {
+fn failure(error: TrustError) -> CommandError {
     let hint = error.hint();
-    Failure::usage(error).with_hint(hint)
+    CommandError::usage(error).with_hint(hint)
 }
 
-fn print(printer: &Printer, entry: &ServerEntry) {
-    let name = clean_line(entry.name.as_str(), NAME_BYTES_MAX);
-    let standing = match entry.trust {
-        Trust::Accepted | Trust::AcceptedByClient | Trust::Own => "trusted",
-        Trust::Waiting => "waits for trust",
-        Trust::Changed => "changed since it was trusted",
+/// Prints the definition: the hash in the first line, so that no text of the entry can look like it.
+fn print(printer: &Printer, entry: &ServerEntry, state: Option<&str>) {
+    let Some(text) = &entry.definition_text else {
+        return;
     };
-    printer.data_line(&format!("{name}  {standing}  {}", entry.origin));
-    let mut table = Table::default().indented(2);
-    for (label, line) in entry.written.iter().flat_map(|written| &written.lines) {
+    let state = state.map(|state| format!("  {state}")).unwrap_or_default();
+    printer.data_line(&format!("{}{state}  {}", text.name, entry.origin));
+    let mut table = TextTable::default().indented(2);
+    table.row(["sha256", &text.sha256]);
+    for (label, line) in &text.lines {
         table.row([label, line]);
     }
     printer.data(&table.text());
+    for remark in &text.remarks {
+        printer.warning(&format!("server {}: {remark}", name(entry)));
+    }
+}
+
+fn state(entry: &ServerEntry) -> &'static str {
+    match entry.trust {
+        TrustState::Accepted | TrustState::AcceptedByClient | TrustState::Own => "trusted",
+        TrustState::Waiting => "not trusted yet",
+        TrustState::Changed => "changed since it was trusted",
+    }
 }
 
 fn reports(entries: &[&ServerEntry]) -> Vec<Value> {
     let report = |entry: &&ServerEntry| {
-        let written = entry.written.as_ref();
+        let written = entry.definition_text.as_ref();
         let definition: serde_json::Map<String, Value> = written
             .into_iter()
             .flat_map(|written| &written.lines)
@@ -173,11 +295,12 @@ fn reports(entries: &[&ServerEntry]) -> Vec<Value> {
             "name": entry.name,
             "source": entry.origin.to_string(),
             "trust": match entry.trust {
-                Trust::Accepted | Trust::AcceptedByClient | Trust::Own => "accepted",
-                Trust::Waiting => "waiting",
-                Trust::Changed => "changed",
+                TrustState::Accepted | TrustState::AcceptedByClient | TrustState::Own => "accepted",
+                TrustState::Waiting => "waiting",
+                TrustState::Changed => "changed",
             },
             "definition": definition,
+            "remarks": written.map(|written| &written.remarks),
             "sha256": written.map(|written| &written.sha256),
         })
     };

@@ -1,36 +1,45 @@
-//! `limbeck types`: declarations of every tool, for editors and type checkers.
+//! `limbeck types`: type declarations of every tool, for editors and type checkers.
 
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use limbeck_catalog::{ServerTools, declarations};
+use limbeck_domain::{Language, ServerName};
 use limbeck_gateway::ServerReport;
-use limbeck_gateway::catalog::{ServerTools, declarations};
-use limbeck_gateway::domain::{Language, ServerName};
 
-use super::Invocation;
-use super::tools::{PATIENCE, print_problems};
+use super::signals::EndSignals;
+use super::tools::{LIST_TIMEOUT, STARTING, print_problems};
 use crate::cli::TypesArgs;
-use crate::exit::{Exit, Failure};
-use crate::wiring::{Lifetime, Session, call_failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::format::counted;
+use crate::invocation::Invocation;
+use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
 
-/// Prints or writes the declarations of every server, or of one.
-pub(super) async fn types(invocation: &Invocation, arguments: &TypesArgs) -> Result<Exit, Failure> {
+/// Prints or writes the declarations of all servers or of one.
+pub(super) async fn types(
+    invocation: &Invocation,
+    arguments: &TypesArgs,
+) -> Result<ExitStatus, CommandError> {
     let language = Language::from(arguments.language);
     if language == Language::Python && arguments.output.is_none() {
-        let error = anyhow!("Python stubs are several files");
-        return Err(Failure::usage(error).with_hint("name a directory for them: `-o typings`"));
+        let error = anyhow!("Python stubs consist of several files");
+        return Err(
+            CommandError::usage(error).with_hint("set a directory for them with `-o typings`")
+        );
     }
-    let session = Session::open(invocation, Lifetime::Command).await?;
-    let reports = session
+    let mut signals = EndSignals::listen()?;
+    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    let listing = session
         .gateway
-        .servers(arguments.server.as_deref(), PATIENCE)
-        .await;
-    let done = match reports {
-        Ok(reports) => {
-            session.say_if_empty(&invocation.printer);
+        .servers(arguments.server.as_deref(), LIST_TIMEOUT);
+    let listing = invocation.printer.reporting(STARTING, listing);
+    let done = match signals.interrupting(listing).await {
+        Ok(Ok(reports)) => {
+            session.note_if_empty(&invocation.printer);
             render(invocation, &session, &reports, arguments)
         }
-        Err(error) => Err(call_failure(&error)),
+        Ok(Err(error)) => Err(call_error(&error)),
+        Err(interrupted) => Err(interrupted),
     };
     session.close().await;
     done
@@ -38,10 +47,10 @@ pub(super) async fn types(invocation: &Invocation, arguments: &TypesArgs) -> Res
 
 fn render(
     invocation: &Invocation,
-    session: &Session,
+    session: &GatewaySession,
     reports: &[ServerReport],
     arguments: &TypesArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let printer = &invocation.printer;
     let catalog = session.gateway.catalog();
     let named = reports.iter().map(|report| ServerName::from(&*report.name));
@@ -67,25 +76,22 @@ fn render(
         }
         None => files.iter().for_each(|(_, text)| printer.data(text)),
     }
-    let mut exit = Exit::Completed;
+    let mut exit = ExitStatus::Completed;
+    // Servers with tools are declared even when their last refresh failed.
     for report in reports.iter().filter(|report| report.tools.is_empty()) {
         print_problems(printer, report);
-        // What Limbeck cannot speak to is no reason to fail every time.
+        // A server with an unsupported transport would make the command fail every time.
         if report.error.is_some() && report.state != "unsupported" {
-            exit = Exit::Failed;
+            exit = ExitStatus::Failed;
         }
     }
     Ok(exit)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), CommandError> {
     let directory = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)
         .and_then(|()| std::fs::write(path, text))
-        .with_context(|| format!("{} cannot be written", path.display()))
-        .map_err(|error| Failure::usage(error).with_hint("name another directory with `-o`"))
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+        .with_context(|| format!("{} could not be written", path.display()))
+        .map_err(|error| CommandError::usage(error).with_hint("set another directory with `-o`"))
 }

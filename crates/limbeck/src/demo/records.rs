@@ -1,4 +1,4 @@
-//! The shop's records: a few hundred, the same on every machine and every day.
+//! Customers and orders of the sample shop, the same on every machine and every day.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ const PRODUCTS: &[(&str, u64)] = &[
     ("carafe-glass", 2_150),
     ("tamper-58", 2_990),
 ];
-/// Out of ten orders, six have been shipped.
+/// Statuses of ten orders; six of them are shipped.
 const STATUSES: [&str; 10] = [
     "shipped",
     "shipped",
@@ -74,36 +74,36 @@ const STATUSES: [&str; 10] = [
     "returned",
 ];
 
-/// What an order's `status` can be.
+/// Values of an order's `status`.
 pub(super) const ORDER_STATUSES: [&str; 5] = ["placed", "paid", "shipped", "returned", "cancelled"];
 
 /// Customer number `index`, counted from 0.
 pub(super) fn customer(index: u64) -> Value {
-    let mut dice = Dice::new(index, 1);
-    let (first, last) = (dice.pick(FIRST), dice.pick(LAST));
-    let (city, country) = *dice.pick(PLACES);
+    let mut rng = RecordRng::new(index, 1);
+    let (first, last) = (rng.pick(FIRST), rng.pick(LAST));
+    let (city, country) = *rng.pick(PLACES);
     json!({
         "id": customer_id(index),
         "name": format!("{first} {last}"),
         "email": format!("{}.{}{index}@example.com", first.to_lowercase(), last.to_lowercase()),
-        "phone": format!("+00 555 {:03} {:03}", dice.roll(1_000), dice.roll(1_000)),
-        "street": format!("{} {}", dice.pick(STREETS), 1 + dice.roll(120)),
-        "postcode": format!("{:05}", dice.roll(100_000)),
+        "phone": format!("+00 555 {:03} {:03}", rng.below(1_000), rng.below(1_000)),
+        "street": format!("{} {}", rng.pick(STREETS), 1 + rng.below(120)),
+        "postcode": format!("{:05}", rng.below(100_000)),
         "city": city,
         "country": country,
-        "since": format!("20{}-{:02}-{:02}", 16 + dice.roll(10), 1 + dice.roll(12), 1 + dice.roll(28)),
-        "newsletter": dice.roll(2) == 1,
-        "note": if dice.roll(3) == 0 { "prefers delivery to a parcel locker" } else { "" },
+        "since": format!("20{}-{:02}-{:02}", 16 + rng.below(10), 1 + rng.below(12), 1 + rng.below(28)),
+        "newsletter": rng.below(2) == 1,
+        "note": if rng.below(3) == 0 { "prefers delivery to a parcel locker" } else { "" },
     })
 }
 
 /// Order number `index`, counted from 0.
 pub(super) fn order(index: u64) -> Value {
-    let mut dice = Dice::new(index, 2);
-    let lines: Vec<(&str, u64, u64)> = (0..=dice.roll(2))
+    let mut rng = RecordRng::new(index, 2);
+    let lines: Vec<(&str, u64, u64)> = (0..=rng.below(2))
         .map(|_| {
-            let (sku, cents) = *dice.pick(PRODUCTS);
-            (sku, 1 + dice.roll(3), cents)
+            let (sku, cents) = *rng.pick(PRODUCTS);
+            (sku, 1 + rng.below(3), cents)
         })
         .collect();
     let total: u64 = lines
@@ -118,10 +118,10 @@ pub(super) fn order(index: u64) -> Value {
         .collect();
     json!({
         "id": format!("ord_{:05}", index + 1),
-        // Two rolls multiplied: some customers come back often, most do not.
-        "customer_id": customer_id(dice.roll(CUSTOMERS) * dice.roll(CUSTOMERS) / CUSTOMERS),
+        // The product of two random numbers: few customers have many orders, most have few.
+        "customer_id": customer_id(rng.below(CUSTOMERS) * rng.below(CUSTOMERS) / CUSTOMERS),
         "status": STATUSES[(index % 10) as usize],
-        "placed_at": format!("2026-{:02}-{:02}T{:02}:{:02}:00Z", 1 + dice.roll(6), 1 + dice.roll(28), dice.roll(24), dice.roll(60)),
+        "placed_at": format!("2026-{:02}-{:02}T{:02}:{:02}:00Z", 1 + rng.below(6), 1 + rng.below(28), rng.below(24), rng.below(60)),
         "currency": "EUR",
         "total_cents": total,
         "lines": lines,
@@ -132,25 +132,25 @@ fn customer_id(index: u64) -> String {
     format!("cus_{:04}", index + 1)
 }
 
-/// Reproducible variety. SplitMix64 (Steele, Lea and Flood, 2014), started from a record's number.
-struct Dice(u64);
+/// Reproducible random numbers: SplitMix64 (Steele, Lea and Flood, 2014), seeded with the number of a record.
+struct RecordRng(u64);
 
-impl Dice {
+impl RecordRng {
     fn new(index: u64, table: u64) -> Self {
         Self((index << 8) | table)
     }
 
-    /// A number below `sides`.
-    fn roll(&mut self, sides: u64) -> u64 {
+    /// Random number below `bound`.
+    fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
+        (mixed ^ (mixed >> 31)) % bound
     }
 
     fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.roll(from.len() as u64) as usize]
+        &from[self.below(from.len() as u64) as usize]
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_order_is_of_a_customer_there_is_and_adds_up() {
+    fn every_order_has_a_known_customer_and_the_sum_of_its_lines() {
         let ids: Vec<Value> = (0..CUSTOMERS)
             .map(|index| customer(index)["id"].clone())
             .collect();

@@ -1,46 +1,50 @@
-//! What the configuration says, with everything around the process that decides it.
+//! Configuration of this start: discovery, trust in files of a repository, warnings.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
 use anyhow::anyhow;
-use limbeck_gateway::domain::text::clean_line;
-use limbeck_gateway::upstream::StdioSpec;
+use limbeck_domain::text::clean_line;
 use limbeck_setup::{
-    AcceptedBy, ConfigError, Configuration, Discovery, Level, ProgramMark, ServerEntry, Transport,
-    Trust, TrustRecord, TrustRecords, Trusting,
+    AcceptedBy, ConfigError, Configuration, Discovery, ProgramFingerprint, ServerEntry, Severity,
+    Transport, TrustPolicy, TrustRecord, TrustRecords, TrustState, World,
 };
+use limbeck_upstream::StdioSpec;
 
+use super::servers::start_directory;
 use super::state::trust_file;
-use crate::commands::Invocation;
-use crate::env::own_executable;
-use crate::exit::Failure;
-use crate::words::quoted;
+use crate::exit::CommandError;
+use crate::invocation::Invocation;
+use crate::shell::quoted;
 
-/// Names the variable that does what `--trust-project` does, where the command line is somebody else's.
+/// Variable with the effect of `--trust-project`, for clients whose command line the user cannot change.
 const TRUST_EVERYTHING: &str = "LIMBECK_TRUST_PROJECT";
-/// Bytes of one warning.
-const TOLD_BYTES_MAX: usize = 1 << 10;
+/// Sentences about errors that clients receive; the others are counted.
+const NOTICES_MAX: usize = 3;
+/// Longest such sentence in bytes.
+const NOTICE_BYTES_MAX: usize = 240;
+/// Longest warning in bytes.
+const WARNING_BYTES_MAX: usize = 1 << 10;
 
-/// Reads the configuration and says what a person should know of it.
+/// Reads the configuration and prints its warnings.
 ///
 /// # Errors
 ///
-/// A named configuration file that is not usable.
-pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, Failure> {
+/// A configuration file that was named and cannot be used.
+pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, CommandError> {
     let configuration = read_configuration(invocation)?;
-    for note in &configuration.notes {
-        match note.level {
-            Level::Info => tracing::info!("{note}"),
-            Level::Warning | Level::Error => invocation.printer.warning(&note.to_string()),
+    for note in &configuration.diagnostics {
+        match note.severity {
+            Severity::Info => tracing::info!("{note}"),
+            Severity::Warning | Severity::Error => invocation.printer.warning(&note.to_string()),
         }
     }
-    for told in replaced_programs(invocation, &configuration) {
-        invocation.printer.warning(&told);
+    for warning in replaced_programs(invocation, &configuration) {
+        invocation.printer.warning(&warning);
     }
     Ok(configuration)
 }
 
-/// Servers of repositories whose program is not the one that was there when the user accepted them.
+/// Warnings about trusted servers of a repository whose program changed since the user accepted them.
 fn replaced_programs(invocation: &Invocation, configuration: &Configuration) -> Vec<String> {
     let records = trust_file(invocation).and_then(|file| file.read().ok());
     let Some(records) = records else {
@@ -49,29 +53,30 @@ fn replaced_programs(invocation: &Invocation, configuration: &Configuration) -> 
     let accepted = configuration
         .servers
         .iter()
-        .filter(|entry| entry.trust == Trust::Accepted);
+        .filter(|entry| entry.trust == TrustState::Accepted);
     let replaced = accepted.filter_map(|entry| {
         let then = records.get(&entry.origin.file, &entry.name)?.program.as_ref()?;
-        let now = program_of(entry);
+        let now = program_of(&invocation.world, entry);
         let how = match &now {
+            // Path and digest are equal.
             Some(now) if now == then => return None,
-            Some(now) if now.path != then.path => format!("is {} now", now.path.display()),
+            Some(now) if now.path != then.path => format!("is now {}", now.path.display()),
             Some(_) => "was changed".to_owned(),
-            None => "is gone".to_owned(),
+            None => "is missing".to_owned(),
         };
-        let told = format!(
-            "the program of `{}`, {}, {how} since the server was trusted; if that is right: `limbeck trust {}`",
+        let warning = format!(
+            "the program of server `{}` ({}) {how} since the server was trusted; if this is expected, run `limbeck trust {}`",
             entry.name,
             then.path.display(),
             quoted(entry.name.as_str())
         );
-        Some(clean_line(&told, TOLD_BYTES_MAX))
+        Some(clean_line(&warning, WARNING_BYTES_MAX))
     });
     replaced.collect()
 }
 
-/// The program that an entry starts, as it is now.
-fn program_of(entry: &ServerEntry) -> Option<ProgramMark> {
+/// Path and digest of the program that an entry starts.
+fn program_of(world: &World, entry: &ServerEntry) -> Option<ProgramFingerprint> {
     let Ok(Transport::Stdio {
         command,
         args,
@@ -85,52 +90,93 @@ fn program_of(entry: &ServerEntry) -> Option<ProgramMark> {
         command: command.clone(),
         args: args.clone(),
         env: env.clone(),
-        cwd: cwd.clone(),
+        cwd: Some(cwd.clone().unwrap_or_else(|| start_directory(entry))),
     };
-    ProgramMark::of(spec.program().ok()?)
+    ProgramFingerprint::read(world, spec.program().ok()?)
 }
 
-/// Reads the configuration and says nothing.
+/// Sentences about files that cannot be read and entries that cannot be used, for clients that see no warnings. They
+/// have no text of an entry, which may be a stranger's.
+pub(super) fn notices(world: &World, configuration: &Configuration) -> Vec<String> {
+    let errors = configuration.diagnostics.iter();
+    let errors: Vec<_> = errors
+        .filter(|note| note.severity == Severity::Error)
+        .collect();
+    let mut notices: Vec<String> = errors
+        .iter()
+        .take(NOTICES_MAX)
+        .map(|note| {
+            let file = short_path(world, &note.file);
+            let place = note
+                .at
+                .map(|(line, column)| format!(":{line}:{column}"))
+                .unwrap_or_default();
+            let notice = if note.is_of_whole_file {
+                format!("The configuration file {file}{place} cannot be used: {}.", note.message)
+            } else {
+                format!("An entry of the configuration file {file}{place} cannot be used; `limbeck doctor` explains it.")
+            };
+            clean_line(&notice, NOTICE_BYTES_MAX)
+        })
+        .collect();
+    if errors.len() > NOTICES_MAX {
+        let more = errors.len() - NOTICES_MAX;
+        notices.push(format!(
+            "{more} more errors of the configuration: `limbeck doctor`."
+        ));
+    }
+    notices
+}
+
+/// `path` with `~` for the home directory and `.` for the working directory.
+fn short_path(world: &World, path: &Path) -> String {
+    let below = |directory: &Path, short: &str| {
+        let rest = path.strip_prefix(directory).ok()?;
+        Some(format!("{short}/{}", rest.display()))
+    };
+    let home = world.home.as_deref();
+    below(&world.cwd, ".")
+        .or_else(|| below(home?, "~"))
+        .unwrap_or_else(|| path.display().to_string())
+}
+
+/// Reads the configuration without printing its warnings.
 ///
 /// # Errors
 ///
-/// A named configuration file that is not usable.
-pub(super) fn read_configuration(invocation: &Invocation) -> Result<Configuration, Failure> {
+/// A configuration file that was named and cannot be used.
+pub(crate) fn read_configuration(invocation: &Invocation) -> Result<Configuration, CommandError> {
     let records = trusted(invocation)?;
-    let trusting = match &records {
-        Some(records) => Trusting::Recorded(records),
-        None => Trusting::Everything,
+    let trust_policy = match &records {
+        Some(records) => TrustPolicy::Recorded(records),
+        None => TrustPolicy::Everything,
     };
-    let environment = &invocation.environment;
-    let variable = |name: &str| environment.variables.get(name).cloned();
-    let self_exe = own_executable().ok();
+    // Entries that start this executable are skipped: the gateway would start itself as its server.
     let mut configuration = limbeck_setup::load(&Discovery {
+        world: &invocation.world,
         config_files: &invocation.global.config,
         discover: !invocation.global.no_discover,
-        cwd: &environment.cwd,
-        home: environment.home.as_deref(),
-        env: &variable,
-        self_exe: self_exe.as_deref(),
-        trusting,
+        trust_policy,
     })
     .map_err(|error: ConfigError| {
         let hint = error.hint();
-        Failure::usage(error).with_hint(hint)
+        CommandError::usage(error).with_hint(hint)
     })?;
-    remember_what_the_client_asked(invocation, &mut configuration);
+    // After loading, because only now is the definition behind an approved name known.
+    record_client_approvals(invocation, &mut configuration);
     Ok(configuration)
 }
 
-/// What is recorded as trusted; `None` when everything is for this start. A record that cannot be believed
-/// is said and trusts nothing.
-fn trusted(invocation: &Invocation) -> Result<Option<TrustRecords>, Failure> {
-    let environment = &invocation.environment;
-    let everything = match environment.variable(TRUST_EVERYTHING) {
+/// Records of trusted servers; `None` when every server is trusted for this start. Records that cannot be read are a
+/// warning, and no server is trusted.
+fn trusted(invocation: &Invocation) -> Result<Option<TrustRecords>, CommandError> {
+    let everything = match invocation.world.nonempty_variable(TRUST_EVERYTHING) {
         None | Some("0" | "false") => false,
         Some("1" | "true") => true,
         Some(_) => {
-            let error = anyhow!("{TRUST_EVERYTHING} is neither `1` nor `0`");
-            return Err(Failure::usage(error).with_hint("unset it, or `limbeck trust SERVER`"));
+            let error = anyhow!("{TRUST_EVERYTHING} must be `1` or `0`");
+            return Err(CommandError::usage(error)
+                .with_hint("unset it and trust single servers with `limbeck trust SERVER`"));
         }
     };
     if everything || invocation.global.trust_project {
@@ -141,10 +187,10 @@ fn trusted(invocation: &Invocation) -> Result<Option<TrustRecords>, Failure> {
         Some(Ok(records)) => records,
         Some(Err(error)) => {
             let hint = error.hint();
-            let told = anyhow!(error);
-            invocation.printer.warning(&format!(
-                "{told:#}, so no server of a repository is trusted"
-            ));
+            let error = anyhow!(error);
+            invocation
+                .printer
+                .warning(&format!("{error:#}; no server of a repository is trusted"));
             invocation.printer.hint(&hint);
             TrustRecords::default()
         }
@@ -152,10 +198,10 @@ fn trusted(invocation: &Invocation) -> Result<Option<TrustRecords>, Failure> {
     Ok(Some(records))
 }
 
-/// Binds what the user said in the client, which knows a server by its name, to what the name stands for
-/// when it is first seen here. What cannot be recorded waits: a later change would go unnoticed.
-fn remember_what_the_client_asked(invocation: &Invocation, configuration: &mut Configuration) {
-    let is_new = |entry: &&mut ServerEntry| entry.trust == Trust::AcceptedByClient;
+/// Records the definitions of servers that the user accepted by name in a client, when they are first seen. A definition
+/// that cannot be recorded is not trusted, because a later change of it would go unnoticed.
+fn record_client_approvals(invocation: &Invocation, configuration: &mut Configuration) {
+    let is_new = |entry: &&mut ServerEntry| entry.trust == TrustState::AcceptedByClient;
     let mut new: Vec<&mut ServerEntry> = configuration.servers.iter_mut().filter(is_new).collect();
     if new.is_empty() {
         return;
@@ -163,7 +209,7 @@ fn remember_what_the_client_asked(invocation: &Invocation, configuration: &mut C
     let recorded = trust_file(invocation).is_some_and(|file| {
         let recorded = file.change(|records| {
             for entry in &new {
-                if let Some(record) = trust_record(entry, AcceptedBy::Client) {
+                if let Some(record) = trust_record(&invocation.world, entry, AcceptedBy::Client) {
                     records.accept(record);
                 }
             }
@@ -175,28 +221,30 @@ fn remember_what_the_client_asked(invocation: &Invocation, configuration: &mut C
     });
     for entry in &mut new {
         entry.trust = if recorded {
-            Trust::Accepted
+            TrustState::Accepted
         } else {
-            Trust::Waiting
+            TrustState::Waiting
         };
     }
 }
 
-/// What is recorded when an entry of a repository is accepted; nothing for other entries.
-pub(crate) fn trust_record(entry: &ServerEntry, by: AcceptedBy) -> Option<TrustRecord> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+/// Trust record of an entry of a repository; `None` for other entries.
+pub(crate) fn trust_record(
+    world: &World,
+    entry: &ServerEntry,
+    by: AcceptedBy,
+) -> Option<TrustRecord> {
     Some(TrustRecord {
         file: entry.origin.file.clone(),
         server: entry.name.clone(),
-        sha256: entry.written.as_ref()?.sha256.clone(),
+        sha256: entry.definition_text.as_ref()?.sha256.clone(),
         by,
-        at_us: since.map_or(0, |since| {
-            u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
-        }),
-        program: program_of(entry),
+        at_us: world.now_us(),
+        program: program_of(world, entry),
     })
 }
 
+/// List of the files that are searched for servers.
 pub(super) fn looked_in(invocation: &Invocation) -> String {
     let mut places: Vec<String> = Vec::new();
     if !invocation.global.no_discover {
@@ -213,7 +261,7 @@ pub(super) fn looked_in(invocation: &Invocation) -> String {
     let given = invocation.global.config.iter();
     places.extend(given.map(|file| file.display().to_string()));
     if places.is_empty() {
-        "nothing: `--no-discover` is given and `--config` is not".to_owned()
+        "no file, because `--no-discover` is given without `--config`".to_owned()
     } else {
         places.join(", ")
     }

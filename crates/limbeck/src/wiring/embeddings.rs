@@ -1,12 +1,12 @@
-//! The embedding endpoint of the configuration as the gateway takes it.
+//! Specification of the embedding endpoint, from the configuration.
 
 use std::sync::Arc;
 
-use limbeck_gateway::upstream::embeddings::EmbeddingsSpec;
-use limbeck_gateway::upstream::http::{LocalSecrets, NetworkRules, SecretReference};
 use limbeck_setup::Settings;
+use limbeck_upstream::embeddings::EmbeddingsSpec;
+use limbeck_upstream::http::{LocalSecrets, NetworkRules, SecretReference};
 
-/// The endpoint, when there is one; an error says what is wrong with it and holds no secret.
+/// Specification of the configured endpoint, or what is wrong with the entry; the error contains no secret.
 pub(crate) fn embeddings_spec(
     settings: &Settings,
     secrets: &Arc<LocalSecrets>,

@@ -1,33 +1,37 @@
-//! One configured server as the pool and the catalogue take it.
+//! Specification of one configured server for the upstream pool and the catalog.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_gateway::ServerSource;
-use limbeck_gateway::upstream::http::{self, HeaderValueSpec, LocalSecrets, NetworkRules};
-use limbeck_gateway::upstream::{
-    Credentials, HttpSpec, ServerSpec, StdioSpec, TransportSpec, Unusable, UnusableKind,
+use limbeck_setup::{HttpKind, Scope, ServerEntry, Transport, TrustState};
+use limbeck_upstream::http::{self, HeaderValueSpec, LocalSecrets, NetworkRules};
+use limbeck_upstream::{
+    CredentialSource, HttpSpec, ServerSpec, StdioSpec, TransportSpec, UnusableKind, UnusableServer,
 };
-use limbeck_setup::{HttpKind, ServerEntry, Transport, Trust};
 use sha2::{Digest, Sha256};
 
-use crate::commands::Invocation;
-use crate::signin::server_auth;
-use crate::words::quoted;
+use crate::invocation::Invocation;
+use crate::shell::quoted;
+use crate::sign_in::server_auth;
 
-/// Variables that tell one terminal from another, not one server from another.
+/// Variables that differ between terminals and do not identify a server.
 const SESSION_VARIABLES: &[&str] = &[
     "LANG", "LC_ALL", "LC_CTYPE", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
 ];
 
-/// One server as the pool takes it. What cannot be used is listed with its reason.
+/// Variable with which Python leaves the working directory out of its search for modules.
+const SAFE_PATH: &str = "PYTHONSAFEPATH";
+
+/// Specification of a server for the pool. An entry that cannot be used is listed with the reason.
 pub(super) fn server_spec(
     entry: &ServerEntry,
     secrets: &Arc<LocalSecrets>,
-    credentials: Option<Arc<dyn Credentials>>,
+    credentials: Option<Arc<dyn CredentialSource>>,
 ) -> ServerSpec {
     let transport = match &entry.definition {
-        // Whatever it says, nothing of it is used.
+        // Nothing of an untrusted definition is used.
         _ if entry.is_held_back() => TransportSpec::Unusable(untrusted(entry)),
         Ok(Transport::Stdio {
             command,
@@ -37,8 +41,8 @@ pub(super) fn server_spec(
         }) => TransportSpec::Stdio(StdioSpec {
             command: command.clone(),
             args: args.clone(),
-            env: env.clone(),
-            cwd: cwd.clone(),
+            env: environment(entry, args, env),
+            cwd: Some(cwd.clone().unwrap_or_else(|| start_directory(entry))),
         }),
         Ok(Transport::Http {
             url,
@@ -56,25 +60,26 @@ pub(super) fn server_spec(
                     credentials,
                     ..spec
                 })),
-                Err(reason) => TransportSpec::Unusable(Unusable {
+                Err(reason) => TransportSpec::Unusable(UnusableServer {
                     kind: UnusableKind::Invalid,
                     reason,
                     next_step: None,
                 }),
             }
         }
-        Err(fault) => TransportSpec::Unusable(Unusable {
-            kind: if fault.is_unsupported() {
+        Err(error) => TransportSpec::Unusable(UnusableServer {
+            kind: if error.is_unsupported() {
                 UnusableKind::Unsupported
             } else {
                 UnusableKind::Invalid
             },
-            reason: fault.to_string(),
-            next_step: fault.step().map(str::to_owned),
+            reason: error.to_string(),
+            next_step: error.hint().map(str::to_owned),
         }),
     };
     let mut spec = ServerSpec::new(entry.name.clone(), transport);
     spec.disabled = entry.disabled;
+    // 0 means that the server is never stopped for being idle.
     if let Some(idle_ms) = entry.idle_timeout_ms {
         spec.idle_timeout = Some(Duration::from_millis(idle_ms)).filter(|idle| !idle.is_zero());
     }
@@ -90,44 +95,74 @@ pub(super) fn server_spec(
     spec
 }
 
-/// Why a server of a repository is not started, and how it would be. A model reads it too, so it names no
-/// place of this machine; whoever lists servers sees where the entry stands.
-fn untrusted(entry: &ServerEntry) -> Unusable {
+/// Directory in which a server without `cwd` starts. A directory that does not exist, such as the home directory of a
+/// service, is replaced by one that does: the gateway's own may be a repository.
+pub(super) fn start_directory(entry: &ServerEntry) -> PathBuf {
+    if entry.start_directory.is_dir() {
+        entry.start_directory.clone()
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+/// Environment of a server's process. A Python module of the user's own configuration, started in the home directory,
+/// does not import what happens to be there.
+fn environment(
+    entry: &ServerEntry,
+    args: &[String],
+    env: &[(String, String)],
+) -> Vec<(String, String)> {
+    let mut env = env.to_vec();
+    // With a script as argument, `sys.path` begins with the script's directory, which it needs.
+    let is_module = args
+        .first()
+        .is_some_and(|first| first == "-m" || first == "-c");
+    let is_set = env.iter().any(|(name, _)| name == SAFE_PATH);
+    if entry.origin.scope == Scope::User && is_module && !is_set {
+        env.push((SAFE_PATH.to_owned(), "1".to_owned()));
+    }
+    env
+}
+
+/// Reason why a server of a repository is not started, which models read too, and the next step, which only users read.
+fn untrusted(entry: &ServerEntry) -> UnusableServer {
     let reason = match entry.trust {
-        Trust::Changed => "its definition in the repository changed since it was trusted",
-        Trust::Own | Trust::Accepted | Trust::AcceptedByClient | Trust::Waiting => {
-            "it came with the repository and waits for trust"
+        TrustState::Changed => "its definition in the repository changed since the user trusted it",
+        TrustState::Own
+        | TrustState::Accepted
+        | TrustState::AcceptedByClient
+        | TrustState::Waiting => {
+            "it was added by the repository and the user has not trusted it yet"
         }
     };
-    Unusable {
+    UnusableServer {
         kind: UnusableKind::Untrusted,
         reason: reason.to_owned(),
         next_step: Some(format!(
-            "a person looks at what it would start, with `limbeck trust` in the project's directory, and \
-             accepts it: `limbeck trust {}`",
+            "see what it would start with `limbeck trust`, then accept it with `limbeck trust {}`",
             quoted(entry.name.as_str())
         )),
     }
 }
 
-/// The tokens of a server over HTTP. A sign-in that cannot be used costs the server nothing but the sign-in.
+/// Credentials of a server over HTTP. When the sign-in cannot be set up, the server is used without it.
 pub(super) fn credentials(
     invocation: &Invocation,
     entry: &ServerEntry,
-) -> Option<Arc<dyn Credentials>> {
+) -> Option<Arc<dyn CredentialSource>> {
     if entry.is_held_back() {
         return None;
     }
     match server_auth(invocation, entry) {
-        Ok(auth) => auth.map(|auth| auth as Arc<dyn Credentials>),
+        Ok(auth) => auth.map(|auth| auth as Arc<dyn CredentialSource>),
         Err(failure) => {
-            tracing::warn!(server = %entry.name, "no sign-in: {:#}", failure.error);
+            tracing::warn!(server = %entry.name, "the server is used without sign-in: {:#}", failure.error);
             None
         }
     }
 }
 
-/// A server over HTTP; an error says what is wrong with its entry and holds no secret.
+/// Specification of a server over HTTP, or what is wrong with its entry; the error contains no secret.
 fn http_spec(
     url: &str,
     headers: &[(String, String)],
@@ -151,6 +186,7 @@ fn http_spec(
     Ok(spec)
 }
 
+/// Origin and identity of a server for the catalog.
 pub(super) fn server_source(
     entry: &ServerEntry,
     own: &dyn Fn(&str) -> Option<String>,
@@ -164,10 +200,11 @@ pub(super) fn server_source(
         definition_hash: definition_hash(entry, own),
         expose: entry.expose,
         observe: entry.observe,
+        tool_rules: entry.tool_rules.clone(),
     }
 }
 
-/// Scheme, host and port of a server over HTTP; the rest of its url may hold a secret.
+/// Scheme, host and port of a server over HTTP; the rest of its URL may contain a secret.
 fn url_origin(entry: &ServerEntry) -> Option<String> {
     match &entry.definition {
         Ok(Transport::Http { url, .. }) => Some(HttpSpec::new(url).ok()?.origin()),
@@ -175,11 +212,11 @@ fn url_origin(entry: &ServerEntry) -> Option<String> {
     }
 }
 
-/// SHA-256 of what decides which server is started: the key of its cached tools.
+/// SHA-256 of the definition of a server: the key of its cached tools.
 ///
-/// Every part is preceded by its length, so that no two definitions share their bytes. Variables of
-/// the session (`PATH`, `TERM` …) count only where the entry sets them to something else than ours:
-/// the same entry is the same server in every terminal and under every client.
+/// Every part is preceded by its length, so that two definitions never share their bytes. Variables of the session
+/// (`PATH`, `TERM` …) are hashed only when the entry sets them to another value than this process has: the same entry is
+/// the same server in every terminal and under every client.
 fn definition_hash(entry: &ServerEntry, own: &dyn Fn(&str) -> Option<String>) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {

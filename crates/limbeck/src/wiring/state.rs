@@ -1,75 +1,128 @@
-//! Where what is remembered lives: journal, cache, key-value state, and whom the user trusts.
+//! State files: the store with journal, cache and key-value state, and the record of trusted servers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use limbeck_gateway::domain::ExecutionStatus;
-use limbeck_gateway::store::{Store, StoreError};
+use limbeck_domain::ExecutionStatus;
 use limbeck_setup::TrustFile;
+use limbeck_store::{Store, StoreError};
 
-use crate::commands::Invocation;
-use crate::exit::Failure;
+use crate::exit::CommandError;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 
-/// File of the state directory that holds journal, cache and key-value state.
+/// Store in the state directory: journal, cache and key-value state.
 const STATE_FILE: &str = "state.db";
-/// File of the state directory that holds which servers of repositories are trusted.
+/// Record of trusted servers of repositories, in the state directory.
 const TRUST_FILE: &str = "trust.json";
 
-/// The store of executions past, for commands that are about nothing else.
+/// Opens the store for commands about recorded executions.
 ///
 /// # Errors
 ///
-/// No state directory, or one that cannot be used.
-pub(crate) async fn open_past(invocation: &Invocation) -> Result<Store, Failure> {
+/// A state directory that is unknown or cannot be used.
+pub(crate) async fn open_past(invocation: &Invocation) -> Result<Store, CommandError> {
     let Some(path) = state_file(invocation) else {
-        let error = anyhow!("there is no state directory: HOME is not set");
-        return Err(Failure::usage(error).with_hint("name one: `--state-dir DIR`"));
+        let error = anyhow!("the state directory is unknown: HOME is not set");
+        return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
     };
     let store = Store::open(&path)?;
     recover(&store, &invocation.printer).await;
     Ok(store)
 }
 
-pub(super) fn open_store_or_memory(invocation: &Invocation) -> Result<Store, Failure> {
+/// Opens the store, or prints a warning and returns a store in memory.
+pub(super) fn open_store_or_memory(invocation: &Invocation) -> Result<Store, CommandError> {
     let printer = &invocation.printer;
     match state_file(invocation).as_deref().map(Store::open) {
         Some(Ok(store)) => return Ok(store),
         Some(Err(error)) => {
-            printer.warning(&format!("nothing is recorded: {}", with_causes(&error)));
+            printer.warning(&format!(
+                "executions are not recorded: {}",
+                with_causes(&error)
+            ));
             if let Some(hint) = error.hint() {
                 printer.hint(&hint);
             }
         }
-        None => {
-            printer.warning("nothing is recorded: HOME is not set and there is no `--state-dir`")
-        }
+        None => printer
+            .warning("executions are not recorded: HOME is not set and no `--state-dir` is given"),
     }
     Ok(Store::in_memory()?)
 }
 
-/// Where journal, cache and key-value state live, when they live anywhere.
+/// Path of the store; `None` when neither a state directory nor a home directory is known.
 pub(crate) fn state_file(invocation: &Invocation) -> Option<PathBuf> {
-    let environment = &invocation.environment;
+    let world = &invocation.world;
     let directory = match (
         &invocation.global.state_dir,
-        environment.variable("LIMBECK_STATE_DIR"),
+        world.nonempty_variable("LIMBECK_STATE_DIR"),
     ) {
         (Some(directory), _) => directory.clone(),
         (None, Some(directory)) => PathBuf::from(directory),
-        (None, None) => environment.home.as_ref()?.join(".local/state/limbeck"),
+        (None, None) => world.state_directory()?,
     };
-    Some(environment.cwd.join(directory).join(STATE_FILE))
+    Some(directory.join(STATE_FILE))
 }
 
-/// Ends executions whose gateway died, and names those with calls in doubt.
+/// Rejects a state directory that others could have filled: a relative one lies in the repository, and in one that
+/// every user can write others can put files beside the store.
+///
+/// # Errors
+///
+/// A named directory that is relative, or that exists and belongs to another user or can be written by every user.
+pub(crate) fn check_state_directory(invocation: &Invocation) -> Result<(), CommandError> {
+    let Some(file) = state_file(invocation) else {
+        return Ok(());
+    };
+    let directory = file.parent().unwrap_or(&file);
+    let reject = |problem: String, hint: String| {
+        let error = anyhow!("the state directory `{}` {problem}", directory.display());
+        Err(CommandError::usage(error).with_hint(hint))
+    };
+    if !directory.is_absolute() {
+        return reject(
+            "is relative".to_owned(),
+            "give an absolute path with `--state-dir` or LIMBECK_STATE_DIR".to_owned(),
+        );
+    }
+    match exposure(directory) {
+        Some(problem) => reject(
+            problem,
+            format!(
+                "give a directory of your own: `--state-dir {}`",
+                directory.join("limbeck").display()
+            ),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Why others could write into an existing directory.
+#[cfg(unix)]
+fn exposure(directory: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let found = std::fs::metadata(directory).ok()?;
+    let own = rustix::process::geteuid().as_raw();
+    if found.uid() != own && found.uid() != 0 {
+        return Some(format!("belongs to user {}", found.uid()));
+    }
+    (found.mode() & 0o002 != 0).then(|| "can be written by every user".to_owned())
+}
+
+#[cfg(not(unix))]
+fn exposure(_: &Path) -> Option<String> {
+    None
+}
+
+/// Ends executions whose gateway died, and prints a warning for those with calls in doubt.
 pub(super) async fn recover(store: &Store, printer: &Printer) {
     match store.recover().await {
         Ok(ended) => {
             for (id, status) in ended {
                 if status == ExecutionStatus::NeedsReconciliation {
                     printer.warning(&format!(
-                        "execution `{id}` was cut off with calls that may have happened: `limbeck executions {id}`"
+                        "execution `{id}` was interrupted during calls that may have taken effect; see `limbeck executions {id}`"
                     ));
                 }
             }
@@ -91,8 +144,12 @@ fn with_causes(error: &StoreError) -> String {
     text
 }
 
-/// The record of trusted servers, when there is anywhere to keep one.
+/// Record of trusted servers; `None` when no directory for it is known.
+///
+/// It is in the home directory, and never in another state directory: a client's configuration may name a state directory in
+/// the repository, whose author could have put a record there.
 pub(crate) fn trust_file(invocation: &Invocation) -> Option<TrustFile> {
-    let state = state_file(invocation)?;
-    Some(TrustFile::new(state.with_file_name(TRUST_FILE)))
+    let directory = invocation.world.state_directory();
+    let directory = directory.or_else(|| Some(state_file(invocation)?.parent()?.to_owned()))?;
+    Some(TrustFile::new(directory.join(TRUST_FILE)))
 }

@@ -1,4 +1,4 @@
-//! Large answers as a client meets them, in both eras of the protocol.
+//! Large answers for clients of both protocol generations.
 
 use std::process::Stdio;
 

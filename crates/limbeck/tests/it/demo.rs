@@ -32,7 +32,7 @@ fn the_demo_shows_program_table_calls_and_ledger_and_leaves_nothing_behind() {
 fn the_demo_gives_the_same_result_every_time() {
     let world = World::empty();
     let result = |text: String| -> String {
-        let start = text.find("What it returned").unwrap();
+        let start = text.find("The value it returned").unwrap();
         let end = text.find("The calls it made").unwrap();
         text[start..end].to_owned()
     };

@@ -1,7 +1,7 @@
-//! `doctor`, and what happens on a machine that cannot confine a worker as it should.
+//! `limbeck doctor`, and commands on a machine without a required sandbox layer.
 //!
-//! Such a machine is made by a system call filter around the whole command: its kernel says that it
-//! has no Landlock. The strict tests need a kernel that has every required layer.
+//! A system call filter around the command simulates such a machine: its kernel reports that it has no Landlock. The
+//! tests of the strict tier need a kernel with every required layer.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -10,13 +10,13 @@ use std::process::{Child, Command, Stdio};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
 use serde_json::Value;
 
-use crate::world::{Outcome, World};
+use crate::world::{CommandOutcome, World};
 
-/// `landlock_create_ruleset`, on every architecture.
+/// Number of `landlock_create_ruleset` on every architecture.
 const LANDLOCK: i64 = 444;
 const ENOSYS: u32 = 38;
 
-/// Starts `command` where the kernel has no Landlock. The filter is the thread's and its children's.
+/// Starts `command` without Landlock. The filter applies to the calling thread and its children.
 fn start_without_landlock(mut command: Command) -> Child {
     let start = move || {
         let arch = if cfg!(target_arch = "aarch64") {
@@ -39,12 +39,12 @@ fn start_without_landlock(mut command: Command) -> Child {
 }
 
 impl World {
-    fn without_landlock<const N: usize>(&self, arguments: [&str; N]) -> Outcome {
+    fn without_landlock<const N: usize>(&self, arguments: [&str; N]) -> CommandOutcome {
         let child = start_without_landlock(self.command(arguments));
-        Outcome::of(child.wait_with_output().unwrap())
+        CommandOutcome::of(child.wait_with_output().unwrap())
     }
 
-    /// Writes the user's own configuration.
+    /// Writes the configuration of the user.
     fn user_config(&self, text: &str) {
         let directory = self.home().join(".config/limbeck");
         std::fs::create_dir_all(&directory).unwrap();
@@ -89,7 +89,7 @@ fn the_sandbox_is_strict_and_every_attempt_from_inside_is_denied() {
         "tier          strict",
         "landlock",
         "seccomp",
-        "reached something",
+        "attempts from inside a worker, 0 succeeded",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -146,7 +146,7 @@ fn without_a_layer_nothing_runs_and_the_error_says_which_why_and_what_to_do() {
     assert!(message.contains("landlock ("), "{message}");
     let hint = envelope["error"]["hint"].as_str().unwrap();
     assert!(hint.contains("limbeck doctor --sandbox"), "{hint}");
-    // The control: the same program where the kernel has everything.
+    // The control: the same program with every layer.
     let run = world.limbeck(["run", "program.ts"]).ends_with(0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("ran\n", ""));
 }
@@ -200,9 +200,9 @@ fn a_weaker_tier_that_was_allowed_is_in_every_result_and_in_the_journal() {
     let run = world.without_landlock(["run", "program.ts", "--json"]);
     let envelope = run.ends_with(0).json();
     assert_eq!(envelope["value"], "ran");
-    let told =
+    let warning =
         "sandbox tier `wasm`, not `strict`: without landlock; run `limbeck doctor --sandbox`";
-    assert_eq!(envelope["warnings"], serde_json::json!([told]));
+    assert_eq!(envelope["warnings"], serde_json::json!([warning]));
 
     let id = envelope["execution_id"].as_str().unwrap();
     let json = world
@@ -219,7 +219,7 @@ fn a_weaker_tier_that_was_allowed_is_in_every_result_and_in_the_journal() {
     let shown = world.limbeck(["executions", id]).ends_with(0).stdout;
     assert!(shown.contains("sandbox   wasm ("), "{shown}");
 
-    // A replay runs the program as well, so the same minimum holds for it.
+    // A replay runs the program too, so the same minimum applies.
     world.user_config("");
     let replay = world.without_landlock(["replay", id]).ends_with(4);
     assert!(
@@ -263,7 +263,7 @@ fn a_repository_cannot_switch_the_sandbox_off() {
     assert!(run.stderr.contains("limbeck.toml:2:"), "{run:?}");
     assert!(run.stderr.contains("can only raise it"), "{run:?}");
 
-    // The control: the user can, and then the repository can raise it again.
+    // The control: the user can lower the tier, and the repository can then raise it again.
     world.user_config(WASM);
     let run = world.without_landlock(["run", "program.ts"]).ends_with(0);
     assert_eq!(run.stdout, "ran\n");
@@ -281,7 +281,7 @@ fn serve_says_in_its_log_that_the_tier_is_below_strict() {
         let mut line = String::new();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         while !line.contains("sandbox") && stderr.read_line(&mut line).unwrap() > 0 {}
-        // Its client leaves.
+        // The client disconnects.
         drop(child.stdin.take());
         assert_eq!(child.wait().unwrap().code(), Some(0));
         line

@@ -1,17 +1,17 @@
-//! An embedding endpoint in the configuration: what `search` finds, what `doctor` says, and where the key is not.
+//! Embedding endpoint of the configuration: `limbeck search`, `limbeck doctor`, and secrecy of the key.
 
 use std::process::Command;
 
-use limbeck_testkit::{Endpoint, Manner};
+use limbeck_testkit::{EmbeddingEndpoint, EndpointBehaviour};
 use serde_json::Value;
 
-use crate::world::{Outcome, World};
+use crate::world::{CommandOutcome, World};
 
 const KEY: &str = "canary-of-the-embeddings-9e1d04";
-/// To the endpoint, and to nobody else, the second word is the first: a tool of the sample server has it.
+/// Pairs of words that are similar only to the endpoint; a tool of the sample server has the first one.
 const MEANINGS: &[&str] = &["refund zqxvwk", "customers wkjqzx"];
 
-fn world(endpoint: &Endpoint) -> World {
+fn world(endpoint: &EmbeddingEndpoint) -> World {
     let world = World::with_shop();
     let directory = world.home().join(".config/limbeck");
     std::fs::create_dir_all(&directory).unwrap();
@@ -22,16 +22,16 @@ fn world(endpoint: &Endpoint) -> World {
     world
 }
 
-/// Runs it with the key in its environment; the key must not come out.
-fn limbeck<const N: usize>(world: &World, arguments: [&str; N]) -> Outcome {
+/// Runs a command with the key in its environment; its output must not contain the key.
+fn limbeck<const N: usize>(world: &World, arguments: [&str; N]) -> CommandOutcome {
     let mut command: Command = world.command(arguments);
-    let outcome = Outcome::of(command.env("KEY", KEY).output().unwrap());
-    let said = format!("{}{}", outcome.stdout, outcome.stderr);
-    assert!(!said.contains(KEY), "{outcome:?}");
+    let outcome = CommandOutcome::of(command.env("KEY", KEY).output().unwrap());
+    let output = format!("{}{}", outcome.stdout, outcome.stderr);
+    assert!(!output.contains(KEY), "{outcome:?}");
     outcome
 }
 
-/// The first call that `search` finds for what only the endpoint understands.
+/// First result of `search` for the word that only the endpoint knows.
 fn found(world: &World) -> Value {
     let outcome = limbeck(world, ["search", "wkjqzx", "--json", "--log", "trace"]);
     outcome.ends_with(0).json()["queries"][0]["tools"][0]["tool"].clone()
@@ -39,9 +39,9 @@ fn found(world: &World) -> Value {
 
 #[test]
 fn search_finds_by_the_endpoint_of_the_users_file_and_sends_the_key_there_alone() {
-    let endpoint = Endpoint::start(MEANINGS);
+    let endpoint = EmbeddingEndpoint::start(MEANINGS);
     let world = world(&endpoint);
-    // The first ones may end before all tools were asked about; what they asked stays known.
+    // The first commands may end before all vectors arrived; those that arrived are stored.
     let mut tool = Value::Null;
     for _ in 0..20 {
         tool = found(&world);
@@ -53,19 +53,19 @@ fn search_finds_by_the_endpoint_of_the_users_file_and_sends_the_key_there_alone(
         tool.as_str().is_some_and(|tool| tool.contains("customers")),
         "{tool}"
     );
-    let asked = endpoint.asked();
+    let asked = endpoint.requests();
     assert!(!asked.is_empty());
     for request in &asked {
         assert_eq!(request.authorization, Some(format!("Bearer {KEY}")));
         assert_eq!(request.path, "/v1/embeddings");
     }
-    let usual = endpoint.times_asked("pay an invoice");
-    // So often that a search meets every turn of the task that reads what is kept.
+    let usual = endpoint.request_count_for("pay an invoice");
+    // Repeated, so that a search meets every state of the task that loads the stored vectors.
     for _ in 0..20 {
         assert_eq!(found(&world), tool);
     }
     assert_eq!(
-        endpoint.times_asked("pay an invoice"),
+        endpoint.request_count_for("pay an invoice"),
         usual,
         "asked again after a restart"
     );
@@ -88,7 +88,7 @@ fn search_finds_by_the_endpoint_of_the_users_file_and_sends_the_key_there_alone(
 
 #[test]
 fn a_repository_cannot_send_descriptions_anywhere() {
-    let endpoint = Endpoint::start(MEANINGS);
+    let endpoint = EmbeddingEndpoint::start(MEANINGS);
     let world = World::with_shop();
     let url = endpoint.url();
     let text =
@@ -96,17 +96,17 @@ fn a_repository_cannot_send_descriptions_anywhere() {
     world.file("limbeck.toml", &text);
     let search = limbeck(&world, ["search", "wkjqzx"]).ends_with(0);
     assert!(
-        search.stderr.contains("limbeck.toml:1:") && search.stderr.contains("is not used"),
+        search.stderr.contains("limbeck.toml:1:") && search.stderr.contains("is ignored"),
         "{search:?}"
     );
     let doctor = limbeck(&world, ["doctor", "--json"]);
     assert_eq!(doctor.json().get("embeddings"), None);
-    assert_eq!(endpoint.asked().len(), 0);
+    assert_eq!(endpoint.requests().len(), 0);
 }
 
 #[test]
 fn doctor_shows_the_endpoint_and_what_to_do_when_it_is_of_no_use() {
-    let endpoint = Endpoint::start(MEANINGS);
+    let endpoint = EmbeddingEndpoint::start(MEANINGS);
     let world = world(&endpoint);
     let doctor = limbeck(&world, ["doctor"]).ends_with(0);
     let line = doctor
@@ -121,8 +121,8 @@ fn doctor_shows_the_endpoint_and_what_to_do_when_it_is_of_no_use() {
     assert_eq!(report["embeddings"]["dimensions"], 24);
     assert_eq!(report["ok"], true);
 
-    // It answers with what it was sent, the key included.
-    endpoint.behave(Manner::Fails);
+    // The response contains the request headers, including the key.
+    endpoint.set_behaviour(EndpointBehaviour::Fails);
     let doctor = limbeck(&world, ["doctor"]).ends_with(1);
     assert!(doctor.stdout.contains("not used"), "{doctor:?}");
     assert!(doctor.stderr.contains("answered HTTP 500"), "{doctor:?}");
@@ -133,20 +133,20 @@ fn doctor_shows_the_endpoint_and_what_to_do_when_it_is_of_no_use() {
     );
 
     // Its key is not set, so nothing is sent.
-    let asked = endpoint.asked().len();
+    let asked = endpoint.requests().len();
     let report = world.limbeck(["doctor", "--json"]).ends_with(1).json();
     let error = report["embeddings"]["error"].as_str().unwrap();
     assert!(error.contains("`KEY` is not set"), "{error}");
     assert_eq!(
-        (&report["ok"], endpoint.asked().len()),
+        (&report["ok"], endpoint.requests().len()),
         (&false.into(), asked)
     );
 }
 
 #[test]
 fn an_outage_is_one_warning_and_no_search_fails() {
-    let endpoint = Endpoint::start(MEANINGS);
-    endpoint.behave(Manner::Fails);
+    let endpoint = EmbeddingEndpoint::start(MEANINGS);
+    endpoint.set_behaviour(EndpointBehaviour::Fails);
     let world = world(&endpoint);
     world.file(
         "program.ts",

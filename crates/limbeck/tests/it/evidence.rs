@@ -1,12 +1,12 @@
-//! `docs/security.md` names a test for every claim it makes; here, that the tests are there.
+//! Every test that `docs/internals/security-tests.md` names exists, and every property has a test or is listed as not
+//! claimed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Properties that version 0.1 says something of: each is claimed with its tests, or listed as not
-/// claimed.
+/// Properties that version 0.1 covers beside the first ones.
 const PROPERTIES: &[&str] = &["S42", "S46", "S54", "S99", "S100", "S103"];
-/// S01 to this one as well.
+/// Number of the last property of the series from S01.
 const FIRST_PROPERTIES: u32 = 39;
 
 fn root() -> PathBuf {
@@ -14,10 +14,10 @@ fn root() -> PathBuf {
 }
 
 fn page() -> String {
-    std::fs::read_to_string(root().join("docs/security.md")).unwrap()
+    std::fs::read_to_string(root().join("docs/internals/security-tests.md")).unwrap()
 }
 
-/// One row of the table of claims.
+/// Row of the table of claims.
 struct Row {
     line: usize,
     property: String,
@@ -25,7 +25,7 @@ struct Row {
     last_result: String,
 }
 
-/// Rows whose second cell is a property, above the list of what is not claimed.
+/// Rows of the page with a property in the second cell, above the list of properties that are not claimed.
 fn rows(page: &str) -> Vec<Row> {
     let claimed = page.split("## Not claimed").next().unwrap();
     let mut rows = Vec::new();
@@ -50,14 +50,14 @@ fn is_property(text: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What stands between backquotes.
+/// Texts between backquotes.
 fn quoted(text: &str) -> Vec<String> {
     let parts = text.split('`').enumerate();
     let inside = parts.filter(|(index, _)| index % 2 == 1);
     inside.map(|(_, part)| part.to_owned()).collect()
 }
 
-/// Why `evidence`, a file or `FILE::TEST`, is not there.
+/// Reason why `evidence`, a file or `FILE::TEST`, does not exist; `None` when it exists.
 fn missing(evidence: &str) -> Option<String> {
     let (path, test) = match evidence.split_once("::") {
         Some((path, test)) => (path, Some(test)),
@@ -81,7 +81,10 @@ fn every_test_that_the_security_page_names_exists() {
     assert!(rows.len() > 40, "the table was not read: {}", rows.len());
     let mut problems = Vec::new();
     for row in &rows {
-        let place = format!("docs/security.md:{}: {}", row.line, row.property);
+        let place = format!(
+            "docs/internals/security-tests.md:{}: {}",
+            row.line, row.property
+        );
         if row.evidence.is_empty() {
             problems.push(format!("{place} names no test"));
         }
@@ -92,7 +95,7 @@ fn every_test_that_the_security_page_names_exists() {
         problems.extend(absent.map(|why| format!("{place}: {why}")));
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    // The control: a test nobody wrote is noticed.
+    // The control: a missing test is detected.
     assert!(missing("crates/limbeck/tests/it/evidence.rs::no_such_test").is_some());
     assert!(missing("no/such/file.rs").is_some());
 }
@@ -117,8 +120,10 @@ fn every_property_is_claimed_with_a_test_or_listed_as_not_claimed() {
 fn no_engine_and_no_parser_of_programs_is_linked_beside_the_credentials() {
     let engines = [
         "oxc",
+        "ruff",
         "wasmtime",
         "rquickjs",
+        "limbeck-analysis",
         "limbeck-worker",
         "limbeck-guest",
     ];
@@ -138,6 +143,6 @@ fn no_engine_and_no_parser_of_programs_is_linked_beside_the_credentials() {
     for name in gateway {
         assert!(!depends_on_engine(&format!("limbeck-{name}")), "{name}");
     }
-    // The control: the crate that holds them is seen to.
+    // The control: the crate with the engines is detected.
     assert!(depends_on_engine("limbeck-worker"));
 }

@@ -1,4 +1,4 @@
-//! `limbeck serve --http`: its token, its principals, its end, and many clients at once.
+//! `limbeck serve --http`: tokens, principals, shutdown, and many clients at once.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
@@ -7,14 +7,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use limbeck_testkit::load::{self, Client, Load};
+use limbeck_testkit::http_load::{self, Client, LoadSpec};
 use serde_json::{Value, json};
 
 use crate::world::World;
 
-const SOON: Duration = Duration::from_secs(20);
+/// Time after which a condition counts as one that never holds.
+const HANG: Duration = Duration::from_secs(60);
 
-/// A gateway that listens, and what it says on standard error.
+/// Gateway that listens, and the lines of its standard error.
 struct Served {
     child: Child,
     lines: Receiver<String>,
@@ -22,7 +23,7 @@ struct Served {
 }
 
 impl Served {
-    /// Starts it on a free port.
+    /// Starts a gateway on a free port.
     fn start(world: &World, arguments: &[&str]) -> Self {
         let mut command = world.command(["serve", "--http", "127.0.0.1:0"]);
         let mut child = command
@@ -48,10 +49,10 @@ impl Served {
         served
     }
 
-    /// The next line that begins so.
+    /// Waits for the next line that starts with `begins`.
     fn line(&self, begins: &str) -> String {
         loop {
-            let line = self.lines.recv_timeout(SOON).unwrap();
+            let line = self.lines.recv_timeout(HANG).unwrap();
             if line.starts_with(begins) {
                 return line;
             }
@@ -73,9 +74,9 @@ impl Served {
         );
     }
 
-    /// How it ends, and what it wrote to standard output, which is nothing.
+    /// Exit code of the gateway; asserts that standard output is empty.
     fn ended(mut self) -> Option<i32> {
-        let limit = Instant::now() + SOON;
+        let limit = Instant::now() + HANG;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
@@ -110,30 +111,30 @@ fn executions(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn a_token_is_shown_on_the_first_start_alone_and_its_configuration_works() {
+fn a_token_is_made_on_the_first_start_and_never_shown_and_the_shown_entry_works_with_it() {
     let world = World::empty();
     let served = Served::start(&world, &[]);
-    served.line("a bearer token was made");
+    served.line("a bearer token was generated");
     let mut config = String::new();
     while serde_json::from_str::<Value>(&config).is_err() {
-        let line = served.lines.recv_timeout(SOON).unwrap();
-        if !line.starts_with("For a client") {
+        let line = served.lines.recv_timeout(HANG).unwrap();
+        if !line.starts_with("Entry for") {
             config.push_str(&line);
         }
     }
+    let file = world.home().join(".local/state/limbeck/http-token");
+    let token = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+    assert!(!config.contains(&token));
     let config: Value = serde_json::from_str(&config).unwrap();
     let entry = &config["mcpServers"]["limbeck"];
     assert_eq!(entry["url"], format!("http://{}/mcp", served.address));
-    let token = entry["headers"]["Authorization"].as_str().unwrap();
-    let token = token.strip_prefix("Bearer ").unwrap().to_owned();
+    assert_eq!(entry["headers"]["Authorization"], "Bearer TOKEN");
     let envelope = served.client(&token).execute("return 6 * 7").unwrap();
     assert_eq!(envelope["value"], 42);
     assert!(served.client("no").execute("return 1").is_err());
-    // It is the same user as on the command line.
+    // The principal of the token is the user of the command line.
     assert_eq!(executions(&world)[0]["principal"], "local");
 
-    let file = world.home().join(".local/state/limbeck/http-token");
-    assert_eq!(std::fs::read_to_string(&file).unwrap().trim(), token);
     let mode = std::fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let arguments = std::fs::read(format!("/proc/{}/cmdline", served.child.id())).unwrap();
@@ -141,7 +142,7 @@ fn a_token_is_shown_on_the_first_start_alone_and_its_configuration_works() {
     served.signal();
     served.line("ending");
     let again = Served::start(&world, &[]);
-    again.line("its bearer token is in");
+    again.line("the bearer token is in");
     assert_eq!(
         again.client(&token).execute("return 1").unwrap()["value"],
         1
@@ -149,6 +150,23 @@ fn a_token_is_shown_on_the_first_start_alone_and_its_configuration_works() {
     again.signal();
     let rest: Vec<String> = again.lines.iter().collect();
     assert!(!rest.join("\n").contains(&token), "{rest:?}");
+}
+
+#[test]
+fn a_port_in_use_makes_no_token_and_a_token_file_is_named_with_the_entry_of_a_client() {
+    let world = World::empty();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let refused = world.limbeck(["serve", "--http", &address]).ends_with(2);
+    assert!(refused.stderr.contains("in use"), "{refused:?}");
+    let file = world.home().join(".local/state/limbeck/http-token");
+    assert!(!file.exists());
+    drop(taken);
+    let (tokens, _) = tokens(&world);
+    let served = Served::start(&world, &["--token-file", &tokens]);
+    served.line("clients send a token of");
+    served.line("Entry for the configuration of a client");
+    assert!(!file.exists());
 }
 
 #[test]
@@ -222,6 +240,35 @@ fn what_one_principal_keeps_another_does_not_see() {
 }
 
 #[test]
+fn names_in_a_result_of_one_principal_are_not_shown_to_another() {
+    let world = World::empty();
+    let entry = json!({"command": "sh", "args": ["-c", crate::learn::SERVER]});
+    let config = json!({"mcpServers": {"s": entry}}).to_string();
+    world.file(".mcp.json", &config);
+    let (file, [alice, bob]) = tokens(&world);
+    // A tool without an output schema, whose result has names of its own.
+    let learn = "return await tools.s.report({})";
+    let look = "return (await describe('s', 'report')).signature";
+    let served = Served::start(&world, &["--token-file", &file]);
+    let called = served.client(&alice).execute(learn).unwrap();
+    assert_eq!(called["status"], "completed", "{called}");
+    let before = served.client(&bob).execute(look).unwrap()["value"].clone();
+    for _ in 0..3 {
+        served.client(&alice).execute(learn).unwrap();
+    }
+    let after = served.client(&bob).execute(look).unwrap()["value"].clone();
+    assert_eq!(before, after);
+    assert!(!after.to_string().contains("observed"), "{after}");
+    drop(served);
+    // The control: the user of the gateway, who is alone, learns.
+    for _ in 0..2 {
+        world.envelope(learn);
+    }
+    let own = world.envelope(look);
+    assert!(own["value"].to_string().contains("observed"), "{own}");
+}
+
+#[test]
 fn a_client_that_hangs_up_ends_its_program() {
     let world = World::empty();
     let (file, [alice, _]) = tokens(&world);
@@ -232,7 +279,7 @@ fn a_client_that_hangs_up_ends_its_program() {
         .unwrap();
     let status = || executions(&world).first().map(|row| row["status"].clone());
     let is = |wanted: &str| {
-        let limit = Instant::now() + SOON;
+        let limit = Instant::now() + HANG;
         while status() != Some(json!(wanted)) {
             assert!(Instant::now() < limit, "it is {:?}, not {wanted}", status());
         }
@@ -255,14 +302,14 @@ fn asked_to_end_it_waits_for_programs_and_asked_twice_it_does_not() {
             .count()
     };
     let until_running = || {
-        let limit = Instant::now() + SOON;
+        let limit = Instant::now() + HANG;
         while running() == 0 {
             assert!(Instant::now() < limit, "nothing runs");
         }
     };
     let served = Served::start(&world, &["--token-file", &file]);
     let mut client = served.client(&alice);
-    client.send_execute(&wait(2_000)).unwrap();
+    client.send_execute(&wait(5_000)).unwrap();
     until_running();
     served.signal();
     served.line("ending");
@@ -273,7 +320,7 @@ fn asked_to_end_it_waits_for_programs_and_asked_twice_it_does_not() {
 
     let served = Served::start(&world, &["--token-file", &file]);
     let mut client = served.client(&alice);
-    client.send_execute(&wait(50_000)).unwrap();
+    client.send_execute(&wait(55_000)).unwrap();
     until_running();
     served.signal();
     served.line("ending");
@@ -281,7 +328,7 @@ fn asked_to_end_it_waits_for_programs_and_asked_twice_it_does_not() {
     served.signal();
     assert_eq!(served.ended(), Some(0));
     assert!(
-        asked.elapsed() < Duration::from_secs(8),
+        asked.elapsed() < Duration::from_secs(40),
         "{:?}",
         asked.elapsed()
     );
@@ -294,7 +341,7 @@ fn two_thousand_programs_of_fifty_clients_each_get_their_own_value_and_leave_not
     let world = World::empty();
     let (file, tokens) = tokens(&world);
     let served = Served::start(&world, &["--token-file", &file]);
-    let load = |requests| Load {
+    let load = |requests| LoadSpec {
         address: served.address,
         tokens: tokens.to_vec(),
         clients: 50,
@@ -313,12 +360,12 @@ fn two_thousand_programs_of_fifty_clients_each_get_their_own_value_and_leave_not
             std::fs::read_dir(format!("{base}/fd")).unwrap().count(),
         )
     };
-    let warm = load::run(&load(500));
+    let warm = http_load::run(&load(500));
     assert_eq!((warm.right, &warm.wrong), (500, &Vec::new()));
     let before = size();
-    let outcome = load::run(&load(2_000));
+    let outcome = http_load::run(&load(2_000));
     assert_eq!((outcome.right, &outcome.wrong), (2_000, &Vec::new()));
-    let pairs = load::interleaved(&load(0), 100);
+    let pairs = http_load::interleaved(&load(0), 100);
     assert_eq!((pairs.right, &pairs.wrong), (100, &Vec::new()));
     let after = size();
     assert!(

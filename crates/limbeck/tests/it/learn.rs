@@ -1,12 +1,11 @@
-//! `learn`, `observe` and what signatures then say, through the executable.
+//! `limbeck learn`, the setting `observe`, and the learnt signatures.
 
 use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// A server of one tool without an output schema, `report`, whose answer is JSON as text, and of one that breaks what
-/// it declares, `broken`.
-const SERVER: &str = r#"
+/// Server of two tools: `report` without an output schema returns JSON as text, and `broken` violates its output schema.
+pub(crate) const SERVER: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
   case "$line" in
@@ -54,8 +53,12 @@ fn a_call_teaches_what_its_result_looks_like() {
     );
     let called = world.limbeck(["call", "s", "report", CONFIG[0], CONFIG[1]]);
     assert_eq!(called.ends_with(0).stdout, "{\"total\": 3}\n");
-    let told = "Promise<string /* JSON: { total: number } */> // observed in 1 call";
-    assert!(signature(&world).ends_with(told), "{}", signature(&world));
+    let expected = "Promise<string /* JSON: { total: number } */> // observed in 1 call";
+    assert!(
+        signature(&world).ends_with(expected),
+        "{}",
+        signature(&world)
+    );
     let run = ["run", "-", "--json", CONFIG[0], CONFIG[1]];
     let run = world.limbeck_reading(run, "return await tools.s.report({})");
     assert_eq!(run.ends_with(0).json()["value"], "{\"total\": 3}");
@@ -94,7 +97,7 @@ fn recorded_results_teach_and_what_teaches_nothing_is_named() {
         "raport",
         "declares its output schema",
         "does not fit",
-        "no record with",
+        "the record has no",
         "recorded.jsonl:7",
     ] {
         assert!(skipped.contains(part), "{part}: {skipped}");
@@ -106,7 +109,7 @@ fn recorded_results_teach_and_what_teaches_nothing_is_named() {
         signature(&world)
     );
 
-    // The same results as a list in a directory, beside a file that is none of them.
+    // The same results as a list in a directory, beside a file of another kind.
     std::fs::create_dir(world.work().join("records")).unwrap();
     world.file("records/b.json", &json!(records).to_string());
     world.file("records/a.txt", "no JSON");
@@ -114,12 +117,12 @@ fn recorded_results_teach_and_what_teaches_nothing_is_named() {
         .limbeck(["learn", "records", CONFIG[0], CONFIG[1]])
         .ends_with(0);
     assert!(
-        text.stdout.contains("s.report: nothing new from 2 results"),
+        text.stdout.contains("s.report: no change from 2 results"),
         "{text:?}"
     );
     assert!(
         text.stderr
-            .contains("left out 1 record: the result is an error"),
+            .contains("skipped 1 record: the result is an error"),
         "{text:?}"
     );
 }
@@ -153,7 +156,7 @@ fn the_calls_of_a_past_execution_teach() {
         "{}",
         signature(&world)
     );
-    // Off for everything wins over what an entry says.
+    // The global setting overrides the setting of an entry.
     world.file("limbeck.toml", "observe = false\n");
     assert!(
         signature(&world).contains("usually text"),
@@ -170,9 +173,9 @@ fn a_file_that_is_missing_empty_or_no_record_ends_with_a_next_step() {
     std::fs::create_dir(world.work().join("none")).unwrap();
     for (path, said) in [
         ("missing.json", "cannot be read"),
-        ("empty.json", "holds no record"),
-        ("other.json", "holds no record"),
-        ("none", "holds no file"),
+        ("empty.json", "contains no record"),
+        ("other.json", "contains no record"),
+        ("none", "contains no file"),
     ] {
         let outcome = world
             .limbeck(["learn", path, CONFIG[0], CONFIG[1]])
@@ -190,7 +193,7 @@ fn a_contradiction_is_told_by_call_run_and_tools() {
         .ends_with(0);
     assert!(called.stdout.contains("three"), "{called:?}");
     assert!(
-        called.stderr.contains("does not fit the output schema"),
+        called.stderr.contains("does not match the output schema"),
         "{called:?}"
     );
     let run = ["run", "-", "--json", CONFIG[0], CONFIG[1]];
@@ -204,7 +207,7 @@ fn a_contradiction_is_told_by_call_run_and_tools() {
         .limbeck(["tools", "s", CONFIG[0], CONFIG[1]])
         .ends_with(0);
     assert!(
-        tools.stdout.contains("did not fit its output schema: 2"),
+        tools.stdout.contains("did not match its output schema: 2"),
         "{tools:?}"
     );
     assert!(tools.stderr.contains("broken"), "{tools:?}");

@@ -1,4 +1,4 @@
-//! `ledger`: what executions cost, beside direct calls.
+//! `limbeck ledger`: tokens of executions and of direct calls.
 
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ fn one_small_call_is_a_loss_and_a_program_without_calls_is_told_apart() {
 
     let ledger = world.limbeck(["ledger"]).ends_with(0);
     for line in [
-        "1 of 2 programs called no tool: ",
+        "1 of 2 programs called no tool, ",
         "1 of 2 programs cost more than direct calls",
     ] {
         assert!(ledger.stdout.contains(line), "{}", ledger.stdout);
@@ -95,7 +95,10 @@ fn one_small_call_is_a_loss_and_a_program_without_calls_is_told_apart() {
     assert_eq!(spent, count(&json["limbeck"]["total"]));
     let account = |id: &str| world.limbeck(["executions", id]).ends_with(0).stdout;
     let called = account(lost[0]["id"].as_str().unwrap());
-    assert!(called.contains("it made one small call"), "{called}");
+    assert!(
+        called.contains("the program made one small call"),
+        "{called}"
+    );
     let idle = account(idle["execution_id"].as_str().unwrap());
     assert!(idle.contains("no tool was called"), "{idle}");
 }

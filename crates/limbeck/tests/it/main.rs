@@ -1,14 +1,21 @@
-//! The `limbeck` executable as people and clients start it: standard output, standard error, exit code.
+//! Integration tests of the `limbeck` executable.
 //!
-//! The sample server of `limbeck demo` is the MCP server here, so that nothing else is needed.
+//! `gateway` holds the tests of the gateway crates, with real workers and servers inside of the test process. The
+//! other modules start the executable as people and clients do and assert standard output, standard error and exit
+//! code; their MCP server is the sample server of `limbeck demo`.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test or helper that cannot continue fails its test"
+)]
 
 mod artifacts;
+mod configuration;
 mod demo;
 mod doctor;
 mod embeddings;
 mod evidence;
+mod gateway;
 mod http;
 mod learn;
 mod ledger;
@@ -17,6 +24,7 @@ mod run;
 mod secrets;
 mod serve;
 mod servers;
+mod signals;
 mod trust;
 mod types;
 mod usage;

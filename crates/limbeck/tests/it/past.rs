@@ -1,4 +1,4 @@
-//! `executions` and `replay`.
+//! `limbeck executions` and `limbeck replay`.
 
 use serde_json::{Value, json};
 

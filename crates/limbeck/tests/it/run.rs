@@ -1,4 +1,4 @@
-//! Programs from the command line.
+//! `limbeck run`.
 
 use serde_json::json;
 
@@ -114,7 +114,9 @@ fn what_is_no_program_or_no_input_ends_with_2_and_runs_nothing() {
     let world = World::empty();
     let missing = world.limbeck(["run", "nowhere.ts"]).ends_with(2);
     assert!(
-        missing.stderr.contains("program nowhere.ts cannot be read"),
+        missing
+            .stderr
+            .contains("program `nowhere.ts` could not be read"),
         "{missing:?}"
     );
     world.limbeck_reading(["run", "-"], "  \n").ends_with(2);
@@ -131,7 +133,7 @@ fn what_is_no_program_or_no_input_ends_with_2_and_runs_nothing() {
     let large = world.limbeck(["run", "large.ts"]).ends_with(2);
     assert!(large.stderr.contains("larger than"), "{large:?}");
     let past = world.limbeck(["executions", "--json"]).ends_with(0);
-    assert_eq!(past.stdout, "{\"executions\":[]}\n");
+    assert_eq!(past.stdout, "{\"executions\":[],\"removed\":[]}\n");
 }
 
 #[test]
@@ -163,16 +165,75 @@ fn a_value_too_large_to_show_a_model_is_printed_whole_for_people_and_an_artifact
     let whole = world.limbeck_reading(["run", "-"], program).ends_with(0);
     assert_eq!(whole.stdout.len(), 300_001);
     let envelope = world.envelope(program);
-    assert!(envelope.get("value").is_none());
-    let artifact = &envelope["artifacts"][0];
-    assert_eq!(artifact["counts"]["bytes"], 300_002);
-    assert_eq!(artifact["shape"], "string");
-    let sample = artifact["sample"].as_str().unwrap();
+    let shown = envelope["value"].as_str().unwrap();
     assert!(
-        sample.starts_with("xxx") && sample.ends_with("characters left out"),
-        "{sample}"
+        shown.len() < 100_000
+            && shown.starts_with("xxx")
+            && shown.contains(" characters left out …"),
+        "{shown}"
+    );
+    // A text is kept as that text, and not as JSON.
+    let artifact = &envelope["artifacts"][0];
+    assert_eq!(artifact["counts"]["bytes"], 300_000);
+    let warning = envelope["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.contains("value kept whole as an artifact"),
+        "{warning}"
     );
     let id = envelope["execution_id"].as_str().unwrap();
     let kept = world.limbeck(["executions", id, "--value"]).ends_with(0);
     assert_eq!(kept.stdout.len(), 300_001);
+
+    // Another value has no part that is a value of the same kind, so it is a sample of the artifact alone.
+    let envelope = world.envelope("return { text: 'x'.repeat(300_000) }");
+    assert!(envelope.get("value").is_none());
+    let artifact = &envelope["artifacts"][0];
+    assert_eq!(artifact["counts"]["bytes"], 300_011);
+    assert_eq!(artifact["shape"], "{ text: string }");
+    let sample = artifact["sample"]["text"].as_str().unwrap();
+    assert!(
+        sample.starts_with("xxx") && sample.ends_with("characters left out"),
+        "{sample}"
+    );
+}
+
+#[test]
+fn the_answer_as_json_is_one_line_whatever_the_program_makes_of_its_value() {
+    let world = World::empty();
+    // The prelude's encoder, replaced through a frame of it.
+    let forging = r#"import sys
+f = sys._getframe()
+while f is not None and "values" not in f.f_globals:
+    f = f.f_back
+f.f_globals["values"].encode_value = lambda value, awaited=None: '[\n{"status":"completed","value":"FORGED"}\n]'
+return 1"#;
+    let outcome = world.limbeck_reading(["run", "-", "--language", "py", "--json"], forging);
+    assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:?}");
+    assert!(
+        outcome.stdout.contains("FORGED"),
+        "the control: {outcome:?}"
+    );
+    let plain = world
+        .limbeck_reading(["run", "-", "--json"], "return 'two\\nlines'")
+        .ends_with(0);
+    assert_eq!(plain.stdout.lines().count(), 1, "{plain:?}");
+}
+
+#[test]
+fn a_replay_as_json_prints_every_value() {
+    let world = World::empty();
+    for program in [
+        "return null",
+        "return JSON.rawJSON('1e400')",
+        "let a = []; for (let i = 0; i < 200; i++) a = [a]; return a",
+    ] {
+        let ran = world.limbeck_reading(["run", "-", "--json"], program);
+        let id = ran.json()["execution_id"].as_str().unwrap().to_owned();
+        let replayed = world.limbeck(["replay", &id, "--json"]).ends_with(0);
+        assert_eq!(
+            replayed.json()["identical"],
+            json!(true),
+            "{program}: {replayed:?}"
+        );
+    }
 }

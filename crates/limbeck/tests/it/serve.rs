@@ -1,4 +1,4 @@
-//! A client on standard input and output.
+//! `limbeck serve` with a client on standard input and output.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 
 use crate::world::{LIMBECK, World, processes_in};
 
-/// A client that speaks the handshake of revision 2025-06-18.
+/// Time after which a process counts as one that does not end.
+const HANG: Duration = Duration::from_secs(60);
+
+/// MCP client of revision 2025-06-18.
 pub(crate) struct Client {
     pub(crate) child: Child,
     to: Option<ChildStdin>,
@@ -20,7 +23,7 @@ impl Client {
         Self::start(world.command(arguments))
     }
 
-    /// Starts a command that serves, and speaks the handshake.
+    /// Starts a command that serves, and makes the handshake.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut client = Self::silent(command.stderr(Stdio::null()));
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
@@ -30,7 +33,7 @@ impl Client {
         client
     }
 
-    /// Starts a command that serves, and says nothing to it.
+    /// Starts a command that serves, without a handshake.
     pub(crate) fn silent(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -46,7 +49,7 @@ impl Client {
         writeln!(self.to.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    /// Sends a request and reads its answer, which is the next line: nothing else may be on the stream.
+    /// Sends a request and reads its response, which must be the next line.
     pub(crate) fn ask(&mut self, id: u32, method: &str, params: &Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let mut line = String::new();
@@ -69,16 +72,16 @@ impl Client {
         serde_json::from_str(text).unwrap()
     }
 
-    /// Waits for the process to end; fails when it takes longer than `most`.
-    fn ended_within(mut self, most: Duration) -> Option<i32> {
+    /// Waits for the process to end and gives its exit code; fails when it takes longer than [`HANG`].
+    fn exit_code(mut self) -> Option<i32> {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
             }
-            if started.elapsed() > most {
+            if started.elapsed() > HANG {
                 self.child.kill().unwrap();
-                panic!("still running after {most:?}");
+                panic!("still running after {HANG:?}");
             }
             std::thread::yield_now();
         }
@@ -103,7 +106,7 @@ fn a_client_lists_and_executes_and_leaves_nothing_running() {
     );
     assert_eq!(envelope["value"], "cus_0003");
     drop(client.to.take());
-    assert_eq!(client.ended_within(Duration::from_secs(5)), Some(0));
+    assert_eq!(client.exit_code(), Some(0));
     assert_eq!(processes_in(&world.work()), [] as [u32; 0]);
 }
 
@@ -122,11 +125,7 @@ fn a_signal_ends_it_and_its_servers() {
             .args(["-s", signal, &pid])
             .status()
             .unwrap();
-        assert_eq!(
-            client.ended_within(Duration::from_secs(5)),
-            Some(0),
-            "{signal}"
-        );
+        assert_eq!(client.exit_code(), Some(0), "{signal}");
         assert_eq!(processes_in(&world.work()), [] as [u32; 0], "{signal}");
     }
 }
@@ -139,28 +138,25 @@ fn a_signal_ends_a_program_that_never_would_and_its_worker() {
         json!({"name": "execute", "arguments": {"code": "store.set('k', 1); while (true) {}"}});
     client.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": endless}));
     let pid = client.child.id();
-    // The call shows that the program has begun; from then on its worker computes for ever.
+    // The call shows that the program has begun; then its worker computes forever.
     let begun = Instant::now();
     while !busy_descendant(pid) {
-        assert!(
-            begun.elapsed() < Duration::from_secs(10),
-            "the program did not begin"
-        );
+        assert!(begun.elapsed() < HANG, "the program did not begin");
         std::thread::yield_now();
     }
     let workers = descendants(pid);
     let terminate = ["-s", "TERM", &pid.to_string()];
     Command::new("kill").args(terminate).status().unwrap();
-    assert_eq!(client.ended_within(Duration::from_secs(5)), Some(0));
-    // Killed is killed, but the kernel may still be cleaning up when its parent is gone.
+    assert_eq!(client.exit_code(), Some(0));
+    // The kernel may still clean up a killed worker when its parent has ended.
     let ended = Instant::now();
     while workers.iter().any(|worker| is_running(*worker)) {
-        assert!(ended.elapsed() < Duration::from_secs(5), "a worker is left");
+        assert!(ended.elapsed() < HANG, "a worker is left");
         std::thread::yield_now();
     }
 }
 
-/// Children of a process and theirs, from the kernel's lists.
+/// All descendants of a process, from the lists in procfs.
 pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
@@ -177,7 +173,7 @@ pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     found
 }
 
-/// Whether one of them has computed for a fifth of a second: 20 ticks of user time.
+/// Whether a descendant has used 20 ticks of user time, a fifth of a second.
 pub(crate) fn busy_descendant(pid: u32) -> bool {
     descendants(pid)
         .into_iter()
@@ -188,7 +184,7 @@ fn is_running(pid: u32) -> bool {
     stat(pid, 2).is_some_and(|state| state != "Z")
 }
 
-/// One field of `/proc/PID/stat`, counted from 0. Our names have no spaces in them.
+/// Field of `/proc/PID/stat`, counted from 0. The names of our executables contain no spaces.
 fn stat(pid: u32, field: usize) -> Option<String> {
     let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     line.split(' ').nth(field).map(str::to_owned)
@@ -207,16 +203,16 @@ fn two_gateways_share_one_state_directory() {
     for client in [first, second] {
         let mut client = client;
         drop(client.to.take());
-        assert_eq!(client.ended_within(Duration::from_secs(5)), Some(0));
+        assert_eq!(client.exit_code(), Some(0));
     }
 }
 
-/// Through a shell that leaves a descriptor open, as terminals and editors do.
+/// Starts the command in a shell that leaves a descriptor open, as terminals and editors do.
 #[test]
 fn what_was_left_open_to_it_does_not_reach_its_servers() {
     let world = World::empty();
     let list = world.work().join("descriptors");
-    // The shell that is the server lists what it was given and ends.
+    // The server is a shell that lists its descriptors and ends.
     let script = format!("ls -l /proc/$$/fd > {}", list.display());
     let server = json!({"command": "sh", "args": ["-c", script]});
     let config = world.file(

@@ -51,7 +51,8 @@ fn a_server_that_fails_is_listed_with_its_words_and_the_others_work() {
         "off": {"command": "sh", "disabled": true},
     }});
     world.file(".mcp.json", &servers.to_string());
-    let outcome = world.limbeck(["tools"]).ends_with(0);
+    // A script can use the exit code: some server failed.
+    let outcome = world.limbeck(["tools"]).ends_with(1);
     for (name, state) in [
         ("shop", "ready"),
         ("remote", "backing_off"),
@@ -118,7 +119,7 @@ fn named_files_and_the_clients_file_are_read_and_no_discover_stops_the_latter() 
     );
     let names = |arguments: &[&str]| -> Vec<String> {
         let output = world.command(arguments).output().unwrap();
-        let json = crate::world::Outcome::of(output).ends_with(0).json();
+        let json = crate::world::CommandOutcome::of(output).ends_with(0).json();
         let servers = json["servers"].as_array().unwrap().iter();
         let mut names: Vec<String> = servers
             .map(|server| server["name"].as_str().unwrap().to_owned())
@@ -222,11 +223,11 @@ fn call_prints_the_value_and_fails_with_the_tools_own_words() {
     assert_eq!(result["structuredContent"], customer);
 
     let failed = world
-        .limbeck(["call", "shop", "get_customer", "{\"id\": \"nobody\"}"])
+        .limbeck(["call", "shop", "get_customer", "{\"id\": \"cus_9999\"}"])
         .ends_with(1);
     assert_eq!(failed.stdout, "");
     assert!(
-        failed.stderr.contains("there is no customer nobody"),
+        failed.stderr.contains("there is no customer cus_9999"),
         "{failed:?}"
     );
 

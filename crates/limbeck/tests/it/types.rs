@@ -1,4 +1,4 @@
-//! `types` with the sample server. That type checkers accept it is tested in `tests/real`.
+//! `limbeck types` with the sample server. `tests/real` tests that type checkers accept the output.
 
 use std::fs;
 
@@ -71,7 +71,7 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
     let several = world.limbeck(["types", "--language", "py"]).ends_with(2);
     assert_eq!(
         several.stderr,
-        "error: Python stubs are several files\n\nhint: name a directory for them: `-o typings`\n"
+        "error: Python stubs consist of several files\n\nhint: set a directory for them with `-o typings`\n"
     );
     let unknown = world.limbeck(["types", "shpo"]).ends_with(2);
     assert!(unknown.stderr.contains("`shop`"), "{}", unknown.stderr);
@@ -79,14 +79,14 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
     world.file("taken", "");
     let taken = world.limbeck(["types", "-o", "taken"]).ends_with(2);
     assert!(
-        taken.stderr.contains("limbeck.d.ts cannot be written"),
+        taken.stderr.contains("limbeck.d.ts could not be written"),
         "{}",
         taken.stderr
     );
     assert!(
         taken
             .stderr
-            .contains("hint: name another directory with `-o`"),
+            .contains("hint: set another directory with `-o`"),
         "{}",
         taken.stderr
     );

@@ -1,4 +1,4 @@
-//! A home, a working directory and a state directory of their own; nothing else leaks in.
+//! Isolated home, working directory and state directory of one test.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,24 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The executable under test.
+/// Executable under test.
 pub(crate) const LIMBECK: &str = env!("CARGO_BIN_EXE_limbeck");
 
-/// What one test's processes see of the world.
+/// Directories and environment of the processes of one test.
 pub(crate) struct World {
     directory: TempDir,
 }
 
-/// How a command ended.
+/// Exit code and output of a command.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CommandOutcome {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
 impl World {
-    /// An empty home and an empty working directory.
+    /// Creates an empty home and an empty working directory.
     pub(crate) fn empty() -> Self {
         let directory = tempfile::tempdir().unwrap();
         for name in ["home", "work"] {
@@ -33,7 +33,7 @@ impl World {
         Self { directory }
     }
 
-    /// The sample server, configured as `shop` in the working directory's `.mcp.json`.
+    /// Configures the sample server as `shop` in `.mcp.json` of the working directory.
     pub(crate) fn with_shop() -> Self {
         let world = Self::empty();
         let shop = json!({"command": LIMBECK, "args": ["demo-upstream"]});
@@ -59,8 +59,8 @@ impl World {
         path
     }
 
-    /// The executable with `arguments`, in this world, with nothing to read. Servers of the working
-    /// directory's files are trusted.
+    /// Command of the executable with `arguments` in this world, with empty standard input. Servers of files in the
+    /// working directory are trusted.
     pub(crate) fn command<I, A>(&self, arguments: I) -> Command
     where
         I: IntoIterator<Item = A>,
@@ -78,31 +78,31 @@ impl World {
         command
     }
 
-    /// Runs it to its end.
-    pub(crate) fn limbeck<const N: usize>(&self, arguments: [&str; N]) -> Outcome {
-        Outcome::of(self.command(arguments).output().unwrap())
+    /// Runs the executable to its end.
+    pub(crate) fn limbeck<const N: usize>(&self, arguments: [&str; N]) -> CommandOutcome {
+        CommandOutcome::of(self.command(arguments).output().unwrap())
     }
 
-    /// Runs it with `input` on standard input.
+    /// Runs the executable with `input` on standard input.
     pub(crate) fn limbeck_reading<const N: usize>(
         &self,
         arguments: [&str; N],
         input: &str,
-    ) -> Outcome {
+    ) -> CommandOutcome {
         let path = self.directory.path().join("stdin");
         std::fs::write(&path, input).unwrap();
         let mut command = self.command(arguments);
         command.stdin(std::fs::File::open(path).unwrap());
-        Outcome::of(command.output().unwrap())
+        CommandOutcome::of(command.output().unwrap())
     }
 
-    /// Runs a program with `run --json` and gives its envelope.
+    /// Runs a program with `run --json` and returns its envelope.
     pub(crate) fn envelope(&self, program: &str) -> Value {
         self.limbeck_reading(["run", "-", "--json"], program).json()
     }
 }
 
-impl Outcome {
+impl CommandOutcome {
     pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
@@ -121,7 +121,7 @@ impl Outcome {
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Asserts the exit code and gives the outcome on.
+    /// Asserts the exit code and returns the outcome.
     #[track_caller]
     pub(crate) fn ends_with(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{self:?}");
@@ -129,7 +129,7 @@ impl Outcome {
     }
 }
 
-/// Where the shell and its tools are.
+/// `PATH` of this process.
 #[expect(
     clippy::disallowed_methods,
     reason = "tests pass one variable on, and name it here"
@@ -138,8 +138,8 @@ pub(crate) fn search_path() -> OsString {
     std::env::var_os("PATH").unwrap_or_default()
 }
 
-/// Processes whose working directory is in `directory`: a server inherits ours, and none may be left
-/// when a command is over.
+/// Processes whose working directory is in `directory`. Servers inherit the working directory of their command, and
+/// must end with it.
 pub(crate) fn processes_in(directory: &Path) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {

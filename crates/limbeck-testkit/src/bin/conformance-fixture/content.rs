@@ -1,8 +1,8 @@
-//! Blocks that several tools and prompts answer with.
+//! Content blocks that several tools and prompts return.
 
 use serde_json::{Value, json};
 
-/// A red pixel.
+/// PNG image of one red pixel.
 pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 /// A WAV file without samples.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQAAAAA=";

@@ -1,4 +1,4 @@
-//! The server: which request goes where, and who is told of changes.
+//! Request handler of the server, and notifications about changes.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,10 +22,10 @@ use tokio::sync::broadcast;
 
 use crate::{prompts, question, resources, tools};
 
-/// Changes that a slow listener may be behind.
+/// Changes buffered for a slow subscriber.
 const CHANGES_KEPT: usize = 64;
 
-/// The server. Clones are the same one.
+/// Server handle; clones share their state.
 #[derive(Clone)]
 pub(crate) struct Fixture(Arc<State>);
 
@@ -37,7 +37,7 @@ struct State {
     subscribed: Mutex<BTreeSet<String>>,
 }
 
-/// What has changed.
+/// List that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// The list of tools.
@@ -49,7 +49,7 @@ pub(crate) enum Change {
 impl Default for Fixture {
     fn default() -> Self {
         Self(Arc::new(State {
-            // A fixture needs no secret; it proves that a changed state is noticed.
+            // The fixture needs no secret; the key shows that a modified state is detected.
             codec: RequestStateCodec::new_unchecked(*b"the conformance fixture's own key"),
             changes: broadcast::Sender::new(CHANGES_KEPT),
             has_extra_tool: AtomicBool::new(false),
@@ -64,14 +64,14 @@ impl Fixture {
         &self.0.codec
     }
 
-    /// Adds or removes the extra tool or prompt, and tells everybody who listens.
+    /// Adds or removes the extra tool or prompt, and notifies all subscribers.
     pub(crate) async fn change(&self, change: Change, context: &RequestContext<RoleServer>) {
         let extra = match change {
             Change::Tools => &self.0.has_extra_tool,
             Change::Prompts => &self.0.has_extra_prompt,
         };
         extra.fetch_xor(true, Ordering::Relaxed);
-        // Nobody listens: nobody to tell.
+        // An error means that there is no subscriber.
         let _ = self.0.changes.send(change);
         if !question::is_modern(context) {
             let _ = match change {
@@ -89,14 +89,14 @@ impl Fixture {
     }
 }
 
-/// A complete result of the SDK made of its JSON.
+/// Parses a complete result of the SDK from JSON.
 pub(crate) fn result<T: DeserializeOwned>(mut json: Value) -> Result<T, ErrorData> {
     // The SDK leaves it out for clients of older revisions.
     json["resultType"] = "complete".into();
     typed(json)
 }
 
-/// A value of the SDK made of its JSON.
+/// Parses a value of the SDK from JSON.
 pub(crate) fn typed<T: DeserializeOwned>(json: Value) -> Result<T, ErrorData> {
     serde_json::from_value(json)
         .map_err(|error| ErrorData::internal_error(format!("the fixture is wrong: {error}"), None))
@@ -209,7 +209,7 @@ impl ServerHandler for Fixture {
         _request: SetLevelRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // Every message is sent, whatever the level.
+        // Messages of every level are sent.
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl ServerHandler for Fixture {
                 () = context.cancelled() => return Ok(()),
                 change = changes.recv() => change,
             };
-            // What the client did not ask for is refused by the sink, and is not sent.
+            // The sink drops notifications that the client did not subscribe to.
             let _ = match change {
                 Ok(Change::Tools) => context.sink().notify_tool_list_changed().await,
                 Ok(Change::Prompts) => context.sink().notify_prompt_list_changed().await,

@@ -1,11 +1,11 @@
-//! The server that the official conformance suite wants to talk to, and what we put Limbeck in front of.
+//! MCP server with the fixtures of the official conformance suite, tested directly and behind Limbeck.
 //!
-//! `@modelcontextprotocol/conformance` calls tools, resources and prompts by fixed names and checks what they
-//! answer. This server has them all, for both eras of the protocol: what a legacy client is asked in
-//! a nested request, a modern one is asked in an `input_required` result. The tasks extension is not part of it.
+//! `@modelcontextprotocol/conformance` calls tools, resources and prompts by fixed names and checks their results.
+//! This server has all of them, for both generations of the protocol: it sends a legacy client nested requests, and a
+//! modern client `input_required` results. The tasks extension is not part of it.
 //!
 //! ```text
-//! conformance-fixture                         speaks on standard input and output
+//! conformance-fixture                         serves on standard input and output
 //! conformance-fixture --http 127.0.0.1:8080   prints its address and serves Streamable HTTP at /mcp
 //! ```
 
@@ -72,7 +72,7 @@ async fn serve_http(address: &str) -> Result<(), Box<dyn Error>> {
                 let service = Arc::clone(&service);
                 async move { Ok::<_, Infallible>(service.handle(request).await) }
             });
-            // A client that goes away in the middle is no concern of the fixture.
+            // A client that disconnects in the middle is not an error of the fixture.
             let _ = http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), answer)
                 .await;

@@ -1,4 +1,4 @@
-//! Asking the client: nested requests in the legacy era, `input_required` results in the modern one.
+//! Requests to the client: nested requests in the legacy protocol, `input_required` results in the modern one.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 
 use crate::handler::typed;
 
-/// One thing asked of the client.
+/// Request to the client.
 pub(crate) struct Question {
     key: &'static str,
     method: &'static str,
     params: Value,
 }
 
-/// How asking went.
+/// Outcome of requests to the client.
 pub(crate) enum Asked {
-    /// The answers, in the order of the questions.
+    /// Responses in the order of the requests.
     Answered(Vec<Value>),
-    /// The client has to come back with them.
+    /// The client must repeat the call with its responses.
     InputRequired(InputRequiredResult),
 }
 
@@ -58,7 +58,7 @@ impl Question {
         }
     }
 
-    /// The client's folders.
+    /// Roots of the client.
     pub(crate) fn roots(key: &'static str) -> Self {
         Self {
             key,
@@ -89,14 +89,14 @@ impl Question {
     }
 }
 
-/// Whether the client speaks the revision without nested requests.
+/// Whether the client uses the revision without nested requests.
 pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()
         .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// The questions that this client declared to answer.
+/// Requests that the capabilities of the client allow.
 pub(crate) fn declared(
     context: &RequestContext<RoleServer>,
     questions: Vec<Question>,
@@ -107,11 +107,11 @@ pub(crate) fn declared(
     questions
 }
 
-/// Asks all `questions`; `responses` are what the client came back with.
+/// Sends all `questions`; `responses` are those of a repeated call.
 ///
 /// # Errors
 ///
-/// A client that cannot be reached, or that refused.
+/// A client that cannot be reached or that rejected a request.
 pub(crate) async fn ask(
     context: &RequestContext<RoleServer>,
     responses: Option<InputResponses>,
@@ -138,7 +138,7 @@ pub(crate) async fn ask(
     }
 }
 
-/// The result that asks `questions` and carries `state`.
+/// Result with the requests `questions` and the request state `state`.
 pub(crate) fn required(
     questions: &[Question],
     state: Option<String>,
@@ -154,7 +154,7 @@ pub(crate) fn required(
     typed(result)
 }
 
-/// Asks in a request of our own while the client's is under way.
+/// Sends a nested request while the call of the client is in flight.
 async fn nested(
     context: &RequestContext<RoleServer>,
     question: &Question,

@@ -1,4 +1,4 @@
-//! Resources and the one template.
+//! Resources and the resource template.
 
 use rmcp::ErrorData;
 use rmcp::model::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult};

@@ -1,4 +1,4 @@
-//! The tools: what is listed, and what each answers.
+//! Tools: their list and their results.
 
 mod rounds;
 
@@ -16,7 +16,7 @@ use crate::content;
 use crate::handler::{Change, Fixture, result};
 use crate::question::{self, Asked, Question};
 
-/// Between two notifications of one call.
+/// Pause between two notifications of a call.
 const STEP: Duration = Duration::from_millis(50);
 
 pub(crate) fn list(has_extra: bool) -> Result<ListToolsResult, ErrorData> {
@@ -49,7 +49,7 @@ pub(crate) fn list(has_extra: bool) -> Result<ListToolsResult, ErrorData> {
     result(json!({"tools": tools}))
 }
 
-/// The definition of one tool, for the check of mirrored headers.
+/// Definition of one tool, for the check of mirrored headers.
 pub(crate) fn get(name: &str) -> Option<Tool> {
     let tools = list(true).ok()?.tools;
     tools.into_iter().find(|tool| tool.name == name)
@@ -216,7 +216,7 @@ fn titled(titles: [&str; 3]) -> Vec<Value> {
     titles.into_iter().enumerate().map(value).collect()
 }
 
-/// Three messages. A modern client gets those it asked for with the request, a legacy one all.
+/// Sends three log messages. A modern client receives those of the level in its request, a legacy client all.
 async fn log_steps(context: &RequestContext<RoleServer>) {
     let wanted = !question::is_modern(context) || context.meta.log_level().is_some();
     for step in [
@@ -226,7 +226,7 @@ async fn log_steps(context: &RequestContext<RoleServer>) {
     ] {
         if wanted {
             let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, step.into());
-            // A client that has gone needs no log.
+            // A client that has disconnected receives no log.
             let _ = context.peer.notify_logging_message(message).await;
         }
         tokio::time::sleep(STEP).await;
@@ -268,7 +268,7 @@ fn mirrored_schema() -> Value {
     json!({"type": "object", "properties": {"value": value}, "required": ["value"]})
 }
 
-/// The schema that must come through with every keyword.
+/// Schema whose keywords must all reach the client.
 fn rich_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,120 +1,142 @@
-//! Everything a worker must not do, by name.
+//! Misbehaviours of a worker, by name.
 
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use limbeck_wire::domain::{ErrorKind, HostOp, Layer, ProgramStart, Sandbox};
-use limbeck_wire::limits::{
+use limbeck_domain::limits::{
     CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_MAX, VALUE_BYTES_MAX, WARNINGS_MAX,
 };
+use limbeck_domain::{ErrorKind, HostOp, Layer, ProgramStart, Sandbox};
 use limbeck_wire::{Done, Fault, FromWorker, LogLine, LogStream, PROTOCOL_VERSION, Ready, encode};
 use serde_json::{Value, json};
 
-use crate::talk::{Talk, done};
+use crate::raw_channel::{RawChannel, done};
 
-/// Plays a program.
-pub(crate) type Behaviour = fn(&mut Talk, &ProgramStart) -> ExitCode;
+/// Behaviour of the worker in place of a program.
+pub(crate) type Behaviour = fn(&mut RawChannel, &ProgramStart) -> ExitCode;
 
-/// Says something and then waits to be killed for it.
-type Lie = fn(&mut Talk);
+/// Message that violates the protocol; the worker then waits to be killed.
+type Violation = fn(&mut RawChannel);
 
-/// Kinds of frames, by the byte that stands for them.
+/// Bytes of the frame kinds.
 const START: u8 = 1;
 const READY: u8 = 16;
 const CALL: u8 = 17;
 const LOG: u8 = 18;
 const DONE: u8 = 20;
 
-/// What the guest's clock will not show in our time.
+/// Wake-up time that is never reached.
 const NEVER_US: u64 = u64::MAX;
 
-/// Violations of the protocol that need nothing of the program.
-const LIES: &[(&str, Lie)] = &[
-    ("length-zero", |talk| talk.announce(0, &[])),
-    ("length-sign", |talk| talk.announce(1 << 31, &[DONE])),
-    ("length-all-ones", |talk| talk.announce(u32::MAX, &[DONE])),
-    ("length-over-kind", |talk| {
-        talk.announce(CALL_ARGS_BYTES_MAX as u32 * 2, &[CALL]);
+/// Protocol violations that do not depend on the input of the program.
+const VIOLATIONS: &[(&str, Violation)] = &[
+    ("length-zero", |channel| channel.announce(0, &[])),
+    ("length-sign", |channel| channel.announce(1 << 31, &[DONE])),
+    ("length-all-ones", |channel| {
+        channel.announce(u32::MAX, &[DONE])
     }),
-    ("kind-unknown", |talk| talk.body(&[99, 0])),
-    ("kind-of-the-gateway", |talk| talk.body(&[START, 0])),
-    ("body-missing", |talk| talk.body(&[DONE])),
-    ("trailing-byte", |talk| talk.body(&[LOG, 0, 1, b'x', 0])),
-    ("log-not-utf8", |talk| talk.body(&[LOG, 0, 2, 0xc3, 0x28])),
-    ("head-not-utf8", |talk| talk.body(&[CALL, 1, 0, 1, 0xff, 0])),
-    ("value-not-utf8", |talk| {
-        talk.body(&[DONE, 0, 1, 1, 0xff, 0, 0, 0])
+    ("length-over-kind", |channel| {
+        channel.announce(CALL_ARGS_BYTES_MAX as u32 * 2, &[CALL]);
     }),
-    ("text-past-the-frame", |talk| {
-        talk.body(&[LOG, 0, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+    ("kind-unknown", |channel| channel.body(&[99, 0])),
+    ("kind-of-the-gateway", |channel| channel.body(&[START, 0])),
+    ("body-missing", |channel| channel.body(&[DONE])),
+    ("trailing-byte", |channel| {
+        channel.body(&[LOG, 0, 1, b'x', 0])
     }),
-    ("list-past-the-frame", |talk| {
-        talk.body(&[DONE, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+    ("log-not-utf8", |channel| {
+        channel.body(&[LOG, 0, 2, 0xc3, 0x28])
     }),
-    ("list-of-nothing", |talk| {
+    ("head-not-utf8", |channel| {
+        channel.body(&[CALL, 1, 0, 1, 0xff, 0])
+    }),
+    ("value-not-utf8", |channel| {
+        channel.body(&[DONE, 0, 1, 1, 0xff, 0, 0, 0])
+    }),
+    ("text-past-the-frame", |channel| {
+        channel.body(&[LOG, 0, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+    }),
+    ("list-past-the-frame", |channel| {
+        channel.body(&[DONE, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+    }),
+    ("list-of-nothing", |channel| {
         let mut frame = vec![DONE, 0, 0, 0x80, 0x80, 0x80, 0x04];
         frame.resize(8 << 20, 0);
-        talk.body(&frame);
+        channel.body(&frame);
     }),
-    ("ready-again", |talk| {
-        talk.send(&FromWorker::Ready(Ready {
+    ("ready-again", |channel| {
+        channel.send(&FromWorker::Ready(Ready {
             protocol: PROTOCOL_VERSION,
             guest_hash: "0".repeat(64),
             sandbox: Sandbox::of(Layer::ALL.to_vec(), Vec::new()),
         }));
     }),
-    ("idle-twice", |talk| {
-        talk.idle(Some(NEVER_US));
-        talk.idle(Some(NEVER_US));
+    ("idle-twice", |channel| {
+        channel.idle(Some(NEVER_US));
+        channel.idle(Some(NEVER_US));
     }),
-    ("call-while-idle", |talk| {
-        talk.idle(Some(NEVER_US));
-        talk.tool("echo");
+    ("call-while-idle", |channel| {
+        channel.idle(Some(NEVER_US));
+        channel.tool("echo");
     }),
-    ("done-while-idle", |talk| {
-        talk.idle(Some(NEVER_US));
-        talk.value("1");
+    ("done-while-idle", |channel| {
+        channel.idle(Some(NEVER_US));
+        channel.value("1");
     }),
-    ("call-zero", |talk| talk.call_as(0, HostOp::Servers, "", "")),
-    ("call-skips", |talk| {
-        talk.call_as(2, HostOp::Servers, "", "")
+    ("check-twice", |channel| {
+        channel.check();
+        channel.check();
     }),
-    ("call-again", |talk| {
-        talk.tool("echo");
-        talk.call_as(1, HostOp::Tool, r#"{"server":"t","tool":"echo"}"#, "{}");
+    ("check-after-call", |channel| {
+        channel.tool("echo");
+        channel.check();
     }),
-    ("call-last", |talk| {
-        talk.call_as(u32::MAX, HostOp::Servers, "", "")
+    ("call-while-checking", |channel| {
+        channel.check();
+        channel.tool("echo");
     }),
-    ("calls-over", |talk| {
+    ("call-zero", |channel| {
+        channel.call_as(0, HostOp::Servers, "", "")
+    }),
+    ("call-skips", |channel| {
+        channel.call_as(2, HostOp::Servers, "", "")
+    }),
+    ("call-again", |channel| {
+        channel.tool("echo");
+        channel.call_as(1, HostOp::Tool, r#"{"server":"t","tool":"echo"}"#, "{}");
+    }),
+    ("call-last", |channel| {
+        channel.call_as(u32::MAX, HostOp::Servers, "", "")
+    }),
+    ("calls-over", |channel| {
         for _ in 0..=CALLS_MAX {
-            talk.call(HostOp::Servers, "", "");
+            channel.call(HostOp::Servers, "", "");
         }
     }),
-    ("head-over", |talk| {
-        talk.call(HostOp::Tool, &"x".repeat(CALL_HEAD_BYTES_MAX + 1), "");
+    ("head-over", |channel| {
+        channel.call(HostOp::Tool, &"x".repeat(CALL_HEAD_BYTES_MAX + 1), "");
     }),
-    ("log-flood", |talk| {
+    ("log-flood", |channel| {
         let text = "x".repeat(1_000);
         let frame = FromWorker::Log(LogLine {
             stream: LogStream::Stderr,
             text,
         });
-        flood(talk, &frame);
+        flood(channel, &frame);
     }),
-    ("line-flood", |talk| {
+    ("line-flood", |channel| {
         let frame = FromWorker::Log(LogLine {
             stream: LogStream::Stdout,
             text: String::new(),
         });
-        flood(talk, &frame);
+        flood(channel, &frame);
     }),
-    ("value-over", |talk| {
-        talk.value(&"1".repeat(VALUE_BYTES_MAX + 1))
+    ("value-over", |channel| {
+        channel.value(&"1".repeat(VALUE_BYTES_MAX + 1))
     }),
-    ("message-over", |talk| {
+    ("message-over", |channel| {
         let fault = Fault {
             kind: ErrorKind::Exception,
             message: "x".repeat(60 << 10),
@@ -122,62 +144,62 @@ const LIES: &[(&str, Lie)] = &[
             column: None,
             hint: None,
         };
-        talk.send(&with_done(|done| done.result = Err(fault)));
+        channel.send(&with_done(|done| done.result = Err(fault)));
     }),
-    ("warnings-over", |talk| {
-        talk.send(&with_done(|done| {
+    ("warnings-over", |channel| {
+        channel.send(&with_done(|done| {
             done.warnings = vec![String::new(); WARNINGS_MAX + 1]
         }));
     }),
-    ("warning-over", |talk| {
-        talk.send(&with_done(|done| done.warnings = vec!["x".repeat(2 << 10)]));
+    ("warning-over", |channel| {
+        channel.send(&with_done(|done| done.warnings = vec!["x".repeat(2 << 10)]));
     }),
-    ("value-not-json", |talk| talk.value("{")),
-    ("value-deep", |talk| {
+    ("value-not-json", |channel| channel.value("{")),
+    ("value-deep", |channel| {
         let depth = 1_000_000;
-        talk.value(&("[".repeat(depth) + &"]".repeat(depth)));
+        channel.value(&("[".repeat(depth) + &"]".repeat(depth)));
     }),
-    ("half-a-frame", |talk| {
-        talk.announce(CALL_ARGS_BYTES_MAX as u32, &[CALL, 1, 1]);
+    ("half-a-frame", |channel| {
+        channel.announce(CALL_ARGS_BYTES_MAX as u32, &[CALL, 1, 1]);
     }),
-    // Has begun, as its call shows, and says no more.
-    ("silent", |talk| talk.tool("echo")),
-    ("lie-while-calling", |talk| {
-        talk.tool("stuck");
-        talk.tool("echo");
-        talk.idle(None);
-        // The answer of the second says that the first was on its way as well.
-        if talk.delivery().is_some() {
-            talk.body(&[READY]);
+    // Sends one call, which shows that it runs, and then nothing.
+    ("silent", |channel| channel.tool("echo")),
+    ("violation-while-calling", |channel| {
+        channel.tool("stuck");
+        channel.tool("echo");
+        channel.idle(None);
+        // The answer of the second call shows that the first one was sent as well.
+        if channel.delivery().is_some() {
+            channel.body(&[READY]);
         }
     }),
 ];
 
-/// Everything else.
-const ODDITIES: &[(&str, Behaviour)] = &[
-    // The program's input says what is called; the value is what was answered.
-    ("call", |talk, start| {
+/// Misbehaviours that depend on the input or are not a single message.
+const MISBEHAVIOURS: &[(&str, Behaviour)] = &[
+    // The input names the call; the value is its answer.
+    ("call", |channel, start| {
         let input: Value = serde_json::from_str(&start.input).unwrap_or_default();
         let part = |name: &str| input[name].as_str().unwrap_or_default().to_owned();
-        talk.call(HostOp::Tool, &part("head"), &part("body"));
-        talk.idle(None);
-        let delivery = talk.delivery().unwrap_or_default();
+        channel.call(HostOp::Tool, &part("head"), &part("body"));
+        channel.idle(None);
+        let delivery = channel.delivery().unwrap_or_default();
         for answer in delivery.results {
             let (Ok(text) | Err(text)) = &answer.result;
-            let said: Value = serde_json::from_str(text).unwrap_or_default();
-            let told = json!({"ok": answer.result.is_ok(), "said": said});
-            talk.value(&told.to_string());
+            let answer_json: Value = serde_json::from_str(text).unwrap_or_default();
+            let outcome = json!({"ok": answer.result.is_ok(), "answer": answer_json});
+            channel.value(&outcome.to_string());
         }
         ExitCode::SUCCESS
     }),
-    ("done-twice", |talk, _| {
-        talk.value("1");
-        talk.value("2");
-        talk.log("and more");
+    ("done-twice", |channel, _| {
+        channel.value("1");
+        channel.value("2");
+        channel.log("and more");
         ExitCode::SUCCESS
     }),
-    ("claims", |talk, _| {
-        talk.send(&with_done(|done| {
+    ("claims", |channel, _| {
+        channel.send(&with_done(|done| {
             let claims = json!({"truncated": true, "is_error": true, "effects": {"writes": 9}});
             done.result = Ok(Some(claims.to_string()));
             done.log_bytes_dropped = u64::MAX;
@@ -185,62 +207,62 @@ const ODDITIES: &[(&str, Behaviour)] = &[
         }));
         ExitCode::SUCCESS
     }),
-    // A byte at a time, each sooner than anybody gives up on it.
-    ("slow", |talk, _| {
+    // One byte at a time, each before a timeout for silence.
+    ("slow", |channel, _| {
         let text = [LOG, 0, 100];
-        talk.announce(103, &text);
-        while talk.raw(b"x") {
+        channel.announce(103, &text);
+        while channel.raw(b"x") {
             pause(Duration::from_millis(100));
         }
         ExitCode::SUCCESS
     }),
-    // Has a large answer coming, says that it waits for it, and does not read it.
-    ("never-reads", |talk, _| {
-        talk.tool("big");
-        talk.idle(None);
+    // Waits for a large answer and never reads it.
+    ("never-reads", |channel, _| {
+        channel.tool("big");
+        channel.idle(None);
         loop {
             pause(Duration::from_secs(1));
         }
     }),
-    // Asks for much and then never comes back for it.
-    ("never-takes", |talk, _| {
+    // Makes many calls with large answers and never reads them.
+    ("never-takes", |channel, _| {
         for _ in 0..200 {
-            talk.tool("big");
+            channel.tool("big");
         }
         loop {
             pause(Duration::from_secs(1));
         }
     }),
-    ("arguments-pile-up", |talk, _| {
+    ("arguments-pile-up", |channel, _| {
         let body = format!(r#"{{"x":"{}"}}"#, "x".repeat(CALL_ARGS_BYTES_MAX - 10));
         for _ in 0..20 {
-            talk.call(HostOp::Tool, r#"{"server":"t","tool":"stuck"}"#, &body);
+            channel.call(HostOp::Tool, r#"{"server":"t","tool":"stuck"}"#, &body);
         }
-        talk.wait();
+        channel.wait();
         ExitCode::SUCCESS
     }),
-    ("always-due", |talk, _| {
+    ("always-due", |channel, _| {
         loop {
-            talk.idle(Some(0));
-            if talk.delivery().is_none() {
+            channel.idle(Some(0));
+            if channel.delivery().is_none() {
                 break;
             }
         }
         ExitCode::SUCCESS
     }),
-    ("ends-while-calling", |talk, _| {
-        talk.tool("stuck");
-        talk.tool("echo");
-        talk.idle(None);
-        talk.delivery();
-        talk.idle(None);
+    ("ends-while-calling", |channel, _| {
+        channel.tool("stuck");
+        channel.tool("echo");
+        channel.idle(None);
+        channel.delivery();
+        channel.idle(None);
         ExitCode::SUCCESS
     }),
     ("exit-zero", |_, _| ExitCode::SUCCESS),
     ("exit-one", |_, _| ExitCode::FAILURE),
     ("panic", |_, _| panic!("as asked")),
     ("stack-overflow", |_, _| {
-        black_box(dive(0));
+        black_box(recurse(0));
         ExitCode::SUCCESS
     }),
     ("system-call", |_, _| {
@@ -251,35 +273,35 @@ const ODDITIES: &[(&str, Behaviour)] = &[
         black_box(vec![1_u8; 64 << 30]);
         ExitCode::SUCCESS
     }),
-    // Says that it waits and takes memory meanwhile, more than a guest may and less than it can.
-    ("memory-while-idle", |talk, _| {
-        talk.idle(Some(NEVER_US));
+    // Allocates memory while it claims to wait: more than a guest may use, less than the process can.
+    ("memory-while-idle", |channel, _| {
+        channel.idle(Some(NEVER_US));
         let taken = vec![1_u8; 640 << 20];
         black_box(&taken);
-        talk.wait();
+        channel.wait();
         ExitCode::SUCCESS
     }),
 ];
 
-/// The behaviour of that name; an honest one for any other program.
+/// Behaviour with the name `program`; honest for any other program.
 pub(crate) fn of(program: &str) -> Behaviour {
-    if LIES.iter().any(|(name, _)| *name == program) {
-        return lie;
+    if VIOLATIONS.iter().any(|(name, _)| *name == program) {
+        return violation;
     }
-    let known = ODDITIES.iter().find(|(name, _)| *name == program);
+    let known = MISBEHAVIOURS.iter().find(|(name, _)| *name == program);
     known.map_or(honest, |(_, behaviour)| *behaviour)
 }
 
-fn lie(talk: &mut Talk, start: &ProgramStart) -> ExitCode {
-    if let Some((_, lie)) = LIES.iter().find(|(name, _)| *name == start.program) {
-        lie(talk);
+fn violation(channel: &mut RawChannel, start: &ProgramStart) -> ExitCode {
+    if let Some((_, violation)) = VIOLATIONS.iter().find(|(name, _)| *name == start.program) {
+        violation(channel);
     }
-    talk.wait();
+    channel.wait();
     ExitCode::SUCCESS
 }
 
-fn honest(talk: &mut Talk, _: &ProgramStart) -> ExitCode {
-    talk.value("2");
+fn honest(channel: &mut RawChannel, _: &ProgramStart) -> ExitCode {
+    channel.value("2");
     ExitCode::SUCCESS
 }
 
@@ -291,14 +313,14 @@ fn with_done(change: impl FnOnce(&mut Done)) -> FromWorker {
     frame
 }
 
-/// Sends a frame as fast as it goes, until nobody takes it any more.
-fn flood(talk: &mut Talk, frame: &FromWorker) {
+/// Sends a frame as fast as possible until the channel closes.
+fn flood(channel: &mut RawChannel, frame: &FromWorker) {
     let one = encode(frame, Vec::new()).expect("a small frame");
     let many = one.repeat(1_000);
-    while talk.raw(&many) {}
+    while channel.raw(&many) {}
 }
 
-/// Sleeps without the system call for it, which the filter refuses.
+/// Sleeps without the sleep system call, which the filter denies.
 fn pause(time: Duration) {
     let until = Instant::now() + time;
     while let Some(left) = until.checked_duration_since(Instant::now()) {
@@ -310,7 +332,7 @@ fn pause(time: Duration) {
     unconditional_recursion,
     reason = "running out of stack is what is asked for"
 )]
-fn dive(depth: u64) -> u64 {
+fn recurse(depth: u64) -> u64 {
     let frame = black_box([depth; 64]);
-    dive(frame[0] + 1) + frame[63]
+    recurse(frame[0] + 1) + frame[63]
 }

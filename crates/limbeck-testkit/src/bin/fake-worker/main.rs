@@ -1,43 +1,42 @@
-//! A worker whose engine belongs to somebody else.
+//! Worker process that an attacker controls.
 //!
-//! It is started, locked down and spoken to as any worker, but its program is not a program: it is the
-//! name of one thing to do wrong ([`behaviour::ALL`]). Every other program gets the value 2. What a
-//! worker does before it is sent a program depends on the name of the executable ([`Start`]); tests
-//! copy it.
+//! It is started, confined and addressed like any worker, but the text of its program is the name of a misbehaviour
+//! ([`behaviour::of`]). Any other program returns the value 2. The behaviour before the first program depends on the name
+//! of the executable ([`StartBehaviour`]); tests copy it.
 //!
-//! The tests are in `tests/hostile_worker`.
+//! The tests are in `tests/it/hostile_worker`.
 
 mod behaviour;
-mod talk;
+mod raw_channel;
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 use std::process::ExitCode;
 
-use limbeck_launcher::inside::{self, Tenant, TenantError};
-use limbeck_wire::domain::{Layer, Sandbox, Tier};
+use limbeck_domain::{Layer, Sandbox, Tier};
+use limbeck_launcher::inside::{self, WorkerMain, WorkerMainError};
 use limbeck_wire::{FromWorker, Idle, PROTOCOL_VERSION, Ready, WorkerChannel, encode};
+use raw_channel::RawChannel;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use talk::Talk;
 
-/// Descriptors sent along by [`Start::PassesDescriptors`].
+/// File descriptors sent by [`StartBehaviour::PassesDescriptors`].
 const DESCRIPTORS: usize = 64;
 
-/// What it does before a program.
+/// Behaviour before the first program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
-    /// What an honest worker does.
+enum StartBehaviour {
+    /// Behaviour of an honest worker.
     SaysReady,
     SpeaksFirst,
     Ends,
     OtherVersion,
     TierItHasNot,
-    /// Says ready with descriptors beside it. Before the filter is loaded: after it there is no way.
+    /// Sends `Ready` with file descriptors, before the system call filter is loaded that makes it impossible.
     PassesDescriptors,
 }
 
-impl Start {
+impl StartBehaviour {
     fn of(executable: Option<&str>) -> Self {
         match executable {
             Some("speaks-first") => Self::SpeaksFirst,
@@ -50,15 +49,15 @@ impl Start {
     }
 }
 
-struct Impostor {
-    start: Start,
+struct FakeWorkerMain {
+    start: StartBehaviour,
 }
 
-impl Tenant for Impostor {
+impl WorkerMain for FakeWorkerMain {
     type Armed = Self;
 
-    fn arm(self) -> Result<Self, TenantError> {
-        if self.start == Start::PassesDescriptors {
+    fn arm(self) -> Result<Self, WorkerMainError> {
+        if self.start == StartBehaviour::PassesDescriptors {
             let sandbox = Sandbox::of(Layer::ALL.to_vec(), Vec::new());
             pass_descriptors(&encoded(&ready(sandbox)))?;
         }
@@ -66,23 +65,25 @@ impl Tenant for Impostor {
     }
 
     fn serve(armed: Self, channel: WorkerChannel, sandbox: Sandbox) -> ExitCode {
-        let mut talk = Talk::new(channel);
+        let mut channel = RawChannel::new(channel);
         match armed.start {
-            Start::SaysReady => talk.send(&FromWorker::Ready(ready(sandbox))),
-            Start::SpeaksFirst => talk.send(&FromWorker::Idle(Idle { wake_at_us: None })),
-            Start::Ends => return ExitCode::from(3),
-            Start::OtherVersion => talk.send(&FromWorker::Ready(Ready {
+            StartBehaviour::SaysReady => channel.send(&FromWorker::Ready(ready(sandbox))),
+            StartBehaviour::SpeaksFirst => {
+                channel.send(&FromWorker::Idle(Idle { wake_at_us: None }))
+            }
+            StartBehaviour::Ends => return ExitCode::from(3),
+            StartBehaviour::OtherVersion => channel.send(&FromWorker::Ready(Ready {
                 protocol: PROTOCOL_VERSION + 1,
                 ..ready(sandbox)
             })),
-            Start::TierItHasNot => talk.send(&FromWorker::Ready(ready(Sandbox {
+            StartBehaviour::TierItHasNot => channel.send(&FromWorker::Ready(ready(Sandbox {
                 tier: Tier::Strict,
                 ..Sandbox::wasm_only("it was left out")
             }))),
-            Start::PassesDescriptors => {}
+            StartBehaviour::PassesDescriptors => {}
         }
-        match talk.program() {
-            Some(start) => behaviour::of(&start.program)(&mut talk, &start),
+        match channel.program() {
+            Some(start) => behaviour::of(&start.program)(&mut channel, &start),
             None => ExitCode::SUCCESS,
         }
     }
@@ -101,8 +102,8 @@ fn encoded(ready: &Ready) -> Vec<u8> {
     encode(&frame, Vec::new()).expect("a frame within its bound")
 }
 
-/// Sends `bytes` on the channel with many descriptors beside them.
-fn pass_descriptors(bytes: &[u8]) -> Result<(), TenantError> {
+/// Sends `bytes` on the channel together with many file descriptors.
+fn pass_descriptors(bytes: &[u8]) -> Result<(), WorkerMainError> {
     #[expect(unsafe_code, reason = "the channel is handed over only later")]
     // SAFETY: number 3 is the channel, open for the whole life of a worker.
     let channel = unsafe { BorrowedFd::borrow_raw(3) };
@@ -119,8 +120,8 @@ fn main() -> ExitCode {
     inside::main(|_| {
         let executable = std::env::current_exe()?;
         let name = executable.file_name().and_then(|name| name.to_str());
-        Ok(Impostor {
-            start: Start::of(name),
+        Ok(FakeWorkerMain {
+            start: StartBehaviour::of(name),
         })
     })
 }

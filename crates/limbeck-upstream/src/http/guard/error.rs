@@ -1,35 +1,35 @@
-//! Why a request brought no response, in words that hold no secret.
+//! Errors of the guarded HTTP client, without secrets.
 
 use std::error::Error;
 
 use limbeck_domain::text;
 use url::{Host, Url};
 
-use super::{AddressRefused, origin};
+use super::{AddressRefusedError, origin};
 use crate::http::address::AddressClass;
 
-/// Reason of the system or of TLS in an error, in bytes.
+/// Bytes kept of a reason of the system or of TLS.
 const REASON_BYTES_MAX: usize = 300;
 
-/// Why a request brought no response.
+/// Failure of an HTTP request.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum GuardError {
-    /// The url is none that can be asked.
+    /// The url cannot be requested.
     #[error("the url cannot be used: {reason}")]
     Url {
-        /// What is wrong with it; no part of it that may hold a secret.
+        /// What is wrong with the url, without any part that may hold a secret.
         reason: String,
     },
-    /// The url asks for the clear where it must not.
-    #[error("`{origin}` is not asked in the clear; only https is")]
+    /// The url is `http` where `https` is required.
+    #[error("`{origin}` is not contacted over plain http; use https")]
     Clear {
         /// Scheme, host and port.
         origin: String,
     },
-    /// The address is one the server may not lead to.
+    /// The address is not allowed for this server.
     #[error(transparent)]
-    Address(#[from] AddressRefused),
-    /// No connection; nothing was sent.
+    Address(#[from] AddressRefusedError),
+    /// No connection could be made; nothing was sent.
     #[error("no connection to `{origin}`: {reason}")]
     Connect {
         /// Scheme, host and port.
@@ -37,15 +37,15 @@ pub enum GuardError {
         /// The system's or the TLS library's reason.
         reason: String,
     },
-    /// The connection broke, or what came was no HTTP. The request may have been received.
+    /// The connection broke, or the response was not HTTP. The request may have been received.
     #[error("the connection to `{origin}` broke: {reason}")]
     Broken {
         /// Scheme, host and port.
         origin: String,
-        /// What happened.
+        /// Reason of the system or the HTTP library.
         reason: String,
     },
-    /// The whole took too long.
+    /// Request and response took too long together.
     #[error("`{origin}` took longer than {ms} ms")]
     TimedOut {
         /// Scheme, host and port.
@@ -53,28 +53,28 @@ pub enum GuardError {
         /// The limit.
         ms: u64,
     },
-    /// The body is above its bound.
+    /// The body is larger than allowed.
     #[error("the answer has more than {limit} bytes")]
     TooLarge {
         /// The bound.
         limit: u64,
     },
-    /// The body is compressed although nobody asked for that.
-    #[error("the answer is encoded as `{encoding}`, which was not asked for")]
+    /// The body is compressed although compression was not requested.
+    #[error("the answer is encoded as `{encoding}`, which was not requested")]
     Encoded {
         /// `Content-Encoding`, cleaned and cut.
         encoding: String,
     },
-    /// A redirect to somewhere else, or one too many.
+    /// A redirect to another origin, or one too many.
     #[error("a redirect to {target} is not followed")]
     Redirect {
-        /// The origin it leads to, with its class when it is an address.
+        /// Origin of the target, with its class when it is an address.
         target: String,
     },
 }
 
 impl GuardError {
-    /// Whether the request surely never left.
+    /// Whether the request was certainly not sent.
     pub fn is_unsent(&self) -> bool {
         match self {
             Self::Url { .. } | Self::Clear { .. } | Self::Address(_) | Self::Connect { .. } => true,
@@ -87,7 +87,7 @@ impl GuardError {
     }
 }
 
-/// The error of a redirect that is not followed.
+/// Error of a redirect that is not followed.
 pub(crate) fn redirect(target: Option<&Url>) -> GuardError {
     let target = match target.map(|target| (target, target.host())) {
         None => "nowhere".to_owned(),
@@ -106,11 +106,11 @@ pub(crate) fn redirect(target: Option<&Url>) -> GuardError {
     GuardError::Redirect { target }
 }
 
-/// What a failure of the HTTP library means here.
+/// Converts an error of the HTTP library.
 pub(super) fn fault(error: &reqwest::Error, origin: &str) -> GuardError {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(inner) = cause {
-        if let Some(refused) = inner.downcast_ref::<AddressRefused>() {
+        if let Some(refused) = inner.downcast_ref::<AddressRefusedError>() {
             return refused.clone().into();
         }
         cause = inner.source();
@@ -125,13 +125,13 @@ pub(super) fn fault(error: &reqwest::Error, origin: &str) -> GuardError {
     }
 }
 
-/// The innermost reasons of `error`, without the url, which may hold a secret.
+/// Innermost reasons of `error`, without the url, which may hold a secret.
 pub(super) fn causes(error: &reqwest::Error) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut cause = error.source();
     while let Some(inner) = cause {
         let said = inner.to_string();
-        // Some repeat what lies below them.
+        // Some errors repeat the text of their source.
         words.retain(|outer| !said.contains(outer.as_str()) && outer != "client error (Connect)");
         if !words.iter().any(|outer| outer.contains(&said)) {
             words.push(said);

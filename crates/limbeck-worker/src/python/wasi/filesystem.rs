@@ -1,4 +1,4 @@
-//! Files, as WASI names what can be done with them.
+//! File operations of WASI.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{
@@ -9,13 +9,13 @@ use wasmtime::component::{
 use super::io::{InputStream, OutputStream, STREAM_BYTES_MAX};
 use super::system::Datetime;
 use super::{OPEN_MAX, interface};
-use crate::python::State;
 use crate::python::files::{Files, NodeId, Open, ROOT, Stat};
+use crate::python::state::GuestState;
 
 /// A path the guest passes is not copied when it is longer; the files refuse shorter ones.
 const PATH_BYTES_MAX: usize = 8 << 10;
 
-/// Why something could not be done with a file. Every one WASI knows, most of them never told.
+/// Error codes of file operations. WASI defines all of them; most are never returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(enum)]
 #[repr(u8)]
@@ -246,10 +246,10 @@ struct DirectoryStream {
 
 /// Answer of a file operation.
 type Answer<T> = wasmtime::Result<(Result<T, ErrorCode>,)>;
-type Store<'a> = StoreContextMut<'a, State>;
+type Store<'a> = StoreContextMut<'a, GuestState>;
 type Handle = Resource<Descriptor>;
 
-pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     interface(linker, "filesystem/preopens")?.func_wrap("get-directories", preopens)?;
     let mut types = interface(linker, "filesystem/types")?;
     types.resource(
@@ -281,7 +281,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 }
 
 /// Gives up a file that a handle kept.
-pub(super) fn release(state: &mut State, node: NodeId) {
+pub(super) fn release(state: &mut GuestState, node: NodeId) {
     state.files(|files, _| files.release(node));
 }
 
@@ -292,7 +292,7 @@ fn preopens(mut store: Store<'_>, (): ()) -> wasmtime::Result<(Vec<(Handle, Stri
 }
 
 /// What is done with what is in a file.
-fn contents(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+fn contents(types: &mut LinkerInstance<'_, GuestState>) -> wasmtime::Result<()> {
     types.func_wrap("[method]descriptor.read-via-stream", read_via_stream)?;
     types.func_wrap(
         "[method]descriptor.write-via-stream",
@@ -317,8 +317,8 @@ fn contents(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// What is asked and told about a file.
-fn descriptions(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+/// Metadata of a file.
+fn descriptions(types: &mut LinkerInstance<'_, GuestState>) -> wasmtime::Result<()> {
     types.func_wrap(
         "[method]descriptor.get-flags",
         |store: Store<'_>, (handle,): (Handle,)| {
@@ -367,7 +367,7 @@ fn descriptions(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
 }
 
 /// What is done with names and directories.
-fn names(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+fn names(types: &mut LinkerInstance<'_, GuestState>) -> wasmtime::Result<()> {
     types.func_wrap("[method]descriptor.open-at", open_at)?;
     types.func_wrap("[method]descriptor.read-directory", read_directory)?;
     types.func_wrap(
@@ -402,7 +402,7 @@ fn names(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     types.func_wrap(
         "[method]descriptor.readlink-at",
         |store: Store<'_>, (handle, path): (Handle, WasmStr)| {
-            // There are no links, so whatever is there is not one.
+            // There are no links, so no entry is one.
             let found = at_path(&store, &handle, &path, |_, _| ())?;
             Ok((found.and(Err(ErrorCode::Invalid)),)) as Answer<String>
         },
@@ -570,7 +570,7 @@ fn next_entry(
 }
 
 fn open_handle(
-    state: &mut State,
+    state: &mut GuestState,
     node: NodeId,
     flags: DescriptorFlags,
 ) -> wasmtime::Result<Handle> {
@@ -580,12 +580,12 @@ fn open_handle(
     Ok(handle)
 }
 
-fn descriptor<'s>(state: &'s State, handle: &Handle) -> wasmtime::Result<&'s Descriptor> {
+fn descriptor<'s>(state: &'s GuestState, handle: &Handle) -> wasmtime::Result<&'s Descriptor> {
     Ok(state.wasi.handles.get(handle)?)
 }
 
 /// The file of a handle that was opened for writing.
-fn writable(state: &State, handle: &Handle) -> wasmtime::Result<Result<NodeId, ErrorCode>> {
+fn writable(state: &GuestState, handle: &Handle) -> wasmtime::Result<Result<NodeId, ErrorCode>> {
     let Descriptor { node, flags } = descriptor(state, handle)?;
     Ok(if flags.contains(DescriptorFlags::WRITE) {
         Ok(*node)
@@ -639,7 +639,7 @@ fn text(store: &Store<'_>, path: &WasmStr) -> wasmtime::Result<Result<String, Er
     })
 }
 
-fn set_modified(state: &mut State, node: NodeId, to: NewTimestamp) {
+fn set_modified(state: &mut GuestState, node: NodeId, to: NewTimestamp) {
     let at_us = match to {
         NewTimestamp::NoChange => return,
         NewTimestamp::Now => state.wasi.clock.now_us(),
@@ -656,7 +656,7 @@ fn kind(is_directory: bool) -> DescriptorType {
     }
 }
 
-/// What tells two files apart as long as both are there.
+/// Hash that differs between two files as long as both exist.
 fn identity(node: NodeId) -> MetadataHash {
     MetadataHash {
         lower: node.number(),

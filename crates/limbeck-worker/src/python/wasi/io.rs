@@ -1,7 +1,7 @@
-//! Streams and waiting.
+//! Streams and polling of WASI.
 //!
 //! Everything is ready at once, except a timer. Waiting for one is the same as waiting for answers:
-//! the gateway is told until when, and moves the clock.
+//! the gateway gets the deadline, and moves the clock.
 
 use limbeck_wire::LogStream;
 use wasmtime::component::{
@@ -11,9 +11,9 @@ use wasmtime::{StoreContextMut, bail};
 
 use super::filesystem::release;
 use super::interface;
-use crate::host::{Host, Stop};
-use crate::python::State;
+use crate::host::{Host, HostError};
 use crate::python::files::NodeId;
+use crate::python::state::GuestState;
 
 /// Bytes read from or written to a stream at once.
 pub(super) const STREAM_BYTES_MAX: u64 = 1 << 20;
@@ -25,7 +25,7 @@ const POLL_MAX: usize = 256;
 /// Something to wait for.
 pub(super) enum Pollable {
     Ready,
-    /// When the clock says so, in microseconds since 1970.
+    /// At this time of the clock, in microseconds since 1970.
     At(u64),
 }
 
@@ -77,7 +77,7 @@ impl Lines {
         }
     }
 
-    fn write(&mut self, bytes: &[u8], host: &mut Host) -> Result<(), Stop> {
+    fn write(&mut self, bytes: &[u8], host: &mut Host) -> Result<(), HostError> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let line = piece.strip_suffix(b"\n");
             for part in line.unwrap_or(piece).chunks(LINE_BYTES_MAX) {
@@ -94,14 +94,14 @@ impl Lines {
     }
 
     /// Ends a line that has begun.
-    pub(super) fn flush(&mut self, host: &mut Host) -> Result<(), Stop> {
+    pub(super) fn flush(&mut self, host: &mut Host) -> Result<(), HostError> {
         if self.partial.is_empty() {
             return Ok(());
         }
         self.end_line(host)
     }
 
-    fn end_line(&mut self, host: &mut Host) -> Result<(), Stop> {
+    fn end_line(&mut self, host: &mut Host) -> Result<(), HostError> {
         host.log(self.stream, &self.partial)?;
         self.partial.clear();
         Ok(())
@@ -118,7 +118,7 @@ impl Held {
         Self { bytes: Vec::new() }
     }
 
-    fn write(&mut self, bytes: &[u8], host: &mut Host) -> Result<(), Stop> {
+    fn write(&mut self, bytes: &[u8], host: &mut Host) -> Result<(), HostError> {
         for part in bytes.chunks(LINE_BYTES_MAX) {
             if self.bytes.len() + part.len() > LINE_BYTES_MAX {
                 self.flush(host)?;
@@ -128,7 +128,7 @@ impl Held {
         Ok(())
     }
 
-    pub(super) fn flush(&mut self, host: &mut Host) -> Result<(), Stop> {
+    pub(super) fn flush(&mut self, host: &mut Host) -> Result<(), HostError> {
         if self.bytes.is_empty() {
             return Ok(());
         }
@@ -146,7 +146,7 @@ impl Held {
 /// Answer of a stream operation.
 type Answer<T> = wasmtime::Result<(Result<T, StreamError>,)>;
 
-pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     let mut errors = interface(linker, "io/error")?;
     errors.resource(
         "error",
@@ -162,7 +162,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     standard_streams(linker)
 }
 
-fn poll(poll: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+fn poll(poll: &mut LinkerInstance<'_, GuestState>) -> wasmtime::Result<()> {
     poll.resource(
         "pollable",
         ResourceType::host::<Pollable>(),
@@ -180,9 +180,9 @@ fn poll(poll: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     )?;
     poll.func_wrap(
         "poll",
-        |mut store: StoreContextMut<'_, State>, (list,): (WasmList<Resource<Pollable>>,)| {
+        |mut store: StoreContextMut<'_, GuestState>, (list,): (WasmList<Resource<Pollable>>,)| {
             if list.len() == 0 || list.len() > POLL_MAX {
-                bail!(Stop::Misuse("poll of no handle or too many"));
+                bail!(HostError::Misuse("poll of no handle or too many"));
             }
             let mut handles = Vec::with_capacity(list.len());
             for at in 0..list.len() {
@@ -193,8 +193,8 @@ fn poll(poll: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     )
 }
 
-/// Waits until one of the handles is ready; tells which are, by their place in the list.
-fn ready(state: &mut State, handles: &[Resource<Pollable>]) -> wasmtime::Result<Vec<u32>> {
+/// Waits until one of the handles is ready. Returns the indexes of those that are.
+fn ready(state: &mut GuestState, handles: &[Resource<Pollable>]) -> wasmtime::Result<Vec<u32>> {
     loop {
         let now_us = state.wasi.clock.now_us();
         let mut ready = Vec::new();
@@ -210,11 +210,11 @@ fn ready(state: &mut State, handles: &[Resource<Pollable>]) -> wasmtime::Result<
         if !ready.is_empty() {
             return Ok(ready);
         }
-        state.turn(Some(wake_at_us))?;
+        state.wait(Some(wake_at_us))?;
     }
 }
 
-fn streams(streams: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+fn streams(streams: &mut LinkerInstance<'_, GuestState>) -> wasmtime::Result<()> {
     streams.resource(
         "input-stream",
         ResourceType::host::<InputStream>(),
@@ -240,7 +240,7 @@ fn streams(streams: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     streams.func_wrap("[method]input-stream.read", read)?;
     streams.func_wrap(
         "[method]input-stream.subscribe",
-        |mut store: StoreContextMut<'_, State>, (_,): (Resource<InputStream>,)| {
+        |mut store: StoreContextMut<'_, GuestState>, (_,): (Resource<InputStream>,)| {
             Ok((store.data_mut().wasi.handles.push(Pollable::Ready)?,))
         },
     )?;
@@ -256,14 +256,14 @@ fn streams(streams: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     )?;
     streams.func_wrap(
         "[method]output-stream.subscribe",
-        |mut store: StoreContextMut<'_, State>, (_,): (Resource<OutputStream>,)| {
+        |mut store: StoreContextMut<'_, GuestState>, (_,): (Resource<OutputStream>,)| {
             Ok((store.data_mut().wasi.handles.push(Pollable::Ready)?,))
         },
     )
 }
 
 fn read(
-    mut store: StoreContextMut<'_, State>,
+    mut store: StoreContextMut<'_, GuestState>,
     (stream, bytes): (Resource<InputStream>, u64),
 ) -> Answer<Vec<u8>> {
     let wasi = &mut store.data_mut().wasi;
@@ -283,21 +283,21 @@ fn read(
 }
 
 fn write(
-    mut store: StoreContextMut<'_, State>,
+    mut store: StoreContextMut<'_, GuestState>,
     (stream, bytes): (Resource<OutputStream>, WasmList<u8>),
 ) -> Answer<()> {
     if bytes.len() as u64 > STREAM_BYTES_MAX {
-        bail!(Stop::Misuse("write of more than was offered"));
+        bail!(HostError::Misuse("write of more than was offered"));
     }
     let bytes = bytes.as_le_slice(&store).to_vec();
-    let State { host, wasi, .. } = store.data_mut();
+    let GuestState { host, wasi, .. } = store.data_mut();
     let now_us = wasi.clock.now_us();
     match wasi.handles.get_mut(&stream)? {
         OutputStream::Stdout => wasi.stdout.write(&bytes, host)?,
         OutputStream::Stderr => wasi.stderr.write(&bytes, host)?,
         OutputStream::File { node, at } => {
             let (node, from) = (*node, at.unwrap_or_else(|| wasi.files.size(*node)));
-            // If the bytes do not fit, nobody goes on with this stream.
+            // Too many bytes stop the guest, so the stream is not used after that.
             *at = at.map(|at| at.saturating_add(bytes.len() as u64));
             let written = store
                 .data_mut()
@@ -311,22 +311,22 @@ fn write(
     Ok((Ok(()),))
 }
 
-fn standard_streams(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+fn standard_streams(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     interface(linker, "cli/stdin")?.func_wrap(
         "get-stdin",
-        |mut store: StoreContextMut<'_, State>, ()| {
+        |mut store: StoreContextMut<'_, GuestState>, ()| {
             Ok((store.data_mut().wasi.handles.push(InputStream::Empty)?,))
         },
     )?;
     interface(linker, "cli/stdout")?.func_wrap(
         "get-stdout",
-        |mut store: StoreContextMut<'_, State>, ()| {
+        |mut store: StoreContextMut<'_, GuestState>, ()| {
             Ok((store.data_mut().wasi.handles.push(OutputStream::Stdout)?,))
         },
     )?;
     interface(linker, "cli/stderr")?.func_wrap(
         "get-stderr",
-        |mut store: StoreContextMut<'_, State>, ()| {
+        |mut store: StoreContextMut<'_, GuestState>, ()| {
             Ok((store.data_mut().wasi.handles.push(OutputStream::Stderr)?,))
         },
     )

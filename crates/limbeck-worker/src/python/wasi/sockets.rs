@@ -1,7 +1,7 @@
-//! The network, which is not there.
+//! Sockets of WASI, which cannot be created.
 //!
 //! Making a socket and looking a name up fail as on a machine without a network. Whatever else can be
-//! done with sockets needs one first, so nobody gets to it.
+//! done with sockets needs one first, so it cannot be reached.
 
 use wasmtime::StoreContextMut;
 use wasmtime::bail;
@@ -12,10 +12,10 @@ use wasmtime::component::{
 
 use super::io::Pollable;
 use super::{interface, interface_name};
-use crate::host::Stop;
-use crate::python::State;
+use crate::host::HostError;
+use crate::python::state::GuestState;
 
-/// The network, which is nothing, and the sockets and streams there are none of.
+/// Type of the network, socket and stream resources; none is ever created.
 type Nothing = Resource<()>;
 
 /// Resources of the interfaces that need a socket first.
@@ -96,7 +96,7 @@ enum ErrorCode {
 #[component(variant)]
 #[allow(
     dead_code,
-    reason = "the interface has them, nobody is told an address"
+    reason = "the interface declares them, but no address is ever returned"
 )]
 enum IpAddress {
     #[component(name = "ipv4")]
@@ -106,7 +106,7 @@ enum IpAddress {
 }
 
 pub(super) fn add_to_linker(
-    linker: &mut Linker<State>,
+    linker: &mut Linker<GuestState>,
     component: &Component,
 ) -> wasmtime::Result<()> {
     for (name, resources) in RESOURCES {
@@ -116,7 +116,7 @@ pub(super) fn add_to_linker(
         }
         for function in functions(component, &interface_name(name)) {
             interface.func_new(&function, |_, _, _, _| {
-                bail!(Stop::Misuse("used a socket it cannot have"))
+                bail!(HostError::Misuse("used a socket it cannot have"))
             })?;
         }
     }
@@ -143,8 +143,10 @@ pub(super) fn add_to_linker(
     )?;
     lookup.func_wrap(
         "[method]resolve-address-stream.subscribe",
-        |_: StoreContextMut<'_, State>, _: (Nothing,)| -> wasmtime::Result<(Resource<Pollable>,)> {
-            bail!(Stop::Misuse("waited for an address"))
+        |_: StoreContextMut<'_, GuestState>,
+         _: (Nothing,)|
+         -> wasmtime::Result<(Resource<Pollable>,)> {
+            bail!(HostError::Misuse("waited for an address"))
         },
     )
 }

@@ -1,4 +1,4 @@
-//! Clocks, random bytes, environment, exit, and terminals, which are not there.
+//! Clocks, random bytes, environment, exit and terminals of WASI. There is no environment and no terminal.
 
 use rand_chacha::rand_core::Rng as _;
 use wasmtime::component::{ComponentType, Lift, Linker, Lower, Resource, ResourceType};
@@ -6,16 +6,16 @@ use wasmtime::{StoreContextMut, bail};
 
 use super::interface;
 use super::io::Pollable;
-use crate::host::Stop;
-use crate::python::State;
+use crate::host::HostError;
+use crate::python::state::GuestState;
 
 /// Random bytes given at once; Python asks for 2,500 to seed its generator.
 const RANDOM_BYTES_MAX: u64 = 1 << 20;
 
-/// The step of every clock: what a guest is shown is no finer, as in TypeScript.
+/// Resolution of every clock, as in TypeScript.
 const TICK_US: u64 = 1_000;
 
-/// The guest's time. It stands still while the guest runs.
+/// The guest's clock. It does not advance while the guest runs.
 #[derive(Clone, Copy, Default)]
 pub(in crate::python) struct Clock {
     begun_us: u64,
@@ -36,7 +36,7 @@ impl Clock {
         self.now_us = self.now_us.max(now_us - now_us % TICK_US);
     }
 
-    /// The tick that shows that `when_us` has come. Waiting for less would be woken in vain.
+    /// The tick that shows that `when_us` has come. An earlier tick would wake the guest too soon.
     pub(in crate::python) fn tick_from(when_us: u64) -> u64 {
         when_us
             .checked_next_multiple_of(TICK_US)
@@ -83,7 +83,7 @@ impl Datetime {
     }
 }
 
-pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     clocks(linker)?;
     terminals(linker)?;
     interface(linker, "random/random")?.func_wrap("get-random-bytes", random_bytes)?;
@@ -93,25 +93,25 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     })?;
     environment.func_wrap("get-arguments", |_, ()| Ok((Vec::<String>::new(),)))?;
     interface(linker, "cli/exit")?.func_wrap("exit", |_, (_,): (Result<(), ()>,)| {
-        Err::<(), _>(Stop::Exit.into())
+        Err::<(), _>(HostError::Exit.into())
     })
 }
 
-fn clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+fn clocks(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     let mut wall = interface(linker, "clocks/wall-clock")?;
-    wall.func_wrap("now", |store: StoreContextMut<'_, State>, ()| {
+    wall.func_wrap("now", |store: StoreContextMut<'_, GuestState>, ()| {
         Ok((Datetime::from_us(store.data().wasi.clock.now_us),))
     })?;
     wall.func_wrap("resolution", |_, ()| Ok((Datetime::from_us(TICK_US),)))?;
 
     let mut monotonic = interface(linker, "clocks/monotonic-clock")?;
-    monotonic.func_wrap("now", |store: StoreContextMut<'_, State>, ()| {
+    monotonic.func_wrap("now", |store: StoreContextMut<'_, GuestState>, ()| {
         Ok((store.data().wasi.clock.monotonic_ns(),))
     })?;
     monotonic.func_wrap("resolution", |_, ()| Ok((TICK_US * 1_000,)))?;
     monotonic.func_wrap(
         "subscribe-instant",
-        |mut store: StoreContextMut<'_, State>, (when_ns,): (u64,)| {
+        |mut store: StoreContextMut<'_, GuestState>, (when_ns,): (u64,)| {
             let clock = store.data().wasi.clock;
             let left_ns = when_ns.saturating_sub(clock.monotonic_ns());
             timer(store.data_mut(), clock.after(left_ns))
@@ -119,33 +119,33 @@ fn clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     )?;
     monotonic.func_wrap(
         "subscribe-duration",
-        |mut store: StoreContextMut<'_, State>, (left_ns,): (u64,)| {
+        |mut store: StoreContextMut<'_, GuestState>, (left_ns,): (u64,)| {
             let when_us = store.data().wasi.clock.after(left_ns);
             timer(store.data_mut(), when_us)
         },
     )
 }
 
-fn timer(state: &mut State, when_us: u64) -> wasmtime::Result<(Resource<Pollable>,)> {
+fn timer(state: &mut GuestState, when_us: u64) -> wasmtime::Result<(Resource<Pollable>,)> {
     Ok((state.wasi.handles.push(Pollable::At(when_us))?,))
 }
 
 fn random_bytes(
-    mut store: StoreContextMut<'_, State>,
+    mut store: StoreContextMut<'_, GuestState>,
     (bytes,): (u64,),
 ) -> wasmtime::Result<(Vec<u8>,)> {
     if bytes > RANDOM_BYTES_MAX {
-        bail!(Stop::Misuse("too many random bytes at once"));
+        bail!(HostError::Misuse("too many random bytes at once"));
     }
     let mut random = vec![0; bytes as usize];
     store.data_mut().wasi.random.fill_bytes(&mut random);
     Ok((random,))
 }
 
-/// A resource of which there are no instances.
+/// A resource without instances.
 pub(super) enum Absent {}
 
-fn terminals(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+fn terminals(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     for (interfaces, resource) in [
         (&["stdin"][..], "terminal-input"),
         (&["stdout", "stderr"], "terminal-output"),
@@ -160,9 +160,9 @@ fn terminals(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// Defines an interface that is nothing but a resource nobody can get hold of.
-fn absent(linker: &mut Linker<State>, name: &str, resource: &str) -> wasmtime::Result<()> {
+/// Defines an interface with one resource that cannot be created.
+fn absent(linker: &mut Linker<GuestState>, name: &str, resource: &str) -> wasmtime::Result<()> {
     interface(linker, name)?.resource(resource, ResourceType::host::<Absent>(), |_, _| {
-        bail!(Stop::Misuse("dropped what does not exist"))
+        bail!(HostError::Misuse("dropped what does not exist"))
     })
 }

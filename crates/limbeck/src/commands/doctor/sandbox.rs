@@ -1,35 +1,34 @@
-//! `limbeck doctor --sandbox`: what a worker found layer by layer, and what attempts from inside
-//! came to.
+//! `limbeck doctor --sandbox`: state of each sandbox layer, and outcome of escape attempts from inside a worker.
 //!
-//! The two answer different questions. A layer holds when the worker saw it hold; an attempt says
-//! whether what the layer is for works, made in native code as by a guest that owns its worker.
+//! A layer is held when the worker has verified that it is in place. An attempt shows that the layers have their effect:
+//! it is made in native code, as by a guest that controls its worker.
 
 use std::fmt;
 
-use limbeck_gateway::domain::text::clean_line;
-use limbeck_gateway::domain::{Layer, Sandbox, Tier};
-use limbeck_gateway::launcher::{ProbeOutcome, ProbeReport};
+use limbeck_domain::text::clean_line;
+use limbeck_domain::{Layer, Sandbox, Tier};
+use limbeck_launcher::{ProbeOutcome, ProbeReport};
 use serde::Serialize;
 
 use crate::printer::Printer;
-use crate::table::Table;
-use crate::wiring::Decided;
+use crate::table::TextTable;
+use crate::wiring::EffectiveSetting;
 
-/// Bytes shown of what a worker or the kernel said.
+/// Longest text of a worker or the kernel that is shown, in bytes.
 const TEXT_BYTES_MAX: usize = 300;
 
-/// What a sandbox depends on besides ourselves.
+/// Platform that the sandbox depends on.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Machine {
+pub(super) struct MachineInfo {
     /// Operating system and processor: `linux x86_64`.
     platform: String,
-    /// Release of the kernel, where it says.
+    /// Release of the kernel, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<String>,
 }
 
-impl Machine {
-    /// Asks the system.
+impl MachineInfo {
+    /// Reads the platform of this machine.
     pub(super) fn read() -> Self {
         let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
         Self {
@@ -39,7 +38,7 @@ impl Machine {
     }
 }
 
-impl fmt::Display for Machine {
+impl fmt::Display for MachineInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.platform)?;
         match &self.kernel {
@@ -49,7 +48,7 @@ impl fmt::Display for Machine {
     }
 }
 
-/// `doctor --sandbox --json`.
+/// JSON of `limbeck doctor --sandbox --json`.
 #[derive(Debug, Serialize)]
 pub(super) struct SandboxReport {
     version: &'static str,
@@ -57,10 +56,10 @@ pub(super) struct SandboxReport {
     minimum_tier: Tier,
     minimum_tier_source: String,
     #[serde(flatten)]
-    machine: Machine,
+    machine: MachineInfo,
     layers: Vec<LayerReport>,
-    probes: Vec<Attempt>,
-    /// The tier is at least the minimum and no attempt reached anything.
+    probes: Vec<AttemptReport>,
+    /// Whether the tier is at least the minimum and no attempt succeeded.
     pub(super) ok: bool,
 }
 
@@ -75,17 +74,17 @@ struct LayerReport {
 }
 
 #[derive(Debug, Serialize)]
-struct Attempt {
+struct AttemptReport {
     name: &'static str,
     what: &'static str,
     layers: &'static [Layer],
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: AttemptOutcome,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-enum Outcome {
+enum AttemptOutcome {
     Denied { errno: i32, error: String },
     Killed { signal: i32, error: String },
     Reached { detail: String },
@@ -94,12 +93,12 @@ enum Outcome {
 impl SandboxReport {
     pub(super) fn new(
         sandbox: &Sandbox,
-        minimum: Decided<Tier>,
+        minimum: EffectiveSetting<Tier>,
         probes: &[ProbeReport],
-        machine: Machine,
+        machine: MachineInfo,
     ) -> Self {
-        let probes: Vec<Attempt> = probes.iter().map(Attempt::of).collect();
-        let reached = probes.iter().any(Attempt::reached);
+        let probes: Vec<AttemptReport> = probes.iter().map(AttemptReport::of).collect();
+        let reached = probes.iter().any(AttemptReport::reached);
         Self {
             version: env!("CARGO_PKG_VERSION"),
             tier: sandbox.tier,
@@ -112,37 +111,37 @@ impl SandboxReport {
         }
     }
 
-    /// Prints tables on standard output, and on standard error what is wrong.
+    /// Prints the tables on standard output and the problems on standard error.
     pub(super) fn print(&self, printer: &Printer) {
-        let mut head = Table::default();
+        let mut head = TextTable::default();
         head.row(["tier", self.tier.as_str()]);
         let minimum = format!("{} ({})", self.minimum_tier, self.minimum_tier_source);
         head.row(["minimum tier", &minimum]);
         head.row(["platform", &self.machine.to_string()]);
-        let (layers, probes) = (self.layers_text(), self.probes_text());
-        printer.data(&format!("{}\n{layers}\n{probes}", head.text()));
+        let (layers, probes) = (self.layers_text(printer), self.probes_text(printer));
+        printer.data(&format!("{}\n{layers}\n{probes}", printer.fitted(&head)));
         if self.tier < self.minimum_tier {
             printer.error(&format!(
-                "the sandbox is `{}` and `{}` is the minimum: programs are refused",
+                "the sandbox tier is `{}`, below the minimum `{}`: programs are rejected",
                 self.tier, self.minimum_tier
             ));
             printer.hint(&format!(
-                "to run without the missing layers set `minimum_tier = \"{0}\"` under `[sandbox]` in ~/.config/limbeck/config.toml, or start with `--minimum-tier {0}`",
+                "to run programs without the missing layers, set `minimum_tier = \"{0}\"` under `[sandbox]` in ~/.config/limbeck/config.toml, or pass `--minimum-tier {0}`",
                 self.tier
             ));
         }
         for attempt in self.probes.iter().filter(|attempt| attempt.reached()) {
             let layers: Vec<&str> = attempt.layers.iter().map(|one| one.as_str()).collect();
             printer.error(&format!(
-                "`{}` reached what each of these should deny: {}",
+                "attempt `{}` succeeded, although each of these layers should deny it: {}",
                 attempt.name,
                 layers.join(", ")
             ));
         }
     }
 
-    fn layers_text(&self) -> String {
-        let mut table = Table::with_header(["layer", "state", "what it takes away"]);
+    fn layers_text(&self, printer: &Printer) -> String {
+        let mut table = TextTable::with_header(["layer", "state", "what it removes"]);
         for layer in &self.layers {
             let state = match (layer.held, layer.required) {
                 (true, _) => "held",
@@ -155,29 +154,29 @@ impl SandboxReport {
             };
             table.row([layer.layer.as_str(), state, &what]);
         }
-        table.text()
+        printer.fitted(&table)
     }
 
-    fn probes_text(&self) -> String {
-        let mut table = Table::with_header(["attempt", "outcome", "what was attempted"]);
+    fn probes_text(&self, printer: &Printer) -> String {
+        let mut table = TextTable::with_header(["attempt", "outcome", "action"]);
         for attempt in &self.probes {
             table.row([attempt.name, &attempt.outcome.text(), attempt.what]);
         }
         let reached = self.probes.iter().filter(|one| one.reached()).count();
         format!(
-            "{}\n{} attempts from inside a worker, {reached} reached something\n",
-            table.text(),
+            "{}\n{} attempts from inside a worker, {reached} succeeded\n",
+            printer.fitted(&table),
             self.probes.len()
         )
     }
 }
 
-/// Every layer there is, in the order they are put up; one nobody spoke of is missing.
+/// Every layer in the order it is set up. A layer that the worker did not report is missing.
 fn layers(sandbox: &Sandbox) -> Vec<LayerReport> {
     let report = |layer: &Layer| {
         let held = sandbox.held.contains(layer);
         let missing = sandbox.missing.iter().find(|one| one.layer == *layer);
-        let reason = missing.map_or("the worker did not say", |missing| &missing.reason);
+        let reason = missing.map_or("the worker did not report it", |missing| &missing.reason);
         LayerReport {
             layer: *layer,
             description: layer.description(),
@@ -189,22 +188,22 @@ fn layers(sandbox: &Sandbox) -> Vec<LayerReport> {
     Layer::ALL.iter().map(report).collect()
 }
 
-impl Attempt {
+impl AttemptReport {
     fn of(report: &ProbeReport) -> Self {
         Self {
             name: report.name,
             what: report.what,
             layers: report.layers,
-            outcome: Outcome::of(&report.outcome),
+            outcome: AttemptOutcome::of(&report.outcome),
         }
     }
 
     fn reached(&self) -> bool {
-        matches!(self.outcome, Outcome::Reached { .. })
+        matches!(self.outcome, AttemptOutcome::Reached { .. })
     }
 }
 
-impl Outcome {
+impl AttemptOutcome {
     fn of(outcome: &ProbeOutcome) -> Self {
         match outcome {
             ProbeOutcome::Denied { errno, error } => Self::Denied {
@@ -223,7 +222,7 @@ impl Outcome {
 
     fn text(&self) -> String {
         match self {
-            // The number is in the JSON.
+            // The error number is in the JSON only.
             Self::Denied { error, .. } => {
                 let words = error.split(" (os error").next().unwrap_or(error);
                 format!("denied: {words}")
@@ -234,11 +233,11 @@ impl Outcome {
     }
 }
 
-/// The signals a sandbox ends a process with, by what they mean here.
+/// Meaning of the signals that end a worker.
 fn signal_text(signal: i32) -> String {
     match signal {
         9 => "signal 9, by the kernel".to_owned(),
-        11 => "signal 11, by the memory's protection".to_owned(),
+        11 => "signal 11, by memory protection".to_owned(),
         31 => "signal 31, by the system call filter".to_owned(),
         other => format!("signal {other}"),
     }
@@ -258,11 +257,11 @@ mod tests {
     };
 
     fn report(sandbox: &Sandbox, minimum: Tier, probes: &[ProbeReport]) -> SandboxReport {
-        let minimum = Decided {
+        let minimum = EffectiveSetting {
             value: minimum,
             source: "default".to_owned(),
         };
-        let machine = Machine {
+        let machine = MachineInfo {
             platform: "linux test".to_owned(),
             kernel: Some("1.0".to_owned()),
         };
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_well_only_at_the_minimum_and_with_every_attempt_denied() {
+    fn the_report_is_ok_only_at_the_minimum_tier_and_with_every_attempt_denied() {
         let strict = Sandbox::of(Layer::ALL.to_vec(), Vec::new());
         let wasm = Sandbox::wasm_only("this platform has none");
         assert!(report(&strict, Tier::Strict, &[DENIED]).ok);
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn every_layer_is_shown_and_one_nobody_spoke_of_is_missing() {
+    fn every_layer_is_shown_and_one_that_was_not_reported_is_missing() {
         let held = Layer::ALL.iter().copied();
         let held = held.filter(|layer| *layer != Layer::Speculation).collect();
         let report = report(&Sandbox::of(held, Vec::new()), Tier::Strict, &[]);
@@ -301,9 +300,13 @@ mod tests {
         assert_eq!(speculation["layer"], "speculation");
         assert_eq!(speculation["held"], false);
         assert_eq!(speculation["required"], false);
-        assert_eq!(speculation["reason"], "the worker did not say");
+        assert_eq!(speculation["reason"], "the worker did not report it");
         assert_eq!(layers[0]["reason"], json!(null));
-        assert!(report.layers_text().contains("missing, not required"));
+        assert!(
+            report
+                .layers_text(&Printer::default())
+                .contains("missing, not required")
+        );
     }
 
     #[test]
@@ -318,8 +321,8 @@ mod tests {
                    "outcome": "killed", "signal": 31, "error": "signal 31, by the system call filter"})
         );
         assert_eq!(json["probes"][1]["outcome"], "reached");
-        let text = report.probes_text();
+        let text = report.probes_text(&Printer::default());
         assert!(text.contains("REACHED: 127.0.0.1") && !text.contains('\u{1b}'));
-        assert!(text.ends_with("2 attempts from inside a worker, 1 reached something\n"));
+        assert!(text.ends_with("2 attempts from inside a worker, 1 succeeded\n"));
     }
 }

@@ -1,45 +1,45 @@
-//! Reads recorded results off a file.
+//! Parser of files with recorded results.
 //!
-//! A record is `{"server", "tool", "result"}`; `result` is a `CallToolResult` or what a program got of one. A file
-//! holds one record, a list of them, a line each, or what `limbeck executions ID --json` prints.
+//! A record is `{"server", "tool", "result"}`; `result` is a `CallToolResult` or the value that a program received. A
+//! file contains one record, a list of records, one record a line, or the output of `limbeck executions ID --json`.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use limbeck_gateway::domain::limits::RECORDED_FILE_BYTES_MAX;
+use limbeck_domain::limits::RECORDED_FILE_BYTES_MAX;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 
-/// What a record may be made of.
+/// Hint with the accepted forms.
 const FORMS: &str = "use records of `{\"server\", \"tool\", \"result\"}`, one a line or in a list, or the output of `limbeck executions ID --json`";
-/// Why something in such a file teaches nothing.
-const NO_RECORD: &str = "no record with `tool` and `result`";
+/// Reason to skip JSON that is not a record.
+const NO_RECORD: &str = "the record has no `tool` and `result`";
 
 /// One recorded result.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct RecordedResult {
     pub(super) server: Option<String>,
     pub(super) tool: String,
-    /// `server.tool` in one, where a record names its tool so.
+    /// `server.tool`, where a record names both in one text.
     pub(super) full_name: Option<String>,
-    /// The result, or why there is none to learn from.
+    /// Result, or the reason to skip the record.
     pub(super) result: Result<Box<RawValue>, String>,
-    /// File, and line or number.
+    /// File, and line or item number.
     pub(super) place: String,
 }
 
-impl Record {
-    fn is_none(&self) -> bool {
+impl RecordedResult {
+    fn is_not_a_record(&self) -> bool {
         matches!(&self.result, Err(problem) if problem == NO_RECORD)
     }
 }
 
 #[derive(Deserialize)]
-struct Form<'a> {
+struct RecordForm<'a> {
     #[serde(default)]
     server: Option<String>,
     #[serde(default)]
@@ -47,26 +47,26 @@ struct Form<'a> {
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    inner_calls: Option<Vec<InnerCall<'a>>>,
+    inner_calls: Option<Vec<RecordedCall<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct InnerCall<'a> {
+struct RecordedCall<'a> {
     op: String,
     call: String,
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
 }
 
-/// The records of a file.
+/// Reads the records of a file.
 ///
 /// # Errors
 ///
-/// A file that is missing, no regular file, too large or no JSON at all. A record that is none is given with its problem.
-pub(super) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
+/// A file that is missing, too large, not a regular file or not JSON. An invalid record is returned with the reason.
+pub(super) fn read(path: &Path) -> Result<Vec<RecordedResult>, CommandError> {
     let name = path.display().to_string();
     let text = text_of(path)
-        .map_err(|error| Failure::usage(error).with_hint("name a file of recorded results"))?;
+        .map_err(|error| CommandError::usage(error).with_hint("use a file of recorded results"))?;
     let text = text.trim_start_matches('\u{feff}');
     let mut records = Vec::new();
     let whole: Result<&RawValue, _> = serde_json::from_str(text);
@@ -74,7 +74,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
         Ok(whole) if whole.get().starts_with('[') => {
             let items: Vec<&RawValue> = serde_json::from_str(whole.get())
                 .context(name.clone())
-                .map_err(Failure::usage)?;
+                .map_err(CommandError::usage)?;
             for (at, item) in (1..).zip(items) {
                 push(&mut records, item.get(), &format!("{name} item {at}"));
             }
@@ -88,9 +88,9 @@ pub(super) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
             }
         }
     }
-    if records.is_empty() || records.iter().all(Record::is_none) {
-        let error = anyhow!("{name} holds no record");
-        return Err(Failure::usage(error).with_hint(FORMS));
+    if records.is_empty() || records.iter().all(RecordedResult::is_not_a_record) {
+        let error = anyhow!("{name} contains no record");
+        return Err(CommandError::usage(error).with_hint(FORMS));
     }
     Ok(records)
 }
@@ -102,14 +102,14 @@ fn text_of(path: &Path) -> anyhow::Result<String> {
         .metadata()
         .with_context(|| format!("{name} cannot be read"))?;
     if !metadata.is_file() {
-        return Err(anyhow!("{name} is no regular file"));
+        return Err(anyhow!("{name} is not a regular file"));
     }
     let bytes_max = RECORDED_FILE_BYTES_MAX as u64;
     let mut text = String::new();
     let read = file.take(bytes_max + 1).read_to_string(&mut text);
     let read = read.with_context(|| format!("{name} cannot be read"))?;
     if read as u64 > bytes_max {
-        return Err(anyhow!("{name} is larger than {bytes_max} bytes: split it"));
+        return Err(anyhow!("{name} is larger than {bytes_max} bytes; split it"));
     }
     Ok(text)
 }
@@ -118,24 +118,24 @@ fn no_record() -> Result<Box<RawValue>, String> {
     Err(NO_RECORD.to_owned())
 }
 
-/// Adds what one JSON text holds: a record, or the calls of an execution.
-fn push(records: &mut Vec<Record>, text: &str, place: &str) {
-    let record = |tool: String, result| Record {
+/// Adds the record in one JSON text, or the records of the calls of an execution.
+fn push(records: &mut Vec<RecordedResult>, text: &str, place: &str) {
+    let record = |tool: String, result| RecordedResult {
         server: None,
         tool,
         full_name: None,
         result,
         place: place.to_owned(),
     };
-    let form: Form<'_> = match serde_json::from_str(text) {
+    let form: RecordForm<'_> = match serde_json::from_str(text) {
         Ok(form) => form,
         Err(_) => return records.push(record(String::new(), no_record())),
     };
     if let Some(calls) = form.inner_calls {
         for call in calls.into_iter().filter(|call| call.op == "tool") {
             let result = call.result.map(ToOwned::to_owned);
-            let result = result.ok_or_else(|| "calls that gave no result".to_owned());
-            records.push(Record {
+            let result = result.ok_or_else(|| "the call has no result".to_owned());
+            records.push(RecordedResult {
                 full_name: Some(call.call),
                 ..record(String::new(), result)
             });
@@ -143,7 +143,7 @@ fn push(records: &mut Vec<Record>, text: &str, place: &str) {
         return;
     }
     records.push(match (form.tool, form.result) {
-        (Some(tool), Some(result)) => Record {
+        (Some(tool), Some(result)) => RecordedResult {
             server: form.server,
             ..record(tool, Ok(result.to_owned()))
         },

@@ -1,53 +1,65 @@
-//! `limbeck serve --http`: many MCP clients over HTTP.
+//! `limbeck serve --http`: MCP clients over HTTP.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use limbeck_gateway::http::{
-    Authentication, HttpBounds, HttpError, HttpFace, HttpOptions, Issuer, Security, TlsFiles,
-    Tokens, TokensError,
+use limbeck_launcher::process;
+use limbeck_server::http::{
+    Authentication, BearerTokens, BearerTokensError, HttpBounds, HttpError, HttpListener,
+    HttpOptions, HttpServer, Issuer, Security, TlsFiles,
 };
-use limbeck_gateway::launcher::process;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::super::{Invocation, signals::EndSignals};
-use super::tell_of_sandbox;
+use super::super::signals::EndSignals;
+use super::log_sandbox_state;
 use crate::cli::HttpArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::wiring::{Lifetime, Session, state_file};
+use crate::wiring::{GatewayLifetime, GatewaySession, state_file};
 
-/// The token of a gateway that is given none, beside its store.
+/// File of the generated token, beside the store.
 const TOKEN_FILE: &str = "http-token";
 
-/// How requests are told apart, and what there is to say of it.
-struct Access {
+/// Authentication of requests, and the notice about the token.
+struct HttpAccess {
     authentication: Authentication,
-    token: TokenNews,
+    token: TokenNotice,
 }
 
-/// What a person should be told of the token.
-enum TokenNews {
-    /// They brought their own.
-    None,
-    /// It is where it was.
+/// Where clients get their bearer token.
+enum TokenNotice {
+    /// From an identity provider.
+    OfIssuer,
+    /// From the user's token file.
+    Supplied(PathBuf),
+    /// The token of an earlier start is used.
     Kept(PathBuf),
-    /// It was made just now.
-    Made { file: PathBuf, token: String },
+    /// A new token was generated.
+    Made(PathBuf),
 }
 
-/// Serves until somebody asks us to end; a second time, and it is not waited for what still runs.
+/// Serves until a signal arrives and running programs have ended; a second signal ends without waiting for them.
 pub(super) async fn serve(
     invocation: &Invocation,
     address: SocketAddr,
     arguments: &HttpArgs,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let mut signals = EndSignals::listen()?;
     let security = security(address, arguments)?;
-    let access = access(invocation, arguments)?;
-    let session = Session::open(invocation, Lifetime::Client).await?;
+    // Wrong options and token files must fail before any server is started, and a port in use before a token is
+    // generated, which is announced once.
+    let supplied = supplied_access(invocation, arguments)?;
+    let listener = HttpListener::bind(address).await.map_err(serve_error)?;
+    // The generated token is the user's own; tokens that were brought are of several principals.
+    let (access, lifetime) = match supplied {
+        Some(access) => (access, GatewayLifetime::SharedByClients),
+        None => (own_token(invocation)?, GatewayLifetime::Client),
+    };
+    let session = GatewaySession::open(invocation, lifetime).await?;
+    // After configuration and tokens were read: paths like `/dev/fd/63` cannot be opened afterwards.
     process::refuse_dumps();
     let options = HttpOptions {
         authentication: access.authentication,
@@ -56,33 +68,34 @@ pub(super) async fn serve(
         security,
         bounds: HttpBounds::default(),
     };
-    let face = match HttpFace::bind(session.gateway.clone(), address, options).await {
+    let face = match HttpServer::on(listener, session.gateway.clone(), options) {
         Ok(face) => face,
         Err(error) => {
             session.close().await;
-            return Err(refused(error));
+            return Err(serve_error(error));
         }
     };
-    let url = face.url().map_err(Failure::fault)?;
-    tell(&invocation.printer, &url, &access.token);
+    let url = face.url().map_err(CommandError::fault)?;
+    print_access(&invocation.printer, &url, &access.token);
     let drain = CancellationToken::new();
     let asked_to_end = async {
         signals.received().await;
-        let note = "ending when the programs that run have ended; once more ends at once";
+        let note = "ending after the running programs have ended; a second signal ends at once";
         invocation.printer.note(note);
+        // Stops accepting connections; running programs are still answered.
         drain.cancel();
         signals.received().await;
     };
     tokio::select! {
         () = face.serve(drain.clone()) => {}
         () = asked_to_end => {}
-        never = tell_of_sandbox(&session.gateway) => match never {},
+        never = log_sandbox_state(&session.gateway) => match never {},
     }
     session.close().await;
-    Ok(Exit::Completed)
+    Ok(ExitStatus::Completed)
 }
 
-fn security(address: SocketAddr, arguments: &HttpArgs) -> Result<Security, Failure> {
+fn security(address: SocketAddr, arguments: &HttpArgs) -> Result<Security, CommandError> {
     match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(certificate), Some(key)) => Ok(Security::Tls(TlsFiles {
             certificate: certificate.clone(),
@@ -90,85 +103,92 @@ fn security(address: SocketAddr, arguments: &HttpArgs) -> Result<Security, Failu
         })),
         _ if arguments.behind_tls_proxy => Ok(Security::TlsProxy),
         _ if address.ip().is_loopback() => Ok(Security::Loopback),
-        // Before anything is started, or a token made.
-        _ => Err(refused(HttpError::ClearText(address))),
+        // Rejected before a server is started or a token is generated.
+        _ => Err(serve_error(HttpError::ClearText(address))),
     }
 }
 
-/// The tokens of a file, those of an issuer, or both; without either one of our own.
-fn access(invocation: &Invocation, arguments: &HttpArgs) -> Result<Access, Failure> {
+/// Authentication by the tokens of a file, of an issuer, or both; `None` without either.
+fn supplied_access(
+    invocation: &Invocation,
+    arguments: &HttpArgs,
+) -> Result<Option<HttpAccess>, CommandError> {
     let issuer = match (&arguments.jwt_issuer, &arguments.jwt_audience) {
         (Some(url), Some(audience)) => Some(Issuer::new(url, audience).map_err(|error| {
-            Failure::usage(error).with_hint(
-                "give the issuer as its tokens have it in `iss`, for example `--jwt-issuer https://id.example.com`",
+            CommandError::usage(error).with_hint(
+                "use the value of `iss` in the tokens, for example `--jwt-issuer https://id.example.com`",
             )
         })?),
         _ => None,
     };
     let brought = arguments.token_file.as_deref().map(|path| {
-        let path = invocation.environment.cwd.join(path);
-        Tokens::read(&path).map_err(bad_tokens)
+        let path = invocation.world.cwd.join(path);
+        BearerTokens::read(&path).map_err(token_error)
     });
-    let (authentication, token) = match (brought.transpose()?, issuer) {
-        (Some(tokens), None) => (Authentication::by_tokens(tokens), TokenNews::None),
-        (Some(tokens), Some(issuer)) => {
-            let both = Authentication::by_tokens(tokens).and_issuer(issuer);
-            (both, TokenNews::None)
-        }
-        (None, Some(issuer)) => (Authentication::by_issuer(issuer), TokenNews::None),
-        (None, None) => own_token(invocation)?,
+    let authentication = match (brought.transpose()?, issuer) {
+        (Some(tokens), None) => Authentication::by_tokens(tokens),
+        (Some(tokens), Some(issuer)) => Authentication::by_tokens(tokens).and_issuer(issuer),
+        (None, Some(issuer)) => Authentication::by_issuer(issuer),
+        (None, None) => return Ok(None),
     };
-    Ok(Access {
+    let token = match &arguments.token_file {
+        Some(file) => TokenNotice::Supplied(file.clone()),
+        None => TokenNotice::OfIssuer,
+    };
+    Ok(Some(HttpAccess {
         authentication,
         token,
+    }))
+}
+
+/// Authentication by a token of our own, generated at the first start.
+fn own_token(invocation: &Invocation) -> Result<HttpAccess, CommandError> {
+    let Some(store) = state_file(invocation) else {
+        let error = anyhow!("a token cannot be stored: HOME is not set");
+        let hint =
+            "set a state directory with `--state-dir DIR`, or pass tokens with `--token-file FILE`";
+        return Err(CommandError::usage(error).with_hint(hint));
+    };
+    let file = store.with_file_name(TOKEN_FILE);
+    let own = BearerTokens::own(&file).map_err(token_error)?;
+    Ok(HttpAccess {
+        authentication: Authentication::by_tokens(own.tokens),
+        token: match own.made {
+            Some(_) => TokenNotice::Made(file),
+            None => TokenNotice::Kept(file),
+        },
     })
 }
 
-fn own_token(invocation: &Invocation) -> Result<(Authentication, TokenNews), Failure> {
-    let Some(store) = state_file(invocation) else {
-        let error = anyhow!("there is no place for a token: HOME is not set");
-        let hint =
-            "name a state directory, `--state-dir DIR`, or bring a token, `--token-file FILE`";
-        return Err(Failure::usage(error).with_hint(hint));
-    };
-    let file = store.with_file_name(TOKEN_FILE);
-    let own = Tokens::own(&file).map_err(bad_tokens)?;
-    let news = match own.made {
-        Some(token) => TokenNews::Made { file, token },
-        None => TokenNews::Kept(file),
-    };
-    Ok((Authentication::by_tokens(own.tokens), news))
-}
-
-fn bad_tokens(error: TokensError) -> Failure {
+fn token_error(error: BearerTokensError) -> CommandError {
     let hint = error.hint();
-    Failure::usage(error).with_hint(hint)
+    CommandError::usage(error).with_hint(hint)
 }
 
-fn refused(error: HttpError) -> Failure {
+fn serve_error(error: HttpError) -> CommandError {
     let hint = error.hint();
-    Failure::usage(error).with_hint(hint)
+    CommandError::usage(error).with_hint(hint)
 }
 
-/// Where we are reached, and once how.
-fn tell(printer: &Printer, url: &str, token: &TokenNews) {
+/// Prints the address, where the token is, and the entry of a client. Never the token: standard error of a service is
+/// a log that others read.
+fn print_access(printer: &Printer, url: &str, token: &TokenNotice) {
     printer.note(&format!("serving MCP at {url}"));
-    match token {
-        TokenNews::None => {}
-        TokenNews::Kept(file) => {
-            printer.note(&format!("its bearer token is in {}", file.display()));
-        }
-        TokenNews::Made { file, token } => {
-            let client = json!({"mcpServers": {"limbeck": {
-                "type": "http",
-                "url": url,
-                "headers": {"Authorization": format!("Bearer {token}")},
-            }}});
-            printer.note(&format!(
-                "a bearer token was made and is kept in {}, which nobody else can read; it is shown this once.\n\
-                 For a client's configuration:\n{client:#}",
-                file.display()
-            ));
-        }
-    }
+    let notice = match token {
+        TokenNotice::OfIssuer => "clients send tokens of the identity provider".to_owned(),
+        TokenNotice::Supplied(file) => format!("clients send a token of {}", file.display()),
+        TokenNotice::Kept(file) => format!("the bearer token is in {}", file.display()),
+        TokenNotice::Made(file) => format!(
+            "a bearer token was generated and stored in {}, readable only by you",
+            file.display()
+        ),
+    };
+    let client = json!({"mcpServers": {"limbeck": {
+        "type": "http",
+        "url": url,
+        "headers": {"Authorization": "Bearer TOKEN"},
+    }}});
+    printer.note(&format!(
+        "{notice}.\nEntry for the configuration of a client, with the token in the place of TOKEN:\n{client:#}"
+    ));
 }

@@ -1,4 +1,4 @@
-//! Tools that take several rounds: `input_required` with and without a state of ours.
+//! Tools with several rounds of `input_required`, with and without request state.
 
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ fn stateful(
     complete(vec![content::text("state-ok")])
 }
 
-/// Two questions one after the other.
+/// Two requests, one after the other.
 async fn rounds(
     fixture: &Fixture,
     request: CallToolRequestParams,

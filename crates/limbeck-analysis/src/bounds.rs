@@ -1,0 +1,15 @@
+//! Bounds of the analysis that hold for both languages.
+
+/// Stack for parsing, transforming and printing. `nesting` counts brackets before a parser recurses, but
+/// labels, arrows and prefix operators nest without brackets: the worst text of the largest size takes under
+/// 150 MiB of memory in all, and a test of each language walks through such texts.
+pub const PARSER_STACK_BYTES: usize = 256 << 20;
+
+/// Nodes that are climbed from one place. Code that is nested deeper counts as unknown.
+pub(crate) const CLIMB_MAX: usize = 1_000;
+/// Names in the path of one read, from the result to the part that is read.
+pub(crate) const PATH_NAMES_MAX: usize = 8;
+/// Reads of one result.
+pub(crate) const READS_PER_RESULT_MAX: usize = 32;
+/// Reads of all results of a program.
+pub(crate) const READS_MAX: usize = 1_000;

@@ -1,0 +1,279 @@
+//! Facts about the names and calls of a program, found in one walk over its tree.
+
+use std::collections::{HashMap, HashSet};
+
+use ruff_python_ast::{
+    Alias, AnyNodeRef, Expr, ExprCall, StmtFunctionDef, StmtImportFrom, StmtTry, StmtWith,
+};
+
+use super::names::{last_name, name_of};
+use super::tree::ProgramTree;
+
+/// The names under which a program finds tools; `mcp_<alias>` are more.
+pub(super) const TOOL_ROOTS: [&str; 14] = [
+    "tools",
+    "call_tool",
+    "acall_tool",
+    "call_mcp_tool",
+    "runtime",
+    "mcp_servers",
+    "mcp",
+    "search",
+    "describe",
+    "servers",
+    "store",
+    "discover_mcp_tools",
+    "get_tool_schema",
+    "search_tools",
+];
+/// Functions that make a collection.
+const MAKERS: [&str; 7] = [
+    "dict",
+    "list",
+    "set",
+    "defaultdict",
+    "Counter",
+    "OrderedDict",
+    "deque",
+];
+/// Methods that give an object members, or take them.
+const CHANGERS: [&str; 8] = [
+    "update",
+    "setdefault",
+    "pop",
+    "popitem",
+    "clear",
+    "append",
+    "extend",
+    "insert",
+];
+
+#[derive(Default)]
+pub(super) struct ProgramFacts<'a> {
+    /// Whether anything in it waits asynchronously.
+    pub(super) is_async: bool,
+    /// Names it gives values to, in any scope, and how often.
+    bound: HashMap<&'a str, u32>,
+    /// Calls of what may be a tool, with the root of the called expression.
+    pub(super) calls: Vec<(&'a str, &'a ExprCall)>,
+    /// Calls of what begins with any other name.
+    pub(super) other_calls: HashMap<&'a str, Vec<&'a ExprCall>>,
+    /// `from mcp.servers.alias import name as here`.
+    pub(super) imports: Vec<&'a StmtImportFrom>,
+    /// Parts of `tools` by the names that import statements give them: `import tools as t`, `from tools import s`.
+    pub(super) imported_parts: HashMap<&'a str, Vec<&'a str>>,
+    /// Statements that may catch what their bodies raise, and calls that may collect it.
+    pub(super) tries: Vec<&'a StmtTry>,
+    pub(super) withs: Vec<&'a StmtWith>,
+    pub(super) gathers: Vec<&'a ExprCall>,
+    /// Functions with a name.
+    pub(super) functions: HashMap<&'a str, &'a StmtFunctionDef>,
+    /// Names that are given a chain of names, as in `s = tools.server`.
+    pub(super) chains: HashMap<&'a str, &'a Expr>,
+    /// Names of objects that are given members, or lose them; `None` for an object without a name.
+    changed: HashSet<Option<&'a str>>,
+    /// How often a name is given a collection that the program makes.
+    made: HashMap<&'a str, u32>,
+}
+
+impl<'a> ProgramFacts<'a> {
+    pub(super) fn new(tree: &ProgramTree<'a>) -> Self {
+        let mut facts = Self::default();
+        let imported = imported_from_servers(tree);
+        for node in tree.nodes() {
+            if let AnyNodeRef::ExprCall(call) = node {
+                facts.see_call(call, tree.root_of(call), &imported);
+            } else {
+                facts.see(node);
+            }
+        }
+        facts
+    }
+
+    /// How often a name is given a value.
+    pub(super) fn times_bound(&self, name: &str) -> u32 {
+        self.bound.get(name).copied().unwrap_or(0)
+    }
+
+    /// Whether an object that may be a result is given a member, or loses one. What a name has that is only ever
+    /// given collections which the program makes is not a result.
+    pub(super) fn changes_members(&self) -> bool {
+        self.changed.iter().any(|name| {
+            name.is_none_or(|name| {
+                self.made.get(name).copied().unwrap_or(0) < self.times_bound(name)
+            })
+        })
+    }
+
+    fn bind(&mut self, name: &'a str) {
+        *self.bound.entry(name).or_default() += 1;
+    }
+
+    fn see(&mut self, node: AnyNodeRef<'a>) {
+        match node {
+            AnyNodeRef::ExprName(name) if !name.ctx.is_load() => self.bind(&name.id),
+            AnyNodeRef::ExprAttribute(node) if !node.ctx.is_load() => {
+                self.changed.insert(name_of(&node.value));
+            }
+            AnyNodeRef::ExprSubscript(node) if !node.ctx.is_load() => {
+                self.changed.insert(name_of(&node.value));
+            }
+            AnyNodeRef::StmtAssign(node) => {
+                if let [target] = node.targets.as_slice() {
+                    self.see_value(target, &node.value);
+                }
+            }
+            AnyNodeRef::StmtAnnAssign(node) => {
+                if let Some(value) = &node.value {
+                    self.see_value(&node.target, value);
+                }
+            }
+            AnyNodeRef::StmtFunctionDef(node) => {
+                self.is_async |= node.is_async;
+                self.bind(&node.name.id);
+                self.functions.insert(&node.name.id, node);
+            }
+            AnyNodeRef::StmtClassDef(node) => self.bind(&node.name.id),
+            AnyNodeRef::Parameter(node) => self.bind(&node.name.id),
+            AnyNodeRef::ExceptHandlerExceptHandler(node) => {
+                self.bind_some(node.name.as_ref().map(|name| &*name.id));
+            }
+            AnyNodeRef::PatternMatchAs(node) => {
+                self.bind_some(node.name.as_ref().map(|name| &*name.id));
+            }
+            AnyNodeRef::PatternMatchStar(node) => {
+                self.bind_some(node.name.as_ref().map(|name| &*name.id));
+            }
+            AnyNodeRef::PatternMatchMapping(node) => {
+                self.bind_some(node.rest.as_ref().map(|name| &*name.id));
+            }
+            AnyNodeRef::ExprAwait(_) => self.is_async = true,
+            AnyNodeRef::Comprehension(node) => self.is_async |= node.is_async,
+            AnyNodeRef::StmtFor(node) => self.is_async |= node.is_async,
+            AnyNodeRef::StmtTry(node) => self.tries.push(node),
+            AnyNodeRef::StmtWith(node) if node.is_async => self.is_async = true,
+            AnyNodeRef::StmtWith(node) => self.withs.push(node),
+            AnyNodeRef::StmtImport(node) => {
+                for alias in &node.names {
+                    let package = first_part(&alias.name.id);
+                    self.is_async |= package == "asyncio";
+                    let here = alias.asname.as_ref().map_or(package, |name| &*name.id);
+                    match &*alias.name.id {
+                        "tools" => drop(self.imported_parts.insert(here, vec!["tools"])),
+                        "limbeck" => drop(self.imported_parts.insert(here, Vec::new())),
+                        _ => {}
+                    }
+                    self.bind(alias.asname.as_ref().map_or(package, |name| &name.id));
+                }
+            }
+            AnyNodeRef::StmtImportFrom(node) => self.see_import_from(node),
+            _ => {}
+        }
+    }
+
+    fn bind_some(&mut self, name: Option<&'a str>) {
+        if let Some(name) = name {
+            self.bind(name);
+        }
+    }
+
+    fn see_call(&mut self, call: &'a ExprCall, root: Option<&'a str>, imported: &HashSet<&str>) {
+        if let Some(root) = root {
+            if TOOL_ROOTS.contains(&root) || root.starts_with("mcp_") || imported.contains(root) {
+                self.calls.push((root, call));
+            } else {
+                self.other_calls.entry(root).or_default().push(call);
+            }
+        }
+        match &*call.func {
+            Expr::Attribute(function) if CHANGERS.contains(&&*function.attr.id) => {
+                self.changed.insert(name_of(&function.value));
+            }
+            _ if root == Some("setattr") => {
+                self.changed.insert(None);
+            }
+            _ => {}
+        }
+        let names = call.arguments.keywords.iter();
+        if names
+            .flat_map(|word| &word.arg)
+            .any(|name| name.id == "return_exceptions")
+        {
+            self.gathers.push(call);
+        }
+    }
+
+    fn see_value(&mut self, target: &'a Expr, value: &'a Expr) {
+        let Some(name) = name_of(target) else { return };
+        match value {
+            Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => {
+                self.chains.insert(name, value);
+            }
+            value if makes_a_collection(value) => *self.made.entry(name).or_default() += 1,
+            _ => {}
+        }
+    }
+
+    fn see_import_from(&mut self, node: &'a StmtImportFrom) {
+        let module = module_of(node);
+        self.is_async |= first_part(module) == "asyncio";
+        if first_part(module) == "mcp" {
+            self.imports.push(node);
+        }
+        if matches!(module, "tools" | "limbeck") {
+            for alias in &node.names {
+                let name = &*alias.name.id;
+                let part = match module {
+                    "tools" => vec!["tools", name],
+                    _ => vec![name],
+                };
+                self.imported_parts.insert(given_name(alias), part);
+            }
+        }
+        for alias in &node.names {
+            self.bind(given_name(alias));
+        }
+    }
+}
+
+/// The module that names are imported from, without what a relative import begins with.
+pub(super) fn module_of(node: &StmtImportFrom) -> &str {
+    node.module.as_ref().map_or("", |name| &name.id)
+}
+
+/// The name that an imported name has in the program.
+pub(super) fn given_name(alias: &Alias) -> &str {
+    &alias.asname.as_ref().unwrap_or(&alias.name).id
+}
+
+/// `a` of `a.b.c`.
+pub(super) fn first_part(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+fn makes_a_collection(value: &Expr) -> bool {
+    match value {
+        Expr::List(_)
+        | Expr::Tuple(_)
+        | Expr::Set(_)
+        | Expr::Dict(_)
+        | Expr::ListComp(_)
+        | Expr::SetComp(_)
+        | Expr::DictComp(_) => true,
+        Expr::Call(call) => last_name(&call.func).is_some_and(|name| MAKERS.contains(&name)),
+        _ => false,
+    }
+}
+
+/// Names that the top level imports from `mcp.servers.<alias>`.
+fn imported_from_servers<'a>(tree: &ProgramTree<'a>) -> HashSet<&'a str> {
+    let imports = tree
+        .body()
+        .iter()
+        .filter_map(|node| node.as_import_from_stmt());
+    let of_servers = imports.filter(|node| module_of(node).starts_with("mcp.servers."));
+    of_servers
+        .flat_map(|node| &node.names)
+        .map(given_name)
+        .collect()
+}

@@ -1,0 +1,268 @@
+//! Arguments and names in styles of their own, where their meaning is certain.
+
+use limbeck_catalog::{Catalog, CheckOptions, Findings};
+use limbeck_domain::{CallForm, Language, Mode, Sites, ToolTarget};
+use serde_json::{Value, json};
+
+use crate::common::{named, server, tool};
+
+const LOG: &str = r#"{"type":"object","properties":{
+    "repo_path":{"type":"string"},"max_count":{"type":"integer"},"since":{"type":"string"},
+    "until":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["repo_path"]}"#;
+
+fn log() -> Value {
+    serde_json::from_str(LOG).expect("the schema above is JSON")
+}
+
+/// What is sent for arguments, and the warnings.
+fn sent(schema: Value, arguments: &str) -> (String, Vec<String>) {
+    let accepted = tool(schema)
+        .accept(arguments, Language::Typescript)
+        .expect("the schema accepts the arguments");
+    (accepted.arguments.to_string(), accepted.notes)
+}
+
+#[test]
+fn a_name_in_another_style_is_sent_as_it_is_listed() {
+    for schema in [
+        log(),
+        json!({"additionalProperties": false, "properties": log()["properties"]}),
+    ] {
+        let (arguments, notes) = sent(schema, r#"{"repoPath":"a","maxCount":1.50e1}"#);
+        assert_eq!(arguments, r#"{"repo_path":"a","max_count":1.50e1}"#);
+        assert_eq!(
+            notes,
+            [
+                "`tools.s.t`: `maxCount` was sent as `max_count`",
+                "`tools.s.t`: `repoPath` was sent as `repo_path`"
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_name_with_two_meanings_or_a_meaning_of_its_own_is_left_alone() {
+    let two = json!({"properties": {"max_count": {}, "maxcount": {}}});
+    let given = json!({"properties": {"max_count": {}}});
+    let open =
+        json!({"properties": {"max_count": {}}, "additionalProperties": {"type": "integer"}});
+    let other = json!({"properties": {"max_count": {}}, "patternProperties": {"^max": {}}});
+    for (schema, arguments) in [
+        (two, r#"{"maxCount":1}"#),
+        (given.clone(), r#"{"maxCount":1,"max_count":2}"#),
+        (given.clone(), r#"{"maxCount":1,"MaxCount":2}"#),
+        (given, r#"{"limit":1}"#),
+        (open, r#"{"maxCount":1}"#),
+        (other, r#"{"maxCount":1}"#),
+    ] {
+        assert_eq!(sent(schema, arguments).0, arguments);
+    }
+}
+
+#[test]
+fn null_for_an_argument_that_may_be_left_out_is_left_out_unless_it_is_a_value() {
+    let (arguments, notes) = sent(
+        log(),
+        r#"{"repo_path":"a","max_count":null,"since":null,"until":null}"#,
+    );
+    assert_eq!(arguments, r#"{"repo_path":"a","until":null}"#);
+    assert_eq!(notes, Vec::<String>::new());
+    let refused = tool(log()).validate(r#"{"repo_path":null}"#, Language::Typescript);
+    assert_eq!(
+        refused.unwrap_err().message,
+        "`repo_path` must be string, got null"
+    );
+    let nested = json!({"properties": {"a": {"properties": {"b": {"type": "string"}}}}});
+    assert!(
+        tool(nested)
+            .validate(r#"{"a":{"b":null}}"#, Language::Typescript)
+            .is_err()
+    );
+}
+
+#[test]
+fn a_name_that_nothing_declares_is_sent_with_a_warning() {
+    let (arguments, notes) = sent(log(), r#"{"repo_path":"a","limit":1}"#);
+    assert_eq!(arguments, r#"{"repo_path":"a","limit":1}"#);
+    assert_eq!(
+        notes,
+        [
+            "`tools.s.t` declares no argument `limit`, which was sent all the same; it has `repo_path`, `max_count`, `since`, `until`"
+        ]
+    );
+    let (_, notes) = sent(log(), r#"{"repo_path":"a","max_cont":1}"#);
+    assert!(notes[0].ends_with("did you mean `max_count`?"), "{notes:?}");
+    // The controls: listed names, and a schema that takes any name.
+    assert_eq!(
+        sent(log(), r#"{"repo_path":"a","since":"b"}"#).1,
+        Vec::<String>::new()
+    );
+    let open = json!({"properties": {"a": {}}, "additionalProperties": true});
+    assert_eq!(sent(open, r#"{"b":1}"#).1, Vec::<String>::new());
+}
+
+fn resolved(catalog: &Catalog, server: Option<&str>, tool: &str) -> Result<String, String> {
+    let target = ToolTarget {
+        server: server.map(str::to_owned),
+        tool: tool.to_owned(),
+        form: CallForm::Value,
+    };
+    let resolved = catalog.resolve(&target);
+    resolved
+        .map(|found| found.tool.id().to_string())
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_tool_is_found_without_its_server_when_one_server_has_it() {
+    let catalog = Catalog::new(vec![
+        named("files", &["read_file", "copy", "both"]),
+        named("web", &["fetch", "both"]),
+    ]);
+    assert_eq!(
+        resolved(&catalog, None, "read_file").unwrap(),
+        "files.read_file"
+    );
+    assert_eq!(
+        resolved(&catalog, None, "readFile").unwrap(),
+        "files.read_file"
+    );
+    assert_eq!(resolved(&catalog, None, "fetch").unwrap(), "web.fetch");
+    for asked in ["both", "nothing_like_it", "files"] {
+        assert!(
+            resolved(&catalog, None, asked)
+                .unwrap_err()
+                .contains("is not a tool name"),
+            "{asked}"
+        );
+    }
+    // The control: a full name.
+    assert_eq!(resolved(&catalog, None, "web.both").unwrap(), "web.both");
+}
+
+#[test]
+fn names_that_an_earlier_system_numbered_are_found() {
+    let catalog = Catalog::new(vec![named("1mcp", &["a.b", "a-b", "A B", "x_2"])]);
+    for (asked, tool) in [
+        ("a_b_2", "1mcp.a-b"),
+        ("a_b_3", "1mcp.A B"),
+        ("x_2", "1mcp.x_2"),
+    ] {
+        assert_eq!(resolved(&catalog, Some("1mcp"), asked).unwrap(), tool);
+    }
+    for asked in ["a_b_1", "a_b_4", "x_3"] {
+        assert!(resolved(&catalog, Some("1mcp"), asked).is_err(), "{asked}");
+    }
+}
+
+fn checked(tools: &str, site: Value) -> Findings {
+    let catalog = Catalog::new(vec![server("s", tools)]);
+    let body = json!({ "sites": [site] }).to_string();
+    let options = CheckOptions {
+        language: Language::Typescript,
+        mode: Mode::Run,
+        refuses: &|_| None,
+    };
+    let sites = Sites::parse(&body).expect("the sites are JSON of this shape");
+    catalog.check(&sites, &options)
+}
+
+fn reading(path: &[&str], optional: bool) -> Value {
+    json!({"line": 1, "column": 1, "server": "s", "tool": "t", "complete": true,
+        "reads": [{"line": 2, "column": 3, "path": path, "optional": optional}]})
+}
+
+const TEXT: &str = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#;
+const DECLARED: &str = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"},
+    "outputSchema":{"type":"object","properties":{"content":{"type":"string"},"date_time":{"type":"string"}}}}]}"#;
+
+#[test]
+fn parts_of_the_raw_result_are_known_before_the_program_runs() {
+    for path in [
+        &["content", "[]", "text"][..],
+        &["content"],
+        &["structuredContent", "x"],
+        &["text"],
+        &["result"],
+        &["[]", "text"],
+    ] {
+        for optional in [false, true] {
+            let findings = checked(TEXT, reading(path, optional));
+            assert_eq!(findings.errors, [], "{path:?}");
+            let [warning] = findings.warnings.as_slice() else {
+                panic!("{path:?}: {findings:?}")
+            };
+            assert!(
+                warning.hint.as_ref().unwrap().contains("unwrapped already"),
+                "{warning:?}"
+            );
+        }
+    }
+    for path in [&["rows"][..], &["[]", "name"]] {
+        assert_eq!(
+            checked(TEXT, reading(path, false)),
+            Findings::default(),
+            "{path:?}"
+        );
+    }
+}
+
+#[test]
+fn a_text_that_is_read_as_blocks_is_an_error_and_a_near_name_a_warning() {
+    let findings = checked(DECLARED, reading(&["content", "[]", "text"], false));
+    assert!(
+        findings.errors[0]
+            .hint
+            .as_ref()
+            .unwrap()
+            .contains("unwrapped already"),
+        "{findings:?}"
+    );
+    let findings = checked(DECLARED, reading(&["dateTime"], false));
+    assert_eq!(
+        (findings.errors.len(), findings.warnings.len()),
+        (0, 1),
+        "{findings:?}"
+    );
+    for path in [
+        &["content"][..],
+        &["content", "[]"],
+        &["date_time"],
+        &["else"],
+    ] {
+        assert_eq!(
+            checked(DECLARED, reading(path, false)),
+            Findings::default(),
+            "{path:?}"
+        );
+    }
+}
+
+#[test]
+fn a_positional_argument_is_answered_with_the_name_it_has() {
+    let tools = r#"{"tools":[{"name":"t","inputSchema":{"properties":{"head":{},"path":{}},"required":["path"]}}]}"#;
+    let site = json!({"line": 1, "column": 1, "server": "s", "tool": "t", "complete": true, "positional": 1});
+    let findings = checked(tools, site);
+    assert_eq!(
+        findings.errors[0].hint.as_deref(),
+        Some("write `tools.s.t({ path: value })`")
+    );
+}
+
+#[test]
+fn calls_that_were_not_read_are_a_warning() {
+    let catalog = Catalog::new(vec![server("s", TEXT)]);
+    let options = CheckOptions {
+        language: Language::Typescript,
+        mode: Mode::Run,
+        refuses: &|_| None,
+    };
+    let sites = Sites::parse(r#"{"sites":[],"unread":{"line":501,"column":1,"count":7}}"#).unwrap();
+    let findings = catalog.check(&sites, &options);
+    assert_eq!(
+        findings.warnings[0].message,
+        "7 more calls from here on were not read"
+    );
+    let plan = catalog.plan(&sites);
+    assert_eq!((plan.unread_calls, plan.unknown[0].line), (7, 501));
+}

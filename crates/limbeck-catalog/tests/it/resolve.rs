@@ -1,0 +1,288 @@
+//! A name in any style resolves to the right tool and to no other.
+
+use std::sync::Arc;
+
+use crate::common::{catalog, named};
+use limbeck_captures::definition;
+use limbeck_catalog::{Absences, AbsentServer, Catalog, ResolveError, ServerTools};
+use limbeck_domain::{CallCode, CallError, CallForm, ServerName, ToolRules, ToolTarget};
+use serde_json::json;
+
+fn target(server: Option<&str>, tool: &str) -> ToolTarget {
+    ToolTarget {
+        server: server.map(str::to_owned),
+        tool: tool.to_owned(),
+        form: CallForm::Value,
+    }
+}
+
+fn found(catalog: &Catalog, server: Option<&str>, tool: &str) -> (String, Option<String>) {
+    let resolved = catalog
+        .resolve(&target(server, tool))
+        .expect("the name resolves");
+    (resolved.tool.id().to_string(), resolved.note)
+}
+
+fn refused(catalog: &Catalog, server: Option<&str>, tool: &str) -> CallError {
+    let error = catalog.resolve(&target(server, tool));
+    error.expect_err("the name does not resolve").into()
+}
+
+#[test]
+fn exact_names_resolve_without_a_note_and_other_styles_with_one() {
+    let catalog = catalog();
+    let exact = found(&catalog, Some("filesystem"), "read_text_file");
+    assert_eq!(exact, ("filesystem.read_text_file".into(), None));
+    for style in [
+        "readTextFile",
+        "read-text-file",
+        "READ_TEXT_FILE",
+        "ReadTextFile",
+    ] {
+        let (id, note) = found(&catalog, Some("filesystem"), style);
+        assert_eq!(id, "filesystem.read_text_file");
+        assert_eq!(
+            note.unwrap(),
+            format!("`{style}` resolved to `read_text_file`")
+        );
+    }
+    let (id, note) = found(&catalog, Some("FileSystem"), "readFile");
+    assert_eq!(id, "filesystem.read_file");
+    assert_eq!(
+        note.unwrap(),
+        "`FileSystem` resolved to `filesystem`, `readFile` resolved to `read_file`"
+    );
+}
+
+#[test]
+fn full_names_are_split_at_the_longest_matching_server() {
+    let catalog = Catalog::new(vec![
+        named("a", &["x"]),
+        named("a__b", &["c", "d"]),
+        named("my-server.v2", &["weird name", "mcp__a__x"]),
+    ]);
+    for (name, id) in [
+        ("mcp__a__b__c", "a__b.c"),
+        ("mcp__a__x", "a.x"),
+        ("mcp__my_server_v2__weird_name", "my-server.v2.weird name"),
+        ("mcp__my-server.v2__mcp__a__x", "my-server.v2.mcp__a__x"),
+        ("my-server.v2.weird name", "my-server.v2.weird name"),
+        ("a/x", "a.x"),
+        ("a.x", "a.x"),
+        ("a__x", "a.x"),
+    ] {
+        assert_eq!(found(&catalog, None, name).0, id, "{name}");
+    }
+}
+
+#[test]
+fn a_style_of_two_names_is_an_error_that_names_both_and_exact_names_still_work() {
+    let catalog = Catalog::new(vec![
+        named("s", &["read_file", "readFile", "a.b", "AB"]),
+        named("x-y", &["t"]),
+        named("x_y.", &["t"]),
+    ]);
+    assert_eq!(
+        found(&catalog, Some("s"), "readFile"),
+        ("s.readFile".into(), None)
+    );
+    let error = refused(&catalog, Some("s"), "read-file");
+    assert_eq!(error.code, CallCode::UnknownTool);
+    assert_eq!(
+        error.message,
+        "`read-file` is ambiguous: it matches `read_file`, `readFile` of server `s`"
+    );
+    // The identifier form is nearer than a form without punctuation.
+    assert_eq!(found(&catalog, Some("s"), "a_b").0, "s.a.b");
+    let error = refused(&catalog, Some("XY"), "t");
+    assert_eq!(
+        (error.code, &*error.message),
+        (
+            CallCode::UnknownServer,
+            "`XY` is ambiguous: it matches `x-y`, `x_y.`"
+        )
+    );
+}
+
+#[test]
+fn an_unknown_tool_names_the_nearest_three_and_the_server_to_ask() {
+    let catalog = catalog();
+    let error = catalog
+        .resolve(&target(Some("github"), "list_prs"))
+        .unwrap_err();
+    assert_eq!(error.server_to_ask().unwrap().as_str(), "github");
+    let error = refused(&catalog, Some("filesystem"), "read_fil");
+    assert_eq!(error.code, CallCode::UnknownTool);
+    assert_eq!(error.message, "server `filesystem` has no tool `read_fil`");
+    let hint = error.hint.unwrap();
+    assert!(
+        hint.starts_with("try `tools.filesystem.read_file`, "),
+        "{hint}"
+    );
+    assert_eq!(hint.matches("tools.").count(), 3, "{hint}");
+    assert_eq!(
+        (error.server.as_deref(), error.tool.as_deref()),
+        (Some("filesystem"), Some("read_fil"))
+    );
+}
+
+#[test]
+fn the_error_of_an_unknown_server_has_similar_names_and_other_servers_of_the_tool() {
+    let catalog = catalog();
+    let error = refused(&catalog, Some("githib"), "no_such");
+    assert_eq!(
+        (error.code, &*error.message),
+        (CallCode::UnknownServer, "no server is called `githib`")
+    );
+    assert!(error.hint.unwrap().contains("`github`"));
+    let error = refused(&catalog, Some("files"), "readTextFile");
+    assert!(
+        error
+            .hint
+            .unwrap()
+            .contains("tools.filesystem.read_text_file")
+    );
+    let error = catalog
+        .resolve(&target(None, "mcp__nowhere__x"))
+        .unwrap_err();
+    assert!(matches!(error, ResolveError::UnknownServer { .. }) && error.server_to_ask().is_none());
+}
+
+#[test]
+fn a_catalog_without_servers_has_its_own_error() {
+    let error = refused(&Catalog::default(), Some("github"), "x");
+    assert_eq!(
+        (error.code, &*error.message),
+        (CallCode::UnknownServer, "no servers are configured")
+    );
+    assert_eq!(
+        Catalog::default().resolve_server("x").unwrap_err(),
+        ResolveError::NoServers
+    );
+}
+
+#[test]
+fn hostile_names_are_answered_and_never_repeated_raw() {
+    let catalog = catalog();
+    for name in [
+        "",
+        ".",
+        "__",
+        "mcp__",
+        "mcp____",
+        "__proto__",
+        "a\u{202e}\n`b`",
+        &"_".repeat(100_000),
+        &"a.".repeat(50_000),
+    ] {
+        for server in [None, Some("github"), Some(name)] {
+            let error = refused(&catalog, server, name);
+            assert!(error.message.len() < 400, "{}", error.message.len());
+            assert!(!error.message.contains(['\u{202e}', '\n']));
+        }
+    }
+}
+
+#[test]
+fn of_tools_with_one_name_the_first_is_kept() {
+    let catalog = Catalog::new(vec![named("s", &["t", "u", "t"])]);
+    assert_eq!(catalog.tools().count(), 2);
+}
+
+#[test]
+fn an_exact_full_name_comes_before_a_style_and_two_exact_ones_are_refused() {
+    let catalog = Catalog::new(vec![
+        named("a", &["b__c", "b.c"]),
+        named("a__b", &["c"]),
+        named("x", &["y.z"]),
+        named("x.y", &["Z"]),
+    ]);
+    let error = refused(&catalog, None, "mcp__a__b__c");
+    assert_eq!(error.code, CallCode::UnknownTool);
+    assert!(error.message.contains("is ambiguous"), "{}", error.message);
+    let hint = error.hint.unwrap();
+    assert!(
+        hint.contains("tools.a.b__c") && hint.contains("tools.a__b.c"),
+        "{hint}"
+    );
+    // Server `a` has exactly `b.c`; `a.b` is only a style of `a__b`.
+    assert_eq!(found(&catalog, None, "a.b.c"), ("a.b.c".into(), None));
+    assert_eq!(found(&catalog, None, "x.y.z"), ("x.y.z".into(), None));
+    // The control: a name with one meaning, in any style.
+    assert_eq!(found(&catalog, None, "x.y.Z").0, "x.y.Z");
+    assert_eq!(found(&catalog, Some("a__b"), "c").0, "a__b.c");
+}
+
+#[test]
+fn an_absent_server_resolves_to_nothing_and_explains_only_its_exact_name() {
+    let absences = Absences {
+        servers: [(
+            ServerName::from("git_hub"),
+            AbsentServer {
+                reason: "the user has not trusted it yet".to_owned(),
+                hint: Some("the user reviews it with `limbeck trust`".to_owned()),
+            },
+        )]
+        .into(),
+        notices: Vec::new(),
+    };
+    let catalog = Arc::new(
+        Catalog::new(vec![named("git-hub", &["list"]), named("other", &["list"])])
+            .with_absences(Arc::new(absences)),
+    );
+    // A style of the usable server stays with it.
+    assert_eq!(found(&catalog, Some("GitHub"), "list").0, "git-hub.list");
+    assert_eq!(found(&catalog, Some("git_hub"), "list").0, "git-hub.list");
+    let catalog = catalog.only(|tool| tool.server.as_str() == "other");
+    let catalog =
+        Catalog::new(vec![named("other", &["list"])]).with_absences(Arc::clone(catalog.absences()));
+    for (server, tool) in [(Some("git_hub"), "list"), (None, "git_hub.list")] {
+        let error = refused(&catalog, server, tool);
+        assert_eq!(error.code, CallCode::ServerUnavailable);
+        assert!(error.message.contains("not trusted"), "{}", error.message);
+    }
+    let error = refused(&catalog, Some("gitub"), "nothing");
+    assert_eq!(error.code, CallCode::UnknownServer);
+    assert!(!error.hint.unwrap_or_default().contains("git_hub"));
+}
+
+#[test]
+fn a_tool_that_the_entry_switches_off_is_refused_as_such() {
+    let rules = ToolRules {
+        except: vec!["push".to_owned()],
+        ..ToolRules::default()
+    };
+    let list = ["log", "push"].map(|name| definition("git", &json!({"name": name})));
+    let server = ServerTools::allowed_by(&rules, "git".into(), list.into(), None);
+    assert_eq!(server.switched_off(), ["push".into()]);
+    let catalog = Arc::new(Catalog::new(vec![server]));
+    for catalog in [
+        Arc::clone(&catalog),
+        catalog.only(|tool| &*tool.tool != "x"),
+    ] {
+        for name in ["push", "Push"] {
+            let error = refused(&catalog, Some("git"), name);
+            assert_eq!(error.code, CallCode::Denied);
+            assert!(
+                error.message.contains("is switched off"),
+                "{}",
+                error.message
+            );
+        }
+        assert_eq!(refused(&catalog, None, "git.push").code, CallCode::Denied);
+        // The controls.
+        assert_eq!(found(&catalog, Some("git"), "log").0, "git.log");
+        assert_eq!(
+            refused(&catalog, Some("git"), "pull").code,
+            CallCode::UnknownTool
+        );
+    }
+}
+
+#[test]
+fn letters_in_the_wrong_order_are_nearer_than_other_words() {
+    let servers = ["fetch", "git", "time", "tools"].map(|name| named(name, &["t"]));
+    let catalog = Catalog::new(servers.into());
+    let hint = refused(&catalog, Some("gti"), "t2").hint.unwrap();
+    assert!(hint.starts_with("try `git`"), "{hint}");
+}

@@ -1,0 +1,26 @@
+//! Parts of the gateway that calls use.
+
+use std::sync::Arc;
+
+use limbeck_store::Store;
+use limbeck_upstream::UpstreamPool;
+
+use crate::artifacts::ArtifactStore;
+use crate::counters::Counters;
+use crate::learn::Learning;
+use crate::listings::Listings;
+use crate::live_catalog::LiveCatalog;
+use crate::search::ToolSearch;
+
+/// Parts of the gateway that the calls of every execution share.
+#[derive(Debug)]
+pub(crate) struct BrokerContext {
+    pub(crate) upstreams: Arc<UpstreamPool>,
+    pub(crate) store: Store,
+    pub(crate) live_catalog: LiveCatalog,
+    pub(crate) learning: Learning,
+    pub(crate) listings: Listings,
+    pub(crate) search: ToolSearch,
+    pub(crate) artifacts: ArtifactStore,
+    pub(crate) counters: Counters,
+}

@@ -1,0 +1,397 @@
+//! The path of a tool call, for programs, for clients and for the command line.
+//!
+//! A call is prepared (resolved, checked against the scope, validated, decided), its intent is written, its permit is
+//! spent by sending it, and its outcome is written before the result is returned. A call that may write is on disk
+//! before it is sent, and so is its outcome before the result is used. Policy and upstream get the arguments that
+//! validation made compact; the journal gets them as the program wrote them, which is what a replay compares.
+//!
+//! What differs between callers is in [`Delivery`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use limbeck_catalog::Tool;
+use limbeck_domain::limits::CALL_RESULT_BYTES_MAX;
+use limbeck_domain::{
+    CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName, ToolId,
+    ToolTarget,
+};
+use limbeck_policy::Permit;
+use limbeck_upstream::{RawToolResult, UpstreamError};
+use serde_json::value::RawValue;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN, Work};
+use super::prepare::{PreparedCall, RefusedCall};
+use super::progress_prefix::ProgressPrefix;
+use super::result_value::{self, BinaryBlocks, ResultValue, value_for_program};
+use super::{Broker, result_bytes};
+
+/// Caller that a tool call is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// A program. Its call waits until its result has room, and it gets the value of the result.
+    Program,
+    /// A client that called an exposed tool. It gets the result as the server sent it.
+    Direct,
+    /// A user, outside of any execution. The result is as the server sent it, and no list is refreshed afterwards.
+    Once,
+}
+
+/// A tool call that has ended.
+pub(crate) struct Invoked {
+    pub(crate) result: Result<ToolOutput, InvokeError>,
+    /// What the call may have done; `None` when nothing was sent.
+    pub(crate) reached: Option<EffectClass>,
+    /// An alias that was resolved.
+    pub(crate) note: Option<String>,
+    /// The tool, and how its result differs from its declared output schema.
+    pub(crate) contradiction: Option<(ToolId, String)>,
+    /// Room of the result.
+    pub(crate) permit: Option<AnswerPermit>,
+}
+
+impl Invoked {
+    fn not_sent(error: CallError, note: Option<String>) -> Self {
+        Self {
+            result: Err(InvokeError::Call(error)),
+            reached: None,
+            note,
+            contradiction: None,
+            permit: None,
+        }
+    }
+}
+
+/// A call that is sent next.
+struct AdmittedCall {
+    prepared: PreparedCall,
+    /// Room for the result; `None` where no program waits for it.
+    room: Option<AnswerPermit>,
+    /// Place among the calls that the server has of this execution.
+    slot: Option<OwnedSemaphorePermit>,
+}
+
+/// Result of a tool call in the form its caller gets.
+pub(crate) struct ToolOutput {
+    tool: Arc<Tool>,
+    content: OutputContent,
+}
+
+enum OutputContent {
+    /// JSON text of the value that a program gets.
+    Value(String),
+    /// The `CallToolResult` as the server sent it.
+    AsSent(Box<RawValue>),
+}
+
+impl ToolOutput {
+    fn as_str(&self) -> &str {
+        match &self.content {
+            OutputContent::Value(text) => text,
+            OutputContent::AsSent(result) => result.get(),
+        }
+    }
+
+    /// The JSON text.
+    pub(crate) fn into_text(self) -> String {
+        match self.content {
+            OutputContent::Value(text) => text,
+            OutputContent::AsSent(result) => Box::<str>::from(result).into_string(),
+        }
+    }
+
+    /// The JSON document; a value is parsed for it.
+    pub(crate) fn into_json(self) -> Result<Box<RawValue>, CallError> {
+        match self.content {
+            OutputContent::AsSent(result) => Ok(result),
+            OutputContent::Value(text) => RawValue::from_string(text)
+                .map_err(|error| CallError::new(CallCode::GatewayFault, error.to_string())),
+        }
+    }
+}
+
+/// Why a tool call has no result.
+#[derive(Debug)]
+pub(crate) enum InvokeError {
+    /// The gateway refused the call or failed.
+    Call(CallError),
+    /// The server failed, or the connection to it.
+    Upstream { tool: ToolId, error: UpstreamError },
+}
+
+impl InvokeError {
+    /// The error as a program reads it.
+    pub(crate) fn into_call_error(self) -> CallError {
+        match self {
+            Self::Call(error) => error,
+            Self::Upstream { tool, error } => error.to_call_error(&tool),
+        }
+    }
+
+    fn to_call_error(&self) -> CallError {
+        match self {
+            Self::Call(error) => error.clone(),
+            Self::Upstream { tool, error } => error.to_call_error(tool),
+        }
+    }
+}
+
+/// What a call outside of any execution gave, for `limbeck call`.
+#[derive(Debug)]
+pub struct CallReport {
+    /// The `CallToolResult` as the upstream sent it.
+    pub result: RawToolResult,
+    /// What a program would get of it: JSON text, or the error it would catch.
+    pub value: Result<String, CallError>,
+    /// An alias that was resolved.
+    pub note: Option<String>,
+    /// How the result differs from what the tool declares.
+    pub contradiction: Option<String>,
+}
+
+impl Broker {
+    /// Calls one tool. `call` is what the journal records, `target` the tool it names.
+    pub(crate) async fn invoke(
+        &self,
+        call: HostCall,
+        target: &ToolTarget,
+        delivery: Delivery,
+    ) -> Invoked {
+        let (id, started) = (call.id, Instant::now());
+        let admitted = match delivery {
+            Delivery::Program => tokio::select! {
+                biased;
+                // The program has ended, so its call is not sent.
+                () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
+                admitted = self.admit(target, &call.body) => admitted,
+            },
+            Delivery::Direct | Delivery::Once => {
+                let prepared = self.prepare(target, &call.body).await;
+                prepared.map(|prepared| AdmittedCall {
+                    prepared,
+                    room: None,
+                    slot: None,
+                })
+            }
+        };
+        let AdmittedCall {
+            prepared: PreparedCall { tool, permit, note },
+            mut room,
+            slot,
+        } = match admitted {
+            Ok(admitted) => admitted,
+            Err(RefusedCall { error, tool }) => {
+                self.refuse(call, tool, error.clone(), started).await;
+                return Invoked::not_sent(error, None);
+            }
+        };
+        let effect = permit.call().effect;
+        if let Err(error) = self.journal.intent(call, tool.id(), effect).await {
+            return Invoked::not_sent(error, note);
+        }
+        let (result, contradiction) = match self.send(&tool, permit, delivery).await {
+            Ok(result) => self.output(&tool, result, target.form, delivery).await,
+            Err(error) => {
+                let tool = tool.id().clone();
+                (Err(InvokeError::Upstream { tool, error }), None)
+            }
+        };
+        let recorded = match &result {
+            Ok(output) => Ok(output.as_str()),
+            Err(error) => Err(error.to_call_error()),
+        };
+        // Counted before the journal is written: a slow disk must not let results pile up uncounted.
+        if let Some(room) = &mut room {
+            room.set(result_bytes(&recorded));
+        }
+        // Given back after the result was counted, so that the next call sees it.
+        drop(slot);
+        let recorded = recorded.as_deref();
+        let not_sent = match &result {
+            Err(InvokeError::Upstream { error, .. }) => error.had_no_effect(),
+            Err(InvokeError::Call(_)) | Ok(_) => false,
+        };
+        let outcome = self
+            .journal
+            .outcome_of(id, recorded, effect, not_sent, started);
+        let outcome = outcome.await;
+        if delivery != Delivery::Once {
+            self.context.live_catalog.refresh_later(&tool.id().server);
+        }
+        Invoked {
+            result: match outcome {
+                Ok(()) => result,
+                Err(error) => Err(InvokeError::Call(error)),
+            },
+            reached: (!not_sent).then_some(effect),
+            note,
+            contradiction: contradiction.map(|how| (tool.id().clone(), how)),
+            permit: room,
+        }
+    }
+
+    /// Admits a call of a program: reserves room for its result, prepares it, and waits until its server can take it
+    /// and the results that are here leave room for another.
+    async fn admit(
+        &self,
+        target: &ToolTarget,
+        arguments: &str,
+    ) -> Result<AdmittedCall, RefusedCall> {
+        let room = self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await;
+        let prepared = self.prepare(target, arguments).await?;
+        let slot = self.slot_at(&prepared.tool.id().server).await;
+        if !prepared.permit.call().effect.may_write() && self.reads.is_cancelled() {
+            return Err(RefusedCall::cancelled());
+        }
+        Ok(AdmittedCall {
+            prepared,
+            room: Some(room),
+            slot,
+        })
+    }
+
+    /// Waits until `server` can take one more call of the execution and its result has room.
+    pub(super) async fn slot_at(&self, server: &ServerName) -> Option<OwnedSemaphorePermit> {
+        let most = self.context.upstreams.concurrency(server);
+        let slot = self.answers.in_flight(server, most).await;
+        self.answers.room_to_send().await;
+        slot
+    }
+
+    /// Calls one tool for a user and gives its result as sent, `isError` included.
+    pub(crate) async fn call_once(
+        &self,
+        target: &ToolTarget,
+        arguments: &str,
+    ) -> Result<CallReport, CallError> {
+        let call = HostCall {
+            id: CallId(1),
+            op: HostOp::Tool,
+            head: serde_json::json!(target).to_string(),
+            body: arguments.to_owned(),
+        };
+        let Invoked {
+            result,
+            note,
+            contradiction,
+            ..
+        } = self.invoke(call, target, Delivery::Once).await;
+        let output = result.map_err(InvokeError::into_call_error)?;
+        let tool = Arc::clone(&output.tool);
+        let result = output.into_json()?;
+        let value = result_value::value_of(&result, tool.definition(), BinaryBlocks::AsSent);
+        Ok(CallReport {
+            value: value.map(|value| value.json),
+            result: RawToolResult(result),
+            note,
+            contradiction: contradiction.map(|(_, how)| how),
+        })
+    }
+
+    async fn send(
+        &self,
+        tool: &Tool,
+        permit: Permit,
+        delivery: Delivery,
+    ) -> Result<Box<RawValue>, UpstreamError> {
+        let cancel = match permit.call().effect {
+            EffectClass::Read => self.reads.child_token(),
+            EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => {
+                self.cancel.child_token()
+            }
+        };
+        let caller = self.caller.clone();
+        let caller = match delivery {
+            // A client sees one progress for the whole program, so each message names its tool.
+            Delivery::Program => caller.map(|caller| ProgressPrefix::begin(caller, tool.id())),
+            Delivery::Direct | Delivery::Once => caller,
+        };
+        let context = self.call_context(cancel).with_observer(caller);
+        let RawToolResult(result) = self.context.upstreams.call(permit, context).await?;
+        Ok(result)
+    }
+
+    /// What the caller gets of a result, and how the result contradicts the tool's declaration.
+    async fn output(
+        &self,
+        tool: &Arc<Tool>,
+        result: Box<RawValue>,
+        form: CallForm,
+        delivery: Delivery,
+    ) -> (Result<ToolOutput, InvokeError>, Option<String>) {
+        let bytes = result.get().len();
+        let as_sent = match delivery {
+            Delivery::Program => form == CallForm::Raw,
+            Delivery::Direct | Delivery::Once => true,
+        };
+        if as_sent {
+            let contradiction = self.contradiction(tool, &result);
+            if delivery == Delivery::Program && bytes > CALL_RESULT_BYTES_MAX {
+                return (Err(too_large(bytes, tool)), contradiction);
+            }
+            self.context.learning.result(tool, bytes, || result.clone());
+            let content = OutputContent::AsSent(result);
+            let tool = Arc::clone(tool);
+            return (Ok(ToolOutput { tool, content }), contradiction);
+        }
+        let value = match self.value(tool, &result).await {
+            Ok(value) => value,
+            Err(error) => return (Err(InvokeError::Call(error)), None),
+        };
+        let contradiction = self.differs(tool, &value);
+        if value.len() > CALL_RESULT_BYTES_MAX {
+            return (Err(too_large(value.len(), tool)), contradiction);
+        }
+        self.context.learning.result(tool, bytes, || result);
+        let content = OutputContent::Value(value);
+        let tool = Arc::clone(tool);
+        (Ok(ToolOutput { tool, content }), contradiction)
+    }
+
+    /// The value that a program gets of a result. Binary content of it becomes artifacts.
+    async fn value(&self, tool: &Tool, result: &RawValue) -> Result<String, CallError> {
+        let ResultValue { json, artifacts } =
+            result_value::value_of(result, tool.definition(), BinaryBlocks::Handles)?;
+        for artifact in artifacts {
+            if let Err(error) = self.context.artifacts.keep(&self.principal, artifact).await {
+                // The tool has done its work: a disk that is full must not turn that into a failure.
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "an artifact could not be kept"
+                );
+                let as_sent =
+                    result_value::value_of(result, tool.definition(), BinaryBlocks::AsSent)?;
+                return Ok(as_sent.json);
+            }
+        }
+        Ok(json)
+    }
+
+    /// How a whole result differs from what the tool declares. A result with `isError` may have any form.
+    fn contradiction(&self, tool: &Arc<Tool>, result: &RawValue) -> Option<String> {
+        tool.definition().output_schema.as_ref()?;
+        let value = value_for_program(result, tool.definition()).ok()?;
+        self.differs(tool, &value)
+    }
+
+    /// How the value that a program gets differs from what the tool declares. A difference is counted.
+    fn differs(&self, tool: &Arc<Tool>, value: &str) -> Option<String> {
+        let how = tool.contradiction(value)?;
+        self.context.learning.contradiction(tool, &how);
+        Some(how)
+    }
+}
+
+fn too_large(bytes: usize, tool: &Tool) -> InvokeError {
+    let id = tool.id();
+    let error = CallError::new(
+        CallCode::LimitExceeded,
+        format!("result of {bytes} bytes, at most {CALL_RESULT_BYTES_MAX} are allowed"),
+    );
+    InvokeError::Call(
+        error
+            .with_target(id.server.as_str(), &*id.tool)
+            .with_hint("ask the tool for less: a page, a filter, fewer fields"),
+    )
+}

@@ -1,0 +1,100 @@
+//! Check of the tool calls written in a program, before it runs.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use futures::future::FutureExt as _;
+use limbeck_catalog::{CheckOptions, Findings, Plan};
+use limbeck_domain::{Language, Mode, Sites, ToolId, Verdict};
+use limbeck_policy::Scope;
+
+use super::Broker;
+use super::prepare::denied_error;
+use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
+
+impl Broker {
+    /// Whether the program that the worker's `sites` were read from may start; journalled.
+    ///
+    /// A check that cannot be made lets the program run: every call is validated again when it is made.
+    pub(crate) async fn check(&self, sites: String) -> Verdict {
+        let started = Instant::now();
+        let judged = AssertUnwindSafe(self.judged(&sites)).catch_unwind().await;
+        let verdict = match judged {
+            Ok(verdict) => verdict,
+            Err(_) => {
+                tracing::error!("checking a program panicked");
+                Verdict::default()
+            }
+        };
+        self.journal.check(sites, verdict.clone(), started).await;
+        verdict
+    }
+
+    async fn judged(&self, sites: &str) -> Verdict {
+        let sites = match Sites::parse(sites) {
+            Ok(sites) => sites,
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "call sites of a worker are malformed"
+                );
+                return Verdict::default();
+            }
+        };
+        let check = ProgramCheck {
+            live_catalog: &self.context.live_catalog,
+            scope: &self.scope,
+            language: self.language,
+            mode: Mode::Run,
+        };
+        check.findings(&sites).await.verdict()
+    }
+}
+
+/// Check of the tool calls of one program.
+pub(crate) struct ProgramCheck<'a> {
+    pub(crate) live_catalog: &'a LiveCatalog,
+    pub(crate) scope: &'a Scope,
+    pub(crate) language: Language,
+    pub(crate) mode: Mode,
+}
+
+impl ProgramCheck<'_> {
+    /// Errors and warnings about the calls.
+    ///
+    /// A server that was never listed is listed first, because the program is about to start it. An error that follows from
+    /// a cached list is returned only when a fresh list confirms it. Calls to servers that do not answer in time, or cannot
+    /// be used, are checked by the cached list; the call itself reports the reason.
+    pub(crate) async fn findings(&self, sites: &Sites) -> Findings {
+        let live_catalog = self.live_catalog;
+        let unlisted = live_catalog.snapshot().servers_needed(sites);
+        live_catalog
+            .first_lists(&unlisted, FIRST_LIST_TIMEOUT)
+            .await;
+        let findings = self.judge(sites);
+        if findings.drawn_from.is_empty() {
+            return findings;
+        }
+        let cached = &findings.drawn_from;
+        live_catalog.refresh_all(cached, FIRST_LIST_TIMEOUT).await;
+        self.judge(sites)
+    }
+
+    /// The tools that may be called, by the lists that [`ProgramCheck::findings`] refreshed.
+    pub(crate) fn plan(&self, sites: &Sites) -> Plan {
+        self.live_catalog.snapshot().plan(sites)
+    }
+
+    fn judge(&self, sites: &Sites) -> Findings {
+        let refuses = |tool: &ToolId| {
+            let allowed = self.scope.allows(tool);
+            allowed.err().map(|denied| denied_error(&denied))
+        };
+        let caller = CheckOptions {
+            language: self.language,
+            mode: self.mode,
+            refuses: &refuses,
+        };
+        self.live_catalog.snapshot().check(sites, &caller)
+    }
+}

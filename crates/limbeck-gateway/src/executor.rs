@@ -1,0 +1,25 @@
+//! Runs programs: one task, one state machine and one worker for each.
+
+mod budget;
+mod examine;
+mod execute;
+mod handle;
+mod in_flight_calls;
+mod inner_calls;
+mod messages;
+mod outcome;
+mod replay;
+mod request;
+mod returned;
+mod rounds;
+mod run;
+mod shown;
+mod signals;
+
+pub use examine::Examination;
+pub(crate) use execute::mint_id;
+pub(crate) use handle::Executor;
+pub use inner_calls::{InnerCall, inner_calls};
+pub use replay::{ReplayError, ReplayReport};
+pub use request::{AnswerForm, ExecuteRequest};
+pub use shown::Shown;

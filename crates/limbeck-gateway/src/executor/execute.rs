@@ -1,0 +1,265 @@
+//! One execution from its request to its answer: admission, a worker, the run, the journal, the ledger.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use limbeck_domain::{Envelope, ExecutionId, Language, Mode, ProgramError, ProgramStart};
+use limbeck_launcher::Worker;
+use limbeck_store::{ExecutionSummary, NewExecution, StoreError};
+use limbeck_upstream::CallContext;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::handle::Executor;
+use super::messages;
+use super::outcome::RunOutcome;
+use super::request::ExecuteRequest;
+use super::run::Run;
+use super::shown::Shown;
+use crate::admission::ExecutionSlot;
+use crate::broker::{Broker, Journal};
+use crate::clock::now_us;
+use crate::ledger::ExecutionUsage;
+use crate::sandbox;
+
+/// How often a program is given to another worker because the last was killed before it sent anything:
+/// whatever killed one waiting worker may have killed all of them.
+const WORKERS_REPLACED_MAX: usize = 4;
+
+impl Executor {
+    /// Runs a program to its end and returns the whole answer as data; see [`Executor::answer`].
+    pub(crate) async fn execute(
+        &self,
+        request: ExecuteRequest,
+        context: impl Into<CallContext>,
+    ) -> Envelope {
+        self.answer(request, context).await.envelope
+    }
+
+    /// Runs a program to its end and returns its answer, within the tokens asked for: a part that is over its
+    /// share is kept as an artifact.
+    ///
+    /// Everything that goes wrong is in the envelope. `context.cancel` ends the run and cancels its calls in flight;
+    /// `context.observer` receives the calls' progress and answers what their servers ask.
+    pub(crate) async fn answer(
+        &self,
+        request: ExecuteRequest,
+        context: impl Into<CallContext>,
+    ) -> Shown {
+        let render = request.answer.render;
+        let id = mint_id();
+        let shown = match self.admit(id.clone(), request, context.into()).await {
+            Ok(shown) => shown,
+            Err(error) => Shown::of(RunOutcome::not_started(error).envelope(id), render),
+        };
+        self.broker.counters.execution(&shown.envelope);
+        shown
+    }
+
+    /// Waits for a place. An error is that of a program that was never started: the journal has no record of it.
+    async fn admit(
+        &self,
+        id: ExecutionId,
+        mut request: ExecuteRequest,
+        context: CallContext,
+    ) -> Result<Shown, ProgramError> {
+        request.check()?;
+        let admitted = tokio::select! {
+            place = self.admission.enter(&request.principal) => place,
+            () = context.cancel.cancelled() => return Err(messages::cancelled()),
+        };
+        let place = Arc::new(admitted.map_err(messages::busy)?);
+        let sent_as = request.language;
+        match self
+            .run(&id, request.clone(), context.clone(), None, &place)
+            .await?
+        {
+            Ran::Shown(shown) => Ok(*shown),
+            Ran::WrittenIn(language) => {
+                // It has a record of its own: that of the other attempt names its language and its guest.
+                request.language = language;
+                let warning = messages::other_language(sent_as, language, "run");
+                match self
+                    .run(&mint_id(), request, context, Some(warning), &place)
+                    .await?
+                {
+                    Ran::Shown(shown) => Ok(*shown),
+                    // Each parser takes the program for one of the other language.
+                    Ran::WrittenIn(_) => Err(messages::unreadable(sent_as)),
+                }
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        id: &ExecutionId,
+        request: ExecuteRequest,
+        context: CallContext,
+        warning: Option<String>,
+        place: &Arc<ExecutionSlot>,
+    ) -> Result<Ran, ProgramError> {
+        let space = self.broker.store.check_disk();
+        space.map_err(|error| messages::disk_low(&error))?;
+        let worker = self.workers.take(request.language).await;
+        let worker = worker.map_err(|error| messages::no_worker(&error))?;
+        let (limits, time_warning) = request.limits(self.wall_ms, self.wall_ms_max, self.cpu_ms);
+        let start = request.start(&self.broker.listings, limits, Mode::Run)?;
+        let sandbox = worker.sandbox().clone();
+        let new = NewExecution {
+            id: id.clone(),
+            principal: request.principal.clone(),
+            start: start.clone(),
+            guest_hash: worker.ready().guest_hash.clone(),
+            sandbox: sandbox.clone(),
+            created_us: start.now_us,
+            origin: request.origin.clone(),
+        };
+        let begun = tokio::select! {
+            () = context.cancel.cancelled() => return Err(messages::cancelled()),
+            begun = timeout(Duration::from_millis(limits.wall_ms), self.broker.store.begin(new)) => begun,
+        };
+        let begun = begun.map_err(|_| messages::journal_too_slow(limits.wall_ms))?;
+        begun.map_err(|error| messages::no_journal(&error))?;
+        let principal: Arc<str> = request.principal.as_str().into();
+        let execution = Execution {
+            executor: self,
+            journal: Journal::new(self.broker.store.clone(), id.clone(), self.journal_bytes),
+            scope: Arc::new(request.scope),
+            principal: Arc::clone(&principal),
+            context,
+            start,
+        };
+        let mut outcome = execution.run(worker).await;
+        let (budget, budget_warning) = request.answer.budget();
+        let written_in = outcome.written_in;
+        let warnings = [
+            warning,
+            time_warning,
+            budget_warning,
+            sandbox::warning(&sandbox),
+        ];
+        outcome.warnings.extend(warnings.into_iter().flatten());
+        let rounds = outcome.rounds;
+        let envelope = self.close(id, outcome, execution.start.now_us).await;
+        if let Some(language) = written_in {
+            return Ok(Ran::WrittenIn(language));
+        }
+        let render = request.answer.render;
+        let shown = self
+            .broker
+            .artifacts
+            .shown(envelope, &principal, budget, render, place);
+        let shown = shown.await;
+        let usage = execution.usage(&request.origin, &shown, rounds);
+        self.ledger.record_execution(usage).await;
+        Ok(Ran::Shown(Box::new(shown)))
+    }
+
+    /// Writes the whole envelope into the journal.
+    async fn close(&self, id: &ExecutionId, outcome: RunOutcome, started_us: u64) -> Envelope {
+        let summary = ExecutionSummary {
+            calls: outcome.calls,
+            took_us: now_us().saturating_sub(started_us),
+        };
+        let mut envelope = outcome.envelope(id.clone());
+        let (store, written) = (self.broker.store.clone(), (id.clone(), envelope.clone()));
+        // A task of its own: a disk that is slow delays the answer by a bounded time, and the end is written all the same.
+        let writing = tokio::spawn(async move {
+            let (id, envelope) = written;
+            store.finish(&id, &envelope, summary).await
+        });
+        let written = match timeout(END_WRITTEN, writing).await {
+            Ok(Ok(written)) => written,
+            Ok(Err(_)) => Err(StoreError::Closed),
+            Err(_) => {
+                let warning =
+                    "the end of the execution is not in the journal yet: the disk is slow";
+                envelope.warnings.push(warning.to_owned());
+                Ok(())
+            }
+        };
+        if let Err(error) = written {
+            tracing::error!(execution = %id, error = &error as &dyn std::error::Error, "end of execution could not be written");
+            envelope
+                .warnings
+                .push(format!("the journal could not be written: {error}"));
+        }
+        envelope
+    }
+}
+
+/// How long an answer waits for its end to be written.
+const END_WRITTEN: Duration = Duration::from_secs(10);
+
+/// How one attempt to run a program ended.
+enum Ran {
+    /// With an answer.
+    Shown(Box<Shown>),
+    /// It was not run, because it is written in another language than it was sent as.
+    WrittenIn(Language),
+}
+
+/// An execution that has a record in the store.
+struct Execution<'g> {
+    executor: &'g Executor,
+    journal: Journal,
+    scope: Arc<limbeck_policy::Scope>,
+    principal: Arc<str>,
+    context: CallContext,
+    start: ProgramStart,
+}
+
+impl Execution<'_> {
+    /// Runs the program in `worker`, and in another when that one was killed before it sent a frame: then nothing
+    /// has come of the run, and starting again repeats no effect.
+    async fn run(&self, worker: Worker) -> RunOutcome {
+        let sandbox = worker.sandbox().clone();
+        let mut outcome = self.run_in(worker).await;
+        for _ in 0..WORKERS_REPLACED_MAX {
+            if !outcome.worker_lost_unheard {
+                break;
+            }
+            match self.executor.workers.take(self.start.language).await {
+                // The store has recorded the sandbox of the first worker.
+                Ok(worker) if *worker.sandbox() == sandbox => outcome = self.run_in(worker).await,
+                Ok(_) | Err(_) => break,
+            }
+        }
+        outcome
+    }
+
+    async fn run_in(&self, worker: Worker) -> RunOutcome {
+        // A child: calls of a run are cancelled at its end without cancelling the client's request.
+        let calls: CancellationToken = self.context.cancel.child_token();
+        let context = CallContext::new(calls).with_observer(self.context.observer.clone());
+        let broker = Broker::new(
+            &self.executor.broker,
+            &self.principal,
+            self.journal.clone(),
+            context,
+        )
+        .with_scope(&self.scope)
+        .with_language(self.start.language);
+        let cancel = self.context.cancel.clone();
+        Run::new(worker, broker, self.start.clone(), cancel)
+            .finish()
+            .await
+    }
+
+    fn usage<'a>(&'a self, origin: &'a str, shown: &'a Shown, rounds: u32) -> ExecutionUsage<'a> {
+        ExecutionUsage {
+            principal: &self.principal,
+            origin,
+            start: &self.start,
+            shown,
+            rounds,
+            calls: self.journal.usage(),
+        }
+    }
+}
+
+/// An id that sorts by time: `ex_` and a version 7 UUID without its hyphens.
+pub(crate) fn mint_id() -> ExecutionId {
+    ExecutionId::new(format!("ex_{}", uuid::Uuid::now_v7().simple()))
+}

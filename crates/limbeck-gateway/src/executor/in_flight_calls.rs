@@ -1,0 +1,349 @@
+//! Calls of a run: those in flight, and results that have arrived and are not delivered to the guest yet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use limbeck_domain::limits::{CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX};
+use limbeck_domain::{CallId, Effects, HostCall, ProgramError, ToolId};
+use limbeck_wire::CallResult;
+use tokio::time::{Instant, timeout_at};
+
+use super::messages;
+use super::rounds::Rounds;
+use crate::broker::{Answer, AnswerPermit, Broker};
+
+/// Time for calls that were cancelled to write their outcome.
+const CANCEL_MS: u64 = 2_000;
+/// Time for cancelled calls of read tools to end.
+const READS_END_MS: u64 = 50;
+/// Tools named whose results contradict their schemas.
+const CONTRADICTIONS_NAMED_MAX: usize = 8;
+/// Calls named in an error.
+const NAMED_MAX: usize = 3;
+
+/// Calls of one run.
+pub(super) struct InFlightCalls {
+    broker: Broker,
+    calls_max: usize,
+    /// Polled by the task of the execution and not spawned: most wait for an upstream, and a hand-over
+    /// between threads costs more than the rest of a small call.
+    polled: FuturesUnordered<BoxFuture<'static, Answer>>,
+    calls: BTreeMap<CallId, Call>,
+    bytes: usize,
+    /// In the order the results arrived.
+    undelivered: Vec<UndeliveredResult>,
+    rounds: Rounds,
+    summary: CallSummary,
+    /// Tools whose results were not what they declare.
+    contradicted: BTreeSet<ToolId>,
+}
+
+struct Call {
+    label: String,
+    bytes: usize,
+}
+
+/// Result that is not delivered to the guest yet.
+struct UndeliveredResult {
+    result: CallResult,
+    /// Room of the result, given back once it is delivered.
+    permit: Option<AnswerPermit>,
+    /// Name of the call, when it may have written.
+    wrote: Option<String>,
+}
+
+/// What the calls of a run did.
+#[derive(Debug, Default)]
+pub(super) struct CallSummary {
+    pub(super) effects: Effects,
+    /// Rounds of tool calls.
+    pub(super) rounds: u32,
+    /// Each once.
+    pub(super) warnings: Vec<String>,
+}
+
+impl InFlightCalls {
+    /// No calls yet; at most `calls_max` at once.
+    pub(super) fn new(broker: Broker, calls_max: usize) -> Self {
+        Self {
+            broker,
+            calls_max,
+            polled: FuturesUnordered::new(),
+            calls: BTreeMap::new(),
+            bytes: 0,
+            undelivered: Vec::new(),
+            rounds: Rounds::default(),
+            summary: CallSummary::default(),
+            contradicted: BTreeSet::new(),
+        }
+    }
+
+    /// Starts a call. The conversation has checked how many calls there may be in all.
+    ///
+    /// # Errors
+    ///
+    /// [`ProgramError`] that ends the run, when too much is in flight at once.
+    pub(super) fn start(&mut self, call: HostCall) -> Result<(), ProgramError> {
+        let bytes = call.head.len() + call.body.len();
+        self.bytes += bytes;
+        if self.calls.len() >= self.calls_max {
+            let message = format!("more than {} calls were waiting at once", self.calls_max);
+            return Err(messages::call_limit(message));
+        }
+        if self.bytes > CALLS_PENDING_BYTES_MAX {
+            return Err(messages::call_limit(format!(
+                "the arguments of waiting calls have more than {CALLS_PENDING_BYTES_MAX} bytes"
+            )));
+        }
+        self.rounds.called(&call);
+        let label = messages::label_of(&call);
+        self.calls.insert(call.id, Call { label, bytes });
+        self.polled.push(answer(self.broker.clone(), call));
+        Ok(())
+    }
+
+    /// Waits for the next result; `None` when no call is in flight. Safe to cancel.
+    pub(super) async fn next(&mut self) -> Option<()> {
+        let answer = self.polled.next().await?;
+        let result = self.settle(answer);
+        self.undelivered.push(result);
+        Some(())
+    }
+
+    /// Takes the results that are there already, in the order they arrived.
+    pub(super) fn take_ready(&mut self) {
+        while let Some(Some(())) = self.next().now_or_never() {}
+    }
+
+    /// Waits for `work`, and polls the calls meanwhile: a call that is not polled would keep what it was given, such as
+    /// a place in a server's queue, from everyone else.
+    pub(super) async fn while_waiting_for<T>(&mut self, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                Some(()) = self.next() => {}
+            }
+        }
+    }
+
+    /// Whether there is a result for the guest.
+    pub(super) fn has_results(&self) -> bool {
+        !self.undelivered.is_empty()
+    }
+
+    /// Whether no call is in flight.
+    pub(super) fn is_empty(&self) -> bool {
+        self.polled.is_empty()
+    }
+
+    /// As many results as one frame holds, at least one when there is one, with their room.
+    pub(super) fn take_results(&mut self) -> (Vec<CallResult>, Vec<AnswerPermit>) {
+        let mut bytes = 0;
+        let mut count = 0;
+        for undelivered in &self.undelivered {
+            bytes += bytes_of(&undelivered.result);
+            if count > 0 && bytes > CALL_RESULT_BYTES_MAX {
+                break;
+            }
+            count += 1;
+        }
+        let mut permits = Vec::with_capacity(count);
+        let mut results = Vec::with_capacity(count);
+        for UndeliveredResult { result, permit, .. } in self.undelivered.drain(..count) {
+            results.push(result);
+            permits.extend(permit);
+        }
+        self.rounds
+            .delivered(results.iter().map(|result| result.id));
+        (results, permits)
+    }
+
+    /// Names of some calls in flight; `None` without any.
+    pub(super) fn names(&self) -> Option<String> {
+        named(self.labels())
+    }
+
+    fn labels(&self) -> Vec<&str> {
+        let calls = self.calls.values();
+        calls.map(|call| call.label.as_str()).collect()
+    }
+
+    /// Waits until `deadline` for calls that the program did not await: they were sent, and their outcomes count.
+    /// Reads are cancelled, because nothing uses their results any more, and counted in a warning. Every write that was not awaited is named
+    /// in a warning, also when it has ended already.
+    pub(super) async fn finish(mut self, deadline: Instant) -> CallSummary {
+        let unused = self.calls.len() + self.undelivered.len();
+        self.broker.cancel_reads();
+        // Dropped first: calls may be waiting for the room that these results hold.
+        let undelivered = std::mem::take(&mut self.undelivered);
+        let mut wrote: Vec<String> = undelivered.into_iter().filter_map(|it| it.wrote).collect();
+        // Cancelled reads end within this time, so that the calls left after it are the ones to wait for.
+        let soon = Instant::now() + Duration::from_millis(READS_END_MS);
+        while let Ok(Some(answer)) = timeout_at(soon, self.polled.next()).await {
+            wrote.extend(self.settle(answer).wrote);
+        }
+        let mut labels: Vec<&str> = wrote.iter().map(String::as_str).collect();
+        labels.extend(self.labels());
+        let reads = match unused.saturating_sub(labels.len()) {
+            0 => None,
+            1 => Some("1 of its calls had an answer, which was".to_owned()),
+            more => Some(format!("{more} of its calls had answers, which were")),
+        };
+        let (calls, them) = match labels.len() {
+            1 => ("1 call was".to_owned(), "it"),
+            more => (format!("{more} calls were"), "them"),
+        };
+        if let Some(names) = named(labels) {
+            self.summary.warnings.push(format!(
+                "{calls} not awaited ({names}); the execution waited for {them}"
+            ));
+        }
+        if let Some(reads) = reads {
+            self.summary.warnings.push(format!(
+                "the program returned before {reads} not used: `await` each call; `forEach` awaits nothing, `Promise.all` and `asyncio.gather` do"
+            ));
+        }
+        self.drain(deadline).await;
+        self.into_summary()
+    }
+
+    /// Cancels the calls in flight, and waits a short time for their outcomes to be journalled.
+    pub(super) async fn cancel(mut self) -> CallSummary {
+        self.broker.cancel_calls();
+        self.undelivered.clear();
+        let deadline = Instant::now() + Duration::from_millis(CANCEL_MS);
+        self.drain(deadline).await;
+        self.into_summary()
+    }
+
+    fn into_summary(mut self) -> CallSummary {
+        self.summary.rounds = self.rounds.most();
+        self.summary
+    }
+
+    /// Waits until `deadline` for every call, and drops the results.
+    async fn drain(&mut self, deadline: Instant) {
+        while let Ok(next) = timeout_at(deadline, self.polled.next()).await {
+            match next {
+                Some(answer) => drop(self.settle(answer)),
+                None => return,
+            }
+        }
+        self.broker.cancel_calls();
+        let names = self.names().unwrap_or_default();
+        let warning = format!("calls were still in flight at the end: {names}");
+        self.summary.warnings.push(warning);
+    }
+
+    /// Removes an answered call from those in flight and adds what it did to the summary.
+    fn settle(&mut self, answer: Answer) -> UndeliveredResult {
+        let Answer {
+            id,
+            result,
+            reached,
+            note,
+            contradiction,
+            permit,
+        } = answer;
+        let mut wrote = None;
+        if let Some(call) = self.calls.remove(&id) {
+            self.bytes -= call.bytes;
+            wrote = reached
+                .filter(|effect| effect.may_write())
+                .map(|_| call.label);
+        }
+        if let Some((tool, how)) = contradiction {
+            self.warn_of_contradiction(tool, &how);
+        }
+        let CallSummary {
+            effects, warnings, ..
+        } = &mut self.summary;
+        match reached {
+            Some(effect) if effect.may_write() => effects.writes += 1,
+            Some(_) => effects.reads += 1,
+            None => {}
+        }
+        if let Some(note) = note
+            && !warnings.contains(&note)
+        {
+            warnings.push(note);
+        }
+        let result = CallResult {
+            id,
+            result: result.map_err(|error| messages::error_json(&error)),
+        };
+        UndeliveredResult {
+            result,
+            permit,
+            wrote,
+        }
+    }
+
+    /// Warns once for each tool.
+    fn warn_of_contradiction(&mut self, tool: ToolId, how: &str) {
+        if self.contradicted.contains(&tool) {
+            return;
+        }
+        let warnings = &mut self.summary.warnings;
+        match self.contradicted.len() {
+            ..CONTRADICTIONS_NAMED_MAX => warnings.push(format!(
+                "a result of `{tool}` does not match the output schema that its server declares: {how}; the program received it unchanged"
+            )),
+            CONTRADICTIONS_NAMED_MAX => warnings.push(
+                "results of more tools do not match their declared output schemas: run `limbeck tools` to list them".to_owned(),
+            ),
+            _ => {}
+        }
+        self.contradicted.insert(tool);
+    }
+}
+
+/// Answers one call. A panic fails the call and nothing else.
+fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
+    async move {
+        let context = Arc::clone(broker.context());
+        // Without its arguments, which may be large: they are in the journal once the call is.
+        let faulted = HostCall {
+            id: call.id,
+            op: call.op,
+            head: call.head.clone(),
+            body: String::new(),
+        };
+        let answered = AssertUnwindSafe(broker.answer(call)).catch_unwind().await;
+        let answer = match answered {
+            Ok(answer) => answer,
+            Err(_) => {
+                tracing::error!(id = %faulted.id, "answering a call panicked");
+                broker.answer_faulted(faulted).await
+            }
+        };
+        context.counters.call(&answer.result);
+        answer
+    }
+    .boxed()
+}
+
+/// Some of the names; `None` for an empty list.
+fn named(mut labels: Vec<&str>) -> Option<String> {
+    labels.dedup();
+    let more = labels.len().saturating_sub(NAMED_MAX);
+    labels.truncate(NAMED_MAX);
+    let joined = labels.join("`, `");
+    match (labels.is_empty(), more) {
+        (true, _) => None,
+        (false, 0) => Some(format!("`{joined}`")),
+        (false, more) => Some(format!("`{joined}` and {more} more")),
+    }
+}
+
+/// Bytes of a result in a frame, its numbers included.
+fn bytes_of(result: &CallResult) -> usize {
+    let (Ok(text) | Err(text)) = &result.result;
+    text.len() + 16
+}

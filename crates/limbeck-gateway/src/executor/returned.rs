@@ -1,0 +1,169 @@
+//! The value that a program returned, as an answer and the journal have it.
+//!
+//! The text comes from a worker that a program may have taken over. It is kept only when every reader of JSON accepts it,
+//! and without white space: an answer is one line, and its text decides nothing else.
+
+use std::fmt;
+
+use limbeck_domain::{ErrorKind, ProgramError, text};
+use limbeck_wire::Fault;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::messages;
+
+/// What a worker reports as a program's end, for a run and for its replay.
+///
+/// # Errors
+///
+/// The program's own, or that of a value which nests too deeply or has a form that readers of JSON refuse.
+pub(super) fn returned(
+    result: Result<Option<String>, Fault>,
+) -> Result<Option<String>, ProgramError> {
+    match result {
+        Ok(Some(value)) => checked(value).map(Some),
+        result => result.map_err(ProgramError::from),
+    }
+}
+
+fn checked(value: String) -> Result<String, ProgramError> {
+    // Readers of the answer refuse JSON that is nested deeper.
+    if text::is_too_deep(&value) {
+        return Err(messages::too_deep());
+    }
+    match serde_json::from_str::<Strict>(&value) {
+        Ok(Strict) => Ok(compact(value)),
+        Err(error) => {
+            let message = format!("the returned value is not JSON: {error}");
+            Err(ProgramError::new(ErrorKind::Exception, message)
+                .with_hint("return plain values; a number has at most the range of a 64-bit float"))
+        }
+    }
+}
+
+/// The text without white space between its tokens. `json` is valid.
+fn compact(json: String) -> String {
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut is_space = |byte: u8| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => in_string = !in_string,
+            b' ' | b'\t' | b'\n' | b'\r' => return !in_string,
+            _ => {}
+        }
+        false
+    };
+    if !json.bytes().any(&mut is_space) {
+        return json;
+    }
+    (in_string, escaped) = (false, false);
+    let mut is_space = |c: char| {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => in_string = !in_string,
+            ' ' | '\t' | '\n' | '\r' => return !in_string,
+            _ => {}
+        }
+        false
+    };
+    json.chars().filter(|c| !is_space(*c)).collect()
+}
+
+/// Any value whose numbers and texts can be read. Nothing is kept of it.
+struct Strict;
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StrictVisitor)
+    }
+}
+
+struct StrictVisitor;
+
+impl<'de> Visitor<'de> for StrictVisitor {
+    type Value = Strict;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Strict, E> {
+        Ok(Strict)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Strict, E> {
+        Ok(Strict)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Strict, E> {
+        Ok(Strict)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Strict, E> {
+        Ok(Strict)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Strict, E> {
+        Ok(Strict)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Strict, E> {
+        Ok(Strict)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Strict, A::Error> {
+        while let Some(Strict) = items.next_element()? {}
+        Ok(Strict)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Strict, A::Error> {
+        while let Some((Strict, Strict)) = members.next_entry()? {}
+        Ok(Strict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_one_line_whatever_the_worker_wrote() {
+        let forged = "[\n{\"status\":\"completed\", \"a\\\"b \": 1.50}\n]".to_owned();
+        let kept = returned(Ok(Some(forged))).unwrap().unwrap();
+        assert_eq!(kept, "[{\"status\":\"completed\",\"a\\\"b \":1.50}]");
+        // The control: what a guest writes stays as it is.
+        for value in [
+            "null",
+            "\"a b\\n\"",
+            "[1,{\"k\":-1.5e300}]",
+            "\"\\ud83d\\ude00\"",
+        ] {
+            assert_eq!(
+                returned(Ok(Some(value.to_owned()))).unwrap().unwrap(),
+                value
+            );
+        }
+        assert_eq!(returned(Ok(None)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_value_that_some_reader_of_json_refuses_is_an_error() {
+        for value in [
+            "1e400",
+            "[\"\\ud800\"]",
+            "{\"\\ud800\":1}",
+            "{",
+            "1 2",
+            "nul",
+        ] {
+            let error = returned(Ok(Some(value.to_owned()))).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Exception, "{value}");
+        }
+        let deep = "[".repeat(200) + &"]".repeat(200);
+        let error = returned(Ok(Some(deep))).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::OutputLimit);
+    }
+}

@@ -1,0 +1,117 @@
+//! The answer as its reader gets it: binary content kept as artifacts, the rest fitted into its token budget, and
+//! rendered once.
+
+use std::sync::Arc;
+
+use limbeck_domain::Envelope;
+use limbeck_store::StoreError;
+use serde_json::value::RawValue;
+
+use super::budget::{self, Fitted};
+use crate::admission::ExecutionSlot;
+use crate::artifacts::{ArtifactStore, UnsavedArtifact, binary};
+use crate::render::{self, Render};
+
+/// Values above this are fitted on a thread of their own: they are rendered and counted several times.
+const LARGE_BYTES: usize = 256 << 10;
+
+/// An answer and its text.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// What is in the answer.
+    pub envelope: Envelope,
+    /// The answer in the notation that was asked for.
+    pub text: String,
+}
+
+impl Shown {
+    /// Renders `envelope`.
+    pub(super) fn of(envelope: Envelope, render: Render) -> Self {
+        Self {
+            text: render::text(&envelope, render),
+            envelope,
+        }
+    }
+}
+
+impl ArtifactStore {
+    /// The answer within `budget` tokens. What is left out of it becomes artifacts of `principal`. `place` is the
+    /// execution's.
+    pub(super) async fn shown(
+        &self,
+        envelope: Envelope,
+        principal: &str,
+        budget: usize,
+        render: Render,
+        place: &Arc<ExecutionSlot>,
+    ) -> Shown {
+        let envelope = self.without_binaries(envelope, principal).await;
+        let value = envelope.value.as_ref();
+        let fitted = if value.is_some_and(|value| value.get().len() > LARGE_BYTES) {
+            let unfitted = envelope.clone();
+            // Held until the work has ended, also when this future is dropped.
+            let place = Arc::clone(place);
+            tokio::task::spawn_blocking(move || {
+                let fitted = budget::fit(envelope, budget, render);
+                drop(place);
+                fitted
+            })
+            .await
+            // The task panicked: its envelope is lost, the copy is not.
+            .unwrap_or_else(|_| budget::nothing_shown(unfitted))
+        } else {
+            budget::fit(envelope, budget, render)
+        };
+        let Fitted {
+            mut envelope,
+            mut text,
+            kept,
+        } = fitted;
+        for kept in kept {
+            let artifact = UnsavedArtifact {
+                id: kept.id.clone(),
+                media_type: kept.media_type.to_owned(),
+                name: Some(format!("{} of {}", kept.what, envelope.execution_id)),
+                content: kept.content,
+            };
+            if let Err(error) = self.keep(principal, artifact).await {
+                not_kept(&error);
+                budget::not_kept(&mut envelope, &kept.id);
+                text = None;
+            }
+        }
+        match text {
+            Some(text) => Shown { envelope, text },
+            None => Shown::of(envelope, render),
+        }
+    }
+
+    /// The answer with handles in place of binary content that the program returned.
+    async fn without_binaries(&self, mut envelope: Envelope, principal: &str) -> Envelope {
+        let value = envelope.value.as_ref().map_or("", |value| value.get());
+        let Some((value, artifacts)) = binary::without_content(value) else {
+            return envelope;
+        };
+        for artifact in artifacts {
+            if let Err(error) = self.keep(principal, artifact).await {
+                not_kept(&error);
+                return envelope;
+            }
+        }
+        if let Ok(value) = RawValue::from_string(value) {
+            envelope.value = Some(value);
+            envelope.warnings.push(
+                "binary content of the value was kept as artifacts; `emit(handle)` shows one"
+                    .to_owned(),
+            );
+        }
+        envelope
+    }
+}
+
+fn not_kept(error: &StoreError) {
+    tracing::error!(
+        error = error as &dyn std::error::Error,
+        "an artifact could not be kept"
+    );
+}

@@ -1,0 +1,390 @@
+//! The running gateway: its parts, started together and shut down together.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use limbeck_catalog::{Catalog, Observed};
+use limbeck_domain::{
+    CallError, Envelope, Expose, Mode, ProgramError, ReadMethod, Sandbox, ServerName, ToolId,
+    ToolTarget,
+};
+use limbeck_launcher::WorkerError;
+use limbeck_store::{Store, StoreError};
+use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch};
+use serde_json::value::RawValue;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::Admission;
+use crate::artifacts::ArtifactStore;
+use crate::broker::{BrokerContext, CallReport};
+use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL};
+use crate::counters::Counters;
+use crate::direct::{DirectCall, DirectCalls, DirectError};
+use crate::embeddings::Embeddings;
+use crate::executor::{Examination, ExecuteRequest, Executor, ReplayError, ReplayReport, Shown};
+use crate::exposure::{Exposed, Exposure};
+use crate::learn::{ImportSummary, Learning, RecordedResults, SkippedRecordError};
+use crate::ledger::{self, Ledger};
+use crate::listings::Listings;
+use crate::live_catalog::LiveCatalog;
+use crate::search::{SearchReport, SearchRequest, ToolSearch};
+use crate::server_reports::ServerReport;
+use crate::server_source::ServerSource;
+
+/// A running gateway as one principal uses it. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    parts: Arc<Parts>,
+    /// Principal of reads and watches, whose requests carry none.
+    principal: Arc<str>,
+}
+
+/// Handles that the methods of [`Gateway`] delegate to. No other module reaches them through the gateway.
+#[derive(Debug)]
+struct Parts {
+    executor: Executor,
+    direct: DirectCalls,
+    recorded: RecordedResults,
+    exposure: Arc<Exposure>,
+    ledger: Arc<Ledger>,
+    embeddings: Arc<Embeddings>,
+    broker: Arc<BrokerContext>,
+}
+
+impl Gateway {
+    /// Starts a gateway with the cached catalog. Starts no upstream server.
+    pub async fn start(config: GatewayConfig) -> Self {
+        Self::start_within(config, Bounds::default()).await
+    }
+
+    /// Starts a gateway that accepts as much load as `bounds` say.
+    pub async fn start_within(config: GatewayConfig, bounds: Bounds) -> Self {
+        let GatewayConfig {
+            workers,
+            upstreams,
+            store,
+            wall_ms,
+            wall_ms_max,
+            sources,
+            notices,
+            embeddings,
+            client_listing,
+        } = config;
+        let upstreams = Arc::new(upstreams);
+        let better_direct = better_direct(&store, &sources).await;
+        let live_catalog =
+            LiveCatalog::open(Arc::clone(&upstreams), store.clone(), sources, notices).await;
+        let exposure = Arc::new(Exposure::new(live_catalog.clone(), better_direct));
+        let embeddings = Arc::new(Embeddings::start(embeddings, &live_catalog, &store));
+        let ledger = Arc::new(Ledger::new(
+            client_listing,
+            Arc::clone(&exposure),
+            live_catalog.clone(),
+            store.clone(),
+        ));
+        let listings = Listings::new(live_catalog.clone(), Arc::clone(&upstreams));
+        let search = ToolSearch::new(
+            live_catalog.clone(),
+            Arc::clone(&exposure),
+            Arc::clone(&embeddings),
+            listings.clone(),
+        );
+        let broker = Arc::new(BrokerContext {
+            upstreams,
+            learning: Learning::start(live_catalog.clone(), store.clone()),
+            listings,
+            search,
+            artifacts: ArtifactStore::new(store.clone()),
+            counters: Counters::default(),
+            store: store.clone(),
+            live_catalog: live_catalog.clone(),
+        });
+        let admission = Admission::new(bounds.admission);
+        Self {
+            parts: Arc::new(Parts {
+                executor: Executor {
+                    workers,
+                    admission: admission.clone(),
+                    broker: Arc::clone(&broker),
+                    ledger: Arc::clone(&ledger),
+                    wall_ms,
+                    wall_ms_max,
+                    cpu_ms: bounds.cpu_ms,
+                    journal_bytes: bounds.journal_bytes,
+                },
+                direct: DirectCalls::new(admission, Arc::clone(&broker)),
+                recorded: RecordedResults::new(live_catalog, store),
+                exposure,
+                ledger,
+                embeddings,
+                broker,
+            }),
+            principal: LOCAL_PRINCIPAL.into(),
+        }
+    }
+
+    /// This gateway as `principal` uses it: reads are made with that principal's sign-ins.
+    #[must_use]
+    pub fn used_by(mut self, principal: &Arc<str>) -> Self {
+        self.principal = Arc::clone(principal);
+        self
+    }
+
+    /// Runs a program to its end and returns the whole answer as data; see [`Gateway::answer`].
+    pub async fn execute(
+        &self,
+        request: ExecuteRequest,
+        context: impl Into<CallContext>,
+    ) -> Envelope {
+        self.parts.executor.execute(request, context).await
+    }
+
+    /// Runs a program to its end and returns its answer, within the tokens asked for: a part that is over its
+    /// share is kept as an artifact.
+    ///
+    /// Every failure is in the envelope. `context.cancel` ends the run and cancels its calls in flight;
+    /// `context.observer` receives the calls' progress and answers what their servers ask.
+    pub async fn answer(&self, request: ExecuteRequest, context: impl Into<CallContext>) -> Shown {
+        self.parts.executor.answer(request, context).await
+    }
+
+    /// Checks the calls of a program and, with [`Mode::Plan`], lists what it may call. Nothing of it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`ProgramError`], when the request is wrong, was cancelled, or no worker reads the program in time.
+    pub async fn examine(
+        &self,
+        request: ExecuteRequest,
+        mode: Mode,
+        cancel: &CancellationToken,
+    ) -> Result<Examination, ProgramError> {
+        self.parts.executor.examine(request, mode, cancel).await
+    }
+
+    /// Runs an ended execution again from its journal alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`]; differences between the two runs are in the report.
+    pub async fn replay(&self, id: &str) -> Result<ReplayReport, ReplayError> {
+        self.parts.executor.replay(id).await
+    }
+
+    /// Sandbox of the next worker, by its own report. Uses up the worker.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError`] when no worker can be started, [`WorkerError::Tier`] when its tier is below the minimum.
+    pub async fn sandbox(&self) -> Result<Sandbox, WorkerError> {
+        self.parts.executor.sandbox().await
+    }
+
+    /// Calls a tool for a client and returns the `CallToolResult` as the server sent it.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectError`]
+    pub async fn call_directly(
+        &self,
+        call: DirectCall,
+        context: CallContext,
+    ) -> Result<Box<RawValue>, DirectError> {
+        self.parts.direct.call_for_client(call, context).await
+    }
+
+    /// Calls one tool for the user, outside of any execution, and returns its result as sent. Nothing is journalled.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] for every reason a call inside a program fails, except `isError`.
+    pub async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: &str,
+        context: impl Into<CallContext>,
+    ) -> Result<CallReport, CallError> {
+        let direct = &self.parts.direct;
+        direct
+            .call_for_user(server, tool, arguments, context.into())
+            .await
+    }
+
+    /// Reads something a server offers besides tools, for the principal of this handle; `params` is JSON text.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectError`]
+    pub async fn read_directly(
+        &self,
+        server: &ServerName,
+        method: ReadMethod,
+        params: String,
+        context: CallContext,
+    ) -> Result<Box<RawValue>, DirectError> {
+        let direct = &self.parts.direct;
+        direct
+            .read(&self.principal, server, method, params, context)
+            .await
+    }
+
+    /// Subscribes to changes of one resource. The permission to read the resource is enough.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectError`]
+    pub async fn watch_directly(
+        &self,
+        server: &ServerName,
+        uri: &str,
+    ) -> Result<ResourceWatch, DirectError> {
+        self.parts.direct.watch(&self.principal, server, uri).await
+    }
+
+    /// Remembers a search and its answer for the ledger's record of the principal's next program.
+    pub fn note_search(&self, principal: &Arc<str>, asked: &str, answer: &str) {
+        self.parts.ledger.note_search(principal, asked, answer);
+    }
+
+    /// The type of a recorded result of the tool that `target` names. Nothing is stored.
+    ///
+    /// `result` is a `CallToolResult` or the value that a program got of one.
+    ///
+    /// # Errors
+    ///
+    /// [`SkippedRecordError`].
+    pub fn observed_type(
+        &self,
+        target: &ToolTarget,
+        result: &RawValue,
+    ) -> Result<(ToolId, Observed), SkippedRecordError> {
+        self.parts.recorded.observed_type(target, result)
+    }
+
+    /// Keeps what recorded results of a tool taught, and gives what is known of it now.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; then nothing was stored. `Ok(None)` when the tool is gone.
+    pub async fn learn(
+        &self,
+        tool: &ToolId,
+        observed: &Observed,
+    ) -> Result<Option<ImportSummary>, StoreError> {
+        self.parts.recorded.learn(tool, observed).await
+    }
+
+    /// The store, for listings.
+    pub fn store(&self) -> &Store {
+        &self.parts.broker.store
+    }
+
+    /// The tools known, for listings and for events of new lists.
+    pub fn live_catalog(&self) -> &LiveCatalog {
+        &self.parts.broker.live_catalog
+    }
+
+    /// Changes at upstream servers, from now on.
+    pub fn upstream_events(&self) -> broadcast::Receiver<PoolEvent> {
+        self.parts.broker.upstreams.subscribe()
+    }
+
+    /// Executions running, and requests waiting for admission.
+    pub fn load(&self) -> (usize, usize) {
+        self.parts.executor.admission.load()
+    }
+
+    /// Executions and calls by how they ended.
+    pub fn counters(&self) -> &Counters {
+        &self.parts.broker.counters
+    }
+
+    /// The upstream servers, or one of them, with their tools. Asks every server for its list and waits at
+    /// most `patience` for the answers.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] when no server is called `server`.
+    pub async fn servers(
+        &self,
+        server: Option<&str>,
+        patience: Duration,
+    ) -> Result<Vec<ServerReport>, CallError> {
+        self.parts.broker.listings.reports(server, patience).await
+    }
+
+    /// The tools known at this moment, of all servers.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.parts.broker.live_catalog.snapshot()
+    }
+
+    /// Searches every server's tools; waits a bounded time for servers never listed before.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] when no server is called `server`, or when `cursor` belongs to another request or to
+    /// other tools.
+    pub async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
+        self.parts.broker.search.search(request).await
+    }
+
+    /// Starts connecting the servers that `request` names, so that they are ready for the program that
+    /// follows.
+    pub fn connect_named(&self, request: &SearchRequest) {
+        self.parts.broker.search.connect_named_by_client(request);
+    }
+
+    /// The servers that clients see now. The same `Arc` for as long as the catalog is the same.
+    pub fn exposed(&self) -> Arc<Exposed> {
+        self.parts.exposure.current()
+    }
+
+    /// Servers whose entry allows that clients see their tools, whether they do now or not.
+    pub fn exposable(&self) -> Vec<(ServerName, Expose)> {
+        self.parts.exposure.allowed()
+    }
+
+    /// Returns once the results of all calls answered so far have been learned from.
+    pub async fn catch_up(&self) {
+        self.parts.broker.learning.flush().await;
+    }
+
+    /// Ends every worker and upstream server and makes the journal durable. No process or task is left.
+    pub async fn shutdown(&self) {
+        self.parts.executor.workers.shutdown().await;
+        self.parts.broker.upstreams.shutdown().await;
+        self.parts.ledger.note_leftover_searches().await;
+        self.parts.embeddings.shutdown().await;
+        self.parts.broker.learning.flush().await;
+        if let Err(error) = self.parts.broker.store.flush().await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "journal could not be flushed"
+            );
+        }
+    }
+}
+
+/// Servers with `expose = "auto"` that programs mostly call alone and at a loss, by the ledger. The ledger is
+/// not read when no server has that mode.
+async fn better_direct(store: &Store, sources: &[ServerSource]) -> BTreeSet<ServerName> {
+    if !sources.iter().any(|source| source.expose == Expose::Auto) {
+        return BTreeSet::new();
+    }
+    let rows = store.ledger(0).await.unwrap_or_else(|error| {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "the ledger could not be read"
+        );
+        Vec::new()
+    });
+    ledger::better_direct(
+        &rows
+            .iter()
+            .map(|row| (row.created_us, row.usage_or_estimate()))
+            .collect::<Vec<_>>(),
+    )
+}

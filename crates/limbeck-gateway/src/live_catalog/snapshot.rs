@@ -1,0 +1,107 @@
+//! Current tool lists of all servers, and the catalog made from them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use limbeck_catalog::{Absences, Catalog, Observed, ServerTools, Tool};
+use limbeck_domain::{ServerName, ToolDefinition, ToolRules};
+use limbeck_search::SearchableCatalog;
+use limbeck_store::Store;
+
+use crate::pins::Pins;
+use crate::server_source::ServerSource;
+
+/// Members of definitions that the gateway does not use, by tool.
+pub type ToolExtras = BTreeMap<String, serde_json::Map<String, serde_json::Value>>;
+
+/// Result types observed for the tools of one server.
+#[derive(Debug, Default)]
+pub(super) struct Lessons {
+    /// Names of tools with observations, checked first: most tools have none, and hashing a definition takes time.
+    tools: HashSet<String>,
+    /// Observations by the hash of the tool's definition.
+    observed: HashMap<String, Observed>,
+}
+
+impl Lessons {
+    pub(super) fn of(&self, tool: &Tool) -> Option<Observed> {
+        if !self.tools.contains(&*tool.id().tool) {
+            return None;
+        }
+        self.observed.get(tool.hash()).cloned()
+    }
+}
+
+/// Reads stored observations of a server's tools. Unreadable ones are skipped, so their types are learned again.
+pub(super) async fn lessons(store: &Store, source: &ServerSource) -> Lessons {
+    let kept = store.observations(&source.definition_hash).await;
+    let kept = kept.unwrap_or_else(|error| {
+        tracing::warn!(server = %source.name, error = &error as &dyn std::error::Error, "observed result types could not be read");
+        Vec::new()
+    });
+    let mut lessons = Lessons::default();
+    for observation in kept {
+        if let Ok(observed) = serde_json::from_str(&observation.body) {
+            lessons.tools.insert(observation.tool);
+            lessons.observed.insert(observation.tool_hash, observed);
+        }
+    }
+    lessons
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Snapshot {
+    pub(super) lists: BTreeMap<ServerName, ServerTools>,
+    pub(super) dropped: BTreeMap<ServerName, Vec<String>>,
+    pub(super) extras: BTreeMap<ServerName, Arc<ToolExtras>>,
+    /// Error of a server's last list request.
+    pub(super) failures: BTreeMap<ServerName, String>,
+    pub(super) pins: BTreeMap<ServerName, Pins>,
+    pub(super) lessons: BTreeMap<ServerName, Lessons>,
+    /// Rules of each server's entry about its tools; absent where every tool is allowed.
+    pub(super) rules: BTreeMap<ServerName, ToolRules>,
+    pub(super) absences: Arc<Absences>,
+    pub(super) catalog: SearchableCatalog,
+}
+
+impl Snapshot {
+    pub(super) fn put(
+        &mut self,
+        name: &ServerName,
+        tools: Vec<ToolDefinition>,
+        instructions: Option<String>,
+    ) {
+        let mut list = match self.rules.get(name) {
+            Some(rules) => ServerTools::allowed_by(rules, name.clone(), tools, instructions),
+            None => ServerTools::new(name.clone(), tools, instructions),
+        };
+        if let Some(lessons) = self.lessons.get(name).filter(|all| !all.tools.is_empty()) {
+            list = list.with_observations(|tool| lessons.of(tool));
+        }
+        self.lists.insert(name.clone(), list);
+    }
+
+    pub(super) fn teach(&mut self, server: &ServerName, news: Vec<(Arc<Tool>, Observed)>) {
+        let lessons = self.lessons.entry(server.clone()).or_default();
+        let mut hashes = HashSet::with_capacity(news.len());
+        for (tool, observed) in news {
+            lessons.tools.insert(tool.id().tool.to_string());
+            lessons.observed.insert(tool.hash().to_owned(), observed);
+            hashes.insert(tool.hash().to_owned());
+        }
+        let Some(list) = self.lists.get_mut(server) else {
+            return;
+        };
+        // The other tools keep their signatures, which are already rendered.
+        let lesson = |tool: &Tool| lessons.of(tool).filter(|_| hashes.contains(tool.hash()));
+        *list = list.with_observations(lesson);
+        let taught = self.catalog.catalog().with_observations(list.clone());
+        self.catalog = self.catalog.with_same_definitions(Arc::new(taught));
+    }
+
+    pub(super) fn rebuild(&mut self) {
+        let catalog = Catalog::new(self.lists.values().cloned().collect())
+            .with_absences(Arc::clone(&self.absences));
+        self.catalog = SearchableCatalog::new(Arc::new(catalog));
+    }
+}

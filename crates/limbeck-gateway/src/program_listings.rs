@@ -1,0 +1,100 @@
+//! Servers and tools as programs see them: the answers of `describe`, and what `tools` lists without asking.
+
+use limbeck_catalog::{Catalog, Detail, Tool};
+use limbeck_domain::{Language, ServerName};
+use limbeck_policy::Scope;
+use serde_json::{Value, json};
+
+/// Members that JavaScript reads of every object. The guest treats such a name as a tool only when it is listed
+/// here; `ASKED_OF_OBJECTS` in the guest's `tools.js` must be equal.
+const ASKED_OF_OBJECTS: [&str; 4] = ["toJSON", "toString", "valueOf", "constructor"];
+
+/// Bytes of the names of tools that a program's start lists. Of further servers it has the number of tools alone.
+const NAMES_BYTES_MAX: usize = 32 << 10;
+
+/// Servers and tools within `scope` that `tools` lists without a host call; part of the program's start. `state` gives
+/// the state of a server.
+pub(crate) fn server_names_json(
+    catalog: &Catalog,
+    scope: &Scope,
+    state: impl Fn(&ServerName) -> &'static str,
+) -> Value {
+    let mut bytes_left = NAMES_BYTES_MAX;
+    let listed = catalog.servers().map(|server| {
+        let tools = server.tools().iter();
+        let covered = tools.filter(|tool| scope.covers(tool.id()));
+        let names: Vec<&str> = covered.map(|tool| &*tool.id().tool).collect();
+        let bytes = names.iter().map(|name| name.len() + 3).sum::<usize>();
+        let mut entry = json!({"name": server.name(), "state": state(server.name())});
+        match bytes_left.checked_sub(bytes) {
+            Some(left) => {
+                bytes_left = left;
+                entry["tools"] = json!(names);
+            }
+            None => entry["tools"] = json!(names.len()),
+        }
+        let namesakes: Vec<&str> = names
+            .into_iter()
+            .filter(|name| ASKED_OF_OBJECTS.contains(name))
+            .collect();
+        if !namesakes.is_empty() {
+            entry["namesakes"] = json!(namesakes);
+        }
+        entry
+    });
+    listed.collect()
+}
+
+/// Answer of `describe(server, tool)` in a program, with the keys of every earlier format.
+pub(crate) fn tool_json(tool: &Tool, language: Language) -> Value {
+    let definition = tool.definition();
+    let id = tool.id();
+    let mut entry = json!({
+        "name": format!("mcp__{}__{}", id.server, id.tool),
+        "server": id.server,
+        "tool": id.tool,
+        "call": tool.call_expression(),
+        "signature": tool.signature(language),
+        "declaration": tool.declaration(Detail::Full, language),
+        "effect": tool.effect(),
+        "description": definition.description.as_deref().unwrap_or_default(),
+        "inputSchema": definition.input_schema,
+        "parameters": definition.input_schema,
+    });
+    if let (Some(schema), Value::Object(entry)) = (&definition.output_schema, &mut entry) {
+        entry.insert("outputSchema".to_owned(), schema.clone());
+    }
+    entry
+}
+
+/// Answer of `describe(server)` in a program: the tools that its scope covers, with whole definitions when
+/// `full`.
+pub(crate) fn server_json(
+    catalog: &Catalog,
+    server: &ServerName,
+    scope: &Scope,
+    language: Language,
+    full: bool,
+) -> Value {
+    let all = catalog.tools_of(server);
+    let tools: Vec<Value> = all
+        .iter()
+        .filter(|tool| scope.covers(tool.id()))
+        .map(|tool| {
+            if full {
+                return tool_json(tool, language);
+            }
+            json!({
+                "tool": tool.id().tool,
+                "call": tool.call_expression(),
+                "signature": tool.signature(language),
+                "description": tool.summary(),
+                "effect": tool.effect(),
+            })
+        })
+        .collect();
+    // Without a description the line names the server's tools, which a narrower scope must not show.
+    let line = catalog.server(server).filter(|_| tools.len() == all.len());
+    let line = line.map(|server| server.line());
+    json!({"server": server, "description": line.unwrap_or_default(), "tools": tools})
+}

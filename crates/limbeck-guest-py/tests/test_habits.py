@@ -1,0 +1,111 @@
+"""Habits of programs whose meaning is certain, and warnings where a program might end in silence."""
+
+import pytest
+
+ONE = {"id": 1, "total": 2}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "tools.get_order(id=1)",
+        "tools.mcp__shop__get_order(id=1)",
+        "mcp__shop__get_order(id=1)",
+        "tools['shop.get_order'](id=1)",
+        "tools.call('shop', 'get_order', {'id': 1})",
+        "tools.call_tool('shop.get_order', {'id': 1})",
+        "tools.call_tool('mcp__shop__get_order', arguments={'id': 1})",
+        "import tools\ntools.shop.get_order(id=1)",
+        "from tools import shop\nshop.get_order(id=1)",
+        "from tools import get_order\nget_order(id=1)",
+        "from limbeck import tools as t\nt.shop.get_order(id=1)",
+        "import limbeck\nlimbeck.tools.shop.get_order(id=1)",
+        "import asyncio\nreturn await tools.get_order(id=1)",
+        "import asyncio\nasync def main():\n    return await mcp__shop__get_order(id=1)\nasyncio.run(main())",
+        "from limbeck import tools\nimport asyncio\nx = tools.shop.get_order(id=1)\nreturn x",
+    ],
+)
+def test_other_ways_to_name_a_tool_call_it(run, program):
+    ended = run(program)
+    assert ended.value == ONE
+    assert ended.gateway.calls == [("shop.get_order", {"id": 1})]
+
+
+def test_a_server_is_still_no_tool_and_a_name_that_no_server_has_is_the_gateways_error(run):
+    assert "tools.shop is a server" in run("tools.shop(id=1)").error["message"]
+    error = run("tools.get_oder(id=1)").error
+    assert (error["name"], error["message"]) == ("ToolError", "`get_oder` is not a tool name")
+
+
+def test_a_full_name_asks_the_store_for_no_saved_function(run):
+    assert [name for name, _ in run("mcp__shop__get_order(id=1)").gateway.calls] == ["shop.get_order"]
+    # The control: a name that nothing explains is looked up among the saved functions.
+    assert run("unheard_of()").error["name"] == "NameError"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import asyncio\nr = asyncio.gather(tools.shop.get_order(id=1), tools.shop.get_order(id=1))\nprint(r)\nr",
+        "import asyncio\nr = asyncio.gather(*[tools.shop.get_order(id=1) for _ in range(2)])\nprint(r)\nreturn r",
+        "from asyncio import gather\nr = gather(tools.shop.get_order(id=1), tools.shop.get_order(id=1))\nprint(r[0])\nr",
+        "import asyncio\nawait asyncio.sleep(0)\nprint(asyncio.gather(tools.shop.get_order(id=1)))\n"
+        "await asyncio.gather(tools.shop.get_order(id=1), tools.shop.get_order(id=1))",
+        "import asyncio\nr = asyncio.gather(tools.shop.get_order(id=1), tools.shop.get_order(id=1))\nawait r",
+    ],
+)
+def test_a_gather_that_is_not_awaited_is_meant_as_its_results(run, program):
+    ended = run(program)
+    assert ended.value == [ONE, ONE]
+    assert "Future" not in ended.stdout and "pending" not in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "program, value",
+    [
+        ("async def f(): return 1\nreturn {'a': [f(), f()]}", {"a": [1, 1]}),
+        ("import asyncio\nasync def f(): return {2}\nawait asyncio.sleep(0)\nreturn [asyncio.create_task(f())]", [[2]]),
+    ],
+)
+def test_what_was_not_awaited_in_the_value_is_awaited_with_a_warning(run, program, value):
+    ended = run(program)
+    assert ended.value == value
+    assert len(ended.gateway.lines[2]) == 1 and "was awaited" in ended.gateway.lines[2][0]
+
+
+def test_a_value_without_anything_to_await_has_no_warning(run):
+    assert run("return [tools.shop.get_order(id=1)]").gateway.lines[2] == []
+
+
+def test_a_key_that_is_not_there_names_those_that_are(run):
+    error = run("tools.shop.get_order(id=1)['totl']").error
+    assert (error["message"], error["hint"]) == ("'totl'", "no field 'totl'; the nearest are 'total'")
+    # The control: a program may still ask.
+    assert run("r = tools.shop.get_order(id=1)\n[r.get('x'), 'x' in r]").value == [None, False]
+
+
+def test_text_that_is_no_json_shows_its_beginning(run):
+    error = run("import json\njson.loads('plain words')").error
+    assert error["hint"] == "the text is not JSON, so use it as it is; it begins with 'plain words'"
+
+
+def test_the_names_of_a_program_are_those_it_has(run):
+    names = run("x = 1\ndir()").value
+    assert "x" in names and "tools" in names
+    assert not [name for name in names if name.startswith("<")]
+
+
+def test_a_saved_function_is_not_the_value_of_the_program(run):
+    assert run("def f(): return 1\nsave_tool(f)").value is None
+    assert run("def f(): return 1\nsave_tool(f)\nf()").value == 1
+
+
+def test_a_name_that_no_server_has_is_false(run):
+    assert run("[bool(tools.slack), bool(tools.shop), 'slack' in tools]").value == [False, True, False]
+
+
+def test_members_of_the_raw_result_are_known(run):
+    assert "unwrapped already" in run("tools.shop.get_order(id=1).structuredContent").error["message"]
+    assert "unwrapped already" in run("tools.shop.get_order(id=1)['content'][0]").error["hint"]
+    # The control: a field of that name is a field.
+    assert run("tools.shop.echo(content='x').content").value == "x"

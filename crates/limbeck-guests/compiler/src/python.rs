@@ -1,0 +1,15 @@
+//! The Python guest. It was already initialised when its component was built.
+
+use wasmtime::Engine;
+
+use crate::Output;
+use crate::artifact::sha256;
+
+/// Writes machine code and hash of `component`.
+pub(crate) fn compile(target: &Engine, component: &[u8], out: &Output) {
+    let machine_code = target
+        .precompile_component(component)
+        .expect("the guest compiles");
+    out.write("code.cwasm", machine_code);
+    out.write("sha256", sha256(component));
+}

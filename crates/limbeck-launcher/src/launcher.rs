@@ -1,0 +1,66 @@
+//! Starts workers of one executable and checks that they are ready and sandboxed.
+
+use std::time::Duration;
+
+use limbeck_domain::{Language, Tier};
+use tokio::time::timeout;
+
+use crate::process_source::ProcessSource;
+use crate::{Worker, WorkerError, WorkerProgram};
+
+/// Time for a worker to get ready: a hundred times what it takes on an idle machine.
+pub(crate) const READY_MS: u64 = 5_000;
+
+/// Starts workers. Clones share what workers come from: on Linux one zygote for each language, started
+/// with its first worker.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    pub(crate) program: WorkerProgram,
+    minimum: Tier,
+    pub(crate) process_source: ProcessSource,
+}
+
+impl Launcher {
+    /// A launcher for one executable, whose workers are at least of tier `minimum`.
+    pub fn new(program: WorkerProgram, minimum: Tier) -> Self {
+        Self {
+            program,
+            minimum,
+            process_source: ProcessSource::default(),
+        }
+    }
+
+    /// The weakest tier a worker may have.
+    pub fn minimum_tier(&self) -> Tier {
+        self.minimum
+    }
+
+    /// Starts one worker and waits until it is ready for a program in `language`.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError`]; a half-started worker is killed.
+    pub async fn launch(&self, language: Language) -> Result<Worker, WorkerError> {
+        let parent = self.process_source.parent(&self.program, language).await?;
+        let (process, channel) = parent.worker().await?;
+        let mut worker = Worker::new(process, channel);
+        timeout(Duration::from_millis(READY_MS), worker.handshake())
+            .await
+            .map_err(|_| WorkerError::NotReady { limit_ms: READY_MS })??;
+        parent.confirm().await?;
+        let sandbox = worker.sandbox();
+        if sandbox.tier < self.minimum {
+            return Err(WorkerError::Tier {
+                sandbox: Box::new(sandbox.clone()),
+                minimum: self.minimum,
+            });
+        }
+        Ok(worker)
+    }
+
+    /// Kills what workers come from, and with it every worker that is left; elsewhere than on Linux
+    /// workers end with their [`Worker`] alone. A later launch starts another.
+    pub async fn shutdown(&self) {
+        self.process_source.shutdown().await;
+    }
+}

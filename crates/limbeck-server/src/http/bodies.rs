@@ -1,0 +1,134 @@
+//! Reading of request bodies, and construction of response bodies.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Response, StatusCode, header};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use limbeck_domain::limits::{HTTP_BODY_BYTES_MAX, HTTP_LARGE_BODIES_MAX, HTTP_SMALL_BODY_BYTES};
+use limbeck_upstream::TurnQueue;
+
+use super::http_bounds::LARGE_BODIES_PER_PRINCIPAL_MAX;
+
+/// Body of a response.
+pub(crate) type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
+/// Response to a client.
+pub(crate) type HttpResponse = Response<ResponseBody>;
+
+/// Reads request bodies. The large ones in memory at the same time are bounded, in all and of each principal.
+#[derive(Debug)]
+pub(crate) struct BodyReader {
+    limit: Duration,
+    large: TurnQueue,
+}
+
+impl BodyReader {
+    /// A reader that waits at most `limit` for each body.
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            large: TurnQueue::new(HTTP_LARGE_BODIES_MAX, LARGE_BODIES_PER_PRINCIPAL_MAX),
+        }
+    }
+
+    /// Reads a whole body. `Err` is the status that the request is rejected with.
+    pub(crate) async fn read(
+        &self,
+        principal: &Arc<str>,
+        headers: &HeaderMap,
+        body: Incoming,
+    ) -> Result<Bytes, StatusCode> {
+        // Reject by `Content-Length` without reading the body.
+        if announced(headers).is_some_and(|bytes| bytes > HTTP_BODY_BYTES_MAX as u64) {
+            return Err(StatusCode::PAYLOAD_TOO_LARGE);
+        }
+        let read = tokio::time::timeout(self.limit, self.collect(principal, body)).await;
+        read.unwrap_or(Err(StatusCode::REQUEST_TIMEOUT))
+    }
+
+    async fn collect(&self, principal: &Arc<str>, mut body: Incoming) -> Result<Bytes, StatusCode> {
+        let mut collected = BytesMut::new();
+        let mut turn = None;
+        while let Some(frame) = body.frame().await {
+            // The connection broke, or the framing is malformed.
+            let frame = frame.map_err(|_| StatusCode::BAD_REQUEST)?;
+            // Trailers are not used.
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            if collected.len() + data.len() > HTTP_BODY_BYTES_MAX {
+                return Err(StatusCode::PAYLOAD_TOO_LARGE);
+            }
+            if turn.is_none() && collected.len() + data.len() > HTTP_SMALL_BODY_BYTES {
+                turn = Some(self.large.take(Some(principal)).await);
+            }
+            collected.extend_from_slice(&data);
+        }
+        Ok(collected.freeze())
+    }
+}
+
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// Response body that keeps a guard alive until it was sent or dropped.
+pub(crate) struct GuardedBody<T> {
+    body: ResponseBody,
+    _held: T,
+}
+
+impl<T> GuardedBody<T> {
+    pub(crate) fn new(body: ResponseBody, held: T) -> Self {
+        Self { body, _held: held }
+    }
+}
+
+impl<T: Unpin> Body for GuardedBody<T> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Response with a short text.
+pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> HttpResponse {
+    typed(status, "text/plain; charset=utf-8", text)
+}
+
+/// Response with a body of `media_type`.
+pub(crate) fn typed(
+    status: StatusCode,
+    media_type: &'static str,
+    body: impl Into<Bytes>,
+) -> HttpResponse {
+    let mut answer = Response::new(Full::new(body.into()).boxed_unsync());
+    *answer.status_mut() = status;
+    let value = header::HeaderValue::from_static(media_type);
+    answer.headers_mut().insert(header::CONTENT_TYPE, value);
+    answer
+}

@@ -1,0 +1,12 @@
+//! MCP server for clients, over stdio and HTTP, on top of `limbeck-gateway`.
+//!
+//! - [`surface`] implements the protocol: two tools of its own, and the tools, resources and prompts of
+//!   exposed servers as they are.
+//! - [`http`] serves it to many clients over a network, each with a token.
+//!
+//! Start reading at [`surface::Surface`].
+
+#![forbid(unsafe_code)]
+
+pub mod http;
+pub mod surface;

@@ -1,0 +1,36 @@
+//! MCP server for one connection: the tools `search` and `execute`, artifacts as resources, and the tools,
+//! resources and prompts of exposed servers as they are.
+//!
+//! One process serves both generations of the protocol; the SDK selects by the client's first message.
+//! Handshake and lists do not wait for upstream servers, except for the first list of an exposed one.
+
+#![expect(
+    deprecated,
+    reason = "sampling, roots, logging and resources/subscribe are what legacy peers have"
+)]
+
+mod arguments;
+mod artifact_resources;
+mod built_in_calls;
+mod built_in_results;
+mod built_in_tools;
+mod capabilities;
+mod change_notifications;
+mod client_names;
+mod client_surface;
+mod exchange;
+mod exposed_lists;
+mod exposed_tools;
+mod forward;
+mod handler;
+mod instructions;
+mod legacy_session;
+mod log_level;
+mod mcp_server;
+mod stdio;
+mod upstream_results;
+
+pub use client_surface::Surface;
+pub use exposed_tools::client_listing;
+pub use mcp_server::McpServer;
+pub use stdio::{ServeError, serve_stdio};

@@ -1,0 +1,45 @@
+//! Results of `search` and `execute`.
+
+use limbeck_domain::Emitted;
+use limbeck_gateway::Shown;
+use rmcp::model::{CallToolResult, ContentBlock};
+
+/// Result of `execute`: the answer as text, then the blocks that the program emitted. There is no
+/// `structuredContent`: some clients would then drop the text, others show both.
+pub(super) fn program_result(shown: Shown) -> CallToolResult {
+    let Shown {
+        envelope,
+        text: answer,
+    } = shown;
+    let mut result = text(answer, envelope.error.is_some());
+    let emitted = envelope.emitted.iter().map(emitted_block);
+    result.content.extend(emitted);
+    result
+}
+
+fn emitted_block(emitted: &Emitted) -> ContentBlock {
+    let block = emitted.block.as_ref();
+    block
+        .and_then(|block| serde_json::from_str(block.get()).ok())
+        .unwrap_or_else(|| ContentBlock::text(emitted.text.clone().unwrap_or_default()))
+}
+
+pub(super) fn text(text: String, is_error: bool) -> CallToolResult {
+    let content = vec![ContentBlock::text(text)];
+    if is_error {
+        CallToolResult::error(content)
+    } else {
+        CallToolResult::success(content)
+    }
+}
+
+pub(super) fn failed(message: String) -> CallToolResult {
+    text(message, true)
+}
+
+pub(super) fn with_hint(message: &str, hint: Option<&str>) -> String {
+    match hint {
+        Some(hint) => format!("{message}\nhint: {hint}"),
+        None => message.to_owned(),
+    }
+}

@@ -1,0 +1,121 @@
+//! Definitions of `search` and `execute`, within a token budget that a test below checks.
+
+use limbeck_domain::limits::OUTPUT_TOKENS_DEFAULT;
+use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+/// Characters of the largest result: a whole answer with a small margin.
+const RESULT_CHARS_MAX: usize = 300_000;
+
+const SEARCH_DESCRIPTION: &str = "Find tools of the connected MCP servers. Returns for each query the exact calls with their input and output types, \
+enough to write the program for `execute`.";
+
+const EXECUTE_DESCRIPTION: &str = "Run a TypeScript or Python program that calls tools of the connected MCP servers; only what it returns and prints comes back.
+`await tools.server.tool({...})` calls a tool and returns its value; failures throw ToolError {code, message, hint}. Use Promise.all for parallel calls, loops for pages. \
+Also available: search(query), describe(server, tool), servers(), servers.x.resources.read(uri), servers.x.prompts.get(name, args), input, console, store.get/set, artifacts.open(id), emit(block), timers, URL, crypto. No network, files or modules.
+Top-level await and return. Python: `await tools.server.tool(a=1)`, asyncio.gather, standard library. Example:
+const issues = await tools.github.list_issues({ owner: \"o\", repo: \"r\" });
+return issues.filter(i => i.comments > 5).map(i => i.title);";
+
+/// Tool of the gateway itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BuiltInTool {
+    Search,
+    Execute,
+}
+
+impl BuiltInTool {
+    /// Both tools, in the order they are listed.
+    pub(super) const ALL: [Self; 2] = [Self::Search, Self::Execute];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Execute => "execute",
+        }
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    /// Definition of the tool in `tools/list`.
+    pub(super) fn definition(self) -> Tool {
+        let (description, schema) = match self {
+            Self::Search => (SEARCH_DESCRIPTION, search_schema()),
+            Self::Execute => (EXECUTE_DESCRIPTION, execute_schema()),
+        };
+        let annotations = ToolAnnotations::new().read_only(self == Self::Search);
+        tool(self.name(), description, schema).with_annotations(annotations)
+    }
+}
+
+fn search_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "queries": {"type": "array", "items": {"type": "string"}, "description": "what a tool should do, one intent each"},
+            "server": {"type": "string", "description": "only this server"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5, "description": "per query"},
+            "detail": {"enum": ["brief", "signature", "full"], "default": "signature"},
+            "cursor": {"type": "string"},
+            "language": language()
+        },
+        "required": ["queries"]
+    })
+}
+
+fn execute_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "description": "the program"},
+            "language": language(),
+            "input": {"description": "any JSON, `input` in the program"},
+            "mode": {"enum": ["run", "check", "plan"], "default": "run", "description": "only check for mistakes, or only list calls"},
+            "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 300_000, "default": 60_000},
+            "max_output_tokens": {"type": "integer", "default": OUTPUT_TOKENS_DEFAULT},
+            "tools": {"type": "array", "items": {"type": "string"}, "description": "allow only these, e.g. `github.list_*`"}
+        },
+        "required": ["code"]
+    })
+}
+
+fn language() -> Value {
+    json!({"enum": ["typescript", "python"], "default": "typescript"})
+}
+
+fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
+    let schema = match schema {
+        Value::Object(schema) => schema,
+        _ => JsonObject::new(),
+    };
+    let mut tool = Tool::new(name, description, schema);
+    // Asks clients that load tools by a search of their own to load these two always.
+    let mut meta = JsonObject::new();
+    meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
+    // Without it Claude Code truncates results above some 50,000 characters; `execute` has its own budget.
+    meta.insert(
+        "anthropic/maxResultSizeChars".to_owned(),
+        RESULT_CHARS_MAX.into(),
+    );
+    tool.meta = Some(MetaObject(meta));
+    tool
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_stays_within_its_token_budget() {
+        let json =
+            serde_json::to_string(&json!({"tools": BuiltInTool::ALL.map(BuiltInTool::definition)}))
+                .unwrap();
+        let tokens = limbeck_gateway::tokens::count(&json);
+        assert!(
+            tokens <= 650,
+            "tools/list has {tokens} tokens, 650 are allowed"
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! Server capabilities declared to a client, by whether any upstream server may be exposed to it.
+
+use rmcp::ErrorData;
+use rmcp::model::{ConstString, ServerCapabilities};
+
+use super::client_surface::Surface;
+
+impl Surface {
+    /// Whether the entry of any server allows that clients see its tools.
+    pub(super) fn may_expose(&self) -> bool {
+        !self.gateway.exposable().is_empty()
+    }
+
+    pub(super) fn offered<M: ConstString>(&self) -> Result<(), ErrorData> {
+        if self.may_expose() {
+            Ok(())
+        } else {
+            Err(ErrorData::method_not_found::<M>())
+        }
+    }
+
+    pub(super) fn capabilities(&self) -> ServerCapabilities {
+        if !self.may_expose() {
+            // Two tools that never change, artifacts as resources, and empty lists of the rest.
+            return ServerCapabilities::builder()
+                .enable_tools()
+                .enable_prompts()
+                .enable_resources()
+                .build();
+        }
+        ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_logging()
+            .enable_completions()
+            .build()
+    }
+}

@@ -1,0 +1,26 @@
+//! State of one client connection, which the handler and its helpers share.
+
+use std::sync::Arc;
+
+use limbeck_gateway::Gateway;
+
+use super::exchange::SuspendedExchanges;
+use super::exposed_tools::{ExposedTools, ExposedToolsCache};
+use super::legacy_session::LegacySession;
+
+/// The protocol's server side for one connection of one principal.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    pub(super) gateway: Gateway,
+    pub(super) principal: Arc<str>,
+    pub(super) session: Arc<LegacySession>,
+    pub(super) exchanges: Arc<SuspendedExchanges>,
+    pub(super) exposed_tools_cache: Arc<ExposedToolsCache>,
+}
+
+impl Surface {
+    /// Tools of exposed servers as clients list them now.
+    pub(super) fn exposed_tools(&self) -> Arc<ExposedTools> {
+        self.exposed_tools_cache.get(self.gateway.exposed())
+    }
+}

@@ -1,0 +1,273 @@
+//! Forwarding of requests to one exposed server: tool calls, resources, prompts, completions.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use limbeck_domain::{ReadMethod, ServerName, text};
+use limbeck_upstream::{CallContext, ResourceWatch};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptResponse,
+    InputRequiredResult, InputResponses, JsonObject, ReadResourceResponse, Reference, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::client_surface::Surface;
+use super::exchange::{Exchange, RequestIdentity, RequestKind, Step, answers, is_modern};
+use super::exposed_tools::ExposedTool;
+use super::log_level::LogLevel;
+use super::{exposed_lists, upstream_results};
+use limbeck_gateway::Gateway;
+use limbeck_gateway::direct::{DirectCall, DirectError};
+
+/// Bytes of a resource URI that a client may subscribe to; published ones are below 200 bytes.
+const URI_BYTES_MAX: usize = 2 << 10;
+
+/// Answers and state of a client that sends a suspended request again.
+pub(super) struct ResumeParams {
+    pub(super) responses: Option<InputResponses>,
+    pub(super) state: Option<String>,
+}
+
+/// What the handler of a request sends its client.
+pub(super) enum Outcome<T> {
+    /// The result of the work.
+    Done(T),
+    /// Questions that the client has to answer before there is a result.
+    InputRequired(InputRequiredResult),
+}
+
+/// A server's result as it sent it.
+type RawResult = Result<Box<RawValue>, DirectError>;
+
+impl Surface {
+    /// All tools that a client lists: the built-in ones and those of exposed servers.
+    pub(super) async fn all_tools(&self) -> Vec<Tool> {
+        exposed_lists::discover_exposed(&self.gateway).await;
+        self.exposed_tools().with_built_in()
+    }
+
+    /// Calls a tool of an exposed server.
+    pub(super) async fn call_listed(
+        &self,
+        listed: &ExposedTool,
+        arguments: JsonObject,
+        resume: ResumeParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = DirectCall {
+            principal: Arc::clone(&self.principal),
+            tool: listed.id.clone(),
+            arguments: Value::Object(arguments).to_string(),
+        };
+        let subject = self.subject("tools/call", &listed.tool.name);
+        let gateway = self.gateway.clone();
+        let forwarded = self
+            .exchange(RequestKind::Server, &subject, resume, context, |calling| {
+                Box::pin(async move { gateway.call_directly(call, calling).await })
+            })
+            .await?;
+        match forwarded {
+            Outcome::InputRequired(result) => Ok(result.into()),
+            Outcome::Done(Ok(raw)) => Ok(upstream_results::tool_result(&raw).into()),
+            Outcome::Done(Err(failure)) => {
+                upstream_results::call_failed(failure, &listed.id).map(Into::into)
+            }
+        }
+    }
+
+    pub(super) async fn read(
+        &self,
+        uri: &str,
+        resume: ResumeParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let about = json!({ "uri": uri });
+        let Some(server) = exposed_lists::server_of(&self.gateway, uri).await else {
+            return Err(ErrorData::resource_not_found(
+                "no server has this resource",
+                Some(about),
+            ));
+        };
+        let subject = self.subject("resources/read", uri);
+        let params = about.to_string();
+        let read = ReadMethod::ReadResource;
+        match self
+            .ask(server, read, params, &subject, resume, context)
+            .await?
+        {
+            Outcome::InputRequired(result) => Ok(result.into()),
+            Outcome::Done(result) => {
+                let raw = result
+                    .map_err(|failure| upstream_results::read_failed(failure, Some(about)))?;
+                upstream_results::result::<rmcp::model::ReadResourceResult>(&raw).map(Into::into)
+            }
+        }
+    }
+
+    pub(super) async fn prompt(
+        &self,
+        name: &str,
+        arguments: Option<JsonObject>,
+        resume: ResumeParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let (server, own) = self.prompt_of(name).await?;
+        let mut params = json!({ "name": own });
+        if let Some(arguments) = arguments {
+            params["arguments"] = arguments.into();
+        }
+        let subject = self.subject("prompts/get", name);
+        let (get, params) = (ReadMethod::GetPrompt, params.to_string());
+        match self
+            .ask(server, get, params, &subject, resume, context)
+            .await?
+        {
+            Outcome::InputRequired(result) => Ok(result.into()),
+            Outcome::Done(result) => {
+                let raw = result.map_err(|failure| upstream_results::read_failed(failure, None))?;
+                upstream_results::result::<rmcp::model::GetPromptResult>(&raw).map(Into::into)
+            }
+        }
+    }
+
+    pub(super) async fn completion(
+        &self,
+        request: &CompleteRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let (server, reference) = match &request.r#ref {
+            Reference::Prompt(prompt) => {
+                let (server, own) = self.prompt_of(&prompt.name).await?;
+                (server, json!({"type": "ref/prompt", "name": own}))
+            }
+            Reference::Resource(resource) => {
+                let unknown = || ErrorData::invalid_params("no server has this resource", None);
+                let server = exposed_lists::server_of(&self.gateway, &resource.uri).await;
+                let reference = json!({"type": "ref/resource", "uri": resource.uri});
+                (server.ok_or_else(unknown)?, reference)
+            }
+            _ => {
+                return Err(ErrorData::invalid_params(
+                    "unknown kind of reference; use `ref/prompt` or `ref/resource`",
+                    None,
+                ));
+            }
+        };
+        let mut params = json!({"ref": reference, "argument": request.argument});
+        if let Some(context) = &request.context {
+            params["context"] = json!(context);
+        }
+        let calling = CallContext::new(context.ct.clone());
+        let raw = self
+            .gateway
+            .read_directly(&server, ReadMethod::Complete, params.to_string(), calling)
+            .await
+            .map_err(|failure| upstream_results::read_failed(failure, None))?;
+        upstream_results::result(&raw)
+    }
+
+    async fn prompt_of(&self, name: &str) -> Result<(ServerName, String), ErrorData> {
+        let prompts = exposed_lists::prompts(&self.gateway).await;
+        let found = prompts
+            .into_iter()
+            .find(|listed| listed.prompt.name == name);
+        found
+            .map(|listed| (listed.server, listed.name))
+            .ok_or_else(|| {
+                let name = text::clean_line(name, 128);
+                ErrorData::invalid_params(format!("unknown prompt `{name}`"), None)
+            })
+    }
+
+    async fn ask(
+        &self,
+        server: ServerName,
+        method: ReadMethod,
+        params: String,
+        subject: &RequestIdentity<'_>,
+        resume: ResumeParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Outcome<RawResult>, ErrorData> {
+        let gateway = self.gateway.clone();
+        self.exchange(RequestKind::Server, subject, resume, context, |calling| {
+            Box::pin(async move {
+                gateway
+                    .read_directly(&server, method, params, calling)
+                    .await
+            })
+        })
+        .await
+    }
+
+    pub(super) fn subject<'a>(
+        &'a self,
+        method: &'static str,
+        name: &'a str,
+    ) -> RequestIdentity<'a> {
+        RequestIdentity {
+            principal: &self.principal,
+            method,
+            name,
+        }
+    }
+
+    /// Starts `work`, or resumes it when the client sends `resume` with a state, and forwards its events to the
+    /// client.
+    pub(super) async fn exchange<T: Send + 'static>(
+        &self,
+        kind: RequestKind,
+        subject: &RequestIdentity<'_>,
+        resume: ResumeParams,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(CallContext) -> BoxFuture<'static, T>,
+    ) -> Result<Outcome<T>, ErrorData> {
+        let exchanges = &self.exchanges;
+        let level = self.log_level(context);
+        let mut responses = resume.responses.unwrap_or_default();
+        let mut exchange = match &resume.state {
+            Some(state) => {
+                let mut exchange = exchanges.resume(subject, state)?;
+                exchange.answer(&mut responses);
+                exchange
+            }
+            None => {
+                let declared = context.client_capabilities().unwrap_or_default();
+                Exchange::begin(kind, answers(&declared), level, work)
+            }
+        };
+        match exchange.go_on(&mut responses, context, level).await? {
+            Step::Done(result) => Ok(Outcome::Done(result)),
+            Step::InputRequired => exchanges
+                .suspend(subject, exchange)
+                .map(Outcome::InputRequired),
+        }
+    }
+
+    /// Log level of the client: a modern client sends it with each request, a legacy client once for its session.
+    fn log_level(&self, context: &RequestContext<RoleServer>) -> Option<LogLevel> {
+        if is_modern(context) {
+            return context.meta.log_level().map(LogLevel::from);
+        }
+        Some(self.session.level())
+    }
+}
+
+/// Subscribes to changes of a resource at its server.
+///
+/// # Errors
+///
+/// When no server has the resource, or its server cannot be reached.
+pub(super) async fn watch(gateway: &Gateway, uri: &str) -> Result<ResourceWatch, ErrorData> {
+    let about = || Some(json!({ "uri": text::cut(uri, URI_BYTES_MAX) }));
+    let server = match uri.len() {
+        0..=URI_BYTES_MAX => exposed_lists::server_of(gateway, uri).await,
+        _ => None,
+    };
+    let unknown = || ErrorData::resource_not_found("no server has this resource", about());
+    let server = server.ok_or_else(unknown)?;
+    let watched = gateway.watch_directly(&server, uri).await;
+    watched.map_err(|failure| upstream_results::read_failed(failure, about()))
+}

@@ -1,0 +1,246 @@
+//! Requests and notifications of a client, as methods of the SDK's server trait.
+
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod,
+    SetLevelRequestParams, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+
+use super::built_in_tools::BuiltInTool;
+use super::client_surface::Surface;
+use super::forward::ResumeParams;
+use super::instructions::instructions;
+use super::{change_notifications, exposed_lists, forward, legacy_session};
+use limbeck_gateway::artifacts::URI_PREFIX;
+
+/// Time that a client may cache a list; it is notified of earlier changes.
+const LISTS_TTL_MS: u64 = 60_000;
+/// Bytes of an unknown method's name in the error.
+const METHOD_SHOWN_BYTES: usize = 128;
+
+impl ServerHandler for Surface {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(self.capabilities())
+            .with_server_info(Implementation::new("limbeck", env!("CARGO_PKG_VERSION")))
+            .with_instructions(instructions(self.gateway.exposed().searched.catalog()))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let (tools, next) = exposed_lists::page(self.all_tools().await, cursor(request.as_ref()))?;
+        // Lists differ by principal, so shared caches must not keep them.
+        let mut result = ListToolsResult::with_all_items(tools)
+            .with_ttl_ms(LISTS_TTL_MS)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tools = self.exposed_tools();
+        tools.get(name).map(|listed| listed.tool.clone())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let resume = ResumeParams {
+            responses: request.input_responses,
+            state: request.request_state,
+        };
+        match BuiltInTool::from_name(&request.name) {
+            Some(BuiltInTool::Search) => Ok(self.search(arguments).await.into()),
+            Some(BuiltInTool::Execute) => self.execute(arguments, resume, &context).await,
+            None => {
+                let mut tools = self.exposed_tools();
+                if tools.get(&request.name).is_none() {
+                    // It may be a tool of a server whose tools were never listed.
+                    exposed_lists::discover_exposed(&self.gateway).await;
+                    tools = self.exposed_tools();
+                }
+                match tools.get(&request.name) {
+                    Some(listed) => self.call_listed(listed, arguments, resume, &context).await,
+                    None => Err(unknown_tool(&request.name)),
+                }
+            }
+        }
+    }
+
+    // Prompts and templates come from exposed servers, resources from artifacts as well. Without exposed servers
+    // the lists are empty and carry cache hints, which revision 2026-07-28 requires of all lists.
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let listed = exposed_lists::prompts(&self.gateway).await;
+        let prompts = listed.into_iter().map(|listed| listed.prompt).collect();
+        let (prompts, next) = exposed_lists::page(prompts, cursor(request.as_ref()))?;
+        let mut result = ListPromptsResult::with_all_items(prompts)
+            .with_ttl_ms(LISTS_TTL_MS)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let resume = ResumeParams {
+            responses: request.input_responses,
+            state: request.request_state,
+        };
+        self.prompt(&request.name, request.arguments, resume, &context)
+            .await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let listed = exposed_lists::resources(&self.gateway).await;
+        let listed = listed.into_iter().map(|(_, resource)| resource);
+        let resources = self.artifact_resources().await.into_iter().chain(listed);
+        let (resources, next) = exposed_lists::page(resources.collect(), cursor(request.as_ref()))?;
+        let mut result = ListResourcesResult::with_all_items(resources)
+            .with_ttl_ms(LISTS_TTL_MS)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let listed = exposed_lists::templates(&self.gateway).await;
+        let templates = listed.into_iter().map(|(_, template)| template).collect();
+        let (templates, next) = exposed_lists::page(templates, cursor(request.as_ref()))?;
+        let mut result = ListResourceTemplatesResult::with_all_items(templates)
+            .with_ttl_ms(LISTS_TTL_MS)
+            .with_cache_scope(CacheScope::Private);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        if let Some(id) = request.uri.strip_prefix(URI_PREFIX) {
+            return self.read_artifact(id, &request.uri).await.map(Into::into);
+        }
+        let resume = ResumeParams {
+            responses: request.input_responses,
+            state: request.request_state,
+        };
+        self.read(&request.uri, resume, &context).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.offered::<CompleteRequestMethod>()?;
+        self.completion(&request, &context).await
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered::<SetLevelRequestMethod>()?;
+        self.session.set_level(request.level.into());
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered::<SubscribeRequestMethod>()?;
+        let watch = forward::watch(&self.gateway, &request.uri).await?;
+        self.session.subscribe(request.uri, watch)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered::<UnsubscribeRequestMethod>()?;
+        self.session.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // The SDK would repeat the whole name, which may be as long as a request.
+        let name = limbeck_domain::text::clean_line(&request.method, METHOD_SHOWN_BYTES);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, name, None))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.may_expose() {
+            tokio::spawn(change_notifications::notify_legacy_client(
+                self.clone(),
+                context.peer,
+            ));
+        }
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        if let Some(resources) = &mut accepted.resource_subscriptions {
+            resources.truncate(legacy_session::SUBSCRIPTIONS_MAX);
+        }
+        self.may_expose().then_some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        change_notifications::notify_modern_client(self, &context).await;
+        Ok(())
+    }
+}
+
+fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {
+    request?.cursor.as_deref()
+}
+
+fn unknown_tool(name: &str) -> ErrorData {
+    let name = limbeck_domain::text::clean_line(name, 128);
+    ErrorData::invalid_params(
+        format!(
+            "unknown tool `{name}`; call `search` or `execute`, and call the tools of other servers inside a program"
+        ),
+        None,
+    )
+}

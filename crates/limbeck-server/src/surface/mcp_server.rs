@@ -1,0 +1,41 @@
+//! The MCP server of a gateway, which makes the surface of each client.
+
+use std::sync::Arc;
+
+use limbeck_gateway::Gateway;
+
+use super::client_surface::Surface;
+use super::exchange::SuspendedExchanges;
+use super::exposed_tools::ExposedToolsCache;
+
+/// MCP server over one gateway: makes a [`Surface`] for each connection. Clones share it.
+#[derive(Clone, Debug)]
+pub struct McpServer {
+    gateway: Gateway,
+    exchanges: Arc<SuspendedExchanges>,
+    exposed_tools_cache: Arc<ExposedToolsCache>,
+}
+
+impl McpServer {
+    /// A server for the clients of `gateway`.
+    pub fn new(gateway: Gateway) -> Self {
+        Self {
+            gateway,
+            exchanges: Arc::default(),
+            exposed_tools_cache: Arc::default(),
+        }
+    }
+
+    /// The surface of one connection of `principal`: executions belong to that principal, count against
+    /// its limits and see its `store`.
+    pub fn surface(&self, principal: impl Into<Arc<str>>) -> Surface {
+        let principal = principal.into();
+        Surface {
+            gateway: self.gateway.clone().used_by(&principal),
+            principal,
+            session: Arc::default(),
+            exchanges: Arc::clone(&self.exchanges),
+            exposed_tools_cache: Arc::clone(&self.exposed_tools_cache),
+        }
+    }
+}

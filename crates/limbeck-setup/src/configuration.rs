@@ -1,0 +1,86 @@
+//! Input and result of loading: where to look, and what was found.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use limbeck_domain::Tier;
+
+use crate::diagnostic::Diagnostic;
+use crate::entry::{Origin, ServerEntry};
+use crate::trust::TrustPolicy;
+use crate::world::World;
+
+/// Where to look for configuration, and which servers of a repository to accept.
+#[derive(Clone, Copy)]
+pub struct Discovery<'a> {
+    /// The machine whose files are read.
+    pub world: &'a World,
+    /// Files named with `--config`.
+    pub config_files: &'a [PathBuf],
+    /// Whether the well-known places are searched too.
+    pub discover: bool,
+    /// Which servers of a repository's files are accepted.
+    pub trust_policy: TrustPolicy<'a>,
+}
+
+/// Result of loading.
+#[derive(Clone, Debug, Default)]
+pub struct Configuration {
+    /// Servers in the order in which their names first appeared; each name once.
+    pub servers: Vec<ServerEntry>,
+    /// Entries of a repository that wait for trust under the name of a server that is in use.
+    pub held_back: Vec<ServerEntry>,
+    /// Findings for the user.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Files that exist and were read, weakest first.
+    pub sources: Vec<PathBuf>,
+    /// Settings of `limbeck.toml` besides servers.
+    pub settings: Settings,
+}
+
+/// Settings of `limbeck.toml` besides servers.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `limits.wall_ms`: wall clock of an execution whose request sets none, in milliseconds.
+    pub wall_ms: Option<Setting<u64>>,
+    /// `sandbox.minimum_tier`: workers below it get no program. `None` means [`Tier::MINIMUM_DEFAULT`].
+    pub minimum_tier: Option<Setting<Tier>>,
+    /// `observe = false`: nothing is learnt from results, even where an entry allows it. `None` means that results are
+    /// learnt from. Any file can switch it off, and none can switch it on again.
+    pub observe: Option<Setting<bool>>,
+    /// `[search.embeddings]`: endpoint that embeds texts. `None` means the table in the binary. A repository's
+    /// file cannot set it.
+    pub embeddings: Option<Setting<EmbeddingsEntry>>,
+}
+
+/// An endpoint with the embeddings interface of OpenAI.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EmbeddingsEntry {
+    /// Its `http` or `https` address, to which `/embeddings` is added; path and query may hold secrets.
+    pub url: String,
+    /// Model to request.
+    pub model: String,
+    /// Reference to the key, such as `env:NAME`; never the key itself.
+    pub key: Option<String>,
+    /// Whether it may be reached without encryption although it is not on this machine.
+    pub allow_http: bool,
+}
+
+/// Omits the url, which may hold secrets.
+impl fmt::Debug for EmbeddingsEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddingsEntry")
+            .field("model", &self.model)
+            .field("allow_http", &self.allow_http)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A value with its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// File and line that set it.
+    pub origin: Origin,
+}

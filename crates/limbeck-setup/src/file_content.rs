@@ -1,0 +1,165 @@
+//! Content of one configuration file: a regular file of bounded size, in UTF-8.
+//!
+//! A file is opened once and judged by its descriptor, so that it cannot be exchanged between check and use.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::error::ConfigError;
+use crate::world::World;
+
+/// Content of a file.
+pub(crate) struct FileContent {
+    /// The text without a byte order mark.
+    pub(crate) text: String,
+    /// Why another user may have written it, a fragment that follows the file's name; `None` when no other
+    /// user can.
+    pub(crate) exposure: Option<String>,
+}
+
+/// Reads `path`, an absolute path of `world`; `Ok(None)` when it does not exist.
+///
+/// # Errors
+///
+/// [`ConfigError`] for everything else than a readable text file of at most `bytes_max` bytes.
+pub(crate) fn read(
+    world: &World,
+    path: &Path,
+    bytes_max: usize,
+) -> Result<Option<FileContent>, ConfigError> {
+    read_file(&world.on_disk(path), path, bytes_max)
+}
+
+/// Reads the file at `on_disk`, which messages call `path`.
+pub(crate) fn read_file(
+    on_disk: &Path,
+    path: &Path,
+    bytes_max: usize,
+) -> Result<Option<FileContent>, ConfigError> {
+    let mut file = match open(on_disk) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(unreadable(path, error)),
+    };
+    let metadata = file.metadata().map_err(|error| unreadable(path, error))?;
+    if !metadata.is_file() {
+        return Err(unusable(
+            path,
+            format!("is {}, not a file", kind(&metadata)),
+        ));
+    }
+    if metadata.len() > bytes_max as u64 {
+        return Err(too_large(path, bytes_max));
+    }
+    let mut bytes = Vec::new();
+    // The file may grow while it is read; one byte more than the bound shows that.
+    Read::by_ref(&mut file)
+        .take(bytes_max as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(path, error))?;
+    if bytes.len() > bytes_max {
+        return Err(too_large(path, bytes_max));
+    }
+    let text = decode(bytes).map_err(|problem| unusable(path, problem))?;
+    Ok(Some(FileContent {
+        text,
+        exposure: exposure(&metadata),
+    }))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn unreadable(path: &Path, source: io::Error) -> ConfigError {
+    ConfigError::Unreadable {
+        file: path.to_owned(),
+        source,
+    }
+}
+
+fn unusable(path: &Path, problem: impl Into<String>) -> ConfigError {
+    ConfigError::Unusable {
+        file: path.to_owned(),
+        problem: problem.into(),
+    }
+}
+
+fn too_large(path: &Path, bytes_max: usize) -> ConfigError {
+    unusable(path, format!("is larger than {bytes_max} bytes"))
+}
+
+fn decode(mut bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err("is UTF-16; save it as UTF-8".to_owned());
+    }
+    if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+        bytes.drain(..3);
+    }
+    if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+        return Err(format!("has a NUL character at byte {at}"));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| format!("is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+}
+
+/// Opens without waiting: a FIFO without a writer would block forever.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+}
+
+#[cfg(unix)]
+fn kind(metadata: &std::fs::Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        "a directory"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+/// Configuration starts processes, so the rule is that of `ssh`: the file belongs to the user or the system,
+/// and no other user can write to it.
+#[cfg(unix)]
+fn exposure(metadata: &std::fs::Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = metadata.uid();
+    if owner != 0 && owner != rustix::process::geteuid().as_raw() {
+        return Some(format!("belongs to user {owner}"));
+    }
+    (metadata.mode() & 0o002 != 0).then(|| "can be written by every user".to_owned())
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).open(path)
+}
+
+#[cfg(not(unix))]
+fn kind(metadata: &std::fs::Metadata) -> &'static str {
+    if metadata.is_dir() {
+        "a directory"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn exposure(_: &std::fs::Metadata) -> Option<String> {
+    None
+}

@@ -1,0 +1,291 @@
+//! The user's own file, changed by commands: nothing else in it changes, and nothing is written by halves.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use limbeck_setup::{Existing, ImportFailure, NewServer, OwnFile, OwnFileError, Transport, World};
+
+use crate::{TestProject, world};
+
+const OWN: &str = "home/.config/limbeck/config.toml";
+
+fn own_world(project: &TestProject) -> World {
+    world(project.path("home"), project.path("project"))
+}
+
+fn stdio(command: &str, args: &[&str]) -> NewServer {
+    NewServer::Stdio {
+        command: command.to_owned(),
+        args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        env: Vec::new(),
+        cwd: None,
+    }
+}
+
+fn content(project: &TestProject) -> String {
+    std::fs::read_to_string(project.path(OWN)).unwrap()
+}
+
+#[test]
+fn servers_are_added_and_removed_and_everything_else_stays() {
+    let before = "# my servers\n\n[limits]  # short ones\nwall_ms = 5_000\n\n# the one for git\n[servers.git]\ncommand = 'git-server' # found in PATH\n\n\n[sandbox]\nminimum_tier = \"strict\"\n# the end\n";
+    let project = TestProject::new().file(OWN, before);
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let remote = NewServer::Http {
+        url: "https://a.example/mcp".to_owned(),
+        headers: vec![("Authorization".to_owned(), "Bearer env:TOKEN".to_owned())],
+    };
+    own.add(
+        "files",
+        &stdio("npx", &["-y", "server-files", "a b"]),
+        Existing::Keep,
+    )
+    .unwrap();
+    own.add("far.away", &remote, Existing::Keep).unwrap();
+    insta::assert_snapshot!(content(&project), @r#"
+    # my servers
+
+    [limits]  # short ones
+    wall_ms = 5_000
+
+    # the one for git
+    [servers.git]
+    command = 'git-server' # found in PATH
+
+    [servers.files]
+    command = "npx"
+    args = ["-y", "server-files", "a b"]
+
+    [servers."far.away"]
+    url = "https://a.example/mcp"
+    headers = { Authorization = "Bearer env:TOKEN" }
+
+
+    [sandbox]
+    minimum_tier = "strict"
+    # the end
+    "#);
+    let found = project.load(&[]).unwrap();
+    let names: Vec<_> = found.servers.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["git", "files", "far.away"]);
+    assert!(found.servers.iter().all(|server| server.definition.is_ok()));
+    let mode = std::fs::metadata(project.path(OWN))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    let error = own
+        .add("git", &stdio("x", &[]), Existing::Keep)
+        .unwrap_err();
+    assert!(matches!(error, OwnFileError::Exists { .. }), "{error}");
+    own.remove("files").unwrap();
+    own.remove("far.away").unwrap();
+    assert_eq!(content(&project), before);
+    // A comment above an entry may be about more than the entry.
+    own.remove("git").unwrap();
+    let after = content(&project);
+    for comment in [
+        "# my servers",
+        "# short ones",
+        "# the one for git",
+        "# the end",
+    ] {
+        assert!(after.contains(comment), "{comment}: {after}");
+    }
+    assert!(project.load(&[]).unwrap().servers.is_empty());
+    let error = own.remove("git").unwrap_err();
+    assert!(matches!(error, OwnFileError::Missing { .. }), "{error}");
+}
+
+#[test]
+fn a_replaced_entry_keeps_the_comments_above_it() {
+    let project = TestProject::new().file(
+        OWN,
+        "# old\n[servers.a]\ncommand = 'x'\nexpose = 'direct'\n",
+    );
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    own.add("a", &stdio("y", &[]), Existing::Replace).unwrap();
+    assert_eq!(content(&project), "# old\n[servers.a]\ncommand = \"y\"\n");
+}
+
+#[test]
+fn a_new_file_and_its_directory_are_made_for_their_owner_alone() {
+    let project = TestProject::new();
+    let own_world = own_world(&project);
+    OwnFile::of(&own_world)
+        .unwrap()
+        .add("a", &stdio("x", &[]), Existing::Keep)
+        .unwrap();
+    for (name, mode) in [("home/.config/limbeck", 0o700), (OWN, 0o600)] {
+        let permissions = std::fs::metadata(project.path(name)).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, mode, "{name}");
+    }
+    assert_eq!(content(&project), "[servers.a]\ncommand = \"x\"\n");
+}
+
+#[test]
+fn a_linked_file_is_changed_where_it_is() {
+    let project = TestProject::new().file("dotfiles/limbeck.toml", "# mine\n");
+    std::fs::create_dir_all(project.path("home/.config/limbeck")).unwrap();
+    symlink(project.path("dotfiles/limbeck.toml"), project.path(OWN)).unwrap();
+    let own_world = own_world(&project);
+    OwnFile::of(&own_world)
+        .unwrap()
+        .add("a", &stdio("x", &[]), Existing::Keep)
+        .unwrap();
+    assert!(project.path(OWN).is_symlink());
+    let text = std::fs::read_to_string(project.path("dotfiles/limbeck.toml")).unwrap();
+    assert!(
+        text.contains("# mine") && text.contains("[servers.a]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_file_that_is_wrong_or_exposed_is_not_touched() {
+    for wrong in ["[servers.a\n", "servers = 3\n", "[servers]\n[servers]\n"] {
+        let project = TestProject::new().file(OWN, wrong);
+        let own_world = own_world(&project);
+        let own = OwnFile::of(&own_world).unwrap();
+        own.add("b", &stdio("x", &[]), Existing::Keep).unwrap_err();
+        own.remove("b").unwrap_err();
+        assert_eq!(content(&project), wrong);
+    }
+    let project = TestProject::new().file(OWN, "");
+    let mode = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(project.path(OWN), mode).unwrap();
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let error = own.add("b", &stdio("x", &[]), Existing::Keep).unwrap_err();
+    assert!(error.to_string().contains("every user"), "{error}");
+    // An entry that would not work is not written either.
+    let project = TestProject::new();
+    let own_world = self::own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    for (name, server) in [
+        ("a", stdio("npx -y server", &[])),
+        (" a", stdio("x", &[])),
+        ("", stdio("x", &[])),
+    ] {
+        let error = own.add(name, &server, Existing::Keep).unwrap_err();
+        assert!(
+            matches!(error, OwnFileError::Entry { .. }),
+            "{name}: {error}"
+        );
+    }
+    assert!(!project.path(OWN).exists());
+}
+
+#[test]
+fn twenty_processes_at_once_lose_no_entry() {
+    let project = TestProject::new();
+    let own_world = own_world(&project);
+    std::thread::scope(|threads| {
+        for n in 0..20 {
+            let own = OwnFile::of(&own_world).unwrap();
+            threads.spawn(move || {
+                own.add(&format!("s{n}"), &stdio("x", &[]), Existing::Keep)
+                    .unwrap()
+            });
+        }
+    });
+    assert_eq!(project.load(&[]).unwrap().servers.len(), 20);
+}
+
+#[test]
+fn entries_of_clients_are_imported_as_they_are_written() {
+    let project = TestProject::new().file(OWN, "# mine\n[servers.kept]\ncommand = 'mine'\n").file(
+        "clients.json",
+        r#"{ "mcpServers": {
+            "git": { "command": "uvx", "args": ["mcp-server-git"], "env": { "KEY": "${TOKEN}" }, "timeout": 30 },
+            "far": { "httpUrl": "https://a.example/mcp", "headers": { "Authorization": "Bearer env:T" },
+                     "excludeTools": ["push"], "oauth": { "clientId": "c", "scopes": ["a"] } },
+            "off": { "command": "x", "disabled": true },
+            "kept": { "command": "theirs" },
+            "limbeck": { "command": "limbeck", "args": ["serve"] },
+            "old": { "command": "npx", "args": ["-y", "code-executor-mcp"] },
+            "wrong": { "comand": "x" } } }"#,
+    ).file(
+        "codex.toml",
+        "[mcp_servers.codex]\ncommand = 'x'\nenv_vars = ['TOKEN']\nenabled_tools = ['log']\nstartup_timeout_sec = 5\n[mcp_servers.codex.env]\nA = '1'\n[mcp_servers.dollar]\ncommand = 'x'\nargs = ['${HOME}']\n",
+    );
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let before = content(&project);
+    let seen = own
+        .import("../clients.json".as_ref(), Existing::Keep, true)
+        .unwrap();
+    assert_eq!(content(&project), before, "a dry run writes nothing");
+    let done = own
+        .import("../clients.json".as_ref(), Existing::Keep, false)
+        .unwrap();
+    assert_eq!(seen, done);
+    let left_out: Vec<_> = done
+        .iter()
+        .filter_map(|entry| Some((entry.name.as_str(), entry.left_out.as_ref()?)))
+        .collect();
+    assert!(
+        matches!(
+            left_out[..],
+            [
+                ("kept", ImportFailure::Exists),
+                ("limbeck", ImportFailure::Gateway),
+                ("old", ImportFailure::Gateway),
+                ("wrong", ImportFailure::Wrong(_)),
+            ]
+        ),
+        "{left_out:?}"
+    );
+    let codex = own
+        .import("../codex.toml".as_ref(), Existing::Keep, false)
+        .unwrap();
+    assert!(
+        matches!(&codex[1].left_out, Some(ImportFailure::Wrong(why)) if why.contains("${")),
+        "{codex:?}"
+    );
+    insta::assert_snapshot!(content(&project), @r#"
+    # mine
+    [servers.kept]
+    command = 'mine'
+
+    [servers.git]
+    command = "uvx"
+    args = ["mcp-server-git"]
+    env = { KEY = "${TOKEN}" }
+    timeout_ms = 30000
+
+    [servers.far]
+    url = "https://a.example/mcp"
+    headers = { Authorization = "Bearer env:T" }
+    oauth = { clientId = "c", scopes = ["a"] }
+    disabled_tools = ["push"]
+
+    [servers.off]
+    command = "x"
+    disabled = true
+
+    [servers.codex]
+    command = "x"
+    env = { A = "1", TOKEN = "${TOKEN}" }
+    start_timeout_ms = 5000
+    enabled_tools = ["log"]
+    "#);
+    // What was imported is what the client's file meant.
+    let found = project.load(&[]).unwrap();
+    assert_eq!(found.diagnostics, []);
+    for server in &found.servers {
+        let Ok(Transport::Stdio { env, .. }) = &server.definition else {
+            continue;
+        };
+        let has = |name: &str, value: &str| env.contains(&(name.to_owned(), value.to_owned()));
+        match server.name.as_str() {
+            "git" => assert!(has("KEY", "s3cret") && server.timeout_ms == Some(30_000)),
+            "codex" => {
+                assert!(has("TOKEN", "s3cret") && has("A", "1") && !server.tool_rules.allows("x"))
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Free space of the file system that the state file is in.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use limbeck_domain::limits::DISK_FREE_BYTES_MIN;
+
+use crate::error::StoreError;
+
+/// Least free space, and where it is measured.
+#[derive(Debug)]
+pub(crate) struct DiskFloor {
+    /// `None` for a store in memory.
+    file: Option<PathBuf>,
+    bytes_min: AtomicU64,
+}
+
+impl DiskFloor {
+    pub(crate) fn new(file: Option<&Path>) -> Self {
+        Self {
+            file: file.map(Path::to_owned),
+            bytes_min: AtomicU64::new(DISK_FREE_BYTES_MIN),
+        }
+    }
+
+    pub(crate) fn set(&self, bytes_min: u64) {
+        self.bytes_min.store(bytes_min, Ordering::Relaxed);
+    }
+
+    /// Fails when less than the least space is free. A file system that gives no number counts as large.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        let bytes_min = self.bytes_min.load(Ordering::Relaxed);
+        match free_bytes(file) {
+            Some(free) if free < bytes_min => Err(StoreError::DiskLow {
+                path: file.clone(),
+                free_mib: free >> 20,
+                floor_mib: bytes_min >> 20,
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn free_bytes(file: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(file.parent()?).ok()?;
+    // A network file system may report no size at all.
+    (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_than_the_floor_is_refused_and_a_store_in_memory_never_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let floor = DiskFloor::new(Some(&directory.path().join("state.db")));
+        floor.set(0);
+        floor.check().unwrap();
+        floor.set(u64::MAX);
+        let error = floor.check().unwrap_err();
+        assert!(matches!(error, StoreError::DiskLow { .. }) && error.hint().is_some());
+        let memory = DiskFloor::new(None);
+        memory.set(u64::MAX);
+        memory.check().unwrap();
+    }
+}

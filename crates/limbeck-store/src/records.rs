@@ -1,0 +1,244 @@
+//! Plain data that goes into the store and comes out of it.
+
+use std::collections::BTreeMap;
+
+use limbeck_domain::{
+    ArtifactId, Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, LedgerSizes,
+    LedgerTexts, ProgramStart, Sandbox, TokenUsage, ToolDefinition, text,
+};
+use serde::{Deserialize, Serialize};
+
+/// Title of a program in listings, in bytes.
+const TITLE_BYTES_MAX: usize = 160;
+
+/// An execution about to run.
+#[derive(Clone, Debug)]
+pub struct NewExecution {
+    /// Id, made by the gateway.
+    pub id: ExecutionId,
+    /// Principal that requested it.
+    pub principal: String,
+    /// Everything besides the journal that determines the guest.
+    pub start: ProgramStart,
+    /// Hash of the guest module; replay needs the same one.
+    pub guest_hash: String,
+    /// Sandbox layers that its worker verified.
+    pub sandbox: Sandbox,
+    /// When it was requested, in microseconds since 1970.
+    pub created_us: u64,
+    /// Where the request came from, such as the client's name.
+    pub origin: String,
+}
+
+/// Counts of an execution that its envelope does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExecutionSummary {
+    /// Host calls the program made, of every kind.
+    pub calls: u32,
+    /// Wall clock from request to envelope, in microseconds.
+    pub took_us: u64,
+}
+
+/// One line of `limbeck executions`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExecutionRow {
+    /// Id.
+    pub id: ExecutionId,
+    /// When it was requested, in microseconds since 1970.
+    pub created_us: u64,
+    /// Current status.
+    pub status: ExecutionStatus,
+    /// Duration in microseconds; absent while it runs and when its gateway died.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub took_us: Option<u64>,
+    /// First line of the program that is not blank, cut and cleaned for a terminal.
+    pub title: String,
+    /// Host calls the program made, of every kind; 0 while it runs.
+    pub calls: u32,
+    /// Calls that reached an upstream; zeroes while it runs.
+    pub effects: Effects,
+    /// Why it did not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorKind>,
+    /// Principal that requested it.
+    pub principal: String,
+    /// Where the request came from.
+    pub origin: String,
+}
+
+/// One execution with its start and its result; its calls are in the journal.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExecutionRecord {
+    /// Columns of the listing.
+    #[serde(flatten)]
+    pub row: ExecutionRow,
+    /// Hash of the guest module it ran in.
+    pub guest_hash: String,
+    /// Sandbox layers that its worker verified; absent in executions recorded before workers did so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
+    /// Everything besides the journal that determines the guest.
+    pub start: ProgramStart,
+    /// Result; absent while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub envelope: Option<Envelope>,
+}
+
+/// Fingerprint of a tool's definition, to notice changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    /// SHA-256 of its latest definition, in hexadecimal.
+    pub sha256: String,
+    /// When it was first seen, in microseconds since 1970.
+    pub first_us: u64,
+    /// When its definition last changed, in microseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_us: Option<u64>,
+}
+
+/// Latest tool list of a server, stored under the hash of its configuration entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CachedTools {
+    /// Tools, in the server's order.
+    pub tools: Vec<ToolDefinition>,
+    /// The server's `instructions`, when it sent any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// When it was listed, in microseconds since 1970.
+    pub listed_us: u64,
+    /// Fingerprints of its tools, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pins: BTreeMap<String, Pin>,
+}
+
+/// Content to store.
+#[derive(Clone, Debug)]
+pub struct NewArtifact {
+    /// Id of this media type and content.
+    pub id: ArtifactId,
+    /// Such as `application/json`.
+    pub media_type: String,
+    /// Name that a user or program gave it.
+    pub name: Option<String>,
+    /// The bytes.
+    pub content: Vec<u8>,
+    /// Now, in microseconds since 1970.
+    pub created_us: u64,
+    /// When it may be removed, in microseconds since 1970. Storing it again moves this on.
+    pub expires_us: u64,
+}
+
+/// An artifact without its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArtifactInfo {
+    /// Id of its media type and content.
+    pub id: ArtifactId,
+    /// Such as `application/json`.
+    pub media_type: String,
+    /// Name that a user or program gave it.
+    pub name: Option<String>,
+    /// Bytes of its content.
+    pub bytes: usize,
+    /// When it was last stored, in microseconds since 1970.
+    pub created_us: u64,
+    /// When it may be removed, in microseconds since 1970.
+    pub expires_us: u64,
+}
+
+/// Ledger row of an execution that ended, or of searches that no program followed.
+#[derive(Clone, Debug)]
+pub struct NewLedgerRow {
+    /// Id of the execution, or an id of its own that begins with `se_`.
+    pub id: String,
+    /// When it was requested, in microseconds since 1970.
+    pub created_us: u64,
+    /// Where the request came from, such as the client's name.
+    pub origin: String,
+    /// Bytes of everything that passed.
+    pub sizes: LedgerSizes,
+    /// Texts that are in no journal.
+    pub texts: LedgerTexts,
+}
+
+/// One row of the ledger.
+#[derive(Clone, Debug)]
+pub struct LedgerRow {
+    /// As in [`NewLedgerRow`].
+    pub id: String,
+    /// As in [`NewLedgerRow`].
+    pub created_us: u64,
+    /// As in [`NewLedgerRow`].
+    pub origin: String,
+    /// As in [`NewLedgerRow`].
+    pub sizes: LedgerSizes,
+    /// Texts; absent once they are counted, and in old rows.
+    pub texts: Option<LedgerTexts>,
+    /// Token usage, once it is counted.
+    pub usage: Option<TokenUsage>,
+}
+
+impl LedgerRow {
+    /// The counted token usage, or an estimate from the sizes.
+    pub fn usage_or_estimate(&self) -> TokenUsage {
+        self.usage
+            .clone()
+            .unwrap_or_else(|| TokenUsage::from(&self.sizes))
+    }
+}
+
+/// What retention removed of one principal on one day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RemovedExecutions {
+    /// The principal.
+    pub principal: String,
+    /// Executions that were removed.
+    pub executions: u32,
+    /// Executions whose journal lost the results of reads.
+    pub thinned: u32,
+    /// Bytes of both before.
+    pub bytes: u64,
+    /// When the oldest of them was requested, in microseconds since 1970.
+    pub first_us: u64,
+    /// When the newest of them was requested, in microseconds since 1970.
+    pub last_us: u64,
+}
+
+/// Merges the stored body of an observation with a new one; `None` keeps the stored one. A pure function of
+/// its arguments.
+pub type MergeObservation = fn(stored: &str, learnt: &str) -> Option<String>;
+
+/// Types learnt from the results of one tool under one definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// Hash of the configuration entry of its server.
+    pub spec_hash: String,
+    /// Hash of the tool's definition. A changed definition starts anew.
+    pub tool_hash: String,
+    /// Name of the tool, verbatim.
+    pub tool: String,
+    /// When its latest result was seen, in microseconds since 1970.
+    pub seen_us: u64,
+    /// The types, in the form that [`MergeObservation`] takes.
+    pub body: String,
+}
+
+/// Counters of the writer since the store was opened, for benchmarks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreStats {
+    /// Transactions committed.
+    pub commits: u64,
+    /// Committed transactions that were synced to disk before callers were answered.
+    pub synced: u64,
+    /// Journal entries written.
+    pub entries: u64,
+}
+
+/// Title of `program` in listings.
+pub(crate) fn title(program: &str) -> String {
+    let line = program
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
+    text::clean_line(line, TITLE_BYTES_MAX)
+}

@@ -1,0 +1,113 @@
+//! Journals: begin, append, finish, read and recover.
+
+use limbeck_domain::{Envelope, ExecutionId, ExecutionStatus, JournalEntry};
+use tokio::sync::oneshot;
+
+use super::Store;
+use crate::error::StoreError;
+use crate::journal_operation::JournalOperation;
+use crate::operation::{Durability, Operation};
+use crate::records::{ExecutionSummary, NewExecution};
+use crate::tables;
+use crate::writer::Message;
+
+impl Store {
+    /// Records an execution as running and owned by this process; returns once it is queued.
+    ///
+    /// It reaches the disk with the next synced write of any caller. If it cannot be stored, the store
+    /// rejects every later entry of this execution.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Closed`].
+    pub async fn begin(&self, new: NewExecution) -> Result<(), StoreError> {
+        let operation = JournalOperation::Begin(Box::new(new));
+        self.submit(Operation::Journal(operation), Durability::Queued)
+            .await
+    }
+
+    /// Adds an entry for something that may be repeated; returns once it is queued.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Closed`]. When the entry is lost later, the next [`Self::append_durable`] of the
+    /// execution reports it.
+    pub async fn append(&self, id: &ExecutionId, entry: JournalEntry) -> Result<(), StoreError> {
+        self.append_entry(id, entry, Durability::Queued).await
+    }
+
+    /// Adds an entry; returns once it and everything queued before it is on disk.
+    ///
+    /// Dropping the future does not take the entry back once it is queued.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the entry is not in the journal; the execution takes no further entries.
+    pub async fn append_durable(
+        &self,
+        id: &ExecutionId,
+        entry: JournalEntry,
+    ) -> Result<(), StoreError> {
+        self.append_entry(id, entry, Durability::Synced).await
+    }
+
+    async fn append_entry(
+        &self,
+        id: &ExecutionId,
+        entry: JournalEntry,
+        durability: Durability,
+    ) -> Result<(), StoreError> {
+        let operation = JournalOperation::Append {
+            id: id.clone(),
+            entry: Box::new(entry),
+        };
+        self.submit(Operation::Journal(operation), durability).await
+    }
+
+    /// Ends the journal with `envelope` and moves the execution to its final status; returns once that is
+    /// committed: every process sees the whole journal, and it survives this process.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the end is not stored.
+    pub async fn finish(
+        &self,
+        id: &ExecutionId,
+        envelope: &Envelope,
+        summary: ExecutionSummary,
+    ) -> Result<(), StoreError> {
+        let operation = JournalOperation::Finish {
+            id: id.clone(),
+            envelope: Box::new(envelope.clone()),
+            summary,
+        };
+        self.submit(Operation::Journal(operation), Durability::Committed)
+            .await
+    }
+
+    /// Entries of an execution in order; empty for an unknown execution.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`] when an entry cannot be decoded.
+    pub async fn journal(&self, id: &ExecutionId) -> Result<Vec<JournalEntry>, StoreError> {
+        let id = id.clone();
+        self.barrier().await?;
+        self.read(move |reader| tables::journal::entries(reader, &id))
+            .await
+    }
+
+    /// Ends the executions of gateways that no longer run and returns them, oldest first.
+    ///
+    /// One with a call in doubt becomes `needs_reconciliation`, any other `failed`; each gets an envelope
+    /// with the reason. Executions of this gateway and of others that still run stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// An error of SQLite; then nothing was changed.
+    pub async fn recover(&self) -> Result<Vec<(ExecutionId, ExecutionStatus)>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Recover(reply))?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+}

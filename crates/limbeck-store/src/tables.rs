@@ -1,0 +1,14 @@
+//! Statements of each group of tables.
+//!
+//! Functions here take a connection or a transaction and know nothing of the writer's queue.
+
+pub(crate) mod artifacts;
+pub(crate) mod embeddings;
+pub(crate) mod executions;
+pub(crate) mod journal;
+pub(crate) mod ledger;
+pub(crate) mod observations;
+pub(crate) mod removed;
+pub(crate) mod state;
+pub(crate) mod timestamp;
+pub(crate) mod tool_lists;

@@ -1,0 +1,70 @@
+//! Retention through the store: no principal removes what another keeps, and what was removed is recorded.
+
+use limbeck_domain::{EffectClass, Effects, Envelope, ExecutionStatus};
+use limbeck_store::Store;
+
+use crate::{SUMMARY, call, envelope, id, new_execution, outcome};
+
+/// More than are kept of one principal, by two rounds of retention.
+const MANY: u64 = 1_100;
+
+async fn ended(store: &Store, principal: &str, name: &str, created_us: u64, writes: u32) {
+    let mut new = new_execution(name, created_us);
+    principal.clone_into(&mut new.principal);
+    store.begin(new).await.unwrap();
+    if writes > 0 {
+        let write = call(1, EffectClass::Write, true);
+        store.append_durable(&id(name), write).await.unwrap();
+        store.append_durable(&id(name), outcome(1)).await.unwrap();
+    }
+    let end = Envelope {
+        effects: Some(Effects { reads: 0, writes }),
+        ..envelope(name, ExecutionStatus::Completed)
+    };
+    store.finish(&id(name), &end, SUMMARY).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thousand_executions_of_one_principal_leave_the_journal_of_another_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("state.db")).unwrap();
+    ended(&store, "alice", "ex_alice", 1, 0).await;
+    ended(&store, "alice", "ex_alice_wrote", 2, 1).await;
+    ended(&store, "bob", "ex_bob_wrote", 3, 1).await;
+    let many = (0..MANY).map(|n| {
+        let store = store.clone();
+        tokio::spawn(
+            async move { ended(&store, "bob", &format!("ex_bob_{n:05}"), 10 + n, 0).await },
+        )
+    });
+    for one in many.collect::<Vec<_>>() {
+        one.await.unwrap();
+    }
+    // Retention runs in steps behind the writes.
+    let removed = loop {
+        let removed = store.removed().await.unwrap();
+        if removed.iter().map(|it| it.executions).sum::<u32>() >= 90 {
+            break removed;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!(
+        removed.iter().all(|it| it.principal == "bob"),
+        "{removed:?}"
+    );
+    assert!(
+        removed[0].first_us >= 10 && removed[0].bytes > 0,
+        "{removed:?}"
+    );
+    for (name, entries) in [("ex_alice", 1), ("ex_alice_wrote", 3), ("ex_bob_wrote", 3)] {
+        assert!(store.execution(name).await.unwrap().is_some(), "{name}");
+        assert_eq!(
+            store.journal(&id(name)).await.unwrap().len(),
+            entries,
+            "{name}"
+        );
+    }
+    // The control: the oldest of the greedy principal are gone.
+    assert!(store.execution("ex_bob_00000").await.unwrap().is_none());
+    assert!(store.execution("ex_bob_01099").await.unwrap().is_some());
+}

@@ -1,0 +1,60 @@
+//! Context of one call: its cancellation, its observer and its principal.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::call_observer::CallObserver;
+
+/// Context of one call to a server.
+#[derive(Clone)]
+pub struct CallContext {
+    /// Cancelling it ends the wait with [`crate::UpstreamError::Cancelled`] and cancels the request at the
+    /// server.
+    pub cancel: CancellationToken,
+    /// Receives progress and the server's requests. Without one, progress is dropped and requests are declined.
+    pub observer: Option<Arc<dyn CallObserver>>,
+    /// Principal that makes the call; `None` is the user who runs the gateway. Sign-ins are per principal.
+    pub principal: Option<Arc<str>>,
+}
+
+impl CallContext {
+    /// Creates the context of a call by the user who runs the gateway, without an observer.
+    pub fn new(cancel: CancellationToken) -> Self {
+        Self {
+            cancel,
+            observer: None,
+            principal: None,
+        }
+    }
+
+    /// Sets the principal of the call.
+    #[must_use]
+    pub fn with_principal(mut self, principal: Option<Arc<str>>) -> Self {
+        self.principal = principal;
+        self
+    }
+
+    /// Sets the observer of the call.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Option<Arc<dyn CallObserver>>) -> Self {
+        self.observer = observer;
+        self
+    }
+}
+
+impl From<CancellationToken> for CallContext {
+    fn from(cancel: CancellationToken) -> Self {
+        Self::new(cancel)
+    }
+}
+
+impl std::fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallContext")
+            .field("cancelled", &self.cancel.is_cancelled())
+            .field("observer", &self.observer.is_some())
+            .field("principal", &self.principal)
+            .finish()
+    }
+}

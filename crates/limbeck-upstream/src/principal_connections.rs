@@ -1,0 +1,139 @@
+//! Connections of several principals to one server.
+//!
+//! A sign-in belongs to one principal and its connection uses it, so each principal has a connection of its own
+//! to a server with a sign-in. All other servers have one connection, shared by all principals.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use futures::future::join_all;
+use limbeck_domain::limits::HTTP_PRINCIPALS_MAX;
+
+use crate::change_throttle::Audience;
+use crate::error::UpstreamError;
+use crate::http::{CredentialSource, HttpSpec};
+use crate::negotiate::cache::NegotiationCache;
+use crate::negotiate::target::Target;
+use crate::report::ServerReport;
+use crate::server::UpstreamServer;
+use crate::server_messages::NotificationSink;
+use crate::spec::{ServerSpec, TransportSpec};
+use crate::sync::lock;
+use crate::upstream::Upstream;
+
+/// A server of the pool with one connection per principal.
+pub(crate) struct PrincipalConnections {
+    /// Connection of the user who runs the gateway, shared by all where there is no sign-in.
+    own: Arc<UpstreamServer>,
+    spec: ServerSpec,
+    cache: Arc<NegotiationCache>,
+    sink: Arc<NotificationSink>,
+    /// Connections of other principals, by principal.
+    others: Mutex<BTreeMap<Arc<str>, Arc<UpstreamServer>>>,
+}
+
+impl PrincipalConnections {
+    pub(crate) fn new(
+        spec: ServerSpec,
+        target: Target,
+        cache: Arc<NegotiationCache>,
+        sink: Arc<NotificationSink>,
+    ) -> Self {
+        let own_sink = match has_own_sign_ins(&spec) {
+            true => Arc::new(sink.of(Audience::Owner)),
+            false => sink.clone(),
+        };
+        let own = UpstreamServer::new(spec.clone(), target, cache.clone(), own_sink);
+        Self {
+            own: Arc::new(own),
+            spec,
+            cache,
+            sink,
+            others: Mutex::default(),
+        }
+    }
+
+    /// Returns the server with the connection that `principal` uses.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError::TooManyPrincipals`] when as many principals as may have a connection have one.
+    pub(crate) fn of(
+        &self,
+        principal: Option<&Arc<str>>,
+    ) -> Result<Arc<UpstreamServer>, UpstreamError> {
+        let (Some(principal), TransportSpec::Http(http)) = (principal, &self.spec.transport) else {
+            return Ok(self.own.clone());
+        };
+        // Held until the insertion, or two first calls of one principal would open two connections.
+        let mut others = lock(&self.others);
+        if let Some(server) = others.get(principal) {
+            return Ok(server.clone());
+        }
+        let credentials = http.credentials.as_ref();
+        let Some(credentials) = credentials.and_then(|own| own.of(principal)) else {
+            return Ok(self.own.clone());
+        };
+        if others.len() >= HTTP_PRINCIPALS_MAX {
+            // Principals come and go: those whose connection was stopped for idleness make room.
+            others.retain(|_, server| !server.is_unused());
+        }
+        if others.len() >= HTTP_PRINCIPALS_MAX {
+            return Err(UpstreamError::TooManyPrincipals {
+                most: HTTP_PRINCIPALS_MAX,
+            });
+        }
+        let sink = self.sink.of(Audience::Principal(principal.clone()));
+        let server = Arc::new(self.connected_by(http, credentials, sink));
+        others.insert(principal.clone(), server.clone());
+        Ok(server)
+    }
+
+    fn connected_by(
+        &self,
+        http: &HttpSpec,
+        credentials: Arc<dyn CredentialSource>,
+        sink: NotificationSink,
+    ) -> UpstreamServer {
+        let http = Box::new(HttpSpec {
+            credentials: Some(credentials),
+            ..http.clone()
+        });
+        let spec = ServerSpec {
+            transport: TransportSpec::Http(http.clone()),
+            ..self.spec.clone()
+        };
+        UpstreamServer::new(spec, Target::Http(http), self.cache.clone(), Arc::new(sink))
+    }
+
+    /// Calls that the server serves at the same time on one connection, at least 1.
+    pub(crate) fn concurrency(&self) -> usize {
+        self.spec.concurrency.max(1)
+    }
+
+    /// State of the connection of the user who runs the gateway.
+    pub(crate) fn report(&self) -> ServerReport {
+        self.own.report()
+    }
+
+    pub(crate) async fn shutdown(&self) {
+        let others: Vec<Arc<UpstreamServer>> = lock(&self.others).values().cloned().collect();
+        join_all(
+            others
+                .iter()
+                .chain([&self.own])
+                .map(|server| server.shutdown()),
+        )
+        .await;
+    }
+}
+
+/// Whether each principal signs in to the server for itself.
+fn has_own_sign_ins(spec: &ServerSpec) -> bool {
+    let TransportSpec::Http(http) = &spec.transport else {
+        return false;
+    };
+    let credentials = http.credentials.as_ref();
+    // Any name will do: a source gives either every other principal its own tokens or none.
+    credentials.is_some_and(|own| own.of("anybody").is_some())
+}

@@ -1,0 +1,13 @@
+//! The pool against servers on real sockets: both eras of Streamable HTTP, the old transport, and hostile ones.
+
+mod calls;
+mod embeddings;
+mod fake_server;
+mod generations;
+mod guard;
+mod headers;
+mod hostile;
+mod questions;
+mod sessions;
+mod streams;
+mod support;

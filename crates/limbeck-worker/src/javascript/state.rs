@@ -1,0 +1,24 @@
+//! State that the imports of a guest use.
+
+use crate::fault::GuestError;
+use crate::host::Host;
+
+/// GuestState of one guest on the host's side.
+pub(super) struct GuestState {
+    pub(super) host: Host,
+    /// Set once, when the program ends.
+    pub(super) end: Option<GuestEnd>,
+}
+
+/// How the guest ended its program.
+#[derive(Debug)]
+pub(super) enum GuestEnd {
+    /// JSON text of the value; `None` for `undefined`.
+    Value(Option<String>),
+    /// The value has no JSON form, for this reason.
+    NotSerialisable(String),
+    /// The program threw.
+    Threw(GuestError),
+    /// The engine rejected the script.
+    Syntax(GuestError),
+}

@@ -1,0 +1,21 @@
+//! Commands, one module each, and the dispatch from arguments to an exit code.
+
+mod auth;
+mod call;
+mod dispatch;
+mod doctor;
+mod examine;
+mod executions;
+mod learn;
+mod ledger;
+mod own_servers;
+mod replay;
+mod run;
+mod search;
+mod serve;
+mod signals;
+mod tools;
+mod trust;
+mod types;
+
+pub(crate) use dispatch::main;

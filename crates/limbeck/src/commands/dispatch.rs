@@ -1,0 +1,173 @@
+//! Start of the command line: parsing of arguments, dispatch to a command, exit status.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use clap::{CommandFactory as _, Parser as _, ValueEnum as _};
+use clap_complete::Shell;
+use limbeck_domain::Tier;
+use tokio::runtime::{Builder, Runtime};
+
+use super::{
+    auth, call, doctor, executions, learn, ledger, own_servers, replay, run, search, serve, tools,
+    trust, types,
+};
+use crate::cli::{Cli, Command, LogLevel, ServeArgs, usage_error};
+use crate::demo;
+use crate::environment::read_world;
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
+use crate::logging;
+use crate::printer::Printer;
+use crate::wiring::check_state_directory;
+
+/// Threads that run tasks. A gateway waits most of the time, and more threads would only add caches of their own.
+const RUNTIME_THREADS: usize = 2;
+
+/// Time for the remaining tasks to be dropped when a command has ended.
+const LAST_TASKS: Duration = Duration::from_millis(500);
+
+/// Runs the command line of this process.
+pub(crate) fn main() -> ExitCode {
+    // The printer exists before the arguments, because it prints their errors.
+    let printer = Printer::default();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = match usage_error(&error) {
+                Some(failure) => {
+                    printer.command_error(&failure);
+                    failure.exit
+                }
+                None => {
+                    printer.clap_help(&error);
+                    if error.use_stderr() {
+                        ExitStatus::Usage
+                    } else {
+                        ExitStatus::Completed
+                    }
+                }
+            };
+            return printer.finish(exit).into();
+        }
+    };
+    let world = match read_world() {
+        Ok(world) => world,
+        Err(failure) => {
+            printer.command_error(&failure);
+            return printer.finish(failure.exit).into();
+        }
+    };
+    let invocation = Invocation {
+        world,
+        stdin_is_terminal: std::io::stdin().is_terminal(),
+        global: cli.global,
+        printer,
+    };
+    let exit = dispatch(&invocation, cli.command).unwrap_or_else(|failure| {
+        invocation.printer.command_error(&failure);
+        failure.exit
+    });
+    invocation.printer.finish(exit).into()
+}
+
+fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitStatus, CommandError> {
+    if invocation.global.lost_config(std::env::args_os()) {
+        let error = anyhow!("`--config` is given both before and after the command");
+        return Err(CommandError::usage(error).with_hint("give every `--config` after the command"));
+    }
+    let command = match command {
+        Some(command) => command,
+        None if invocation.stdin_is_terminal => {
+            let help = Cli::command().render_help();
+            invocation.printer.help(&help.ansi());
+            return Ok(ExitStatus::Completed);
+        }
+        None => Command::Serve(ServeArgs::default()),
+    };
+    // Before logging and the runtime: shells generate completions at every start.
+    if let Command::Completions { shell } = command {
+        completions(&invocation.printer, shell);
+        return Ok(ExitStatus::Completed);
+    }
+    // Before anything is read from it.
+    if !matches!(command, Command::Demo | Command::DemoUpstream) {
+        check_state_directory(invocation)?;
+    }
+    logging::start(log_level(invocation, &command));
+    let runtime = runtime()?;
+    let exit = runtime.block_on(async {
+        match command {
+            Command::Serve(arguments) => serve::serve(invocation, &arguments).await,
+            Command::Run(arguments) => run::run(invocation, &arguments).await,
+            Command::Search(arguments) => search::search(invocation, arguments).await,
+            Command::Tools(arguments) => tools::tools(invocation, &arguments).await,
+            Command::Types(arguments) => types::types(invocation, &arguments).await,
+            Command::Call(arguments) => call::call(invocation, &arguments).await,
+            Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
+            Command::Trust(arguments) => trust::trust(invocation, &arguments),
+            Command::Add(arguments) => own_servers::add(invocation, &arguments),
+            Command::Remove(arguments) => own_servers::remove(invocation, &arguments),
+            Command::Import(arguments) => own_servers::import(invocation, &arguments),
+            Command::Auth { command } => auth::auth(invocation, &command).await,
+            Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
+            Command::Ledger(arguments) => ledger::ledger(invocation, &arguments).await,
+            Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
+            Command::Doctor(arguments) => doctor::doctor(invocation, &arguments).await,
+            Command::Demo => demo::demo(&invocation.printer, demo_tier(invocation)).await,
+            Command::DemoUpstream => demo::sample_server::serve().await,
+            Command::Completions { .. } => Ok(ExitStatus::Completed),
+        }
+    });
+    // Dropping the remaining tasks kills the workers of running programs. A read of standard input may still be in
+    // flight, on a thread that cannot be interrupted, so the runtime does not wait for it.
+    runtime.shutdown_timeout(LAST_TASKS);
+    exit
+}
+
+/// Weakest sandbox tier of the demo. Its program and server are Limbeck's own, so any tier is enough by default.
+fn demo_tier(invocation: &Invocation) -> Tier {
+    invocation
+        .global
+        .minimum_tier
+        .map_or(Tier::Wasm, Tier::from)
+}
+
+fn runtime() -> Result<Runtime, CommandError> {
+    Builder::new_multi_thread()
+        .worker_threads(RUNTIME_THREADS)
+        .enable_all()
+        .build()
+        .context("the async runtime could not be started")
+        .map_err(CommandError::fault)
+}
+
+fn completions(printer: &Printer, shell: Shell) {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "limbeck", &mut script);
+    printer.data(&String::from_utf8_lossy(&script));
+}
+
+/// Log level: `--log`, else `LIMBECK_LOG`, else a default of the command.
+fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
+    if let Some(level) = invocation.global.log {
+        return level;
+    }
+    let Some(name) = invocation.world.nonempty_variable("LIMBECK_LOG") else {
+        return match command {
+            // These commands print what is wrong with each server; the log would repeat it.
+            Command::Tools(_) | Command::Types(_) | Command::Trust(_) | Command::Doctor(_) => {
+                LogLevel::Error
+            }
+            _ => LogLevel::Warn,
+        };
+    };
+    LogLevel::from_str(name, true).unwrap_or_else(|_| {
+        invocation.printer.warning(&format!(
+            "LIMBECK_LOG is `{name}`; accepted values are off, error, warn, info, debug and trace; using warn"
+        ));
+        LogLevel::Warn
+    })
+}

@@ -1,0 +1,33 @@
+//! Tests of the gateway with real workers, and with servers inside of the test process.
+
+mod admission;
+mod artifacts;
+mod calls;
+mod check;
+mod confinement;
+mod disk;
+mod embeddings;
+mod flood;
+mod habits;
+mod journal;
+mod learning;
+mod leftovers;
+mod limits;
+mod mutations;
+mod pool;
+mod printed;
+mod processes;
+mod programs;
+mod python;
+mod python_programs;
+mod random;
+mod replay;
+mod resources;
+mod search;
+
+use std::path::Path;
+
+/// Executable that serves as worker.
+fn worker() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_limbeck"))
+}

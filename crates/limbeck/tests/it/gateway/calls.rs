@@ -1,0 +1,366 @@
+//! Tool calls of a program: forms, results, errors, cancellation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use limbeck_domain::ErrorKind;
+use limbeck_gateway::search::SearchRequest;
+use limbeck_policy::Scope;
+use limbeck_testkit::{FakeServer, World, request, run, value_of};
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
+use tokio_util::sync::CancellationToken;
+
+use crate::gateway::worker;
+
+/// Time a search waits for servers that have not listed their tools.
+const SEARCH_WAIT: Duration = Duration::from_secs(15);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_forms_of_a_call_reach_the_same_tool() {
+    let files = FakeServer::new("my-files")
+        .read("read_file", |arguments| json!({"path": arguments["path"]}))
+        .share();
+    let gateway = World::new(worker()).server(&files).start().await;
+    let envelope = run(
+        &gateway,
+        r#"
+        const a = await tools["my-files"].read_file({ path: "a" });
+        const b = await tools.my_files.readFile({ path: "a" });
+        const c = await callMCPTool("my-files", "read_file", { path: "a" });
+        const d = await callMCPTool("mcp__my-files__read_file", { path: "a" });
+        const e = await tools["my-files"].read_file.raw({ path: "a" });
+        return [a, b, e.structuredContent, c !== undefined, d !== undefined];
+        "#,
+    )
+    .await;
+    let read = json!({"path": "a"});
+    assert_eq!(value_of(&envelope), json!([read, read, read, true, true]));
+    assert_eq!(files.calls(), ["read_file"; 5]);
+    assert!(
+        envelope
+            .warnings
+            .iter()
+            .any(|note| note.contains("readFile")),
+        "{:?}",
+        envelope.warnings
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_named_as_what_every_object_has_are_called_and_awaiting_a_server_calls_none() {
+    let names = [
+        "constructor",
+        "toString",
+        "toJSON",
+        "valueOf",
+        "__proto__",
+        "hasOwnProperty",
+        "then",
+    ];
+    let mut odd = FakeServer::new("odd");
+    for name in names {
+        odd = odd.read(name, move |_| json!({ "is": name }));
+    }
+    let odd = odd.share();
+    let plain = FakeServer::new("plain").read("echo", |_| json!({})).share();
+    let gateway = World::new(worker())
+        .server(&odd)
+        .server(&plain)
+        .start()
+        .await;
+    // The names resolve to tools once the tools are listed.
+    run(&gateway, "await search('constructor')").await;
+    let envelope = run(
+        &gateway,
+        r#"
+        const server = await tools.odd;
+        const said = [];
+        for (const name of ["constructor", "toString", "toJSON", "valueOf", "__proto__", "hasOwnProperty"]) {
+            said.push((await server[name]({})).is);
+        }
+        said.push((await callMCPTool("mcp__odd__then", {})).is ?? "text");
+        said.push(typeof tools.plain.constructor, typeof tools.odd.then, `${tools.plain}`);
+        return said;
+        "#,
+    )
+    .await;
+    let said = value_of(&envelope);
+    assert_eq!(said.as_array().unwrap()[..6], names[..6]);
+    assert_eq!(
+        said.as_array().unwrap()[7..],
+        ["undefined", "undefined", "[tools.plain]"]
+    );
+    assert_eq!(odd.calls(), names);
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_call_is_a_tool_error_that_can_be_caught_and_names_the_line_when_it_is_not() {
+    let t = FakeServer::new("t")
+        .tool("fail", None, |_| {
+            Box::pin(async {
+                json!({"content": [{"type": "text", "text": "disk is full"}], "isError": true})
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let caught = run(
+        &gateway,
+        "try { await tools.t.fail({}) } catch (e: any) { return [e instanceof ToolError, e.code, e.server, e.tool, e.message] }",
+    )
+    .await;
+    assert_eq!(
+        value_of(&caught),
+        json!([true, "tool_failed", "t", "fail", "disk is full"])
+    );
+    let thrown = run(
+        &gateway,
+        "interface A { b: number }\n\n  await tools.t.fail({})",
+    )
+    .await;
+    let error = thrown.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Exception);
+    assert_eq!(error.line, Some(3), "{error:?}");
+    assert!(error.message.contains("disk is full"), "{error:?}");
+    assert_eq!(thrown.effects.unwrap().writes, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_tool_and_a_tool_out_of_scope_never_reach_the_server() {
+    let t = FakeServer::new("files")
+        .read("read_file", |_| json!("text"))
+        .read("delete_file", |_| json!("gone"))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let unknown = run(
+        &gateway,
+        "try { await tools.files.reed_file({}) } catch (e: any) { return [e.code, e.hint] }",
+    )
+    .await;
+    let unknown = value_of(&unknown);
+    assert_eq!(unknown[0], "unknown_tool");
+    assert!(
+        unknown[1].as_str().unwrap().contains("read_file"),
+        "{unknown}"
+    );
+    assert_eq!(t.calls(), Vec::<String>::new());
+
+    let mut scoped = request(
+        "const text = await tools.files.read_file({}); try { await tools.files.delete_file({}) } catch (e: any) { return [text, e.code] }",
+    );
+    scoped.scope = Scope::parse(["files.read_*"]).unwrap();
+    let denied = gateway.execute(scoped, CancellationToken::new()).await;
+    assert_eq!(value_of(&denied), json!(["text", "denied"]));
+    assert_eq!(t.calls(), ["read_file"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parallel_calls_run_at_the_same_time() {
+    // Each call waits until ten of them are in flight.
+    let all_in_flight = Arc::new(Barrier::new(10));
+    let t = FakeServer::new("t")
+        .tool("meet", Some(true), move |_| {
+            let all_in_flight = Arc::clone(&all_in_flight);
+            Box::pin(async move {
+                all_in_flight.wait().await;
+                json!({"content": []})
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let envelope = run(
+        &gateway,
+        "await Promise.all(Array.from({ length: 10 }, () => tools.t.meet({}))); return true",
+    )
+    .await;
+    assert_eq!(value_of(&envelope), json!(true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_are_not_awaited_still_happen_and_are_said() {
+    // The call ends at once, about when the program ends, and long after it.
+    for pause in [0, 5, 300].map(Duration::from_millis) {
+        let done = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&done);
+        let t = FakeServer::new("t")
+            .tool("write", Some(false), move |_| {
+                let seen = Arc::clone(&seen);
+                Box::pin(async move {
+                    tokio::time::sleep(pause).await;
+                    seen.fetch_add(1, Ordering::SeqCst);
+                    json!({"content": []})
+                })
+            })
+            .share();
+        let gateway = World::new(worker()).server(&t).start().await;
+        let envelope = run(&gateway, "tools.t.write({}); return 1").await;
+        assert_eq!(value_of(&envelope), json!(1));
+        assert_eq!(done.load(Ordering::SeqCst), 1, "{pause:?}");
+        assert_eq!(
+            envelope.warnings,
+            ["1 call was not awaited (`t.write`); the execution waited for it"],
+            "{pause:?}"
+        );
+        assert_eq!(envelope.effects.unwrap().writes, 1, "{pause:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_the_program_gave_up_does_not_hold_up_its_end() {
+    let (t, ended) = never_answers();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let program = "return await Promise.race([tools.t.forever({}), new Promise(done => setTimeout(() => done('late'), 20))])";
+    let envelope = run(&gateway, program).await;
+    assert_eq!(value_of(&envelope), json!("late"));
+    // The call never returns, so the execution ended because it did not wait for it.
+    assert_eq!(ended.load(Ordering::SeqCst), 1, "the call was cancelled");
+    // A call that lost a race looks like one that nothing awaits, so its answer is said to be unused.
+    let [warning] = envelope.warnings.as_slice() else {
+        panic!("{:?}", envelope.warnings)
+    };
+    let expected = "the program returned before 1 of its calls had an answer, which was not used";
+    assert!(warning.starts_with(expected), "{warning}");
+    let report = gateway.replay(envelope.execution_id.as_str()).await;
+    assert_eq!(report.unwrap().differences, Vec::<String>::new());
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_cancels_ends_the_run_and_its_calls() {
+    let (t, ended) = never_answers();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let cancel = CancellationToken::new();
+    let run = gateway.execute(request("await tools.t.forever({})"), cancel.clone());
+    let stop = async {
+        while t.calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(ended.load(Ordering::SeqCst), 0, "the call is in flight");
+        cancel.cancel();
+    };
+    let (envelope, ()) = tokio::join!(run, stop);
+    assert_eq!(envelope.error.unwrap().kind, ErrorKind::Cancelled);
+    assert_eq!(ended.load(Ordering::SeqCst), 1, "the call was ended too");
+}
+
+/// Server whose only tool never returns, and the number of its calls that have ended.
+fn never_answers() -> (Arc<FakeServer>, Arc<AtomicUsize>) {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&ended);
+    let t = FakeServer::new("t")
+        .tool("forever", Some(true), move |_| {
+            let call = CountsItsEnd(Arc::clone(&counter));
+            Box::pin(async move {
+                let _call = call;
+                std::future::pending().await
+            })
+        })
+        .share();
+    (t, ended)
+}
+
+/// Guard of one call; counts its end.
+struct CountsItsEnd(Arc<AtomicUsize>);
+
+impl Drop for CountsItsEnd {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_finds_and_describes_tools_from_inside() {
+    let t = FakeServer::new("files")
+        .read("read_file", |_| json!("text"))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let envelope = run(
+        &gateway,
+        r#"
+        const [hit] = await search("read file");
+        const tool = await describe("files", "read_file");
+        const all = await servers();
+        return [hit.call, hit.tool, tool.inputSchema.type, all.map(s => s.name), Object.keys(tools)];
+        "#,
+    )
+    .await;
+    assert_eq!(
+        value_of(&envelope),
+        json!([
+            "tools.files.read_file",
+            "read_file",
+            "object",
+            ["files"],
+            ["files"]
+        ])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_never_answer_cost_a_search_its_patience_once_and_other_calls_nothing() {
+    let t = FakeServer::new("files")
+        .read("read_file", |_| json!("text"))
+        .share();
+    let mut world = World::new(worker()).server(&t);
+    for name in ["s1", "s2", "s3", "s4", "s5"] {
+        world = world.silent(name);
+    }
+    let gateway = world.start().await;
+    let search = SearchRequest {
+        queries: vec!["read file".to_owned()],
+        ..SearchRequest::default()
+    };
+    let first = gateway.search(&search).await.unwrap();
+    assert_eq!(first.queries[0].tools[0].call, "tools.files.read_file");
+    assert_eq!(first.starting, ["s1", "s2", "s3", "s4", "s5"]);
+    // None of these waits again: each wait takes as long as the first one.
+    let started = Instant::now();
+    let second = gateway.search(&search).await.unwrap();
+    assert_eq!(second.starting.len(), 5);
+    assert_eq!(
+        value_of(&run(&gateway, "if (input) await tools.s1.any({}); return 1").await),
+        json!(1),
+        "its calls were judged before it ran"
+    );
+    assert_eq!(
+        value_of(&run(&gateway, "return await tools.files.read_file({})").await),
+        json!("text")
+    );
+    assert!(started.elapsed() < SEARCH_WAIT, "{:?}", started.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_is_kept_between_executions_only_through_the_store() {
+    let gateway = World::new(worker()).start().await;
+    let first = run(
+        &gateway,
+        "globalThis.leak = 1; (Array.prototype as any).leak = 1; await store.set('kept', { n: 7 }); return 1",
+    )
+    .await;
+    assert_eq!(value_of(&first), json!(1));
+    let second = run(
+        &gateway,
+        "return [typeof (globalThis as any).leak, typeof ([] as any).leak, await store.get('kept'), await store.get('never') ?? null]",
+    )
+    .await;
+    assert_eq!(
+        value_of(&second),
+        json!(["undefined", "undefined", {"n": 7}, Value::Null])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_servers_is_an_error_that_says_so_and_no_reason_not_to_run() {
+    let gateway = World::new(worker()).start().await;
+    assert_eq!(value_of(&run(&gateway, "return 1 + 1").await), json!(2));
+    let envelope = run(
+        &gateway,
+        "try { await tools.files.read({}) } catch (e: any) { return [e.code, e.message] }",
+    )
+    .await;
+    let value = value_of(&envelope);
+    assert_eq!(value[0], "unknown_server");
+    assert!(value[1].as_str().unwrap().contains("no servers"), "{value}");
+}

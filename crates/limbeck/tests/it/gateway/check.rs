@@ -1,0 +1,113 @@
+//! The check of programs before they run, and the modes `check` and `plan`.
+
+use limbeck_catalog::FindingKind;
+use limbeck_domain::{ErrorKind, Mode};
+use limbeck_gateway::Gateway;
+use limbeck_testkit::{World, python_request, request, run, value_of};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::gateway::random::server;
+use crate::gateway::worker;
+
+async fn examine(gateway: &Gateway, program: &str, mode: Mode) -> limbeck_gateway::Examination {
+    let cancel = CancellationToken::new();
+    let examined = gateway.examine(request(program), mode, &cancel).await;
+    examined.unwrap_or_else(|error| panic!("{program}: {error:?}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_typescript_program_that_does_not_fit_its_tools_ends_before_its_first_call() {
+    let t = server();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let fits = run(&gateway, "await tools.t.echo({ n: 1 }); return 1").await;
+    assert_eq!(value_of(&fits), json!(1));
+    assert_eq!(t.calls(), ["echo"]);
+    let wrong = "await tools.t.echo({ n: 1 });\nconst r = await tools.t.ehco({ n: 2 });\nreturn r";
+    let envelope = run(&gateway, wrong).await;
+    let error = envelope.error.as_ref().unwrap();
+    assert_eq!(error.kind, ErrorKind::Contract, "{error:?}");
+    assert_eq!((error.line, error.column), (Some(2), Some(17)));
+    assert!(error.message.contains("`ehco`"), "{error:?}");
+    assert!(
+        error.hint.as_ref().unwrap().contains("tools.t.echo"),
+        "{error:?}"
+    );
+    assert_eq!(t.calls(), ["echo"], "nothing was called");
+    let caught = "try { await tools.t.ehco({}) } catch (e) { return e.code }";
+    assert_eq!(
+        value_of(&run(&gateway, caught).await),
+        json!("unknown_tool")
+    );
+
+    for id in [&fits.execution_id, &envelope.execution_id] {
+        let report = gateway.replay(id.as_str()).await.unwrap();
+        assert_eq!(report.differences, Vec::<String>::new());
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_examination_tells_findings_and_plan_and_leaves_nothing_behind() {
+    let t = server();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let right = "const r = await tools.t.echo({ n: 1 });\nfor (const x of [1, 2]) await tools.t.slow({ ms: r.n });";
+    let checked = examine(&gateway, right, Mode::Check).await;
+    assert!(checked.ok, "{checked:?}");
+    assert_eq!(checked.plan, None);
+    let planned = examine(&gateway, right, Mode::Plan).await;
+    let plan = planned.plan.unwrap();
+    let calls: Vec<_> = plan
+        .calls
+        .iter()
+        .map(|call| (call.tool.as_str(), call.times.as_str()))
+        .collect();
+    assert_eq!(calls, [("t.echo", "once"), ("t.slow", "at most 2")]);
+
+    let wrong = examine(
+        &gateway,
+        "try { await tools.t.nope({}) } catch {}\nawait tools.t.ehco({})",
+        Mode::Check,
+    )
+    .await;
+    let kinds = |findings: &[limbeck_catalog::Finding]| -> Vec<_> {
+        findings
+            .iter()
+            .map(|finding| (finding.line, finding.kind))
+            .collect()
+    };
+    assert!(!wrong.ok);
+    assert_eq!(
+        kinds(&wrong.findings.errors),
+        [(2, FindingKind::UnknownTool)]
+    );
+    assert_eq!(
+        kinds(&wrong.findings.warnings),
+        [(1, FindingKind::UnknownTool)]
+    );
+    let syntax = examine(&gateway, "\nconst a = ;", Mode::Check).await;
+    assert_eq!(kinds(&syntax.findings.errors), [(2, FindingKind::Syntax)]);
+    let python = examine(&gateway, "import json\ntools.t.ehco(n=1)", Mode::Check).await;
+    assert_eq!(
+        kinds(&python.findings.errors),
+        [(2, FindingKind::UnknownTool)]
+    );
+    let warning = &python.findings.warnings[0].message;
+    assert!(warning.contains("so it was checked as that"), "{warning}");
+
+    let cancel = CancellationToken::new();
+    let program = python_request("x = tools.t.echo(n=1)\ntools.t.ehco(n=x)");
+    let examined = gateway
+        .examine(program, Mode::Check, &cancel)
+        .await
+        .unwrap();
+    assert_eq!(
+        kinds(&examined.findings.errors),
+        [(2, FindingKind::UnknownTool)]
+    );
+
+    assert_eq!(t.calls(), Vec::<String>::new());
+    let recorded = gateway.store().executions(10, None).await.unwrap();
+    assert_eq!(recorded.len(), 0, "nothing is recorded");
+    gateway.shutdown().await;
+}

@@ -1,0 +1,111 @@
+//! More requests than there are places: a bounded queue, an immediate rejection, and places for every principal.
+
+use std::sync::Arc;
+
+use limbeck_domain::limits::{EXECUTIONS_PER_PRINCIPAL_MAX, EXECUTIONS_QUEUED_PER_PRINCIPAL_MAX};
+use limbeck_domain::{Envelope, ErrorKind};
+use limbeck_gateway::Gateway;
+use limbeck_testkit::{FakeServer, World, request, value_of};
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use crate::gateway::worker;
+
+const REQUESTS: usize = 500;
+/// Requests of one principal that are running or queued at the same time.
+const PLACES: usize = EXECUTIONS_PER_PRINCIPAL_MAX + EXECUTIONS_QUEUED_PER_PRINCIPAL_MAX;
+/// Program of the flood: it ends when the gate of [`gated_server`] is opened.
+const HELD: &str = "return await tools.t.hold({})";
+
+async fn execute_as(gateway: &Gateway, principal: &str, program: &str) -> Envelope {
+    let mut request = request(program);
+    principal.clone_into(&mut request.principal);
+    gateway.execute(request, CancellationToken::new()).await
+}
+
+fn is_busy(envelope: &Envelope) -> bool {
+    let error = envelope.error.as_ref();
+    error.is_some_and(|error| error.kind == ErrorKind::Busy)
+}
+
+/// A server whose tool `hold` returns once the gate is closed for good, and whose tool `echo` returns at once.
+fn gated_server() -> (Arc<FakeServer>, Arc<Semaphore>) {
+    let gate = Arc::new(Semaphore::new(0));
+    let opened = Arc::clone(&gate);
+    let server = FakeServer::new("t")
+        .read("echo", |arguments| arguments)
+        .tool("hold", Some(true), move |_| {
+            let opened = Arc::clone(&opened);
+            Box::pin(async move {
+                // A closed semaphore lets every waiter go.
+                let _ = opened.acquire().await;
+                json!({"content": [], "structuredContent": 1})
+            })
+        })
+        .share();
+    (server, gate)
+}
+
+/// Sends [`REQUESTS`] of one principal at once; each answer arrives on the channel.
+fn flood(gateway: &Gateway) -> UnboundedReceiver<Envelope> {
+    let (answers, received) = unbounded_channel();
+    for _ in 0..REQUESTS {
+        let (gateway, answers) = (gateway.clone(), answers.clone());
+        tokio::spawn(async move {
+            let envelope = execute_as(&gateway, "greedy", HELD).await;
+            answers.send(envelope).unwrap();
+        });
+    }
+    received
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_five_hundred_requests_as_many_as_fit_are_served_and_the_rest_rejected_before_any_ends()
+{
+    let (server, gate) = gated_server();
+    let gateway = World::new(worker()).server(&server).start().await;
+    let mut answers = flood(&gateway);
+    // No program can end before the gate is open, so these answers did not wait for one.
+    for _ in 0..REQUESTS - PLACES {
+        let envelope = answers.recv().await.unwrap();
+        assert!(is_busy(&envelope), "{envelope:?}");
+        let error = envelope.error.unwrap();
+        assert!(
+            error.message.contains("waiting") && error.hint.is_some(),
+            "{error:?}"
+        );
+    }
+    gate.close();
+    for _ in 0..PLACES {
+        assert_eq!(value_of(&answers.recv().await.unwrap()), json!(1));
+    }
+    assert!(answers.recv().await.is_none());
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_client_is_served_while_another_has_taken_all_of_its_places() {
+    let (server, gate) = gated_server();
+    let gateway = World::new(worker()).server(&server).start().await;
+    let mut answers = flood(&gateway);
+    for _ in 0..REQUESTS - PLACES {
+        assert!(is_busy(&answers.recv().await.unwrap()));
+    }
+    let program = "return await tools.t.echo({ n: 1 })";
+    for _ in 0..15 {
+        let envelope = execute_as(&gateway, "polite", program).await;
+        assert_eq!(value_of(&envelope), json!({"n": 1}));
+    }
+    // The control: the other client still holds every place it can have.
+    let envelope = execute_as(&gateway, "greedy", program).await;
+    assert!(is_busy(&envelope), "{envelope:?}");
+    let held = server.calls().iter().filter(|tool| *tool == "hold").count();
+    assert!(held <= EXECUTIONS_PER_PRINCIPAL_MAX, "{held} at once");
+    gate.close();
+    for _ in 0..PLACES {
+        assert_eq!(value_of(&answers.recv().await.unwrap()), json!(1));
+    }
+    gateway.shutdown().await;
+}

@@ -1,0 +1,230 @@
+//! Programs that end without a word elsewhere, and the words that the answer has for them here.
+
+use limbeck_domain::{Envelope, Language};
+use limbeck_gateway::ExecuteRequest;
+use limbeck_policy::Scope;
+use limbeck_testkit::{FakeServer, World, request, run, run_python, value_of};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::gateway::worker;
+
+fn warned(envelope: &Envelope, words: &str) -> bool {
+    envelope
+        .warnings
+        .iter()
+        .any(|warning| warning.contains(words))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_made_calls_and_shows_nothing_of_them_has_a_warning() {
+    let t = FakeServer::new("t").read("n", |_| Value::from(1)).share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    for program in [
+        "const r = await tools.t.n({});",
+        "const r = await tools.t.n({}); return r.text",
+    ] {
+        let envelope = run(&gateway, program).await;
+        assert!(
+            warned(
+                &envelope,
+                "made 1 call, returned no value and printed nothing"
+            ),
+            "{envelope:?}"
+        );
+    }
+    assert!(warned(
+        &run_python(&gateway, "x = tools.t.n()").await,
+        "returned no value"
+    ));
+    for program in [
+        "return await tools.t.n({})",
+        // The value of the last expression is returned.
+        "await tools.t.n({})",
+        "console.log(await tools.t.n({}))",
+        "await tools.t.n({}); await emit('x')",
+        "await tools.t.n({}); return null",
+        "const quiet = 1",
+    ] {
+        let envelope = run(&gateway, program).await;
+        assert_eq!(envelope.warnings, Vec::<String>::new(), "{program}");
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_in_flight_at_the_end_are_counted() {
+    let t = FakeServer::new("t").read("n", |_| Value::from(1)).share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let left = run(
+        &gateway,
+        "const out = []; [1, 2].forEach(async () => { out.push(await tools.t.n({})) }); return out",
+    )
+    .await;
+    assert!(
+        warned(&left, "returned before 2 of its calls had answers"),
+        "{left:?}"
+    );
+    let awaited = run(
+        &gateway,
+        "const out = []; for (const i of [1, 2]) out.push(await tools.t.n({})); return out",
+    )
+    .await;
+    assert_eq!(
+        (value_of(&awaited), awaited.warnings),
+        (json!([1, 1]), Vec::new())
+    );
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_much_printed_text_the_beginning_and_the_end_are_kept() {
+    let gateway = World::new(worker()).start().await;
+    for (program, language) in [
+        (
+            "console.log('x'.repeat(30000)); for (let i = 0; i < 30000; i++) console.log('line ' + i)",
+            Language::Typescript,
+        ),
+        (
+            "print('x' * 30000)\nfor i in range(30000):\n    print('line', i)",
+            Language::Python,
+        ),
+    ] {
+        let request = ExecuteRequest {
+            language,
+            ..request(program)
+        };
+        let envelope = gateway.execute(request, CancellationToken::new()).await;
+        let record = gateway
+            .store()
+            .execution(envelope.execution_id.as_str())
+            .await
+            .unwrap()
+            .unwrap();
+        let stdout = record.envelope.unwrap().stdout;
+        assert!(
+            stdout.starts_with(&format!("{}\nline 0\n", "x".repeat(30_000))),
+            "{language:?}"
+        );
+        assert!(stdout.ends_with("line 29998\nline 29999\n"), "{language:?}");
+        assert!(stdout.contains(" lines left out ("), "{language:?}");
+        assert!(
+            warned(&envelope, "left out between its beginning and its end"),
+            "{envelope:?}"
+        );
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_of_the_other_language_is_run_as_that() {
+    let t = FakeServer::new("t").read("n", |_| Value::from(1)).share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    for (program, language) in [
+        (
+            "import json\nreturn json.dumps({'n': tools.t.n()})",
+            Language::Typescript,
+        ),
+        (
+            "r = await tools.t.n(a=1)\nreturn str(r)",
+            Language::Typescript,
+        ),
+        (
+            "const r = await tools.t.n({});\nreturn `${r}`;",
+            Language::Python,
+        ),
+    ] {
+        let request = ExecuteRequest {
+            language,
+            ..request(program)
+        };
+        let envelope = gateway.execute(request, CancellationToken::new()).await;
+        assert!(envelope.error.is_none(), "{program}: {envelope:?}");
+        assert!(warned(&envelope, "so it was run as that"), "{envelope:?}");
+        // The execution of the answer is the one that ran, and it replays.
+        let report = gateway
+            .replay(envelope.execution_id.as_str())
+            .await
+            .unwrap();
+        assert_eq!(report.differences, Vec::<String>::new(), "{program}");
+    }
+    assert_eq!(t.calls().len(), 3);
+    for (program, language) in [
+        ("const a = {;", Language::Typescript),
+        ("if True:\nprint(1)", Language::Python),
+    ] {
+        let request = ExecuteRequest {
+            language,
+            ..request(program)
+        };
+        let envelope = gateway.execute(request, CancellationToken::new()).await;
+        assert!(!warned(&envelope, "so it was run as that"), "{envelope:?}");
+        assert_eq!(
+            envelope.error.unwrap().kind,
+            limbeck_domain::ErrorKind::Syntax
+        );
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_learns_nothing_of_servers_outside_of_its_scope() {
+    let open = FakeServer::new("open")
+        .read("n", |_| Value::from(1))
+        .share();
+    let vault = FakeServer::new("vault")
+        .read("read_secret", |_| Value::from(1))
+        .share();
+    let gateway = World::new(worker())
+        .server(&open)
+        .server(&vault)
+        .start()
+        .await;
+    let program = "return JSON.stringify([await describe('vault'), Object.keys(tools.vault), await servers(), listServers(), await search('secret')])";
+    let wide = run(&gateway, program).await;
+    assert!(
+        value_of(&wide).as_str().unwrap().contains("read_secret"),
+        "the control"
+    );
+    let narrow = ExecuteRequest {
+        scope: Scope::parse(["open.*"]).unwrap(),
+        ..request(program)
+    };
+    let narrow = gateway.execute(narrow, CancellationToken::new()).await;
+    assert!(
+        !value_of(&narrow).as_str().unwrap().contains("secret"),
+        "{narrow:?}"
+    );
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_returned_text_stays_text_and_is_shown_up_to_the_budget() {
+    let gateway = World::new(worker()).start().await;
+    let program =
+        "return Array.from({ length: 6000 }, (_, i) => `line ${i} lorem ipsum dolor`).join('\\n')";
+    let envelope = run(&gateway, program).await;
+    let shown = value_of(&envelope);
+    let shown = shown.as_str().unwrap();
+    assert!(
+        shown.starts_with("line 0 ") && shown.ends_with("line 5999 lorem ipsum dolor"),
+        "{shown}"
+    );
+    assert!(shown.len() > 15_000, "{}", shown.len());
+    let id = envelope.artifacts[0].id.as_ref().unwrap().to_string();
+    let read = format!(
+        "const a = artifacts.open('{id}'); let lines = 0; for await (const line of a) lines += 1;\n\
+         return [lines, (await a.text()).slice(0, 8), (await a.info()).mimeType]"
+    );
+    let read = value_of(&run(&gateway, &read).await);
+    assert_eq!((&read[0], &read[1]), (&json!(6000), &json!("line 0 l")));
+    assert!(read[2].as_str().unwrap().starts_with("text/"), "{read}");
+    let rows = run(
+        &gateway,
+        "return Array.from({ length: 5000 }, (_, id) => ({ id, name: `row ${id}` }))",
+    )
+    .await;
+    let sample = rows.artifacts[0].sample.as_ref().unwrap().get();
+    assert!(sample.len() > 5_000, "{}", sample.len());
+    gateway.shutdown().await;
+}

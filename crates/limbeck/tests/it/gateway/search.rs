@@ -1,0 +1,101 @@
+//! Search: results, cursors, and the servers it starts.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use limbeck_gateway::Gateway;
+use limbeck_gateway::search::SearchRequest;
+use limbeck_store::Store;
+use limbeck_testkit::{FakeServer, World, run, value_of};
+use serde_json::json;
+
+use crate::gateway::worker;
+
+fn request(query: &str) -> SearchRequest {
+    SearchRequest {
+        queries: vec![query.to_owned()],
+        ..SearchRequest::default()
+    }
+}
+
+fn files(tools: &[&str]) -> Arc<FakeServer> {
+    let server = FakeServer::new("files");
+    let add = |server: FakeServer, tool: &&str| server.read(tool, |_| json!(null));
+    tools.iter().fold(server, add).share()
+}
+
+async fn knows(gateway: &Gateway, tool: &str) -> bool {
+    let catalog = gateway.catalog();
+    let mut tools = catalog.tools();
+    tools.any(|known| &*known.id().tool == tool)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_names_a_server_connects_it_and_another_finds_its_tools_in_the_cache() {
+    let store = Store::in_memory().unwrap();
+    let before = World::new(worker())
+        .server(&files(&["read_file"]))
+        .store(store.clone())
+        .start()
+        .await;
+    before.search(&request("read")).await.unwrap();
+    drop(before);
+
+    let now = World::new(worker())
+        .server(&files(&["read_file", "copy_file"]))
+        .store(store)
+        .start()
+        .await;
+    let found = now.search(&request("read")).await.unwrap();
+    let found: Vec<&str> = found.queries[0]
+        .tools
+        .iter()
+        .map(|hit| &*hit.tool)
+        .collect();
+    assert_eq!(found, ["read_file"]);
+    let asked = run(&now, "return (await search('read'))[0].call").await;
+    assert_eq!(value_of(&asked), json!("tools.files.read_file"));
+    assert!(!knows(&now, "copy_file").await);
+
+    run(&now, "await search('read with files')").await;
+    let asked = Instant::now();
+    while !knows(&now, "copy_file").await {
+        assert!(asked.elapsed() < Duration::from_secs(60));
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_leads_through_all_tools_once_and_is_refused_after_a_change() {
+    let names: Vec<String> = (0..12).map(|n| format!("read_part_{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let gateway = World::new(worker()).server(&files(&names)).start().await;
+    let mut seen = Vec::new();
+    let mut asked = request("read part");
+    loop {
+        let report = gateway.search(&asked).await.unwrap();
+        seen.extend(report.queries[0].tools.iter().map(|hit| hit.tool.clone()));
+        match report.cursor {
+            Some(cursor) => asked.cursor = Some(cursor),
+            None => break,
+        }
+        assert!(seen.len() <= names.len(), "{seen:?}");
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), names.len());
+
+    let first = gateway.search(&request("read part")).await.unwrap();
+    let other = World::new(worker())
+        .server(&files(&names[1..]))
+        .start()
+        .await;
+    let mut stale = request("read part");
+    stale.cursor = first.cursor;
+    assert!(gateway.search(&stale).await.is_ok());
+    let error = other.search(&stale).await.unwrap_err();
+    assert!(
+        error.message.contains("the tools or their ranking changed"),
+        "{error:?}"
+    );
+}

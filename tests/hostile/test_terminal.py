@@ -1,0 +1,144 @@
+"""A person at a terminal: the question of `limbeck trust`, output as it comes, tables within the width."""
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from world import LIMBECK, PATIENCE_S, World
+
+
+class Terminal:
+    """A command of the binary whose standard streams are a terminal."""
+
+    def __init__(self, world: World, columns: int, *args: str) -> None:
+        self.to, end = pty.openpty()
+        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.child = subprocess.Popen(
+            [LIMBECK, *args],
+            env=world.environment(TERM="xterm", NO_COLOR="1"),
+            cwd=world.project,
+            stdin=end,
+            stdout=end,
+            stderr=end,
+            start_new_session=True,
+        )
+        os.close(end)
+        self.shown = ""
+
+    def read(self) -> bool:
+        """Reads what is there or comes next; false at the end."""
+        try:
+            data = os.read(self.to, 65_536)
+        except OSError:
+            return False
+        self.shown += data.decode().replace("\r\n", "\n")
+        return bool(data)
+
+    def until(self, text: str) -> None:
+        began = time.monotonic()
+        while text not in self.shown:
+            assert self.read(), f"ended without {text!r}: {self.shown}"
+            assert time.monotonic() - began < PATIENCE_S
+
+    def type(self, text: str) -> None:
+        os.write(self.to, text.encode())
+
+    def end(self) -> int:
+        while self.read():
+            pass
+        return self.child.wait(PATIENCE_S)
+
+
+@contextmanager
+def terminal(world: World, *args: str, columns: int = 80) -> Iterator[Terminal]:
+    shown = Terminal(world, columns, *args)
+    try:
+        yield shown
+    finally:
+        if shown.child.poll() is None:
+            shown.child.send_signal(signal.SIGKILL)
+            shown.child.wait()
+        os.close(shown.to)
+
+
+def repository(world: World, value: str) -> Path:
+    """A file of the repository that adds a server."""
+    file = world.project / ".mcp.json"
+    entry = {"command": str(LIMBECK), "args": ["demo-upstream"], "env": {"NOTE": value}}
+    file.write_text(json.dumps({"mcpServers": {"shop": entry}}))
+    return file
+
+
+def state(world: World) -> str:
+    return json.loads(world.limbeck("tools", "--json").stdout)["servers"][0]["state"]
+
+
+def test_trust_asks_after_the_definition_was_shown(world: World) -> None:
+    repository(world, "first  one")
+    with terminal(world, "trust", "shop") as shown:
+        shown.until("[y/N]")
+        assert r'"first\s{2}one"' in shown.shown and "sha256" in shown.shown
+        shown.type("no\n")
+        assert shown.end() == 1
+    assert state(world) == "untrusted"
+    with terminal(world, "trust", "shop") as shown:
+        shown.until("[y/N]")
+        shown.type("y\n")
+        assert shown.end() == 0
+    assert state(world) == "ready"
+
+
+def test_a_definition_that_changes_while_it_is_shown_is_not_trusted(world: World) -> None:
+    repository(world, "harmless")
+    with terminal(world, "trust", "shop") as shown:
+        shown.until("[y/N]")
+        repository(world, "another")
+        shown.type("y\n")
+        assert shown.end() == 2
+        assert "changed while it was shown" in shown.shown
+    assert state(world) == "untrusted"
+
+
+def test_the_output_of_a_program_is_shown_as_it_comes_and_once(world: World) -> None:
+    program = world.project / "slow.ts"
+    program.write_text("console.log('begun'); await new Promise(done => setTimeout(done, 50_000));")
+    with terminal(world, "run", str(program), "--no-discover") as shown:
+        # The program waits for its timer, so this is shown while it runs.
+        shown.until("begun")
+        shown.child.send_signal(signal.SIGINT)
+        assert shown.end() == 130
+        assert "interrupted" in shown.shown
+    program.write_text("console.log('begun'); return 'ended'")
+    with terminal(world, "run", str(program), "--no-discover") as shown:
+        assert shown.end() == 0
+        assert shown.shown.count("begun") == 1 and shown.shown.endswith("ended\n")
+
+
+def test_a_table_fits_into_the_terminal(world: World) -> None:
+    program = world.project / "program.ts"
+    program.write_text("return 'a program with a long first line, longer than there is room for in a table';")
+    for _ in range(3):
+        assert world.limbeck("run", str(program), "--no-discover").returncode == 0
+    for columns in (80, 120, 200):
+        with terminal(world, "executions", columns=columns) as shown:
+            assert shown.end() == 0
+        lines = shown.shown.splitlines()
+        assert len(lines) == 4, shown.shown
+        assert max(map(len, lines)) <= columns, shown.shown
+    # A shortened id is accepted.
+    with terminal(world, "executions", columns=80) as shown:
+        assert shown.end() == 0
+    shortened = shown.shown.splitlines()[1].split()[0]
+    assert len(shortened) < 35
+    assert world.limbeck("executions", shortened).returncode == 0
+    # The control: a pipe gets every column whole.
+    assert max(map(len, world.limbeck("executions").stdout.splitlines())) > 120

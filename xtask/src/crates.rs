@@ -1,0 +1,130 @@
+//! Compares the dependencies between the workspace's crates with the table in ARCHITECTURE.md.
+//!
+//! Each row of the table under "## Crates" begins with the name of a crate in backquotes, without `limbeck-`,
+//! and its second column lists in backquotes the crates it may depend on. A dependency that the table does
+//! not have fails, and so does a row for a dependency that is gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, bail, ensure};
+use serde::Deserialize;
+
+use crate::command;
+
+/// What a crate may depend on, by names without `limbeck-`.
+type Edges = BTreeMap<String, BTreeSet<String>>;
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// `dev` or `build`; none for what the crate itself needs.
+    kind: Option<String>,
+    path: Option<String>,
+}
+
+/// Compares both.
+///
+/// # Errors
+///
+/// When they differ, with every difference.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let allowed = documented(&fs::read_to_string(root.join("ARCHITECTURE.md"))?)?;
+    let found = found(root)?;
+    let mut differences = Vec::new();
+    for name in allowed.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
+        match (allowed.get(name), found.get(name)) {
+            (Some(allowed), Some(found)) => {
+                for more in found.difference(allowed) {
+                    differences.push(format!("{name} depends on {more}, which its row lacks"));
+                }
+                for less in allowed.difference(found) {
+                    differences.push(format!(
+                        "{name} does not depend on {less}, which its row has"
+                    ));
+                }
+            }
+            (None, _) => differences.push(format!("{name} has no row")),
+            (_, None) => differences.push(format!("{name} has a row and is not in the workspace")),
+        }
+    }
+    if !differences.is_empty() {
+        bail!(
+            "ARCHITECTURE.md and the manifests differ:\n{}",
+            differences.join("\n")
+        );
+    }
+    Ok(())
+}
+
+fn documented(text: &str) -> anyhow::Result<Edges> {
+    let table = text
+        .split_once("\n## Crates\n")
+        .context("ARCHITECTURE.md has no section `## Crates`")?
+        .1;
+    let table = table.split("\n## ").next().unwrap_or(table);
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let edges: Edges = rows
+        .filter_map(|row| {
+            let mut columns = row.trim_matches('|').split('|');
+            let name = quoted(columns.next()?).next()?.to_owned();
+            let edges = quoted(columns.next()?).map(str::to_owned).collect();
+            Some((name, edges))
+        })
+        .collect();
+    ensure!(
+        !edges.is_empty(),
+        "`## Crates` of ARCHITECTURE.md has no rows"
+    );
+    Ok(edges)
+}
+
+/// The parts of `text` between backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+fn found(root: &Path) -> anyhow::Result<Edges> {
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(root);
+    let metadata: Metadata = serde_json::from_str(&command::output(&mut cargo)?)?;
+    let short = |name: &str| name.strip_prefix("limbeck-").unwrap_or(name).to_owned();
+    let edges = metadata.packages.iter().map(|package| {
+        let ours = package
+            .dependencies
+            .iter()
+            .filter(|dependency| dependency.path.is_some() && dependency.kind.is_none());
+        let names = ours.map(|dependency| short(&dependency.name)).collect();
+        (short(&package.name), names)
+    });
+    Ok(edges.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::documented;
+
+    #[test]
+    fn rows_are_read_with_the_crates_in_their_second_column() {
+        let text = "# A\n\n## Crates\n\n| crate | may use | |\n|---|---|---|\n| `wire` | `domain` | frames |\n| `domain` | | ids, `x` |\n\n## Rest\n| `no` | `row` |\n";
+        let edges = documented(text).expect("the section is there");
+        assert_eq!(edges.len(), 2);
+        assert!(edges["wire"].contains("domain"));
+        assert!(edges["domain"].is_empty());
+    }
+}

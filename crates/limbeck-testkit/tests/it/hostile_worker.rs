@@ -51,7 +51,8 @@ struct FakeWorkerGateway {
 impl FakeWorkerGateway {
     async fn new() -> Self {
         let server = server();
-        let gateway = World::new(fake_worker()).server(&server).start().await;
+        let world = World::new(fake_worker()).server(&server).silent("silent");
+        let gateway = world.start().await;
         Self { gateway, server }
     }
 

@@ -86,7 +86,7 @@ const VIOLATIONS: &[(&str, Violation)] = &[
         channel.value("1");
     }),
     ("check-twice", |channel| {
-        channel.check();
+        channel.long_check();
         channel.check();
     }),
     ("check-after-call", |channel| {
@@ -94,7 +94,7 @@ const VIOLATIONS: &[(&str, Violation)] = &[
         channel.check();
     }),
     ("call-while-checking", |channel| {
-        channel.check();
+        channel.long_check();
         channel.tool("echo");
     }),
     ("call-zero", |channel| {

@@ -46,7 +46,18 @@ impl RawChannel {
 
     /// Sends a check of a program without calls.
     pub(crate) fn check(&mut self) {
-        let sites = r#"{"sites":[]}"#.to_owned();
+        self.check_sites(r#"{"sites":[]}"#);
+    }
+
+    /// Sends a check that takes long: of a call to the server `silent`, which never lists its tools.
+    pub(crate) fn long_check(&mut self) {
+        self.check_sites(
+            r#"{"sites":[{"line":1,"column":1,"server":"silent","tool":"any","complete":true}]}"#,
+        );
+    }
+
+    fn check_sites(&mut self, sites: &str) {
+        let sites = sites.to_owned();
         self.send(&FromWorker::Check(CheckRequest { sites }));
     }
 

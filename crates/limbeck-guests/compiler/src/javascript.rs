@@ -7,6 +7,7 @@ use wasmtime::{Engine, Instance, Linker, Module, Store, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 use crate::artifact::sha256;
+use crate::symbols::without_symbols;
 use crate::{Output, host_config};
 
 /// Name the guest gives its initialisation function.
@@ -22,7 +23,7 @@ pub(crate) fn compile(target: &Engine, module: &[u8], out: &Output) {
         .precompile_module(&initialized)
         .expect("the guest compiles");
     let pages = format!("&{:?}", written_pages(&initialized));
-    out.write("code.cwasm", machine_code);
+    out.write("code.cwasm", without_symbols(&machine_code));
     out.write("written-pages.rs", pages);
     out.write("sha256", sha256(&initialized));
 }

@@ -16,6 +16,7 @@ mod artifact;
 mod engine_config;
 mod javascript;
 mod python;
+mod symbols;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

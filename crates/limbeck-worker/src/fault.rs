@@ -93,9 +93,27 @@ pub(crate) fn from_javascript(
         _ if memory_full && matches!(error.message.as_str(), "null" | "[uninitialized]") => {
             memory_limit(limits)
         }
-        kind => fault(kind, headline(&error), error.hint),
+        kind => {
+            let headline = headline(&error);
+            fault(
+                kind,
+                headline,
+                error
+                    .hint
+                    .or_else(|| hint_without_place(&error.name, &error.stack)),
+            )
+        }
     };
     at(fault, position)
+}
+
+/// Hint for a thrown value that is not an error, such as a text: the engine records a place in errors alone.
+fn hint_without_place(name: &str, stack: &str) -> Option<String> {
+    // `Error` is also the name that the prelude gives to such a value. Errors of the prelude itself have other names.
+    (name == "Error" && stack.is_empty()).then(|| {
+        "only an error knows its line: write `throw new Error(text)` instead of `throw text`"
+            .to_owned()
+    })
 }
 
 /// Makes the error of a script that the engine rejects although it was parsed here before.
@@ -192,7 +210,7 @@ pub(crate) fn from_host(error: &HostError, terms: LanguageTerms) -> Fault {
 fn timeout(limits: &ExecutionLimits) -> Fault {
     fault(
         ErrorKind::Timeout,
-        format!("program ran longer than {} ms", limits.wall_ms),
+        format!("the program ran longer than {} ms", limits.wall_ms),
         // The most that may be asked for is a setting, which a worker does not know.
         Some("raise `timeout_ms`, or do less in one program".to_owned()),
     )

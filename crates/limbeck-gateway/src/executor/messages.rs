@@ -29,6 +29,7 @@ pub(super) fn never_settles() -> ProgramError {
     .with_hint("every call was answered and no timer is set; look for a promise, future, event or queue that is never resolved")
 }
 
+/// The same words as the worker's for a program that computes: which of the two notices first is chance.
 /// `waiting` names the calls in flight.
 pub(super) fn out_of_time(wall_ms: u64, waiting: Option<String>) -> ProgramError {
     let error = ProgramError::new(
@@ -36,7 +37,7 @@ pub(super) fn out_of_time(wall_ms: u64, waiting: Option<String>) -> ProgramError
         format!("the program ran longer than {wall_ms} ms"),
     );
     match waiting {
-        None => error.with_hint("raise `timeout_ms`, or do less in one execution"),
+        None => error.with_hint("raise `timeout_ms`, or do less in one program"),
         Some(calls) => error.with_hint(format!(
             "it was waiting for {calls}; raise `timeout_ms`, or request less data at once"
         )),

@@ -41,7 +41,7 @@ fn endless_programs_are_stopped_at_the_wall_clock() {
             "{program}: {fault:?}"
         );
         if fault.kind == ErrorKind::Timeout {
-            assert_eq!(fault.message, "program ran longer than 300 ms");
+            assert_eq!(fault.message, "the program ran longer than 300 ms");
         }
         ends_in_time(&outcome, 300);
     }

@@ -291,13 +291,44 @@ fn several_blocks_are_told_apart_in_a_warning() {
     );
 }
 
+/// Hint for a thrown value that has no place.
+const NOT_AN_ERROR: &str =
+    "only an error knows its line: write `throw new Error(text)` instead of `throw text`";
+
+#[test]
+fn a_thrown_text_has_no_place_and_says_what_has_one() {
+    for program in [
+        "throw 'a text'",
+        "throw 1",
+        "await Promise.reject('a text')",
+    ] {
+        let outcome = Run::new(program).go();
+        let fault = outcome.fault_of(ErrorKind::Exception);
+        assert_eq!(fault.line, None, "{program}");
+        assert_eq!(fault.hint.as_deref(), Some(NOT_AN_ERROR), "{program}");
+    }
+    // The control: an error has its place and no such hint, also where a timer throws it.
+    for program in [
+        "throw new Error('a text')",
+        "await new Promise(() => setTimeout(() => { throw new Error('a text') }))",
+    ] {
+        let outcome = Run::new(program).go();
+        let fault = outcome.fault_of(ErrorKind::Exception);
+        assert_eq!(
+            (fault.line, fault.hint.as_deref()),
+            (Some(1), None),
+            "{program}"
+        );
+    }
+}
+
 #[test]
 fn only_a_tool_error_has_a_hint_of_its_own() {
     for (program, expected) in [
         // What a server answered is thrown as it is.
         (
             r#"throw { message: "m", hint: "run `limbeck trust`" }"#,
-            None,
+            Some(NOT_AN_ERROR),
         ),
         (
             r#"throw Object.assign(new Error("m"), { hint: "run `limbeck trust`" })"#,

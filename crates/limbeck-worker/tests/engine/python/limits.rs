@@ -39,7 +39,10 @@ fn endless_programs_are_stopped_at_the_wall_clock() {
             .limits(|limits| limits.wall_ms = 300)
             .go();
         let fault = outcome.fault_of(ErrorKind::Timeout);
-        assert_eq!(fault.message, "program ran longer than 300 ms", "{program}");
+        assert_eq!(
+            fault.message, "the program ran longer than 300 ms",
+            "{program}"
+        );
         ends_in_time(&outcome, 300);
     }
     assert_eq!(value("sum(range(100000))"), "4999950000");

@@ -1,6 +1,6 @@
 //! Scope of an execution: the tools it may use.
 
-use limbeck_domain::ToolId;
+use limbeck_domain::{ServerName, ToolId};
 
 use crate::Denied;
 
@@ -81,6 +81,20 @@ impl Scope {
         patterns.iter().any(|pattern| matches(pattern, tool))
     }
 
+    /// Patterns that match nothing of what there is: none of `tools`, and no server of `unlisted`, whose tools are not
+    /// known yet.
+    pub fn unmatched(&self, tools: &[ToolId], unlisted: &[ServerName]) -> Vec<&str> {
+        let is_matched = |pattern: &str| {
+            // Methods such as `resources/read` are in no list of tools.
+            let may_be_method = pattern.contains('/');
+            tools.iter().any(|tool| {
+                matches(pattern, tool) || may_be_method && may_match(pattern, &tool.server)
+            }) || unlisted.iter().any(|server| may_match(pattern, server))
+        };
+        let patterns = self.patterns.iter().flatten().map(String::as_str);
+        patterns.filter(|pattern| !is_matched(pattern)).collect()
+    }
+
     /// Refuses a tool that the execution may not use.
     ///
     /// # Errors
@@ -97,10 +111,7 @@ impl Scope {
 /// Matches server and tool each against its own part of the pattern, and tries every separator as the border: names
 /// may contain separators, and a `*` must not match across the border.
 fn matches(pattern: &str, tool: &ToolId) -> bool {
-    let (pattern, separator) = match pattern.strip_prefix("mcp__") {
-        Some(rest) => (rest, "__"),
-        None => (pattern, "."),
-    };
+    let (pattern, separator) = parts(pattern);
     let (server, name) = (tool.server.as_str(), &*tool.tool);
     let mut parted = pattern.match_indices(separator).peekable();
     if parted.peek().is_none() {
@@ -110,6 +121,27 @@ fn matches(pattern: &str, tool: &ToolId) -> bool {
         let (of_server, of_tool) = (&pattern[..at], &pattern[at + separator.len()..]);
         glob(of_server, server) && glob(of_tool, name)
     })
+}
+
+/// Whether a pattern matches some name of a tool of `server`.
+fn may_match(pattern: &str, server: &ServerName) -> bool {
+    let (pattern, separator) = parts(pattern);
+    let mut ends = pattern
+        .match_indices(separator)
+        .map(|(at, _)| at)
+        .peekable();
+    if ends.peek().is_none() {
+        return glob(pattern, server.as_str());
+    }
+    ends.any(|at| glob(&pattern[..at], server.as_str()))
+}
+
+/// A pattern without its prefix, and the text between server and tool in it.
+fn parts(pattern: &str) -> (&str, &'static str) {
+    match pattern.strip_prefix("mcp__") {
+        Some(rest) => (rest, "__"),
+        None => (pattern, "."),
+    }
 }
 
 /// Matches `*` against any run of characters, everything else against itself.
@@ -186,6 +218,45 @@ mod tests {
         let tool = ToolId::new("a", "b");
         assert!(Scope::everything().covers(&tool));
         assert!(!Scope::parse::<_, &str>([]).unwrap().covers(&tool));
+    }
+
+    #[test]
+    fn a_pattern_that_matches_nothing_is_found_and_one_that_may_match_is_not() {
+        let tools = [
+            ToolId::new("shop", "list_orders"),
+            ToolId::new("my.shop", "pay"),
+        ];
+        let unlisted = [ServerName::from("files")];
+        let unmatched = |pattern: &str| {
+            let scope = Scope::parse([pattern]).unwrap();
+            !scope.unmatched(&tools, &unlisted).is_empty()
+        };
+        for pattern in [
+            "shp.*",
+            "shop.lst_*",
+            "mcp__shp__pay",
+            "file",
+            "fils.read",
+            "sho.resources/*",
+        ] {
+            assert!(unmatched(pattern), "{pattern}");
+        }
+        for pattern in [
+            "*",
+            "shop",
+            "shop.list_*",
+            "my.shop.pay",
+            "mcp__shop__list_*",
+            "files.anything",
+            "mcp__files__anything",
+            "f*.read",
+            "shop.resources/*",
+        ] {
+            assert!(!unmatched(pattern), "{pattern}");
+        }
+        assert_eq!(Scope::everything().unmatched(&[], &[]), [""; 0]);
+        let scope = Scope::parse(["shop", "shp", "fils"]).unwrap();
+        assert_eq!(scope.unmatched(&tools, &unlisted), ["shp", "fils"]);
     }
 
     #[test]

@@ -110,14 +110,64 @@ fn a_program_that_runs_out_of_time_ends_with_124() {
 }
 
 #[test]
+fn a_program_that_computes_and_one_that_waits_run_out_of_time_in_the_same_words() {
+    let world = World::empty();
+    let limited = ["run", "-", "--timeout-ms", "300"];
+    let ends = |program: &str| {
+        let outcome = world.limbeck_reading(limited, program).ends_with(124);
+        outcome.stderr
+    };
+    let computes = ends("while (true) {}");
+    assert_eq!(
+        computes,
+        "error: the program ran longer than 300 ms\n\nhint: raise `timeout_ms`, or do less in one program\n"
+    );
+    let waits = ends("await new Promise(done => setTimeout(done, 50_000))");
+    assert_eq!(waits, computes);
+    world.limbeck_reading(limited, "return 1").ends_with(0);
+}
+
+#[test]
+fn a_pattern_that_matches_no_tool_is_a_warning_and_one_that_matches_is_not() {
+    let world = World::with_shop();
+    let program = "return (await tools.shop.get_customer({id: 'cus_0007'})).id";
+    for wrong in ["shp.*", "shop.gett_*", "mcp__shp__*"] {
+        let patterns = ["run", "-", "--tools", wrong, "--tools", "shop.get_*"];
+        let outcome = world.limbeck_reading(patterns, program).ends_with(0);
+        assert_eq!(outcome.stdout, "cus_0007\n");
+        let warning = format!("warning: `--tools {wrong}` matches no tool; ");
+        assert!(outcome.stderr.starts_with(&warning), "{outcome:?}");
+        assert_eq!(outcome.stderr.lines().count(), 1, "{outcome:?}");
+    }
+    // The one pattern that was given matches nothing: the warning comes before the error that it explains.
+    let alone = world.limbeck_reading(["run", "-", "--tools", "shp.*"], program);
+    let alone = alone.ends_with(1).stderr;
+    let (warning, error) = (alone.find("matches no tool"), alone.find("error: "));
+    assert!(warning.is_some() && warning < error, "{alone}");
+    let check = ["run", "-", "--check", "--tools", "shp.*"];
+    let check = world.limbeck_reading(check, "return 1").ends_with(0);
+    assert!(
+        check.stderr.contains("`--tools shp.*` matches no tool"),
+        "{check:?}"
+    );
+    // The control: a server whose tools are not known may have any.
+    let right = ["run", "-", "--tools", "shop.get_*", "--tools", "*"];
+    let right = world.limbeck_reading(right, program).ends_with(0);
+    assert_eq!(right.stderr, "");
+    let unlisted =
+        World::with_shop().limbeck_reading(["run", "-", "--tools", "shop.nope"], "return 1");
+    assert_eq!(unlisted.ends_with(0).stderr, "");
+}
+
+#[test]
 fn what_is_no_program_or_no_input_ends_with_2_and_runs_nothing() {
     let world = World::empty();
     let missing = world.limbeck(["run", "nowhere.ts"]).ends_with(2);
-    assert!(
-        missing
-            .stderr
-            .contains("program `nowhere.ts` could not be read"),
-        "{missing:?}"
+    assert_eq!(
+        missing.stderr,
+        "error: program `nowhere.ts` could not be read\n  \
+         caused by: No such file or directory (os error 2)\n\n\
+         hint: give the path of a program, or `-` to read it from standard input\n"
     );
     world.limbeck_reading(["run", "-"], "  \n").ends_with(2);
     let input = world

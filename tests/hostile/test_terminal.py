@@ -11,6 +11,7 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from world import LIMBECK, PATIENCE_S, World
@@ -19,12 +20,12 @@ from world import LIMBECK, PATIENCE_S, World
 class Terminal:
     """A command of the binary whose standard streams are a terminal."""
 
-    def __init__(self, world: World, columns: int, *args: str) -> None:
+    def __init__(self, world: World, columns: int, *args: str, **environment: str) -> None:
         self.to, end = pty.openpty()
         fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.child = subprocess.Popen(
             [LIMBECK, *args],
-            env=world.environment(TERM="xterm", NO_COLOR="1"),
+            env=world.environment(**{"TERM": "xterm", "NO_COLOR": "1", **environment}),
             cwd=world.project,
             stdin=end,
             stdout=end,
@@ -59,8 +60,8 @@ class Terminal:
 
 
 @contextmanager
-def terminal(world: World, *args: str, columns: int = 80) -> Iterator[Terminal]:
-    shown = Terminal(world, columns, *args)
+def terminal(world: World, *args: str, columns: int = 80, **environment: str) -> Iterator[Terminal]:
+    shown = Terminal(world, columns, *args, **environment)
     try:
         yield shown
     finally:
@@ -142,3 +143,62 @@ def test_a_table_fits_into_the_terminal(world: World) -> None:
     assert world.limbeck("executions", shortened).returncode == 0
     # The control: a pipe gets every column whole.
     assert max(map(len, world.limbeck("executions").stdout.splitlines())) > 120
+
+
+def waiting_server(world: World, name: str) -> None:
+    """A server that never answers."""
+    entry = {"command": "sh", "args": ["-c", "while read line; do :; done"]}
+    config = world.project / "waiting.json"
+    config.write_text(json.dumps({"mcpServers": {name: entry}}))
+
+
+def test_a_slow_command_says_what_it_waits_for(world: World) -> None:
+    waiting_server(world, "slow")
+    for command in (["tools"], ["types"], ["doctor"], ["search", "anything"]):
+        with terminal(world, *command, "--no-discover", "--config", "waiting.json") as shown:
+            # The server never answers, so this is shown while the command waits.
+            shown.until("starting servers to list their tools")
+            shown.child.send_signal(signal.SIGINT)
+            assert shown.end() == 130, shown.shown
+    with terminal(world, "call", "slow", "tool", "--no-discover", "--config", "waiting.json") as shown:
+        shown.until("waiting for server `slow` …")
+        shown.child.send_signal(signal.SIGINT)
+        assert shown.end() == 130, shown.shown
+    # The control: a command that does not wait says nothing of the kind.
+    with terminal(world, "tools", "--no-discover") as shown:
+        assert shown.end() == 0
+    assert "starting servers" not in shown.shown
+
+
+def test_serve_says_what_it_waits_for(world: World) -> None:
+    with terminal(world, "serve", "--no-discover") as shown:
+        shown.until("waiting for an MCP client on standard input; end with Ctrl-C or Ctrl-D\n")
+        shown.child.send_signal(signal.SIGINT)
+        assert shown.end() == 0
+    # The control: a client on pipes reads nothing of it.
+    piped = world.limbeck("serve", "--no-discover")
+    assert (piped.returncode, piped.stdout, piped.stderr) == (0, "", "")
+
+
+def test_times_are_local_and_states_have_a_color(world: World) -> None:
+    program = world.project / "program.ts"
+    program.write_text("return 1")
+    assert world.limbeck("run", str(program), "--no-discover").returncode == 0
+    program.write_text("throw new Error('no')")
+    assert world.limbeck("run", str(program), "--no-discover").returncode == 1
+    utc = [row["created_at"] for row in world.limbeck_json("executions")["executions"]]
+    # Two and a half hours ahead of UTC, all year.
+    with terminal(world, "executions", columns=200, TZ="XYZ-2:30", NO_COLOR="") as shown:
+        assert shown.end() == 0
+    header, *rows = shown.shown.splitlines()
+    assert "when (+02:30)" in header and "asked by" in header
+    for row, at in zip(rows, utc, strict=True):
+        local = datetime.fromisoformat(at).astimezone(timezone(timedelta(hours=2, minutes=30)))
+        assert local.strftime("%Y-%m-%d %H:%M:%S") in row
+    assert "\x1b[31mfailed: exception\x1b[0m" in rows[0] and "\x1b[32mcompleted\x1b[0m" in rows[1]
+    # The controls: no color where it is not wanted, and UTC without either in a pipe.
+    with terminal(world, "executions", columns=200, TZ="XYZ-2:30") as shown:
+        assert shown.end() == 0
+    assert "\x1b" not in shown.shown and "completed" in shown.shown
+    piped = world.limbeck("executions").stdout
+    assert "\x1b" not in piped and "when (UTC)" in piped

@@ -30,6 +30,36 @@ const ORIGIN: &str = "mcp direct";
 /// Guest hash of an execution without a guest.
 const NO_GUEST: &str = "none: a direct call";
 
+/// Text before the name of the server in the program that a direct call is recorded with.
+const CALL_BEFORE: &str = "return await tools[";
+const CALL_BETWEEN: &str = "][";
+const CALL_AFTER: &str = "].raw(input);";
+
+/// Program that would make the same call, which a direct call is recorded with.
+fn program_of(tool: &ToolId) -> String {
+    let (server, tool) = (json!(tool.server.as_str()), json!(tool.tool));
+    format!("{CALL_BEFORE}{server}{CALL_BETWEEN}{tool}{CALL_AFTER}")
+}
+
+/// Tool of a direct call, from the origin and the program (or the title) of its record. `None` for every other execution,
+/// and for names that a title has no room for.
+pub fn called_tool(origin: &str, program: &str) -> Option<ToolId> {
+    // A program may have the same text.
+    if origin != ORIGIN {
+        return None;
+    }
+    let (server, rest) = json_text(program.strip_prefix(CALL_BEFORE)?)?;
+    let (tool, rest) = json_text(rest.strip_prefix(CALL_BETWEEN)?)?;
+    (rest == CALL_AFTER).then(|| ToolId::new(server.as_str(), tool.as_str()))
+}
+
+/// The JSON string that `text` begins with, and what follows it.
+fn json_text(text: &str) -> Option<(String, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    let value = values.next()?.ok()?;
+    Some((value, text.get(values.byte_offset()..)?))
+}
+
 /// Why a request to a server has no result.
 #[derive(Clone, Debug)]
 pub enum DirectError {
@@ -154,11 +184,7 @@ impl DirectCalls {
             principal: call.principal.to_string(),
             start: ProgramStart {
                 language: Language::Typescript,
-                program: format!(
-                    "return await tools[{}][{}].raw(input);",
-                    json!(call.tool.server.as_str()),
-                    json!(call.tool.tool)
-                ),
+                program: program_of(&call.tool),
                 input: call.arguments.clone(),
                 servers: "[]".to_owned(),
                 seed: [0; 32],
@@ -282,4 +308,25 @@ fn effects_of(reached: Option<EffectClass>) -> Effects {
 fn permitted(request: ReadRequest) -> Result<ReadPermit, CallError> {
     decide_read(request, &Scope::everything())
         .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_of_a_direct_call_is_read_from_its_record_and_from_no_other() {
+        let tool = ToolId::new("my \"shop\"", "list.orders][");
+        let program = program_of(&tool);
+        assert_eq!(called_tool(ORIGIN, &program), Some(tool));
+        assert_eq!(called_tool("run", &program), None);
+        for other in [
+            "",
+            "return 1",
+            &program[..program.len() - 1],
+            "return await tools[\"a\"",
+        ] {
+            assert_eq!(called_tool(ORIGIN, other), None, "{other}");
+        }
+    }
 }

@@ -28,7 +28,7 @@ struct ServerStatus {
     /// A word such as `ready` or `failed`.
     state: &'static str,
     /// Generation of the protocol it speaks, once connected.
-    era: Option<&'static str>,
+    generation: Option<&'static str>,
     /// Why it does not work, or not fully.
     error: Option<String>,
 }
@@ -87,9 +87,9 @@ impl Listings {
                 .unwrap_or_default(),
             state: status.state,
             transport: report.transport,
-            era: status.era,
+            generation: status.generation,
             protocol,
-            under_way: report.in_flight,
+            in_flight: report.in_flight,
             queued: report.queued,
             next_step: report.next_step,
             stderr: error
@@ -192,11 +192,11 @@ impl ServerStatus {
     }
 
     fn of(state: &ServerState) -> Self {
-        let (state, era, error) = match state {
+        let (state, generation, error) = match state {
             ServerState::NotConfigured => ("not_configured", None, None),
             ServerState::NotStarted => ("not_started", None, None),
             ServerState::Starting => ("starting", None, None),
-            ServerState::Ready { generation, .. } => ("ready", Some(generation.as_str()), None),
+            ServerState::Ready { era, .. } => ("ready", Some(era.as_str()), None),
             ServerState::BackingOff { error, .. } => ("backing_off", None, Some(error.clone())),
             ServerState::Failed { error } => ("failed", None, Some(error.clone())),
             ServerState::Disabled => ("disabled", None, None),
@@ -210,6 +210,10 @@ impl ServerStatus {
             }
             ServerState::Stopped => ("stopped", None, None),
         };
-        Self { state, era, error }
+        Self {
+            state,
+            generation,
+            error,
+        }
     }
 }

@@ -18,12 +18,12 @@ pub struct ServerReport {
     pub transport: &'static str,
     /// Generation of the protocol, once connected: `legacy` or `modern`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub era: Option<&'static str>,
+    pub generation: Option<&'static str>,
     /// Protocol revision agreed on, once connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
     /// Requests in flight.
-    pub under_way: usize,
+    pub in_flight: usize,
     /// Requests in the queue.
     pub queued: usize,
     /// Why it is not ready, or its last error.

@@ -1,16 +1,4 @@
-//! Text for people: times, durations, numbers, numbered programs and token comparisons.
-
-use time::OffsetDateTime;
-use time::macros::format_description;
-
-/// Time in UTC, `2026-05-09 07:29:33`, or the number of microseconds when it is out of range.
-pub(crate) fn utc_time(us: u64) -> String {
-    let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-    OffsetDateTime::from_unix_timestamp_nanos(i128::from(us) * 1_000)
-        .ok()
-        .and_then(|time| time.format(format).ok())
-        .unwrap_or_else(|| format!("{us} µs"))
-}
+//! Text for people: durations, numbers, numbered programs and token comparisons.
 
 /// Duration with about three digits: `840 µs`, `12.4 ms`, `1.25 s`.
 pub(crate) fn duration_text(us: u64) -> String {
@@ -78,12 +66,6 @@ pub(crate) fn token_comparison(programs: u64, direct: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_utc_and_a_broken_clock_does_not_panic() {
-        assert_eq!(utc_time(1_778_311_773_000_000), "2026-05-09 07:29:33");
-        assert_eq!(utc_time(u64::MAX), format!("{} µs", u64::MAX));
-    }
 
     #[test]
     fn a_program_is_numbered_from_one_with_aligned_numbers() {

@@ -24,6 +24,7 @@ mod report;
 mod shell;
 mod sign_in;
 mod table;
+mod time_zone;
 mod wiring;
 
 use std::process::ExitCode;

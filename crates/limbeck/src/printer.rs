@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::exit::{CommandError, ExitStatus};
 use crate::table::TextTable;
+use crate::time_zone::TimeZone;
 
 /// Time after which a person at a terminal wants to know what a command does.
 const PROGRESS_AFTER: Duration = Duration::from_secs(1);
@@ -60,16 +61,27 @@ impl Printer {
         Ok(())
     }
 
-    /// Writes a table: on a terminal within its width, where cells are cut or wrapped.
+    /// Writes a table: on a terminal with its colors and within its width, where cells are cut or wrapped.
     pub(crate) fn table(&self, table: &TextTable) {
-        self.data(&self.fitted(table));
+        match self.width() {
+            // `anstream` leaves the colors out where `NO_COLOR` is set.
+            Some(width) => self.write(anstream::stdout().lock(), &table.colored_within(width)),
+            None => self.data(&table.text()),
+        }
     }
 
-    /// Text of a table as [`Printer::table`] writes it.
-    pub(crate) fn fitted(&self, table: &TextTable) -> String {
-        match self.width() {
-            Some(width) => table.text_within(width),
-            None => table.text(),
+    /// A time for people: local with its offset on a terminal, in UTC elsewhere.
+    pub(crate) fn time(&self, us: u64) -> String {
+        let zone = self.zone();
+        format!("{} {}", zone.time(us), zone.name())
+    }
+
+    /// Time zone of the times in a table.
+    pub(crate) fn zone(&self) -> TimeZone {
+        if io::stdout().is_terminal() {
+            TimeZone::local()
+        } else {
+            TimeZone::UTC
         }
     }
 

@@ -1,5 +1,8 @@
 //! Tables with aligned columns, which fit into a terminal where they can.
 
+use clap::builder::styling::{AnsiColor, Style};
+use limbeck_domain::text::clean;
+
 /// Rows of cells that are aligned when written. Widths are counted in characters.
 #[derive(Debug, Default)]
 pub(crate) struct TextTable {
@@ -7,6 +10,32 @@ pub(crate) struct TextTable {
     right: Vec<usize>,
     indent: usize,
     last: LastColumn,
+    has_header: bool,
+    tones: Option<(usize, fn(&str) -> Tone)>,
+}
+
+/// Meaning of a cell for its reader, who sees it as a color on a terminal. No text depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// As it should be.
+    Good,
+    /// Worth a look, or not in use.
+    Attention,
+    /// Failed.
+    Bad,
+    /// No color.
+    Plain,
+}
+
+impl Tone {
+    fn style(self) -> Style {
+        match self {
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Attention => AnsiColor::Yellow.on_default(),
+            Self::Bad => AnsiColor::Red.on_default(),
+            Self::Plain => Style::new(),
+        }
+    }
 }
 
 /// What happens to the last column where the table is wider than the terminal.
@@ -30,7 +59,10 @@ const GAP: &str = "  ";
 impl TextTable {
     /// Creates a table whose first row is a header.
     pub(crate) fn with_header<const N: usize>(header: [&str; N]) -> Self {
-        let mut table = Self::default();
+        let mut table = Self {
+            has_header: true,
+            ..Self::default()
+        };
         table.row(header);
         table
     }
@@ -46,6 +78,13 @@ impl TextTable {
     #[must_use]
     pub(crate) fn last(mut self, last: LastColumn) -> Self {
         self.last = last;
+        self
+    }
+
+    /// Colors the cells of a column (counted from 0) on a terminal, below the header.
+    #[must_use]
+    pub(crate) fn tones(mut self, column: usize, tone_of: fn(&str) -> Tone) -> Self {
+        self.tones = Some((column, tone_of));
         self
     }
 
@@ -68,20 +107,48 @@ impl TextTable {
 
     /// Text of the rows, one line each, without trailing spaces.
     pub(crate) fn text(&self) -> String {
+        self.render(|_, _, cell| cell.to_owned())
+    }
+
+    /// Text for a terminal with `width` columns, with colors and without control characters of the cells.
+    pub(crate) fn colored_within(&self, width: usize) -> String {
+        let clean_row = |row: &Vec<String>| -> Vec<String> {
+            row.iter().map(|cell| clean(cell, cell.len())).collect()
+        };
+        let cleaned = Self {
+            rows: self.rows.iter().map(clean_row).collect(),
+            right: self.right.clone(),
+            ..*self
+        };
+        let first = usize::from(self.has_header);
+        cleaned
+            .within(width)
+            .render(|row, column, cell| match self.tones {
+                Some((toned, tone_of)) if toned == column && row >= first && !cell.is_empty() => {
+                    let style = tone_of(cell).style();
+                    format!("{style}{cell}{style:#}")
+                }
+                Some(_) | None => cell.to_owned(),
+            })
+    }
+
+    /// Text of the rows, each cell (by row and column) as `shown` writes it; it may add what has no width.
+    fn render(&self, shown: impl Fn(usize, usize, &str) -> String) -> String {
         let widths = self.widths();
         let mut text = String::new();
-        for row in &self.rows {
+        for (index, row) in self.rows.iter().enumerate() {
             let mut line = " ".repeat(self.indent);
             for (column, cell) in row.iter().enumerate() {
                 let padding = " ".repeat(widths[column] - cell.chars().count());
                 if column > 0 {
                     line.push_str(GAP);
                 }
+                let cell = shown(index, column, cell);
                 if self.right.contains(&column) {
                     line.push_str(&padding);
-                    line.push_str(cell);
+                    line.push_str(&cell);
                 } else {
-                    line.push_str(cell);
+                    line.push_str(&cell);
                     line.push_str(&padding);
                 }
             }
@@ -91,8 +158,8 @@ impl TextTable {
         text
     }
 
-    /// Text of the rows for a terminal with `width` columns. Only the last column is changed.
-    pub(crate) fn text_within(&self, width: usize) -> String {
+    /// The table for a terminal with `width` columns. Only the last column is changed.
+    fn within(&self, width: usize) -> Self {
         let mut widths = self.widths();
         widths.pop();
         let before = self.indent + widths.iter().map(|width| width + GAP.len()).sum::<usize>();
@@ -102,7 +169,11 @@ impl TextTable {
             .checked_sub(before)
             .filter(|room| is_text && *room >= LAST_MIN)
         else {
-            return self.text();
+            return Self {
+                rows: self.rows.clone(),
+                right: self.right.clone(),
+                ..*self
+            };
         };
         let columns = widths.len() + 1;
         let mut fitted = Self {
@@ -126,7 +197,7 @@ impl TextTable {
                 fitted.rows.push(row);
             }
         }
-        fitted.text()
+        fitted
     }
 
     fn widths(&self) -> Vec<usize> {
@@ -185,7 +256,7 @@ mod tests {
             let mut table = TextTable::with_header(["name", "text"]).last(last);
             table.row(["a", "one two three four five"]);
             table.row(["b", "short"]);
-            table.text_within(20)
+            table.within(20).text()
         };
         assert_eq!(
             table(LastColumn::Wrap),
@@ -202,11 +273,27 @@ mod tests {
         let mut narrow = TextTable::with_header(["a long first column", "text"]);
         narrow.row(["x", "one two three four"]);
         assert_eq!(
-            narrow.text_within(20),
+            narrow.within(20).text(),
             narrow.text(),
             "no room for the last column"
         );
-        assert_eq!(narrow.text_within(200), narrow.text());
+        assert_eq!(narrow.within(200).text(), narrow.text());
+    }
+
+    #[test]
+    fn colors_change_no_width_and_what_a_cell_brings_of_its_own_is_removed() {
+        let tone = |cell: &str| match cell {
+            "ready" => Tone::Good,
+            _ => Tone::Bad,
+        };
+        let mut table = TextTable::with_header(["name", "state", "source"]).tones(1, tone);
+        table.row(["a", "ready", "x"]);
+        table.row(["b\u{1b}[2J", "failed", "y"]);
+        assert_eq!(
+            table.colored_within(80),
+            "name  state   source\na     \u{1b}[32mready\u{1b}[0m   x\nb[2J  \u{1b}[31mfailed\u{1b}[0m  y\n"
+        );
+        assert!(!table.text().contains("\u{1b}[3"), "the control: {table:?}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use limbeck_domain::text::clean_line;
 use limbeck_gateway::LOCAL_PRINCIPAL;
 use limbeck_setup::{Configuration, ServerEntry, Transport};
 use limbeck_upstream::oauth::{
@@ -18,7 +19,6 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, stdin};
 
 use crate::cli::{AuthCommand, LoginArgs, StatusArgs};
 use crate::exit::{CommandError, ExitStatus};
-use crate::format::utc_time;
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::sign_in::server_auth;
@@ -27,6 +27,8 @@ use crate::wiring::configuration;
 
 /// Wrong addresses that a user may paste.
 const PASTES_MAX: usize = 5;
+/// Longest name of a server that an error shows, in bytes.
+const NAME_BYTES_SHOWN: usize = 80;
 /// Longest pasted line in bytes.
 const LINE_BYTES_MAX: u64 = 32 << 10;
 
@@ -69,7 +71,10 @@ fn server_sign_in(
 ) -> Result<Arc<ServerAuth>, CommandError> {
     let mut servers = configuration.servers.iter();
     let Some(entry) = servers.find(|entry| entry.name.as_str() == name) else {
-        let error = anyhow!("no server named `{name}` is configured");
+        let error = anyhow!(
+            "no server is called `{}`",
+            clean_line(name, NAME_BYTES_SHOWN)
+        );
         return Err(CommandError::usage(error)
             .with_hint("run `limbeck tools` to list the configured servers"));
     };
@@ -214,7 +219,7 @@ fn print_signed_in(printer: &Printer, name: &str, signed_in: &SignInOutcome) {
     }
     printer.note(&format!(
         "  {}",
-        validity(signed_in.expires_at, signed_in.renewable)
+        validity(printer, signed_in.expires_at, signed_in.renewable)
     ));
     let place = match &signed_in.stored {
         RecordLocation::File(file) => format!("{} (readable only by you)", file.display()),
@@ -223,11 +228,11 @@ fn print_signed_in(printer: &Printer, name: &str, signed_in: &SignInOutcome) {
     printer.note(&format!("  tokens are in {place}"));
 }
 
-fn validity(expires_at: Option<u64>, renewable: bool) -> String {
+fn validity(printer: &Printer, expires_at: Option<u64>, renewable: bool) -> String {
     let until = match expires_at {
         Some(seconds) => {
-            let end = utc_time(seconds.saturating_mul(1_000_000));
-            format!("valid until {end} UTC")
+            let end = printer.time(seconds.saturating_mul(1_000_000));
+            format!("valid until {end}")
         }
         None => "valid until it is revoked".to_owned(),
     };
@@ -334,7 +339,7 @@ fn print(printer: &Printer, found: &[SignInStatus]) {
             false => status.scopes.join(" "),
         };
         let token = match status.storage {
-            Some(_) => validity(status.expires_at, status.renewable),
+            Some(_) => validity(printer, status.expires_at, status.renewable),
             None => "-".to_owned(),
         };
         let place = match (status.storage, &status.file) {

@@ -1,38 +1,29 @@
 //! `limbeck executions`: list of recorded executions, and one execution with its calls.
 
-use std::collections::{HashMap, HashSet};
+mod list;
 
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{
-    ArtifactId, CallError, CountBasis, EffectClass, Envelope, ExecutionStatus, HostOp, Sandbox,
-    TokenUsage, ToolTarget,
+    ArtifactId, CallError, EffectClass, Envelope, ExecutionStatus, HostOp, Sandbox, TokenUsage,
+    ToolTarget,
 };
+use limbeck_gateway::direct::called_tool;
 use limbeck_gateway::{InnerCall, inner_calls, ledger};
-use limbeck_store::{
-    ExecutionRecord, ExecutionRow, LedgerRow, RemovedExecutions, Store, StoreError,
-};
+use limbeck_store::{ExecutionRecord, ExecutionRow, Store, StoreError};
 use serde::Serialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 
+use self::list::RowJson;
 use super::ledger::{account_json, account_line};
 use crate::cli::ExecutionsArgs;
 use crate::exit::{CommandError, ExitStatus};
-use crate::format::{duration_text, grouped_digits, numbered_lines, utc_time};
+use crate::format::{duration_text, grouped_digits, numbered_lines};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::{ProgramSource, print_error, print_value, sandbox_line};
-use crate::table::{LastColumn, TextTable};
+use crate::table::{TextTable, Tone};
 use crate::wiring;
 
-/// Columns of a terminal from which all columns of the list have room.
-const WIDE_COLUMNS: usize = 150;
-/// Characters of a date and a time in hours and minutes.
-const WITHOUT_SECONDS: usize = "2026-05-09 07:29".len();
-/// Least characters of a shortened id.
-const ID_CHARS_MIN: usize = 11;
-/// Longest title of a program in the list, in characters.
-const TITLE_CHARS: usize = 60;
 /// Longest name of an unknown tool that is shown, in bytes.
 const NAME_BYTES_MAX: usize = 200;
 
@@ -44,7 +35,7 @@ pub(super) async fn executions(
     let store = wiring::open_past(invocation).await?;
     let printer = &invocation.printer;
     match &arguments.id {
-        None => list(printer, &store, arguments).await?,
+        None => list::list(printer, &store, arguments).await?,
         Some(id) => {
             let record = store.execution(id).await?;
             let record = record.ok_or_else(|| StoreError::UnknownExecution { id: id.clone() })?;
@@ -58,141 +49,29 @@ pub(super) async fn executions(
     Ok(ExitStatus::Completed)
 }
 
-async fn list(
-    printer: &Printer,
-    store: &Store,
-    arguments: &ExecutionsArgs,
-) -> Result<(), CommandError> {
-    let rows = store.executions(arguments.limit, None).await?;
-    let removed = store.removed().await?;
-    if arguments.json {
-        return printer.json(&json!({"executions": rows, "removed": removed}));
-    }
-    for removed in &removed {
-        printer.note(&removed_text(removed));
-    }
-    if rows.is_empty() {
-        printer.note("no executions are recorded; run a program with `limbeck run FILE`");
-        return Ok(());
-    }
-    if let Some(width) = printer.width().filter(|width| *width < WIDE_COLUMNS) {
-        printer.data(&narrow_list(&rows).text_within(width));
-        return Ok(());
-    }
-    let header = [
-        "id",
-        "when (UTC)",
-        "status",
-        "took",
-        "calls",
-        "reads",
-        "writes",
-        "tokens",
-        "direct",
-        "program",
-    ];
-    let mut table = TextTable::with_header(header)
-        .right([3, 4, 5, 6, 7, 8])
-        .last(LastColumn::CutEnd);
-    let estimates = token_texts(store, &rows).await?;
-    for row in &rows {
-        let [tokens, direct] = estimates.get(row.id.as_str()).cloned().unwrap_or_default();
-        table.row([
-            row.id.to_string(),
-            utc_time(row.created_us),
-            status_text(row),
-            row.took_us.map(duration_text).unwrap_or_default(),
-            row.calls.to_string(),
-            row.effects.reads.to_string(),
-            row.effects.writes.to_string(),
-            tokens,
-            direct,
-            shortened(&row.title),
-        ]);
-    }
-    printer.table(&table);
-    Ok(())
-}
-
-/// List for a terminal without room for all columns: short ids, times without seconds.
-fn narrow_list(rows: &[ExecutionRow]) -> TextTable {
-    let header = ["id", "when (UTC)", "status", "calls", "writes", "program"];
-    let mut table = TextTable::with_header(header)
-        .right([3, 4])
-        .last(LastColumn::CutEnd);
-    let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
-    let length = distinct_length(&ids);
-    for row in rows {
-        let when = utc_time(row.created_us);
-        table.row([
-            row.id.as_str().chars().take(length).collect(),
-            when.chars().take(WITHOUT_SECONDS).collect(),
-            status_text(row),
-            row.calls.to_string(),
-            row.effects.writes.to_string(),
-            row.title.clone(),
-        ]);
-    }
-    table
-}
-
-/// Number of characters by which all ids differ, with a few more for those that are not listed.
-fn distinct_length(ids: &[&str]) -> usize {
-    let longest = ids.iter().map(|id| id.len()).max().unwrap_or_default();
-    let differ = |length: usize| {
-        let beginnings: HashSet<&str> = ids.iter().filter_map(|id| id.get(..length)).collect();
-        beginnings.len() == ids.len()
-    };
-    let length = (ID_CHARS_MIN..longest).find(|length| differ(*length));
-    length.map_or(longest, |length| (length + 2).min(longest))
-}
-
-/// What retention removed of one principal on one day.
-fn removed_text(removed: &RemovedExecutions) -> String {
-    let RemovedExecutions {
-        principal,
-        executions,
-        thinned,
-        bytes,
-        first_us,
-        last_us,
-    } = removed;
-    let principal = clean_line(principal, NAME_BYTES_MAX);
-    let (first, last) = (utc_time(*first_us), utc_time(*last_us));
-    format!(
-        "retention: {executions} executions of `{principal}` from {first} to {last} were removed and {thinned} \
-         lost the results of their reads ({} bytes)",
-        grouped_digits(*bytes)
+/// Principal, and the way its request came.
+fn asked_by(row: &ExecutionRow) -> String {
+    clean_line(
+        &format!("{}, {}", row.principal, row.origin),
+        NAME_BYTES_MAX,
     )
 }
 
-/// Tokens through Limbeck and with direct calls, by execution; an estimate begins with `~`.
-async fn token_texts(
-    store: &Store,
-    rows: &[ExecutionRow],
-) -> Result<HashMap<String, [String; 2]>, CommandError> {
-    let Some(oldest) = rows.iter().map(|row| row.created_us).min() else {
-        return Ok(HashMap::new());
-    };
-    let entry = |row: LedgerRow| {
-        let account = row.usage_or_estimate();
-        let tokens = [account.limbeck(), account.direct()].map(|tokens| match tokens.basis {
-            CountBasis::Estimated => format!("~{}", grouped_digits(tokens.count)),
-            CountBasis::Measured | CountBasis::Computed => grouped_digits(tokens.count),
-        });
-        (row.id, tokens)
-    };
-    let ledger = store.ledger(oldest).await?;
-    Ok(ledger.into_iter().map(entry).collect())
+/// What a client's direct call called; `None` for a program.
+fn direct_call(origin: &str, program: &str) -> Option<String> {
+    let tool = called_tool(origin, program)?;
+    let name = clean_line(&tool.to_string(), NAME_BYTES_MAX);
+    Some(format!("direct call of {name}"))
 }
 
-/// Beginning of a title, so that a row fits on one line.
-fn shortened(title: &str) -> String {
-    if title.chars().count() <= TITLE_CHARS {
-        return title.to_owned();
+/// Tone of a status as [`status_text`] writes it.
+fn status_tone(status: &str) -> Tone {
+    match status.split(':').next().unwrap_or_default() {
+        "completed" => Tone::Good,
+        "failed" => Tone::Bad,
+        "cancelled" | "needs_reconciliation" => Tone::Attention,
+        _ => Tone::Plain,
     }
-    let kept: String = title.chars().take(TITLE_CHARS - 1).collect();
-    format!("{}…", kept.trim_end())
 }
 
 fn status_text(row: &ExecutionRow) -> String {
@@ -251,22 +130,30 @@ fn print_head(printer: &Printer, record: &ExecutionRecord, account: Option<&Toke
         .map(duration_text)
         .unwrap_or_else(|| "unknown".to_owned());
     let effects = format!("reads {}, writes {}", row.effects.reads, row.effects.writes);
-    let mut table = TextTable::default();
+    let mut table = TextTable::default().tones(1, status_tone);
     table.row(["id", row.id.as_str()]);
-    table.row(["when", &format!("{} UTC", utc_time(row.created_us))]);
+    table.row(["when", &printer.time(row.created_us)]);
     table.row(["status", &status_text(row)]);
     table.row(["took", &took]);
     table.row(["effects", &effects]);
     if let Some(account) = account {
         table.row(["tokens", &account_line(account)]);
     }
-    table.row(["asked by", &format!("{}, {}", row.principal, row.origin)]);
+    table.row(["asked by", &asked_by(row)]);
     table.row(["guest", &record.guest_hash]);
     if let Some(sandbox) = &record.sandbox {
         table.row(["sandbox", &sandbox_line(sandbox)]);
     }
-    printer.data(&table.text());
-    printer.data_line(&format!("\n{}", numbered_lines(&record.start.program)));
+    printer.table(&table);
+    let program = &record.start.program;
+    match direct_call(&row.origin, program) {
+        // The program was made for the record; what the client sent are the arguments.
+        Some(call) => {
+            printer.data_line(&format!("\n{call} with the arguments"));
+            print_value(printer, &record.start.input);
+        }
+        None => printer.data_line(&format!("\n{}", numbered_lines(program))),
+    }
 }
 
 fn print_calls(printer: &Printer, calls: &[InnerCall]) {
@@ -275,7 +162,9 @@ fn print_calls(printer: &Printer, calls: &[InnerCall]) {
         return;
     }
     let header = ["call", "what", "effect", "took", "sent", "got", "outcome"];
-    let mut table = TextTable::with_header(header).right([0, 3, 4, 5]);
+    let mut table = TextTable::with_header(header)
+        .right([0, 3, 4, 5])
+        .tones(6, outcome_tone);
     for call in calls {
         table.row([
             call.call.id.to_string(),
@@ -287,7 +176,17 @@ fn print_calls(printer: &Printer, calls: &[InnerCall]) {
             outcome_text(call),
         ]);
     }
-    printer.data_line(&format!("\n{}", table.text()));
+    printer.data("\n");
+    printer.table(&table);
+}
+
+/// Tone of an outcome as [`outcome_text`] writes it.
+fn outcome_tone(outcome: &str) -> Tone {
+    match outcome {
+        "ok" => Tone::Good,
+        "in doubt" | "unanswered" => Tone::Attention,
+        _ => Tone::Bad,
+    }
 }
 
 /// Tool of a call, or the name that the program used when no such tool exists.
@@ -340,7 +239,7 @@ fn outcome_text(call: &InnerCall) -> String {
 #[derive(Serialize)]
 struct ExecutionJson<'a> {
     #[serde(flatten)]
-    row: &'a ExecutionRow,
+    row: RowJson<'a>,
     guest_hash: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<&'a Sandbox>,
@@ -381,7 +280,7 @@ impl<'a> ExecutionJson<'a> {
         account: Option<&TokenUsage>,
     ) -> Self {
         Self {
-            row: &record.row,
+            row: RowJson::new(&record.row),
             guest_hash: &record.guest_hash,
             sandbox: record.sandbox.as_ref(),
             program: &record.start.program,
@@ -415,26 +314,4 @@ impl<'a> InnerCallJson<'a> {
 /// Text as JSON; `None` for arguments of a guest that are not JSON.
 fn raw(text: &str) -> Option<&RawValue> {
     serde_json::from_str(text).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shortened_ids_stay_distinct() {
-        let ids = [
-            "ex_01a202bd838872dbaa931",
-            "ex_01a202bd838899dbaa931",
-            "ex_02b202bd838872dbaa931",
-        ];
-        let length = distinct_length(&ids);
-        assert_eq!(length, "ex_01a202bd838872d".len());
-        assert_eq!(distinct_length(&["ex_1"]), 4);
-        assert_eq!(distinct_length(&[]), 0);
-        assert_eq!(
-            distinct_length(&["ex_01a202bd838872dbaa931"]),
-            ID_CHARS_MIN + 2
-        );
-    }
 }

@@ -1,4 +1,4 @@
-//! `limbeck learn`: output types of tools, learnt from recorded results.
+//! `limbeck learn`: output types of tools, learned from recorded results.
 
 mod records;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::signals::EndSignals;
-use super::tools::LIST_TIMEOUT;
+use super::tools::{LIST_TIMEOUT, STARTING};
 use crate::cli::LearnArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
@@ -40,7 +40,7 @@ struct SkippedRecords {
 /// Observations and skipped records of all files so far.
 #[derive(Debug, Default)]
 struct ImportState {
-    learnt: BTreeMap<(String, String), (ToolId, Observed)>,
+    learned: BTreeMap<(String, String), (ToolId, Observed)>,
     skipped: Vec<SkippedRecords>,
     unlisted_reasons: u64,
 }
@@ -71,6 +71,7 @@ pub(super) async fn learn(
     let mut signals = EndSignals::listen()?;
     let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
     let learning = learn_from(invocation, &session, arguments, &files);
+    let learning = invocation.printer.reporting(STARTING, learning);
     let done = signals.interrupting(learning).await.and_then(|done| done);
     // Closed on errors as well, so that servers that were started for their lists end.
     session.close().await;
@@ -104,19 +105,19 @@ async fn learn_from(
             observe(session, arguments, &record, &mut state).await;
         }
     }
-    let mut learnt = Vec::new();
-    for (id, observed) in std::mem::take(&mut state.learnt).into_values() {
-        learnt.extend(session.gateway.learn(&id, &observed).await?);
+    let mut learned = Vec::new();
+    for (id, observed) in std::mem::take(&mut state.learned).into_values() {
+        learned.extend(session.gateway.learn(&id, &observed).await?);
     }
     if arguments.json {
         let unlisted = state.unlisted_reasons;
         printer.json(
-            &json!({"learnt": learnt, "skipped": state.skipped, "skipped_otherwise": unlisted}),
+            &json!({"learned": learned, "skipped": state.skipped, "skipped_for_other_reasons": unlisted}),
         )?;
     } else {
-        print(printer, &learnt, &state);
+        print(printer, &learned, &state);
     }
-    Ok(if learnt.is_empty() {
+    Ok(if learned.is_empty() {
         ExitStatus::Failed
     } else {
         ExitStatus::Completed
@@ -170,7 +171,7 @@ async fn observe(
         Ok((id, observed)) => {
             let key = (id.server.to_string(), id.tool.to_string());
             let (_, all) = state
-                .learnt
+                .learned
                 .entry(key)
                 .or_insert_with(|| (id, Observed::default()));
             all.add(&observed);
@@ -221,8 +222,8 @@ fn files(path: &Path, named: &Path) -> Result<Vec<PathBuf>, CommandError> {
     Ok(files)
 }
 
-fn print(printer: &Printer, learnt: &[ImportSummary], state: &ImportState) {
-    for one in learnt {
+fn print(printer: &Printer, learned: &[ImportSummary], state: &ImportState) {
+    for one in learned {
         let what = match (one.changed, one.calls == one.results) {
             (true, true) => "new type",
             (true, false) => "wider type",
@@ -248,7 +249,7 @@ fn print(printer: &Printer, learnt: &[ImportSummary], state: &ImportState) {
         let more = counted(state.unlisted_reasons, "record");
         printer.note(&format!("skipped {more} for other reasons"));
     }
-    if learnt.is_empty() {
+    if learned.is_empty() {
         printer.error("no record could be used");
         printer.hint("write records as `{\"server\": …, \"tool\": …, \"result\": …}`; run `limbeck tools` to list the names");
     }

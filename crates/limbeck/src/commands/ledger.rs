@@ -12,10 +12,11 @@ use serde_json::json;
 
 use crate::cli::{LedgerArgs, SinceTime};
 use crate::exit::{CommandError, ExitStatus};
-use crate::format::{counted, grouped_digits, token_comparison, utc_time};
+use crate::format::{counted, grouped_digits, token_comparison};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::table::TextTable;
+use crate::time_zone::TimeZone;
 use crate::wiring;
 
 /// Most executions shown that cost more than direct calls.
@@ -67,9 +68,9 @@ struct LedgerReport {
     limbeck: ProgramTotals,
     servers: Vec<ServerTotals>,
     /// Largest losses.
-    lost_most: Vec<LossReport>,
+    largest_losses: Vec<LossReport>,
     /// Servers whose tools `expose = "auto"` would list for clients.
-    better_direct: Vec<ServerName>,
+    cheaper_direct: Vec<ServerName>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -164,8 +165,8 @@ impl LedgerReport {
             direct,
             limbeck,
             servers: servers.into_values().collect(),
-            lost_most: lost,
-            better_direct: better_direct(&accounts).into_iter().collect(),
+            largest_losses: lost,
+            cheaper_direct: better_direct(&accounts).into_iter().collect(),
         }
     }
 
@@ -176,7 +177,7 @@ impl LedgerReport {
         }
         let since = match self.since_us {
             0 => String::new(),
-            us => format!(" since {} UTC", utc_time(us)),
+            us => format!(" since {}", printer.time(us)),
         };
         let programs = self.programs;
         printer.data_line(&format!(
@@ -211,9 +212,9 @@ impl LedgerReport {
                 self.losses,
                 counted(programs, "program")
             ));
-            printer.data(&self.worst());
+            printer.data(&self.worst(printer.zone()));
         }
-        for server in &self.better_direct {
+        for server in &self.cheaper_direct {
             let name = clean_line(server.as_str(), NAME_BYTES_MAX);
             printer.hint(&format!(
                 "most programs make a single small call of server `{name}`; set `expose = \"auto\"` in its entry to list its tools for clients when they are few and small"
@@ -284,19 +285,19 @@ impl LedgerReport {
         table.text()
     }
 
-    fn worst(&self) -> String {
+    fn worst(&self, zone: TimeZone) -> String {
         let header = [
             "id",
-            "when (UTC)",
+            &format!("when ({})", zone.name()),
             "calls",
             "direct calls",
             "through Limbeck",
         ];
         let mut table = TextTable::with_header(header).right([2, 3, 4]);
-        for loss in &self.lost_most {
+        for loss in &self.largest_losses {
             table.row([
                 loss.id.clone(),
-                utc_time(loss.created_us),
+                zone.time(loss.created_us),
                 loss.calls.to_string(),
                 grouped_digits(loss.direct.count),
                 grouped_digits(loss.limbeck.count),

@@ -10,11 +10,11 @@ use serde_json::json;
 use super::signals::EndSignals;
 use crate::cli::ToolsArgs;
 use crate::exit::{CommandError, ExitStatus};
-use crate::format::utc_time;
+use crate::format::counted;
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::shell::quoted;
-use crate::table::{LastColumn, TextTable};
+use crate::table::{LastColumn, TextTable, Tone};
 use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
 
 /// Time for a server to start and list its tools, so that every server has a result.
@@ -84,6 +84,7 @@ pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: boo
         "source",
     ])
     .right([4])
+    .tones(1, state_tone)
     .last(LastColumn::CutStart);
     for report in reports {
         let tools = report.tools.len().to_string();
@@ -108,11 +109,20 @@ pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: boo
     }
 }
 
+fn state_tone(state: &str) -> Tone {
+    match state {
+        "ready" => Tone::Good,
+        "failed" | "backing_off" => Tone::Bad,
+        "untrusted" | "unsupported" => Tone::Attention,
+        _ => Tone::Plain,
+    }
+}
+
 /// Protocol generation and revision of a connected server: `legacy 2025-11-25`.
 fn protocol(report: &ServerReport) -> String {
-    match (report.era, &report.protocol) {
-        (Some(era), Some(protocol)) => format!("{era} {protocol}"),
-        (Some(era), None) => era.to_owned(),
+    match (report.generation, &report.protocol) {
+        (Some(generation), Some(protocol)) => format!("{generation} {protocol}"),
+        (Some(generation), None) => generation.to_owned(),
         (None, _) => String::new(),
     }
 }
@@ -124,8 +134,8 @@ fn print_tools(printer: &Printer, tools: &[ToolReport]) {
         printer.data_line(&format!("\n{}  {effect}  {description}", tool.name));
         printer.data_line(&format!("    {}", tool.signature));
         if let Some(changed_us) = tool.changed_us {
-            let when = utc_time(changed_us);
-            printer.data_line(&format!("    its definition changed on {when} UTC"));
+            let when = printer.time(changed_us);
+            printer.data_line(&format!("    its definition changed on {when}"));
         }
         if tool.contradictions > 0 {
             printer.data_line(&format!(
@@ -151,8 +161,8 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
         .collect();
     if !changed.is_empty() {
         printer.warning(&format!(
-            "server `{name}`: the definitions of {} tools changed since they were first seen: {}",
-            changed.len(),
+            "server `{name}`: {} with a definition that changed since it was first seen: {}",
+            counted(changed.len(), "tool"),
             changed.join(", ")
         ));
     }
@@ -164,8 +174,8 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
         .collect();
     if !contradicted.is_empty() {
         printer.warning(&format!(
-            "server `{name}`: results of {} tools did not match their output schemas: {}",
-            contradicted.len(),
+            "server `{name}`: {} with results that did not match the output schema: {}",
+            counted(contradicted.len(), "tool"),
             contradicted.join(", ")
         ));
     }
@@ -177,8 +187,9 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
     }
     if report.queued > 0 {
         printer.note(&format!(
-            "server `{name}`: {} calls in flight, {} waiting",
-            report.under_way, report.queued
+            "server `{name}`: {} in flight, {} waiting",
+            counted(report.in_flight, "call"),
+            report.queued
         ));
     }
     let Some(error) = &report.error else {

@@ -1,4 +1,4 @@
-//! `limbeck learn`, the setting `observe`, and the learnt signatures.
+//! `limbeck learn`, the setting `observe`, and the learned signatures.
 
 use serde_json::{Value, json};
 
@@ -84,14 +84,14 @@ fn recorded_results_teach_and_what_teaches_nothing_is_named() {
     let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
     world.file("recorded.jsonl", &lines);
     let learn = ["learn", "recorded.jsonl", "--json", CONFIG[0], CONFIG[1]];
-    let learnt = world.limbeck(learn).ends_with(0).json();
-    let one = &learnt["learnt"][0];
+    let learned = world.limbeck(learn).ends_with(0).json();
+    let one = &learned["learned"][0];
     assert_eq!(
         (&one["tool"], &one["results"], &one["changed"]),
         (&json!("report"), &json!(2), &json!(true))
     );
     assert_eq!(one["schema"]["contentSchema"]["required"], json!(["total"]));
-    let skipped = learnt["skipped"].to_string();
+    let skipped = learned["skipped"].to_string();
     for part in [
         "error of `s.report`",
         "raport",

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::serve::Client;
+use crate::world::{CommandOutcome, LIMBECK, World};
 
 const PROGRAM: &str = "const page = await tools.shop.list_customers({page_size: 2});
 console.log(Math.random() < 2, Date.now() > 0);
@@ -60,6 +61,96 @@ fn the_json_of_an_execution_has_its_program_its_envelope_and_its_calls() {
     assert_eq!(call["arguments"], json!({"page_size": 2}));
     assert_eq!(call["result"]["total"], 200);
     assert_eq!(call["sent"], true);
+}
+
+#[test]
+fn the_list_says_who_asked_and_when_in_utc() {
+    let world = World::empty();
+    let id = id(&world.envelope("return 1"));
+    let list = world.limbeck(["executions"]).ends_with(0).stdout;
+    let [header, row] = list.lines().collect::<Vec<_>>()[..] else {
+        panic!("{list}")
+    };
+    assert!(
+        header.contains("when (UTC)") && header.contains("asked by"),
+        "{list}"
+    );
+    assert!(row.starts_with(&id) && row.contains("local, run"), "{list}");
+    // A pipe has no colors, even where the environment asks for them.
+    let mut forced = world.command(["executions"]);
+    let forced = forced
+        .env("CLICOLOR_FORCE", "1")
+        .env("TZ", "XYZ-2")
+        .output();
+    let forced = CommandOutcome::of(forced.unwrap()).ends_with(0);
+    assert_eq!(forced.stdout, list);
+    let json = world.limbeck(["executions", "--json"]).ends_with(0).json();
+    let at = json["executions"][0]["created_at"].as_str().unwrap();
+    assert!(row.contains(&at[..19].replace('T', " ")), "{at}: {list}");
+    assert!(
+        at.len() == "2026-05-09T07:29:33.000000Z".len() && at.ends_with('Z'),
+        "{at}"
+    );
+    let one = world
+        .limbeck(["executions", &id, "--json"])
+        .ends_with(0)
+        .json();
+    assert_eq!(one["created_at"], at);
+}
+
+#[test]
+fn a_direct_call_is_shown_as_a_call_and_not_as_a_program() {
+    let world = World::with_shop();
+    let shop = json!({"command": LIMBECK, "args": ["demo-upstream"], "expose": "direct"});
+    let config = json!({"mcpServers": {"shop": shop}}).to_string();
+    world.file("limbeck.json", &config);
+    let serve = ["serve", "--no-discover", "--config", "limbeck.json"];
+    // The list of tools is known from here on, so that the client sees them at once.
+    world
+        .limbeck(["tools", "--no-discover", "--config", "limbeck.json"])
+        .ends_with(0);
+    let mut client = Client::connect(&world, &serve);
+    let listed = client.ask(2, "tools/list", &json!({}));
+    let names = listed["result"]["tools"].as_array().unwrap().iter();
+    let name = names
+        .filter_map(|tool| tool["name"].as_str())
+        .find(|name| name.ends_with("get_customer"))
+        .unwrap_or_else(|| panic!("{listed}"));
+    let call = json!({"name": name, "arguments": {"id": "cus_0003"}});
+    let answer = client.ask(3, "tools/call", &call);
+    assert_eq!(
+        answer["result"]["structuredContent"]["id"], "cus_0003",
+        "{answer}"
+    );
+
+    let list = world.limbeck(["executions"]).ends_with(0).stdout;
+    assert!(
+        list.contains("direct call of shop.get_customer\n"),
+        "{list}"
+    );
+    assert!(list.contains("local, mcp direct"), "{list}");
+    let json = world.limbeck(["executions", "--json"]).ends_with(0).json();
+    let row = &json["executions"][0];
+    assert_eq!(
+        row["direct_call"],
+        json!({"server": "shop", "tool": "get_customer"})
+    );
+    let shown = world.limbeck(["executions", row["id"].as_str().unwrap()]);
+    let shown = shown.ends_with(0).stdout;
+    let call =
+        "direct call of shop.get_customer with the arguments\n{\n  \"id\": \"cus_0003\"\n}\n";
+    assert!(
+        shown.contains(call) && !shown.contains("await tools"),
+        "{shown}"
+    );
+    // The control: a program with the same text is a program.
+    let same = json["executions"][0]["title"].as_str().unwrap();
+    world.envelope(same);
+    let list = world.limbeck(["executions"]).ends_with(0).stdout;
+    assert!(
+        list.lines().nth(1).unwrap().contains("await tools["),
+        "{list}"
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use limbeck_launcher::{ProbeOutcome, ProbeReport};
 use serde::Serialize;
 
 use crate::printer::Printer;
-use crate::table::TextTable;
+use crate::table::{TextTable, Tone};
 use crate::wiring::EffectiveSetting;
 
 /// Longest text of a worker or the kernel that is shown, in bytes.
@@ -118,8 +118,12 @@ impl SandboxReport {
         let minimum = format!("{} ({})", self.minimum_tier, self.minimum_tier_source);
         head.row(["minimum tier", &minimum]);
         head.row(["platform", &self.machine.to_string()]);
-        let (layers, probes) = (self.layers_text(printer), self.probes_text(printer));
-        printer.data(&format!("{}\n{layers}\n{probes}", printer.fitted(&head)));
+        printer.table(&head);
+        printer.data("\n");
+        printer.table(&self.layers_table());
+        printer.data("\n");
+        printer.table(&self.probes_table());
+        printer.data_line(&format!("\n{}", self.summary()));
         if self.tier < self.minimum_tier {
             printer.error(&format!(
                 "the sandbox tier is `{}`, below the minimum `{}`: programs are rejected",
@@ -140,8 +144,13 @@ impl SandboxReport {
         }
     }
 
-    fn layers_text(&self, printer: &Printer) -> String {
-        let mut table = TextTable::with_header(["layer", "state", "what it removes"]);
+    fn layers_table(&self) -> TextTable {
+        let header = ["layer", "state", "what it removes"];
+        let mut table = TextTable::with_header(header).tones(1, |state| match state {
+            "held" => Tone::Good,
+            "missing" => Tone::Bad,
+            _ => Tone::Plain,
+        });
         for layer in &self.layers {
             let state = match (layer.held, layer.required) {
                 (true, _) => "held",
@@ -154,18 +163,27 @@ impl SandboxReport {
             };
             table.row([layer.layer.as_str(), state, &what]);
         }
-        printer.fitted(&table)
+        table
     }
 
-    fn probes_text(&self, printer: &Printer) -> String {
-        let mut table = TextTable::with_header(["attempt", "outcome", "action"]);
+    fn probes_table(&self) -> TextTable {
+        let header = ["attempt", "outcome", "action"];
+        let mut table = TextTable::with_header(header).tones(1, |outcome| {
+            match outcome.starts_with("REACHED") {
+                true => Tone::Bad,
+                false => Tone::Plain,
+            }
+        });
         for attempt in &self.probes {
             table.row([attempt.name, &attempt.outcome.text(), attempt.what]);
         }
+        table
+    }
+
+    fn summary(&self) -> String {
         let reached = self.probes.iter().filter(|one| one.reached()).count();
         format!(
-            "{}\n{} attempts from inside a worker, {reached} succeeded\n",
-            printer.fitted(&table),
+            "{} attempts from inside a worker, {reached} succeeded",
             self.probes.len()
         )
     }
@@ -304,7 +322,8 @@ mod tests {
         assert_eq!(layers[0]["reason"], json!(null));
         assert!(
             report
-                .layers_text(&Printer::default())
+                .layers_table()
+                .text()
                 .contains("missing, not required")
         );
     }
@@ -321,8 +340,9 @@ mod tests {
                    "outcome": "killed", "signal": 31, "error": "signal 31, by the system call filter"})
         );
         assert_eq!(json["probes"][1]["outcome"], "reached");
-        let text = report.probes_text(&Printer::default());
+        let text = report.probes_table().text();
         assert!(text.contains("REACHED: 127.0.0.1") && !text.contains('\u{1b}'));
-        assert!(text.ends_with("2 attempts from inside a worker, 1 succeeded\n"));
+        let summary = report.summary();
+        assert_eq!(summary, "2 attempts from inside a worker, 1 succeeded");
     }
 }

@@ -32,7 +32,7 @@ pub fn refusal(sandbox: &Sandbox, minimum: Tier) -> ProgramError {
     let tier = sandbox.tier;
     ProgramError::new(
         ErrorKind::Gateway,
-        format!("the sandbox is `{tier}` and `{minimum}` is the minimum, so nothing ran; without {layers}"),
+        format!("the sandbox is `{tier}` and `{minimum}` is the minimum, so no program runs; without {layers}"),
     )
     .with_hint(format!(
         "run `limbeck doctor --sandbox`; to run without these layers set `minimum_tier = \"{tier}\"` under `[sandbox]` in ~/.config/limbeck/config.toml, or start with `--minimum-tier {tier}`"
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(refused.kind, ErrorKind::Gateway);
         assert_eq!(
             refused.message,
-            "the sandbox is `wasm` and `strict` is the minimum, so nothing ran; without landlock \
+            "the sandbox is `wasm` and `strict` is the minimum, so no program runs; without landlock \
              (the kernel says ENOSYS) and seccomp (the kernel says ENOSYS)"
         );
         let hint = refused.hint.unwrap();

@@ -221,6 +221,11 @@ impl GatewaySession {
         })
     }
 
+    /// Files that were searched for servers, when none is configured.
+    pub(crate) fn looked_in(&self) -> Option<&str> {
+        self.looked_in.as_deref()
+    }
+
     /// Prints a note when no servers are configured, with the files that were searched.
     pub(crate) fn note_if_empty(&self, printer: &Printer) {
         if let Some(looked_in) = &self.looked_in {

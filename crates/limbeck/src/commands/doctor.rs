@@ -91,6 +91,9 @@ struct DoctorReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     embeddings: Option<EmbeddingsReport>,
     servers: Vec<ServerReport>,
+    /// Files that were searched for servers, when none is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    looked_in: Option<String>,
     ok: bool,
 }
 
@@ -133,6 +136,7 @@ impl<'a> DoctorReport<'a> {
         };
         let inspection = invocation.printer.reporting(tools::STARTING, inspection);
         let inspected = signals.interrupting(inspection).await;
+        let looked_in = session.looked_in().map(str::to_owned);
         let path = wiring::state_file(invocation);
         // The session falls back to a store in memory when the file cannot be opened.
         let usable = path.as_deref() == Some(session.gateway.store().path());
@@ -162,6 +166,7 @@ impl<'a> DoctorReport<'a> {
             sandbox: found.ok(),
             embeddings,
             servers,
+            looked_in,
             ok,
         })
     }
@@ -190,7 +195,11 @@ impl<'a> DoctorReport<'a> {
         if let Some(embeddings) = &self.embeddings {
             table.row(["embeddings", &embeddings.line()]);
         }
-        table.row(["servers", &self.servers.len().to_string()]);
+        let servers = match &self.looked_in {
+            Some(looked_in) => format!("0; looked in {looked_in}"),
+            None => self.servers.len().to_string(),
+        };
+        table.row(["servers", &servers]);
         printer.table(&table);
         if !self.servers.is_empty() {
             printer.data("\n");
@@ -211,11 +220,7 @@ impl<'a> DoctorReport<'a> {
             }
             Some(sandbox) if sandbox.tier < minimum => {
                 let refusal = limbeck_gateway::sandbox::refusal(sandbox, minimum);
-                printer.error(
-                    &refusal
-                        .message
-                        .replacen("so nothing ran", "so nothing runs", 1),
-                );
+                printer.error(&refusal.message);
                 if let Some(hint) = refusal.hint {
                     printer.hint(&hint);
                 }

@@ -100,6 +100,23 @@ fn the_sandbox_is_strict_and_every_attempt_from_inside_is_denied() {
 }
 
 #[test]
+fn doctor_says_where_it_looked_when_no_server_is_configured() {
+    let world = World::empty();
+    let doctor = world.limbeck(["doctor"]).ends_with(0);
+    let places = "~/.claude.json, ./.mcp.json, ~/.config/limbeck/config.toml, ./limbeck.toml";
+    let line = format!("servers        0; looked in {places}\n");
+    assert!(doctor.stdout.ends_with(&line), "{doctor:?}");
+    let json = world.limbeck(["doctor", "--json"]).ends_with(0).json();
+    assert_eq!(json["looked_in"], places);
+    // The control.
+    let json = World::with_shop()
+        .limbeck(["doctor", "--json"])
+        .ends_with(0)
+        .json();
+    assert_eq!(json.get("looked_in"), None, "{json}");
+}
+
+#[test]
 fn doctor_shows_state_files_settings_sandbox_and_servers() {
     let world = World::with_shop();
     world.user_config("[limits]\nwall_ms = 5000\n");

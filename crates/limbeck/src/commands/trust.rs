@@ -41,7 +41,7 @@ pub(super) fn trust(
         return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
     };
     if arguments.revoke {
-        revoke(printer, &file, &chosen)
+        revoke(printer, &file, &chosen, arguments.json)
     } else {
         accept(invocation, &file, chosen, arguments)
     }
@@ -236,16 +236,31 @@ fn revoke(
     printer: &Printer,
     file: &TrustFile,
     chosen: &[&ServerEntry],
+    as_json: bool,
 ) -> Result<ExitStatus, CommandError> {
     let revoked = file.change(|records| {
         let mut revoked = chosen.to_vec();
         revoked.retain(|entry| records.revoke(&entry.origin.file, &entry.name));
         revoked
     });
-    for name in names(&revoked.map_err(failure)?) {
+    let revoked = revoked.map_err(failure)?;
+    if as_json {
+        printer.json(&json!({"revoked": names(&revoked)}))?;
+        return Ok(ExitStatus::Completed);
+    }
+    for name in names(&revoked) {
         printer.note(&format!("server `{name}` is no longer trusted"));
     }
+    for entry in chosen.iter().filter(|entry| !is_among(entry, &revoked)) {
+        printer.note(&format!("server {} was not trusted", name(entry)));
+    }
     Ok(ExitStatus::Completed)
+}
+
+fn is_among(entry: &ServerEntry, entries: &[&ServerEntry]) -> bool {
+    let is_same =
+        |other: &&ServerEntry| other.name == entry.name && other.origin.file == entry.origin.file;
+    entries.iter().any(is_same)
 }
 
 fn names<'a>(entries: &[&'a ServerEntry]) -> Vec<&'a str> {

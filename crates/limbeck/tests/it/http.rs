@@ -140,7 +140,7 @@ fn a_token_is_made_on_the_first_start_and_never_shown_and_the_shown_entry_works_
     let arguments = std::fs::read(format!("/proc/{}/cmdline", served.child.id())).unwrap();
     assert!(!String::from_utf8_lossy(&arguments).contains(&token));
     served.signal();
-    served.line("ending");
+    assert_eq!(served.line("stopping"), "stopping", "no program runs");
     let again = Served::start(&world, &[]);
     again.line("the bearer token is in");
     assert_eq!(
@@ -312,7 +312,9 @@ fn asked_to_end_it_waits_for_programs_and_asked_twice_it_does_not() {
     client.send_execute(&wait(5_000)).unwrap();
     until_running();
     served.signal();
-    served.line("ending");
+    served.line(
+        "stopping when the running program has ended; a second signal (Ctrl-C) stops at once",
+    );
     let (status, body) = client.receive().unwrap();
     assert!(status == 200 && body.contains("done"), "{status} {body}");
     assert!(TcpStream::connect(served.address).is_err());
@@ -323,7 +325,9 @@ fn asked_to_end_it_waits_for_programs_and_asked_twice_it_does_not() {
     client.send_execute(&wait(55_000)).unwrap();
     until_running();
     served.signal();
-    served.line("ending");
+    served.line(
+        "stopping when the running program has ended; a second signal (Ctrl-C) stops at once",
+    );
     let asked = Instant::now();
     served.signal();
     assert_eq!(served.ended(), Some(0));

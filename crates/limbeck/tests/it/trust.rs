@@ -50,8 +50,14 @@ fn c20_a_server_of_a_repository_is_listed_and_never_started_until_it_is_trusted(
     let world = repository();
     let listed = server(&world);
     assert_eq!(listed["state"], "untrusted", "{listed}");
-    let next_step = listed["next_step"].as_str().unwrap();
-    assert!(next_step.contains("`limbeck trust shop`"), "{next_step}");
+    assert_eq!(
+        listed["next_step"],
+        "see what it would start with `limbeck trust`, then accept it with `limbeck trust shop`"
+    );
+    assert_eq!(
+        listed["error"],
+        "it was added by the repository and the user has not trusted it yet"
+    );
     let text = limbeck(&world, ["tools"]).ends_with(0);
     assert!(text.stdout.contains("untrusted"), "{text:?}");
     assert!(text.stderr.contains("`limbeck trust shop`"), "{text:?}");
@@ -100,6 +106,28 @@ fn c20_a_changed_definition_waits_again_and_taking_trust_back_stops_it() {
 
     limbeck(&world, ["trust", "--revoke", "shop"]).ends_with(0);
     assert_eq!(server(&world)["state"], "untrusted");
+}
+
+#[test]
+fn accepting_and_revoking_say_the_new_state_alone_and_as_json() {
+    let world = repository();
+    let accepted = trust(&world, "shop").ends_with(0);
+    assert_eq!(
+        accepted.stderr,
+        "server `shop` is trusted until its definition changes\n"
+    );
+    // The definition that was accepted, without a state from before.
+    assert!(!accepted.stdout.contains("not trusted"), "{accepted:?}");
+    let revoked = limbeck(&world, ["trust", "--revoke", "shop", "--json"]).ends_with(0);
+    assert_eq!(
+        (revoked.json(), revoked.stderr.as_str()),
+        (json!({"revoked": ["shop"]}), "")
+    );
+    // Nothing is left to revoke, which is no error and said.
+    let again = limbeck(&world, ["trust", "--revoke", "shop", "--json"]).ends_with(0);
+    assert_eq!(again.json(), json!({"revoked": []}));
+    let again = limbeck(&world, ["trust", "--revoke", "shop"]).ends_with(0);
+    assert_eq!(again.stderr, "server `shop` was not trusted\n");
 }
 
 #[test]

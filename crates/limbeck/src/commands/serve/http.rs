@@ -80,8 +80,9 @@ pub(super) async fn serve(
     let drain = CancellationToken::new();
     let asked_to_end = async {
         signals.received().await;
-        let note = "ending after the running programs have ended; a second signal ends at once";
-        invocation.printer.note(note);
+        invocation
+            .printer
+            .note(&stopping_text(session.gateway.load()));
         // Stops accepting connections; running programs are still answered.
         drain.cancel();
         signals.received().await;
@@ -93,6 +94,20 @@ pub(super) async fn serve(
     }
     session.close().await;
     Ok(ExitStatus::Completed)
+}
+
+/// What a signal does, for the person who sent it. `load` is the number of running programs and of those that wait.
+fn stopping_text((running, waiting): (usize, usize)) -> String {
+    match running + waiting {
+        0 => "stopping".to_owned(),
+        count => format!(
+            "stopping when {} ended; a second signal (Ctrl-C) stops at once",
+            match count {
+                1 => "the running program has".to_owned(),
+                count => format!("the {count} running programs have"),
+            }
+        ),
+    }
 }
 
 fn security(address: SocketAddr, arguments: &HttpArgs) -> Result<Security, CommandError> {

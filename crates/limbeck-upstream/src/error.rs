@@ -16,7 +16,7 @@ use crate::unusable::UnusableServer;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum UpstreamError {
     /// No server of that name is configured.
-    #[error("no server named `{server}` is configured")]
+    #[error("no server is called `{server}`")]
     NotConfigured {
         /// Name that was requested.
         server: ServerName,

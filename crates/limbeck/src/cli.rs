@@ -378,4 +378,25 @@ mod tests {
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
+
+    #[test]
+    fn own_options_come_before_the_heading_of_the_global_ones() {
+        let mut cli = Cli::command();
+        cli.build();
+        let serve = cli.find_subcommand_mut("serve").unwrap();
+        let help = serve.render_long_help().to_string();
+        let (own, global) = help.split_once(&format!("\n{GLOBAL}:\n")).unwrap();
+        for option in ["--http", "--token-file", "--tls-key", "--behind-tls-proxy"] {
+            assert!(
+                own.contains(option) && !global.contains(option),
+                "{option}: {help}"
+            );
+        }
+        for option in ["--config", "--no-discover", "--trust-project", "--log"] {
+            assert!(
+                !own.contains(option) && global.contains(option),
+                "{option}: {help}"
+            );
+        }
+    }
 }

@@ -46,13 +46,36 @@ pub(crate) fn usage_error(error: &clap::Error) -> Option<CommandError> {
     }
     let hint = subcommand_hint(error)
         .or_else(|| tips.into_iter().next())
-        .unwrap_or_else(|| "run `limbeck help` to list the commands and their options".to_owned());
+        .unwrap_or_else(|| help_hint(&message));
     Some(CommandError::usage(anyhow!("{}", message.join("\n"))).with_hint(hint))
 }
 
-/// The parser quotes names with apostrophes.
+/// The parser quotes names with apostrophes, and passes on what the standard library says of a number.
 fn in_backticks(text: &str) -> String {
     text.replace('\'', "`")
+        .replace("invalid digit found in string", "it is not a whole number")
+}
+
+/// Where the options of the command are described. `message` has its usage where arguments are missing.
+fn help_hint(message: &[String]) -> String {
+    let usage = message
+        .iter()
+        .find_map(|line| line.trim_start().strip_prefix("usage: limbeck "));
+    let cli = Cli::command();
+    let mut command = &cli;
+    let mut names = String::new();
+    for word in usage.into_iter().flat_map(str::split_whitespace) {
+        let Some(subcommand) = command.find_subcommand(word) else {
+            break;
+        };
+        names.push(' ');
+        names.push_str(subcommand.get_name());
+        command = subcommand;
+    }
+    match names.as_str() {
+        "" => "run `limbeck help` to list the commands, and `limbeck help COMMAND` for the options of one".to_owned(),
+        names => format!("run `limbeck help{names}` for its arguments and options"),
+    }
 }
 
 /// The command that was probably meant.
@@ -141,6 +164,21 @@ mod tests {
             !message.contains('\'') && !message.contains("For more"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn the_hint_names_the_help_of_the_command() {
+        for (arguments, expected) in [
+            (&["run"][..], "`limbeck help run` "),
+            (&["auth", "login"][..], "`limbeck help auth login` "),
+            (&["call", "shop"][..], "`limbeck help call` "),
+            (&["ledger", "--since", "x"][..], "`limbeck help COMMAND` "),
+        ] {
+            let (_, hint) = failure(arguments);
+            assert!(hint.contains(expected), "{arguments:?}: {hint}");
+        }
+        let (message, _) = failure(&["executions", "--limit", "ten"]);
+        assert!(message.ends_with(": it is not a whole number"), "{message}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `limbeck call`: one tool call outside of any program.
 
 use anyhow::{Context as _, anyhow};
+use limbeck_domain::text::clean_line;
 use limbeck_gateway::CallReport;
 use serde_json::Value;
 use serde_json::map::Map;
@@ -12,6 +13,9 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::print_value;
 use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
+
+/// Longest name of a server in a message, in bytes.
+const NAME_BYTES_MAX: usize = 80;
 
 /// Calls a tool and prints its result.
 pub(super) async fn call(
@@ -30,10 +34,16 @@ pub(super) async fn call(
     let mut signals = EndSignals::listen()?;
     let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
     let CallArgs { server, tool, .. } = arguments;
+    let waits_for = format!(
+        "waiting for server `{}`",
+        clean_line(server, NAME_BYTES_MAX)
+    );
     let (called, signal) = signals
         .cancelling(async |cancel| {
-            let json = &arguments.arguments;
-            session.gateway.call(server, tool, json, cancel).await
+            let call = session
+                .gateway
+                .call(server, tool, &arguments.arguments, cancel);
+            invocation.printer.reporting(&waits_for, call).await
         })
         .await;
     let exit = match called {

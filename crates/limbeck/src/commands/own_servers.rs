@@ -1,8 +1,12 @@
 //! `limbeck add`, `limbeck remove` and `limbeck import`: the user's own servers, in `~/.config/limbeck/config.toml`.
 
+use std::path::Path;
+
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
-use limbeck_setup::{Existing, ImportFailure, ImportedEntry, NewServer, OwnFile, OwnFileError};
+use limbeck_setup::{
+    ConfigError, Existing, ImportFailure, ImportedEntry, NewServer, OwnFile, OwnFileError,
+};
 use serde_json::json;
 
 use crate::cli::{AddArgs, ImportArgs, RemoveArgs};
@@ -58,7 +62,7 @@ pub(super) fn import(
     let existing = existing(arguments.replace);
     let entries = own
         .import(&arguments.file, existing, arguments.dry_run)
-        .map_err(failure)?;
+        .map_err(|error| import_failure(error, &arguments.file))?;
     let printer = &invocation.printer;
     if arguments.json {
         let entries: Vec<_> = entries
@@ -159,6 +163,19 @@ fn existing(replace: bool) -> Existing {
         Existing::Replace
     } else {
         Existing::Keep
+    }
+}
+
+/// Error of `import`. A missing file is that of a client here, and not one of `--config`.
+fn import_failure(error: OwnFileError, file: &Path) -> CommandError {
+    match error {
+        OwnFileError::Unusable(ConfigError::Missing { .. }) => {
+            let file = clean_line(&file.display().to_string(), TARGET_BYTES_MAX);
+            CommandError::usage(anyhow!("file `{file}` does not exist")).with_hint(
+                "give the path of a client's file, such as `limbeck import ~/.claude.json`",
+            )
+        }
+        error => failure(error),
     }
 }
 

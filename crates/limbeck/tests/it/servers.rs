@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{LIMBECK, World, processes_in};
+use crate::world::{CommandOutcome, LIMBECK, World, processes_in};
 
 #[test]
 fn tools_lists_servers_with_their_origin_and_leaves_none_running() {
@@ -82,6 +82,12 @@ fn a_server_that_fails_is_listed_with_its_words_and_the_others_work() {
         outcome.stderr
     );
 
+    // The error of a call names the server in its first line, as the list does.
+    for server in ["broken", "absent"] {
+        let call = world.limbeck(["call", server, "anything"]).ends_with(1);
+        let begins = format!("error: server `{server}`: ");
+        assert!(call.stderr.starts_with(&begins), "{call:?}");
+    }
     let call = world.limbeck(["call", "remote", "anything"]).ends_with(1);
     assert!(call.stderr.contains("cannot be reached"), "{call:?}");
     world
@@ -199,6 +205,30 @@ fn search_prints_calls_and_signatures_and_the_documented_json() {
         .limbeck(["search", "orders", "--server", "shpo"])
         .ends_with(2);
     assert!(unknown.stderr.contains("shop"), "{unknown:?}");
+}
+
+#[test]
+fn a_server_that_is_not_configured_is_refused_in_one_sentence_by_every_command() {
+    let world = World::with_shop();
+    let commands: [&[&str]; 6] = [
+        &["tools", "shpo"],
+        &["types", "shpo"],
+        &["call", "shpo", "get_customer"],
+        &["search", "customers", "--server", "shpo"],
+        &["auth", "status", "shpo"],
+        &["auth", "logout", "shpo"],
+    ];
+    for command in commands {
+        let output = world.command(command).output().unwrap();
+        let refused = CommandOutcome::of(output).ends_with(2);
+        let first = refused.stderr.lines().next();
+        assert_eq!(
+            first,
+            Some("error: no server is called `shpo`"),
+            "{command:?}"
+        );
+        assert!(refused.stderr.contains("\nhint: "), "{refused:?}");
+    }
 }
 
 #[test]

@@ -29,6 +29,25 @@ fn wrong_arguments_end_with_2_and_say_so_on_standard_error() {
 }
 
 #[test]
+fn a_file_of_a_client_that_is_not_there_is_not_blamed_on_config() {
+    let world = World::empty();
+    let import = world.limbeck(["import", "nowhere.json"]).ends_with(2);
+    assert_eq!(
+        import.stderr,
+        "error: file `nowhere.json` does not exist\n\n\
+         hint: give the path of a client's file, such as `limbeck import ~/.claude.json`\n"
+    );
+    // The control: the option has its own words.
+    let config = world
+        .limbeck(["tools", "--config", "nowhere.json"])
+        .ends_with(2);
+    assert!(
+        config.stderr.contains("hint: `--config` takes"),
+        "{config:?}"
+    );
+}
+
+#[test]
 fn help_and_version_are_data() {
     let world = World::empty();
     let help = world.limbeck(["--help"]).ends_with(0);

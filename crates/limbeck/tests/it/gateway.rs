@@ -16,7 +16,7 @@ mod limits;
 mod mutations;
 mod pool;
 mod printed;
-mod processes;
+pub(crate) mod processes;
 mod programs;
 mod python;
 mod python_programs;
@@ -28,6 +28,6 @@ mod search;
 use std::path::Path;
 
 /// Executable that serves as worker.
-fn worker() -> &'static Path {
+pub(crate) fn worker() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_limbeck"))
 }

@@ -14,6 +14,7 @@ mod configuration;
 mod demo;
 mod doctor;
 mod embeddings;
+mod error_texts;
 mod evidence;
 mod gateway;
 mod http;

@@ -30,7 +30,7 @@ pub struct ToolCall {
     pub effect: EffectClass,
 }
 
-/// Proof that one call was allowed. Only [`decide`] makes one.
+/// Proof that one call was allowed. Only [`decide`] creates one.
 #[derive(Debug)]
 #[must_use = "a permit is spent by sending the call it was issued for"]
 pub struct Permit {
@@ -60,8 +60,8 @@ pub enum Denied {
     },
 }
 
-/// Facts that a decision is made from, beside the call. Everything that varies is passed in, so that equal facts
-/// give equal decisions.
+/// Facts that a decision depends on, beside the call. Everything that varies is passed in, so that equal facts give
+/// equal decisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// Tools that the execution may use.

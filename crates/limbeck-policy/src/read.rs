@@ -15,7 +15,7 @@ pub struct ReadRequest {
     pub params: String,
 }
 
-/// Proof that one read was allowed. Only [`decide_read`] makes one.
+/// Proof that one read was allowed. Only [`decide_read`] creates one.
 #[derive(Debug)]
 #[must_use = "a permit is spent by sending the request it was issued for"]
 pub struct ReadPermit {

@@ -11,7 +11,7 @@ const PATTERNS_MAX: usize = 256;
 
 /// The tools an execution may use: everything, or what a list of patterns matches.
 ///
-/// A pattern is `server.tool` or `mcp__server__tool`; `*` stands for any number of characters in
+/// A pattern is `server.tool` or `mcp__server__tool`; `*` matches any number of characters in
 /// either part, a name without a dot means all tools of that server, and `*` alone means
 /// everything. Names are compared exactly, letter case included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum PatternError {
     /// A pattern is empty.
     #[error("empty tool pattern")]
     Empty,
-    /// A pattern is longer than any two names.
+    /// A pattern is longer than any pair of names.
     #[error("tool pattern of {bytes} bytes, at most {PATTERN_BYTES_MAX} are allowed")]
     TooLong {
         /// Its length in bytes.

@@ -14,7 +14,7 @@ use crate::{FromWorker, ToWorker};
 const HEADER_BYTES: usize = 4;
 const KIND_BYTES: usize = 1;
 
-/// Room for the numbers of a frame beside its texts.
+/// Bytes for the numbers of a frame beside its texts.
 const NUMBERS_BYTES: usize = 64;
 /// Five times the size of every layer with the longest reason for its absence.
 const READY_BYTES_MAX: usize = 24 << 10;
@@ -38,7 +38,7 @@ pub enum WireError {
     /// The kind byte is unknown or belongs to the other direction.
     #[error("unknown frame kind {kind}")]
     Kind {
-        /// Kind the peer sent.
+        /// Kind that the peer sent.
         kind: u8,
     },
     /// The body does not decode, or has bytes left over.
@@ -58,7 +58,7 @@ pub trait Frame: Sized {
     fn read_body(kind: u8, body: &[u8]) -> Result<Self, WireError>;
 }
 
-/// Ties every variant to its kind byte and its bound.
+/// Maps every variant to its kind byte and its bound.
 macro_rules! frames {
     ($direction:ident { $($variant:ident = $kind:literal, $bytes_max:expr;)* }) => {
         impl Frame for $direction {
@@ -146,7 +146,7 @@ pub fn encode<F: Frame>(frame: &F, buffer: Vec<u8>) -> Result<Vec<u8>, (WireErro
 ///
 /// # Errors
 ///
-/// [`WireError`]; the gateway is of another build.
+/// [`WireError`]; the gateway is then another build.
 pub fn decode_to_worker(frame: &[u8]) -> Result<ToWorker, WireError> {
     decode(frame)
 }
@@ -155,7 +155,7 @@ pub fn decode_to_worker(frame: &[u8]) -> Result<ToWorker, WireError> {
 ///
 /// # Errors
 ///
-/// [`WireError`]; nothing further must be read from the worker.
+/// [`WireError`]; no further frame may be read from the worker.
 pub fn decode_from_worker(frame: &[u8]) -> Result<FromWorker, WireError> {
     decode(frame)
 }
@@ -212,8 +212,7 @@ impl<F> Default for FrameReader<F> {
 }
 
 impl<F: Frame> FrameReader<F> {
-    /// Takes bytes as they arrived. As long as frames are taken out in between, at most one frame
-    /// and one read are held at a time.
+    /// Adds bytes as they arrived. A caller that takes frames out in between holds at most one frame and one read.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.read > 0 {
             self.buffer.drain(..self.read);
@@ -226,8 +225,8 @@ impl<F: Frame> FrameReader<F> {
     ///
     /// # Errors
     ///
-    /// [`WireError::Length`] or [`WireError::Kind`] as soon as length and kind are known, and the
-    /// same again from then on: the stream has lost its place.
+    /// [`WireError::Length`] or [`WireError::Kind`] as soon as length and kind are known, and the same error again for
+    /// every later call: the start of the next frame is not known.
     pub fn next_frame(&mut self) -> Result<Option<&[u8]>, WireError> {
         let pending = &self.buffer[self.read..];
         let Some((header, rest)) = pending.split_first_chunk::<HEADER_BYTES>() else {

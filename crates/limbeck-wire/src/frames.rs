@@ -21,7 +21,7 @@ pub enum ToWorker {
 /// Results for the guest and its new time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// The guest's clock from now on, in microseconds since 1970; never before the last one.
+    /// New time of the guest's clock, in microseconds since 1970; never before the previous one.
     pub now_us: u64,
     /// Results, in the order the guest settles its calls.
     #[serde(deserialize_with = "list::answers")]
@@ -49,14 +49,14 @@ pub struct CheckVerdict {
 pub enum FromWorker {
     /// The worker is ready; its first frame, once.
     Ready(Ready),
-    /// The worker asks whether the program may start: at most once, and before the guest's first call. It
-    /// waits for the [`ToWorker::Verdict`].
+    /// Call sites of the program: at most once, and before the guest's first call. The worker then waits for the
+    /// [`ToWorker::Verdict`].
     Check(CheckRequest),
     /// The guest makes a host call: ids count up from 1 without gaps.
     Call(HostCall),
-    /// A line the guest printed.
+    /// A line that the guest printed.
     Log(LogLine),
-    /// The guest has nothing left to run and waits for a [`ToWorker::Deliver`].
+    /// The guest has run all of its code and waits for a [`ToWorker::Deliver`].
     Idle(Idle),
     /// The program ended; the last frame.
     Done(Box<Done>),
@@ -81,7 +81,7 @@ impl FromWorker {
 pub struct Ready {
     /// [`crate::PROTOCOL_VERSION`] of the worker.
     pub protocol: u32,
-    /// SHA-256 of the guest module, in hex: replay needs the same one.
+    /// SHA-256 of the guest module, in hex. A replay needs the same module.
     pub guest_hash: String,
     /// Sandbox layers as the worker verified them.
     #[serde(deserialize_with = "list::sandbox")]
@@ -95,7 +95,7 @@ pub struct CheckRequest {
     pub sites: String,
 }
 
-/// Stream a line was printed to.
+/// Stream that a line was printed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogStream {
     /// `console.log`, `info`, `debug`.
@@ -107,13 +107,13 @@ pub enum LogStream {
 /// One `console` call, without its line end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
-    /// Stream it was printed to.
+    /// Stream that it was printed to.
     pub stream: LogStream,
-    /// The text; may hold newlines.
+    /// The text; may contain newlines.
     pub text: String,
 }
 
-/// The guest has nothing to run until a delivery.
+/// The guest has no code to run until a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Idle {
     /// Guest time of its earliest timer, in microseconds since 1970.
@@ -123,7 +123,7 @@ pub struct Idle {
 /// How the program ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// JSON text of the value, `None` for `undefined`; or the error.
+    /// JSON text of the value, `None` for `undefined`, or the error.
     pub result: Result<Option<String>, Fault>,
     /// Another language that the program is written in. It was not run then, and `result` is its error in the
     /// language that it was sent as.
@@ -132,14 +132,14 @@ pub struct Done {
     /// at most [`WARNINGS_MAX`].
     #[serde(deserialize_with = "list::up_to::<_, _, WARNINGS_MAX>")]
     pub warnings: Vec<String>,
-    /// Printed bytes that were dropped because the bound was reached; the worker's own figure.
+    /// Printed bytes that were dropped because the bound was reached, as counted by the worker.
     pub log_bytes_dropped: u64,
-    /// Largest size of the guest's memory, in bytes; the worker's own figure.
+    /// Largest size of the guest's memory in bytes, as measured by the worker.
     pub memory_bytes: u64,
 }
 
-/// A [`ProgramError`] in a frame. It has its own type because postcard, unlike JSON, cannot leave
-/// absent fields out. Its texts are at most [`ERROR_TEXT_BYTES_MAX`] each.
+/// A [`ProgramError`] in a frame. A type of its own, because postcard, unlike JSON, cannot omit absent fields. Its texts
+/// have at most [`ERROR_TEXT_BYTES_MAX`] bytes each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fault {
     /// See [`ProgramError::kind`].

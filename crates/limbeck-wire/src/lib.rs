@@ -2,18 +2,18 @@
 //!
 //! A frame is a 4-byte little-endian length, a 1-byte kind, and a body of `length - 1` bytes in
 //! [postcard](https://docs.rs/postcard). Payload JSON travels as text inside the body and is parsed
-//! only where it is needed. A guest may own its worker, so to the gateway every frame is hostile.
+//! only where it is needed. A guest may have taken over its worker, so the gateway treats every frame as hostile.
 //!
-//! Four things hold here and are tested:
-//! - Length and kind are refused from the first five bytes, each kind against its own bound; what a
-//!   frame announces is never allocated, only what has arrived.
-//! - A decoded frame takes no more memory than its own bytes and a small constant: texts end with the
-//!   frame, lists are counted against a bound before there is room for their first item.
+//! Four properties are tested:
+//! - Length and kind are checked on the first five bytes, each kind against its own bound. Memory is allocated for
+//!   bytes that have arrived, never for a length that a frame announces.
+//! - A decoded frame takes no more memory than its own bytes and a small constant: texts end with the frame, and lists
+//!   are checked against a bound before memory for their first item is allocated.
 //! - A body with trailing bytes, an unknown kind or malformed text is refused.
 //! - Decoding what was encoded gives the same frame.
 //!
 //! [`protocol::Conversation`] checks which frames a worker may send, when, and how much. Everything it can send during
-//! one execution has a total, except its turns, which have a rate: [`Pace`].
+//! one execution has a maximum in total, except its turns, which have a maximum rate: [`Pace`].
 //!
 //! Start reading at [`ToWorker`] and [`FromWorker`].
 
@@ -34,7 +34,8 @@ pub use frames::{
 pub use pace::Pace;
 pub use worker_channel::WorkerChannel;
 
-/// Raised with every change of a frame. Both sides are the same binary, so different versions mean a mix-up.
+/// Raised with every change of a frame. Both sides are the same binary, so different versions mean that the executable
+/// was replaced.
 pub const PROTOCOL_VERSION: u32 = 4;
 
 /// `argv[0]` of a worker. On Windows, where a process gets its path as its name, the first argument.

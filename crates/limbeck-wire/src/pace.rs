@@ -1,13 +1,13 @@
 //! Rate limit of a worker's turns.
 
-/// A token bucket over the turns of one execution: the worker goes idle, the gateway wakes it.
+/// Token bucket for the turns of one execution. In a turn the worker becomes idle and the gateway wakes it.
 ///
-/// Calls, printed text and the value have totals. A turn costs a frame each way and a journal entry, and a guest whose
-/// timer is always due could take as many as the machine can make; honest programs need one for each result, and
-/// timers. So a number of turns is free, and further ones are limited to a rate. A turn above the rate is not an error:
-/// it is delayed.
+/// Calls, printed text and the value are limited in total. A turn costs a frame in each direction and a journal entry,
+/// and a guest whose timer is always due could take as many turns as the machine can process. Honest programs need one
+/// for each result and each timer. So a number of turns is free, and further ones are limited to a rate. A turn above
+/// the rate is delayed and is not an error.
 ///
-/// The caller passes its clock, in microseconds from any origin.
+/// The caller passes the time, in microseconds from any origin.
 ///
 /// ```
 /// # use limbeck_wire::Pace;
@@ -24,12 +24,12 @@
 pub struct Pace {
     interval_us: u64,
     tolerance_us: u64,
-    /// When the turns so far would have ended at the plain rate.
+    /// Time at which the turns so far would have ended at the sustained rate.
     due_us: u64,
 }
 
 impl Pace {
-    /// A pace of `burst` turns at once and `per_second` after that, each at least one.
+    /// Allows `burst` turns at once and `per_second` after that, each at least one.
     pub fn new(burst: u32, per_second: u32) -> Self {
         let interval_us = 1_000_000 / u64::from(per_second.max(1));
         Self {

@@ -23,7 +23,7 @@ pub enum ProtocolError {
         /// State of the worker as the gateway knows it.
         state: &'static str,
     },
-    /// A call id that is not the next one.
+    /// The id of a call is not the next one.
     #[error("worker sent call {got}, the next one is {expected}")]
     CallId {
         /// Id in the frame.
@@ -77,7 +77,7 @@ enum State {
     Running,
     Idle,
     Done,
-    /// A frame was refused; no further frame is accepted.
+    /// A frame was refused. No further frame is accepted.
     Broken,
 }
 
@@ -95,7 +95,7 @@ impl State {
     }
 }
 
-/// The gateway's view of one worker: which frame may come next, and how much is left of each total.
+/// The gateway's view of one worker: which frame may come next, and how much is left of each limit.
 ///
 /// ```text
 ///                                      checking
@@ -110,7 +110,7 @@ impl State {
 #[derive(Debug)]
 pub struct Conversation {
     state: State,
-    /// Whether the worker has had its program checked.
+    /// Whether the worker has sent its check.
     checked: bool,
     last_call: CallId,
     calls_max: u32,
@@ -140,7 +140,7 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// [`ProtocolError`], and from then on for every frame. The worker is to be killed without reading further.
+    /// [`ProtocolError`], and the same for every later frame. The caller kills the worker and reads no further frame.
     pub fn receive(&mut self, frame: &FromWorker) -> Result<(), ProtocolError> {
         let checked = self.check(frame);
         self.state = match &checked {
@@ -253,7 +253,7 @@ impl Conversation {
         at_most("calls", self.call_bytes, CALLS_BYTES_MAX)
     }
 
-    /// Counts a line and its end, so that the number of empty lines is bounded too.
+    /// Counts the bytes of a line and one for its end, so that the number of empty lines is bounded too.
     fn log(&mut self, line: &LogLine) -> Result<(), ProtocolError> {
         self.log_bytes += line.text.len() + 1;
         if self.log_bytes > self.log_bytes_max {

@@ -1,7 +1,7 @@
 //! A worker's end of its channel, as the launcher hands it to the engine.
 
-/// One socket, read and written as a file: the sandbox leaves a worker only plain `read` and `write`, and neither can
-/// carry a descriptor or an address.
+/// One socket, read and written as a file: the sandbox allows a worker only plain `read` and `write`, and neither can
+/// transfer a descriptor or an address.
 #[cfg(target_os = "linux")]
 pub type WorkerChannel = std::fs::File;
 
@@ -13,7 +13,7 @@ mod pipes {
     use std::fs::File;
     use std::io::{self, Read, Write};
 
-    /// Two pipes, one for each direction, which every system can give to a new process.
+    /// Two pipes, one for each direction, which every operating system can pass to a new process.
     #[derive(Debug)]
     pub struct WorkerChannel {
         /// What the gateway writes.

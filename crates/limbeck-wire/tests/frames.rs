@@ -1,4 +1,4 @@
-//! Every frame comes back as it was sent, and none takes more memory than its own size.
+//! Every frame is decoded as it was encoded, and none takes more memory than its own size.
 
 #![expect(
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 
 /// Bytes of the length prefix.
 const HEADER_BYTES: usize = 4;
-/// Memory of a frame beside its own bytes: lists double their room as they grow.
+/// Memory of a frame beside its own bytes: lists double their capacity as they grow.
 const CONSTANT_BYTES: usize = 4 << 10;
 
 fn layers() -> impl Strategy<Value = Vec<Layer>> {
@@ -126,7 +126,7 @@ fn to_worker() -> impl Strategy<Value = ToWorker> {
     prop_oneof![start, deliver, verdict]
 }
 
-/// Decodes one frame and checks what that took.
+/// Decodes one frame and checks the memory that it takes.
 fn decode_measured(frame: &[u8]) -> Result<FromWorker, WireError> {
     ALLOCATED.reset_peak_usage();
     let before = ALLOCATED.peak_usage();
@@ -140,7 +140,7 @@ fn decode_measured(frame: &[u8]) -> Result<FromWorker, WireError> {
     decoded
 }
 
-// One test: the allocator counts for all threads of the process.
+// A single test, because the allocator counts for all threads of the process.
 #[test]
 fn frames_come_back_and_take_no_more_memory_than_they_have_bytes() {
     let mut runner = proptest::test_runner::TestRunner::default();

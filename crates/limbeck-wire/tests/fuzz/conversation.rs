@@ -1,11 +1,11 @@
-//! Fuzz target of the conversation: any sequence of frames of a worker and acts of its gateway.
+//! Fuzz target of the conversation: any sequence of frames of a worker and events of its gateway.
 //!
-//! [`Conversation`] keeps counts and a state. Here the same rules are written a second time without either: what may come
-//! next follows from the list of what came so far. The two must agree on every frame, and after a refusal nothing may be
+//! [`Conversation`] keeps counts and a state. Here the same rules are written a second time without either: they are
+//! derived from the list of all earlier events. The two must agree on every frame, and after a refusal no frame may be
 //! accepted.
 //!
-//! The input: three bytes for the limits, then one act after another, each a byte for what is done
-//! and the bytes it needs. Bytes that are not there are zero.
+//! The input has three bytes for the limits, then the events, each with a byte for its kind and the bytes it needs.
+//! Missing bytes count as zero.
 
 use limbeck_domain::limits::{
     CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
@@ -21,14 +21,14 @@ use limbeck_wire::{
     decode_from_worker,
 };
 
-/// Acts in one input, so that a long one does not take long.
+/// Most events of one input, so that a long input does not take long.
 const ACTS_MAX: usize = 512;
-/// A text that takes a while to write.
+/// Size of a large text, which takes long to create.
 const LARGE_BYTES: usize = 64 << 10;
-/// Such texts in one input.
+/// Most large texts of one input.
 const LARGE_TEXTS_MAX: usize = 2;
 
-/// Plays `input` and compares what is accepted with what the rules allow.
+/// Runs `input` and compares the accepted frames with those that the rules allow.
 ///
 /// # Panics
 ///
@@ -81,7 +81,7 @@ enum Act {
     Frame(FromWorker),
 }
 
-/// What happened, with the sizes that count towards a total.
+/// One event, with the sizes that count towards a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Ready,
@@ -96,7 +96,7 @@ enum Event {
     Refused,
 }
 
-/// Everything so far. What is allowed follows from it alone.
+/// All events so far. They determine what is allowed.
 #[derive(Debug)]
 struct Past {
     events: Vec<Event>,
@@ -104,7 +104,7 @@ struct Past {
 }
 
 impl Past {
-    /// The last event that changes who may speak.
+    /// The last event that changes which side may send.
     fn last(&self) -> Option<Event> {
         let says_nothing = |event: &Event| matches!(event, Event::Call { .. } | Event::Log { .. });
         let mut turns = self.events.iter().rev().copied();

@@ -1,6 +1,6 @@
 //! Fuzz target of the decoder: any bytes that arrive on a channel, in any pieces.
 //!
-//! The input: one byte for the direction, one for the size of the pieces, then the stream.
+//! The input has one byte for the direction, one for the size of the pieces, then the stream.
 
 use std::fmt::Debug;
 
@@ -16,7 +16,7 @@ const HEADER_BYTES: usize = 4;
 ///
 /// # Panics
 ///
-/// When something does not hold.
+/// When a property of the decoder is violated.
 pub(crate) fn check(input: &[u8]) {
     let Some((&[direction, step], stream)) = input.split_first_chunk::<2>() else {
         return;

@@ -1,6 +1,6 @@
 //! The fuzz targets as ordinary tests: on their seeds and on random bytes.
 //!
-//! `cargo xtask fuzz` runs the same two functions for as long as one likes, from the same seeds.
+//! `cargo xtask fuzz` runs the same two functions for any length of time, from the same seeds.
 
 mod conversation;
 mod decoder;
@@ -16,7 +16,7 @@ use seeds::Seed;
 /// Set by `cargo xtask fuzz --seeds`: the files are written instead of compared.
 const WRITE_SEEDS: &str = "LIMBECK_WRITE_SEEDS";
 
-/// A target: its name, what it checks, and what it begins from.
+/// A target: its name, its check and its seeds.
 type Target = (&'static str, fn(&[u8]), Vec<Seed>);
 
 fn targets() -> [Target; 2] {
@@ -58,7 +58,7 @@ fn the_seeds_are_what_this_program_makes() {
     }
 }
 
-/// Tries the seeds and every other file beside them: an input that was once a fault is kept there.
+/// Runs the seeds and every other file beside them: inputs that once failed are kept there.
 #[test]
 fn every_seed_passes_its_target() {
     for (target, check, seeds) in targets() {
@@ -80,7 +80,7 @@ proptest! {
         decoder::check(&bytes);
     }
 
-    /// Headers that are believable, so that bodies are reached.
+    /// Valid headers, so that the decoder reaches the bodies.
     #[test]
     fn any_bodies_pass_the_decoder(
         direction in any::<u8>(),
@@ -101,7 +101,7 @@ proptest! {
         conversation::check(&bytes);
     }
 
-    /// From a program that has begun, so that the sequence gets somewhere.
+    /// Begins with a started program, so that most sequences reach later states.
     #[test]
     fn any_sequence_passes_the_conversation_of_a_running_program(
         limits in any::<[u8; 3]>(),

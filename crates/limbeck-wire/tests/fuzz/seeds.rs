@@ -1,4 +1,4 @@
-//! Inputs to begin from: what real workers send, and every lie of a kind.
+//! Seeds: what real workers send, and a violation of each kind.
 
 use limbeck_domain::{
     CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, Mode, ProgramError,
@@ -54,7 +54,7 @@ pub(crate) fn decoder() -> Vec<Seed> {
             "not-utf8",
             from_worker(0, &announced(5, &[18, 0, 2, 0xc3, 0x28])),
         ),
-        // A log line that announces more text than there is in the frame, and than there is memory.
+        // A log line that announces more text than the frame has, and more than there is memory.
         (
             "text-too-long",
             from_worker(

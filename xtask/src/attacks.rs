@@ -1,18 +1,18 @@
 //! `cargo xtask attacks`: programs that try to get out, run against the real executable.
 //!
-//! Every file of `attacks/` is one program with what must come of it in its first lines; see
+//! Every file of `attacks/` is one program, and its first lines are a header with the expected outcome; see
 //! `attacks/README.md`. It runs under a real gateway with two real upstreams, the sample server and
 //! the [`upstream`] of this module, in an environment that holds canaries: texts in a variable, in
-//! files and in the settings of a server, which no program can know and no output may hold.
+//! files and in the settings of a server, which no program can know and no output may contain.
 //!
-//! What is checked of each:
-//! - the end is exactly the one its header names, within its time and one second more;
-//! - no output holds a canary, a path of the host or a place in our sources;
+//! The checks of each attack:
+//! - it ends exactly as its header says, at most one second after its time limit;
+//! - no output contains a canary, a path of the host or a position in Limbeck's sources;
 //! - the answer has the fields of an answer and no others, regardless of what the program returned;
-//! - right after it, in the same gateway, an ordinary program of its language still does its work.
+//! - directly afterwards an ordinary program of its language works in the same gateway.
 //!
-//! A *control* is a program that shows that its group would notice: it does in plain sight what the
-//! attacks try in secret. Start reading at [`run`].
+//! A *control* is a program that shows that its group detects a success: it does openly what the attacks of the group
+//! try to do. Start reading at [`run`].
 
 mod corpus;
 mod judge;
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     binary: Option<PathBuf>,
 }
 
-/// How one attack went: what differed from its header, nothing when it held.
+/// Result of one attack: its differences from the header, none when it was held.
 struct Verdict {
     path: String,
     group: String,
@@ -61,7 +61,7 @@ struct Verdict {
 ///
 /// # Errors
 ///
-/// When any attack or control went otherwise than its header says, each named with all differences.
+/// When an attack or control differs from its header; each is printed with all differences.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
     let world = World::new(root, args.binary.as_deref())?;
@@ -70,7 +70,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let count = attacks.iter().filter(tries).count();
     ensure!(
         count >= ATTACKS_MIN,
-        "the corpus holds {count} attacks, at least {ATTACKS_MIN} are expected"
+        "the corpus has {count} attacks, at least {ATTACKS_MIN} are expected"
     );
     if let Some(part) = &args.filter {
         attacks.retain(|attack| attack.path.contains(part.as_str()));
@@ -83,7 +83,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs every attack; the lanes take them from one queue.
+/// Runs every attack. The lanes take them from one queue.
 fn run_all(attacks: Vec<Attack>, world: &World) -> anyhow::Result<Vec<Verdict>> {
     let queue = Mutex::new(VecDeque::from(attacks));
     let lanes = thread::scope(|scope| {
@@ -106,7 +106,7 @@ fn run_all(attacks: Vec<Attack>, world: &World) -> anyhow::Result<Vec<Verdict>> 
     Ok(verdicts)
 }
 
-/// Attacks one gateway until the queue is empty; one that no longer answers is replaced.
+/// Attacks one gateway until the queue is empty. A gateway that no longer answers is replaced.
 fn lane(
     number: usize,
     queue: &Mutex<VecDeque<Attack>>,
@@ -137,12 +137,12 @@ fn lane(
     }
     let leaks = session.close(world)?;
     if !leaks.is_empty() {
-        bail!("the log of gateway {number} holds {}", leaks.join(", "));
+        bail!("the log of gateway {number} contains {}", leaks.join(", "));
     }
     Ok(verdicts)
 }
 
-/// Runs all steps of one attack and says what differs.
+/// Runs all steps of one attack and returns the differences from its header.
 fn try_attack(attack: &Attack, session: &mut Session, world: &World) -> Vec<String> {
     let outcomes = match attack.order {
         corpus::Order::InTurn => attack
@@ -196,10 +196,7 @@ fn report(groups: Vec<String>, verdicts: &[Verdict]) -> anyhow::Result<()> {
     }
     print_row("all", sum);
     let failed = sum[1] - sum[0] + sum[3] - sum[2];
-    ensure!(
-        failed == 0,
-        "{failed} programs ended otherwise than they must"
-    );
+    ensure!(failed == 0, "{failed} programs did not end as expected");
     ensure!(
         verdicts.len() == sum[1] + sum[3],
         "some attacks were not run"
@@ -213,7 +210,7 @@ fn print_row(name: &str, [held, attacks, seen, controls]: [usize; 4]) {
     );
 }
 
-/// Reads a whole file of the corpus or says which one cannot be read.
+/// Reads a file of the corpus; the error names it.
 fn read(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
 }

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// Prints medians beside promises.
+/// Prints medians beside the promised figures.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     if args.name.as_deref() == Some("python") {
         return python(root);
@@ -36,7 +36,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["bench", "--quiet"]).current_dir(root);
     if args.name.as_deref() == Some("sandbox") {
-        // The executable it measures against can leave layers out, and is no `limbeck`.
+        // Not `limbeck`: its own executable can also leave layers out.
         cargo.args(["--package", "limbeck-testkit", "--bench", "sandbox"]);
         cargo.args(["--features", "assume-escape", "--"]);
         if let Some(seconds) = args.seconds {
@@ -56,7 +56,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     command::run(&mut cargo)
 }
 
-/// Prints what Python costs, beside CPython, Pyodide and TypeScript in the same run.
+/// Prints the cost of Python programs, beside CPython, Pyodide and TypeScript in the same run.
 fn python(root: &Path) -> anyhow::Result<()> {
     let engines = tools::install_engines(root)?;
     build(root)?;
@@ -67,7 +67,7 @@ fn python(root: &Path) -> anyhow::Result<()> {
     command::run(bench.arg(engines))
 }
 
-/// Counts what catalogues and tasks cost in tokens, and writes `docs/internals/benchmarks.md` or compares with it.
+/// Counts the tokens of catalogs and tasks, and writes `docs/internals/benchmarks.md` or compares with it.
 pub(crate) fn tokens(
     root: &Path,
     interpreter: &Path,

@@ -1,11 +1,13 @@
-//! Everything CI runs, and the part of it that answers within a minute.
+//! All checks of CI, and the subset that takes about a minute.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use crate::stages::Stages;
-use crate::{attacks, circles, command, crates, dist, docs, guests, portable, test, words};
+use crate::{
+    attacks, circles, command, crates, deny, dist, docs, guests, portable, references, test, words,
+};
 
 /// What to check.
 #[derive(clap::Args, Default)]
@@ -24,9 +26,12 @@ pub(crate) struct Args {
 ///
 /// When a check failed, with the names of all that did.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
-    let mut stages = Stages::default();
+    let mut stages = Stages::new(None);
     stages.run("formatting", || format(root));
     stages.run("words", || words::run(root));
+    stages.run("files and tests that documents name", || {
+        references::run(root)
+    });
     stages.run("crates and circles", || {
         crates::run(root)?;
         circles::run(root)
@@ -42,16 +47,18 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         return stages.finish();
     }
     let installation = test::install(root);
-    stages.run("dependencies", || {
-        cargo(root, "deny check bans licenses sources")
-    });
+    stages.run("dependencies", || deny::run(root));
     stages.run("lints", || lint_all(root));
     if test::run_stages(root, &mut stages, installation) {
         let built = stages.run("build of the product", || dist::run(root));
         if built {
             stages.run("attacks", || attacks::run(root, &attacks::Args::default()));
             stages.run("documents", || docs::run(root));
+        } else {
+            stages.skip("attacks, documents", "the product was not built");
         }
+    } else {
+        stages.skip("tests, attacks, documents", "the tests were not built");
     }
     stages.run("other systems", || {
         portable::run(root, &portable::Args::default())
@@ -95,7 +102,7 @@ fn lint(root: &Path, crates: &BTreeSet<String>) -> anyhow::Result<()> {
     command::run(clippy.args(["--", "-D", "warnings"]))
 }
 
-/// Names of the workspace's crates that have files that differ from `base` or that git does not know.
+/// Names of the workspace's crates with files that differ from `base` or are untracked.
 fn changed_crates(root: &Path, base: &str) -> anyhow::Result<BTreeSet<String>> {
     let git = |args: &[&str]| command::output(Command::new("git").args(args).current_dir(root));
     let changed = git(&["diff", "--name-only", base])?;
@@ -111,7 +118,7 @@ fn changed_crates(root: &Path, base: &str) -> anyhow::Result<BTreeSet<String>> {
     Ok(crates.collect())
 }
 
-/// Names of the packages of the workspace, which are those of their directories.
+/// Names of the workspace's packages. Each is also the name of its directory.
 fn members(root: &Path) -> anyhow::Result<BTreeSet<String>> {
     #[derive(serde::Deserialize)]
     struct Metadata {

@@ -23,7 +23,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[(
 /// A module: the segments of its path below the root of its crate.
 type Module = Vec<String>;
 
-/// What is read of one crate.
+/// Imports and re-exports of one crate.
 #[derive(Default)]
 struct Crate {
     /// Paths of each module's imports, absolute below the root of the crate.
@@ -32,11 +32,11 @@ struct Crate {
     exports: BTreeMap<(Module, String), Vec<String>>,
 }
 
-/// Looks at the sources of every crate.
+/// Checks the sources of every crate.
 ///
 /// # Errors
 ///
-/// When a crate has a larger circle, with its files.
+/// When a crate has a circle above the limit, with its files.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root.join("crates"))? {
@@ -115,7 +115,7 @@ impl Crate {
         }
     }
 
-    /// Which modules each module imports from.
+    /// The modules that each module imports from.
     fn edges(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let edges = self.imports.iter().map(|(module, imports)| {
             let targets = imports

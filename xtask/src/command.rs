@@ -1,14 +1,14 @@
-//! Runs other programs to their end.
+//! Runs other programs and waits for their end.
 
 use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
-/// Runs `command` with our own input and outputs.
+/// Runs `command` with the input and outputs of this process.
 ///
 /// # Errors
 ///
-/// When it cannot be started, and when it ends with anything but success.
+/// When it cannot be started, and when it ends without success.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let status = command
         .status()
@@ -17,11 +17,11 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs `command` and gives what it printed, without white space around it.
+/// Runs `command` and returns its standard output, trimmed.
 ///
 /// # Errors
 ///
-/// As [`run`], with what it wrote to standard error.
+/// As [`run`], with the text of standard error.
 pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     let output = command
         .output()

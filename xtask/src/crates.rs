@@ -1,8 +1,8 @@
 //! Compares the dependencies between the workspace's crates with the table in ARCHITECTURE.md.
 //!
 //! Each row of the table under "## Crates" begins with the name of a crate in backquotes, without `limbeck-`,
-//! and its second column lists in backquotes the crates it may depend on. A dependency that the table does
-//! not have fails, and so does a row for a dependency that is gone.
+//! and its second column lists in backquotes the crates it may depend on. The check fails for a
+//! dependency that the table lacks and for a row whose dependency is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::command;
 
-/// What a crate may depend on, by names without `limbeck-`.
+/// The crates that each crate may depend on, by names without `limbeck-`.
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
 #[derive(Deserialize)]
@@ -31,12 +31,12 @@ struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
-    /// `dev` or `build`; none for what the crate itself needs.
+    /// `dev` or `build`; `None` for a dependency of the library or executable.
     kind: Option<String>,
     path: Option<String>,
 }
 
-/// Compares both.
+/// Compares the manifests with the table.
 ///
 /// # Errors
 ///

@@ -9,8 +9,8 @@ use anyhow::{Context as _, ensure};
 use crate::command;
 use crate::tools::{self, Profile};
 
-/// Bound of the stripped executable in bytes. The machine code of the guests is half of it; a program that
-/// people download and keep one of for each version should not grow unseen. The goal is 90 MiB; fully optimised it
+/// Bound of the stripped executable in bytes, so that a growth is noticed: users download it for each version. The
+/// machine code of the guests is half of it. The goal is 90 MiB; fully optimised it
 /// had 102 MiB.
 const EXECUTABLE_BYTES_MAX: u64 = 104 << 20;
 
@@ -29,8 +29,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let dist = release.with_file_name("dist");
     fs::create_dir_all(&dist)?;
     let (stripped, debug) = (dist.join("limbeck"), dist.join("limbeck.debug"));
-    // The link is found by debuggers when both files are in one directory; it has to name the file as it is
-    // when it is made, so the debug file comes first.
+    // Debuggers find the debug file by its link when both are in one directory. The link has a checksum of the debug
+    // file, so that is written first.
     command::run(
         Command::new("objcopy")
             .arg("--only-keep-debug")

@@ -9,7 +9,7 @@
 //! - `toml`: a configuration.
 //! - `text`: output or a picture; not run.
 //!
-//! A block of any other kind fails the check, so that nothing escapes by a typing error.
+//! A block of any other kind fails the check, so that no block is left out by a typing error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use anyhow::{Context as _, bail, ensure};
 
 mod links;
 
-/// Commands that this check is itself part of.
+/// Commands that run this check themselves.
 const RUNNING_ALREADY: [&str; 2] = ["cargo xtask check", "cargo xtask test"];
 
 struct Block {
@@ -43,8 +43,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             run += 1;
         }
     }
-    ensure!(run > 0, "the documents hold no blocks");
-    eprintln!("{run} blocks of documents hold");
+    ensure!(run > 0, "the documents have no blocks");
+    eprintln!("{run} blocks of documents passed");
     Ok(())
 }
 
@@ -96,7 +96,7 @@ fn blocks(document: &Path) -> anyhow::Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// Where the blocks of one document run.
+/// Directories and environment for the blocks of one document.
 struct Place {
     start: PathBuf,
     scratch: PathBuf,
@@ -153,7 +153,7 @@ impl Place {
         command
     }
 
-    /// A home of its own for `limbeck`; cargo keeps the user's.
+    /// Runs a script. `limbeck` has a home of its own; cargo needs the user's.
     fn script(&self, text: &str) -> anyhow::Result<()> {
         let mut command = self.command("bash");
         command.args(["-euo", "pipefail", "-c", text]);

@@ -1,4 +1,4 @@
-//! `cargo xtask eval NAME`: figures on the quality of answers.
+//! `cargo xtask eval NAME`: figures on the quality of search results.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,8 +28,8 @@ struct SearchArgs {
     misses: bool,
 }
 
-/// Prints the figures. The evaluation itself is a benchmark of `limbeck-search`, so that this crate needs no crate of
-/// the product.
+/// Prints the figures. The evaluation is a benchmark of `limbeck-search`, so that `xtask` depends on no crate of the
+/// product.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     match &args.name {
         Name::Search(args) => search(root, args),

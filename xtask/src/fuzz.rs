@@ -1,7 +1,7 @@
-//! Fuzzes what a hostile worker sends: bytes on its channel, and frames in any order.
+//! Fuzzes the messages of a hostile worker: bytes on its channel, and frames in any order.
 //!
-//! The targets are in `fuzz/`, which is no member of the workspace. What they check is test code of
-//! `limbeck-wire`, and `cargo xtask check` runs it on the seeds.
+//! The targets are in `fuzz/`, a workspace of its own. Their checks are test code of `limbeck-wire`, which
+//! `cargo xtask check` runs on the seeds.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::command;
 /// Release of cargo-fuzz.
 const CARGO_FUZZ_VERSION: &str = "0.13.2";
 
-/// A target, and the largest piece of memory its inputs may ask for at once, in MiB.
+/// Name of a target, and the largest allocation of one input in MiB.
 const TARGETS: [(&str, u32); 2] = [("frame_decoder", 2), ("conversation", 8)];
 
 /// Options of `cargo xtask fuzz`.
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Seconds for each target
     #[arg(long, default_value_t = 300)]
     seconds: u32,
-    /// Write the inputs to begin from, and fuzz nothing
+    /// Write the seeds without fuzzing
     #[arg(long, conflicts_with = "seconds")]
     seeds: bool,
 }
@@ -34,8 +34,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 ///
-/// When something does not hold: the input is in `fuzz/artifacts` then. Put it beside the seeds, and
-/// the tests try it from then on.
+/// When an input violates a property. It is in `fuzz/artifacts` then; a copy beside the seeds makes the tests run it.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     if args.seeds {
         return write_seeds(root);
@@ -52,7 +51,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
             .arg(format!("-max_total_time={}", args.seconds))
             .arg(format!("-malloc_limit_mb={memory_mib}"))
             .args(["-max_len=4096", "-print_final_stats=1"])
-            // Counting what code was reached is a flag of nightly compilers. It is only for this.
+            // Coverage needs a flag of nightly compilers, which is used for fuzzing alone.
             .env("RUSTC_BOOTSTRAP", "1");
         command::run(&mut fuzz)?;
     }

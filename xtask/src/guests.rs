@@ -1,12 +1,12 @@
-//! Builds the guests and hands them to the worker.
+//! Builds the guests and writes them to `crates/limbeck-guests/artifacts`.
 //!
-//! What is committed is the module, compressed, and a record of what it was made from. A build is a
-//! function of the sources and the pinned tools alone: no path of this machine and no time enters it,
-//! so `--check` on any machine can compare hashes.
+//! The repository has each module, compressed, and a record of the sources and tools that it was built from. A build
+//! depends on the sources and the pinned tools alone and on no path or time of the machine, so `--check` can compare
+//! hashes on any machine.
 //!
-//! A rebuild takes minutes. After one that gave the committed bytes, `--check` writes a hash of everything that
-//! entered it into `NAME.verified`. As long as that hash is what the files of the checkout give, a later check
-//! compares hashes alone; `--rebuild` builds all the same.
+//! A rebuild takes minutes. After one that resulted in the committed bytes, `--check` writes a hash of all of its inputs
+//! to `NAME.verified`. While the files of the checkout have that hash, a later check compares hashes only. `--rebuild`
+//! builds in any case.
 
 mod javascript;
 mod python;
@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 const ZSTD_LEVEL: i32 = 19;
 
-/// What a build may be asked for.
+/// Options of a build.
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
     /// Build again and compare with what is committed; change nothing
@@ -43,18 +43,18 @@ pub(crate) enum Which {
     Python,
 }
 
-/// How one guest is made.
+/// Build of one guest.
 trait Guest {
-    /// Name of its files beside the worker.
+    /// Name of its files in the directory of artifacts.
     fn name(&self) -> &'static str;
 
-    /// Where its sources are.
+    /// Directory of its sources.
     fn dir(&self) -> &Path;
 
-    /// Files and directories the build reads, below [`Guest::dir`].
+    /// Files and directories that the build reads, below [`Guest::dir`].
     fn sources(&self) -> &'static [&'static str];
 
-    /// Tools and packages it is built with, and their versions.
+    /// Tools and packages that it is built with, and their versions.
     fn tools(&self) -> anyhow::Result<Vec<(&'static str, String)>>;
 
     /// Builds it, with its intermediate files in `scratch`.
@@ -129,8 +129,8 @@ fn check(guest: &dyn Guest, stored: &Path, rebuild: bool) -> anyhow::Result<()> 
         "the sources of {name} have changed since it was built; run `cargo xtask guests`"
     );
 
-    // The record has the hashes of sources and module and the versions of the tools; all were compared above
-    // with the files of this checkout, but for the tools of this machine.
+    // The hashes of sources and module were compared with the files of this checkout above. The versions of the tools
+    // depend on this machine too.
     ensure!(
         tools(guest)? == record.tools,
         "{name} was built with other tools than those of this machine: {:?}",
@@ -201,7 +201,7 @@ fn sources_sha256(guest: &dyn Guest) -> anyhow::Result<String> {
     Ok(hex(&hash.finalize()))
 }
 
-/// Finds all files at and below `path` but the bytecode that running Python leaves behind.
+/// Finds all files at and below `path`, except the bytecode that Python writes when it runs.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     if path.ends_with("__pycache__") {
         return Ok(());
@@ -225,7 +225,8 @@ fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// `bytes` as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}").expect("a string takes all text");
         text

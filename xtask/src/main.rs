@@ -12,12 +12,15 @@ mod check;
 mod circles;
 mod command;
 mod crates;
+mod deny;
 mod dist;
 mod docs;
 mod eval;
 mod fuzz;
 mod guests;
+mod junit;
 mod portable;
+mod references;
 mod stages;
 mod test;
 mod toolchain;
@@ -38,24 +41,26 @@ enum Command {
     /// Serve the upstream that attacks call
     #[command(hide = true)]
     AttackUpstream,
-    /// Run everything CI runs, or with `--fast` what answers within a minute
+    /// Run all checks of CI, or with `--fast` those that take about a minute
     Check(check::Args),
-    /// Print what the gateway costs beside what is promised
+    /// Measure the gateway and print the figures beside the promised ones
     Bench(bench::Args),
-    /// Print how good answers are, where that can be counted
+    /// Measure the quality of search results
     Eval(eval::Args),
     /// Build the executable as it is installed, with its debug information beside it
     Dist,
     /// Run every command and code block of the documents
     Docs,
-    /// Send the gateway's side of the frames every kind of bytes a worker could
+    /// Fuzz the gateway's side of the frames with what a worker could send
     Fuzz(fuzz::Args),
-    /// Build the WebAssembly guests and put them where the worker takes them from
+    /// Build the WebAssembly guests and write them to crates/limbeck-guests/artifacts
     Guests(guests::Args),
     /// Check that the product compiles for macOS and Windows
     Portable(portable::Args),
     /// Build everything and run all tests, those against real MCP servers included
     Test(test::Args),
+    /// Check the words of code and documents, and that the files and tests which documents name exist
+    Words,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -74,5 +79,6 @@ fn main() -> anyhow::Result<()> {
         Command::Guests(args) => guests::run(root, &args),
         Command::Portable(args) => portable::run(root, &args),
         Command::Test(args) => test::run(root, args),
+        Command::Words => words::run(root).and_then(|()| references::run(root)),
     }
 }

@@ -1,14 +1,12 @@
-//! Checks that the product compiles for systems it cannot be run on here.
+//! Checks that the product compiles for systems that CI does not have.
 //!
 //! `cargo check` and not `cargo build`: a linker for those systems needs their libraries. Build scripts
-//! run all the same, so SQLite is compiled for the target by Zig's C compiler, and the guests by the
-//! engine's.
+//! run nevertheless, so Zig's C compiler compiles SQLite for the target, and the engine's compiler the guests.
 //!
-//! macOS on aarch64 is not among them: the compiler for the guests that a build has is one for its own
-//! processor.
+//! macOS on aarch64 is not among them, because a build contains the compiler of guests for its own processor only.
 //!
-//! It shares `target/` with every other build: the engine's compiler, which is the largest part of a
-//! build, is made for this machine and there already.
+//! It shares `target/` with every other build, so the engine's compiler, which takes the longest to build and runs on
+//! this machine, is there already.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,19 +14,19 @@ use std::process::Command;
 use crate::command;
 use crate::toolchain::{Zig, add_target};
 
-/// What a check may be asked for.
+/// Options of a check.
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
-    /// Check for this target alone, in Rust's words
+    /// Check for this target alone, by its name in Rust
     #[arg(long)]
     target: Option<String>,
 }
 
-/// A system the product is to compile for.
+/// A system that the product must compile for.
 struct Target {
-    /// In Rust's words.
+    /// Its name in Rust.
     rust: &'static str,
-    /// In Zig's.
+    /// Its name in Zig.
     zig: &'static str,
 }
 
@@ -72,7 +70,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
             .args(["--target", target.rust])
             .env(variable("CC"), scripts.join("cc"))
             .env(variable("AR"), scripts.join("ar"))
-            // Nothing of it runs, so the libraries in C are compiled as fast as possible.
+            // The result is not run, so the libraries in C are compiled as fast as possible.
             .env(variable("CFLAGS"), format!("-target {} -O0", target.zig));
     }
     Zig::install(root)?.provide(&mut cargo);

@@ -9,13 +9,13 @@ use anyhow::anyhow;
 
 use crate::stages::Stages;
 use crate::tools::Profile;
-use crate::{bench, command, tools};
+use crate::{bench, command, junit, tools};
 
 /// Release of the test runner; the newest that builds with the pinned toolchain.
 const NEXTEST_VERSION: &str = "0.9.143";
 
-/// Selects the lockdown's tests, whose worker takes a list of layers to leave out. Of the whole workspace: the
-/// package alone would have other features of its dependencies built.
+/// Selects the lockdown's tests, whose worker can leave layers out. With `--workspace`, because the package alone would
+/// be built with other features of its dependencies.
 pub(crate) const LOCKDOWN: [&str; 7] = [
     "--workspace",
     "--features",
@@ -40,15 +40,15 @@ pub(crate) struct Args {
 ///
 /// When something cannot be installed, and when a stage failed, with the names of all that did.
 pub(crate) fn run(root: &Path, args: Args) -> anyhow::Result<()> {
-    let mut stages = Stages::only(args.only);
+    let mut stages = Stages::new(args.only);
     run_stages(root, &mut stages, install(root));
     stages.finish()
 }
 
-/// Test tools that are being installed: by npm and pip, which wait for the network while compilers compute.
+/// Test tools that are being installed: npm and pip wait for the network while compilers compute.
 pub(crate) struct Installation(thread::JoinHandle<anyhow::Result<PathBuf>>);
 
-/// Begins to install what tests need.
+/// Begins to install the tools of the tests.
 pub(crate) fn install(root: &Path) -> Installation {
     let root = root.to_owned();
     Installation(thread::spawn(move || {
@@ -61,7 +61,7 @@ pub(crate) fn install(root: &Path) -> Installation {
 /// Runs the stages of [`run`] and returns whether the tests could be built.
 pub(crate) fn run_stages(root: &Path, stages: &mut Stages, installation: Installation) -> bool {
     let built = stages.run("build of executables", || {
-        // The Python tests start them, and test builds alone would leave some out.
+        // The Python tests start them, and a build of tests alone leaves some out.
         command::run(cargo(root).args(["build", "--workspace"]))
     });
     let mut python = None;
@@ -80,19 +80,19 @@ pub(crate) fn run_stages(root: &Path, stages: &mut Stages, installation: Install
         return false;
     }
     stages.run_if_wanted("unit and integration tests", || {
-        command::run(cargo(root).args(["nextest", "run", "--workspace"]))
+        nextest(cargo(root).args(["nextest", "run", "--workspace"]))
     });
     stages.run_if_wanted("the lockdown, each layer on and off", || {
-        command::run(cargo(root).args(["nextest", "run"]).args(LOCKDOWN))
+        nextest(cargo(root).args(["nextest", "run"]).args(LOCKDOWN))
     });
     stages.run_if_wanted("documentation tests", || {
         command::run(cargo(root).args(["test", "--doc", "--workspace"]))
     });
     stages.run_if_wanted("declarations before type checkers", || {
-        // Of the whole workspace: one package alone would have other features built for it.
+        // With `--workspace`, because the package alone would be built with other features of its dependencies.
         let tests = ["--workspace", "-E", "test(/^checkers::/)"];
         let shown = ["--run-ignored", "only", "--success-output", "final"];
-        command::run(cargo(root).args(["nextest", "run"]).args(tests).args(shown))
+        nextest(cargo(root).args(["nextest", "run"]).args(tests).args(shown))
     });
     let pytest = |tests: &str| pytest(root, &python, tests);
     stages.run_if_wanted("the Python prelude, natively", || {
@@ -112,28 +112,40 @@ pub(crate) fn run_stages(root: &Path, stages: &mut Stages, installation: Install
     true
 }
 
-/// Runs the unit tests of `crates`: those beside the code, which need no other process.
+/// Runs the unit tests of `crates`, which are beside the code and need no other process.
 ///
 /// # Errors
 ///
 /// When one fails, or does not build.
 pub(crate) fn unit_tests(root: &Path, crates: &BTreeSet<String>) -> anyhow::Result<()> {
     install_nextest(root)?;
-    let mut nextest = cargo(root);
-    nextest.args(["nextest", "run", "--lib", "--bins", "--no-tests", "pass"]);
+    let mut tests = cargo(root);
+    tests.args(["nextest", "run", "--lib", "--bins", "--no-tests", "pass"]);
     for name in crates {
-        nextest.args(["--package", name]);
+        tests.args(["--package", name]);
     }
-    command::run(&mut nextest)
+    nextest(&mut tests)
 }
 
-/// Runs a directory of tests; each has modules of its own, so each gets a process.
+/// Runs nextest, which writes the report that `.config/nextest.toml` names.
+fn nextest(tests: &mut Command) -> anyhow::Result<()> {
+    let report = tools::target()?.join("nextest/default/junit.xml");
+    junit::run(tests, &report, None)
+}
+
+/// Runs a directory of tests. Each has modules of its own, so each gets its own process.
 fn pytest(root: &Path, python: &Path, tests: &str) -> anyhow::Result<()> {
-    command::run(
+    let report = tools::target()?.join("pytest.xml");
+    junit::run(
         Command::new(python)
             .args(["-m", "pytest", tests])
+            // Of the two forms of a report the one that has the file of each test.
+            .args(["-o", "junit_family=xunit1", "--junit-xml"])
+            .arg(&report)
             .env("LIMBECK_BIN", tools::built(Profile::Dev, "limbeck")?)
             .current_dir(root),
+        &report,
+        Some(tests),
     )
 }
 
@@ -142,7 +154,7 @@ fn install_nextest(root: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let package = format!("cargo-nextest@{NEXTEST_VERSION}");
-    // As fast to build as it can be: without updates of itself and probes, optimisation and debug information.
+    // Without self-update, probes, optimisation and debug information, so that it builds fast.
     let install = ["install", "--locked", "--debug", "--no-default-features"];
     command::run(
         cargo(root)

@@ -1,4 +1,4 @@
-//! Compilers of more machines than this one: targets of the Rust toolchain, and Zig's C compiler.
+//! Cross compilers: targets of the Rust toolchain, and Zig's C compiler.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ pub(crate) const ZIG_VERSION: &str = "0.17.0";
 pub(crate) struct Zig {
     /// Python with the pinned `ziglang`.
     python: PathBuf,
-    /// Where it keeps what it compiled before.
+    /// Its cache of compiled libraries.
     cache: PathBuf,
 }
 
 impl Zig {
-    /// Installs it in `.tools` at the root of the repository, unless it is there.
+    /// Installs it in `.tools` at the root of the repository, unless it is installed.
     ///
     /// # Errors
     ///
-    /// When Python or the registry does not give it.
+    /// When Python or the registry fails.
     pub(crate) fn install(root: &Path) -> anyhow::Result<Self> {
         let tools = root.join(".tools");
         let environment = tools.join(format!("ziglang-{ZIG_VERSION}"));
@@ -55,7 +55,7 @@ impl Zig {
         })
     }
 
-    /// Gives a command what a script that starts the compiler needs.
+    /// Sets the variables that the scripts which start the compiler read.
     pub(crate) fn provide(&self, command: &mut Command) {
         command
             .env("LIMBECK_ZIG_PYTHON", &self.python)
@@ -68,7 +68,7 @@ impl Zig {
 ///
 /// # Errors
 ///
-/// When there is no such target for this toolchain.
+/// When the toolchain has no such target.
 pub(crate) fn add_target(dir: &Path, target: &str) -> anyhow::Result<()> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print", "sysroot"]).current_dir(dir);

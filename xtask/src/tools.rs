@@ -3,9 +3,8 @@
 //!
 //! Everything is an npm or PyPI package, pinned by the `package-lock.json` and `requirements.txt` of the
 //! directory that needs it: `tests/real`, `tests/clients`, `tests/fleet`, `benches/python`, `benches/tokens` and
-//! `benches/search`. A stamp in
-//! each installation holds the hash of what it was made from, written last: the same lock files and the same
-//! interpreters install nothing, and an installation that broke off is made again.
+//! `benches/search`. A stamp in each installation, written last, has the hash of its lock files and interpreters: with
+//! the same hash nothing is installed, and an installation that was interrupted is repeated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ use crate::command::{output, run};
 /// Name of the stamp in an installation.
 const STAMP: &str = ".installed";
 
-/// Something of the machine that we use and do not bring: how it is tried, and who has it.
+/// Program that the machine must have: how its presence is tested, and the packages that contain it.
 struct Prerequisite {
     name: &'static str,
     /// Program and arguments that succeed when it is there.
@@ -65,7 +64,7 @@ const PREREQUISITES: [Prerequisite; 4] = [
     },
 ];
 
-/// Installs what the tests need and is not installed yet, and gives the Python that runs them.
+/// Installs what the tests need and is not installed yet, and returns the Python that runs them.
 ///
 /// # Errors
 ///
@@ -85,7 +84,7 @@ pub(crate) fn install(root: &Path) -> anyhow::Result<PathBuf> {
     install_venv(&real, &tools.join("venv"))
 }
 
-/// Installs the other engines that `cargo xtask bench python` measures and gives their `node_modules`.
+/// Installs the other engines that `cargo xtask bench python` measures and returns their `node_modules`.
 ///
 /// # Errors
 ///
@@ -97,7 +96,7 @@ pub(crate) fn install_engines(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(into.join("node_modules"))
 }
 
-/// Installs fuse.js, which `cargo xtask eval search` compares with, and gives the script that asks it.
+/// Installs fuse.js, which `cargo xtask eval search` compares with, and returns the script that queries it.
 ///
 /// # Errors
 ///
@@ -128,7 +127,7 @@ fn install_node(pinned: &Path, into: &Path) -> anyhow::Result<()> {
     for name in locks {
         fs::copy(pinned.join(name), into.join(name))?;
     }
-    // Packages are pinned and run no scripts of their own while they are installed.
+    // Packages are pinned, and their install scripts are not run.
     run(Command::new("npm")
         .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
         .current_dir(into))?;
@@ -141,7 +140,7 @@ fn install_venv(tests: &Path, into: &Path) -> anyhow::Result<PathBuf> {
     } else {
         "bin/python"
     });
-    // An environment holds absolute paths: its own and that of the interpreter it was made with.
+    // An environment contains absolute paths: its own and that of its interpreter.
     let interpreter = output(
         Command::new("python3").args(["-c", "import sys; print(sys.base_prefix, sys.version)"]),
     )?;
@@ -168,7 +167,7 @@ fn install_venv(tests: &Path, into: &Path) -> anyhow::Result<PathBuf> {
     Ok(python)
 }
 
-/// Hash over the lock files and what they were installed with.
+/// Hash of the lock files and of the interpreters that installed them.
 fn stamp(directory: &Path, files: &[&str], with: &str) -> anyhow::Result<String> {
     let mut hash = Sha256::new();
     for name in files {
@@ -194,7 +193,7 @@ fn mark_installed(directory: &Path, stamp: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes sure of everything in [`PREREQUISITES`], installing it where we may.
+/// Checks everything in [`PREREQUISITES`], and installs what is missing where the user may.
 fn require() -> anyhow::Result<()> {
     let missing = missing();
     if missing.is_empty() {
@@ -271,23 +270,28 @@ fn is_root() -> bool {
 /// A profile that the workspace is built with.
 #[derive(Clone, Copy)]
 pub(crate) enum Profile {
-    /// What tests run.
+    /// Profile of the tests.
     Dev,
-    /// What users run, benchmarks measure and attacks attack.
+    /// Profile of the product, which benchmarks measure and attacks attack.
     Release,
 }
 
-/// Path of an executable of the workspace, wherever the target directory is.
+/// Path of an executable of the workspace, in any target directory.
 pub(crate) fn built(profile: Profile, name: &str) -> anyhow::Result<PathBuf> {
-    let xtask = std::env::current_exe().context("path of this executable")?;
-    let target = xtask
-        .ancestors()
-        .nth(2)
-        .context("this executable is not in a target directory")?;
     let directory = match profile {
         Profile::Dev => "debug",
         Profile::Release => "release",
     };
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    Ok(target.join(directory).join(name))
+    Ok(target()?.join(directory).join(name))
+}
+
+/// The target directory, which has this executable in a directory of its own.
+pub(crate) fn target() -> anyhow::Result<PathBuf> {
+    let xtask = std::env::current_exe().context("path of this executable")?;
+    let target = xtask
+        .ancestors()
+        .nth(2)
+        .context("this executable is not in a target directory")?;
+    Ok(target.to_owned())
 }

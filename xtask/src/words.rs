@@ -1,8 +1,8 @@
 //! Lint for words that make text hard to read: code, comments, messages and documents use plain English.
 //!
-//! The words of [`AVOIDED`] hide who does what ("nobody is told of it"). The lint counts them in all
-//! source files and documents that git tracks and fails when one comes back. [`REMAINING`] has the lines that
-//! older text still has; its numbers only go down.
+//! The words of [`AVOIDED`] hide who does what ("nobody is told of it"). The lint counts them in all source files and
+//! documents that git tracks, and fails when a new one is added. [`REMAINING`] has the lines of older text; its numbers
+//! only go down.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,13 @@ const AVOIDED: &[(&str, &str)] = &[
     ("affair", "name the thing"),
     ("all there is", "name what there is"),
     ("anew", "again"),
+    ("anybody", "name the actor, or every client, every process"),
     ("are none", "`are not …` or `there are no …`"),
+    ("became of", "name the outcome"),
+    ("came of", "name the outcome"),
+    ("come of", "name the outcome"),
+    ("comes of", "name the outcome"),
+    ("everybody", "name the actor: all clients, every user"),
     ("heard", "received, read or reported"),
     ("hears", "receives, reads or is notified of"),
     ("in vain", "without success; name what did not happen"),
@@ -38,7 +44,7 @@ const AVOIDED: &[(&str, &str)] = &[
     ("tells", "reports, returns or notifies"),
     ("told", "received, was notified or is configured"),
     ("under way", "in flight or running"),
-    ("what becomes of", "name the outcome"),
+    ("what becomes of", "name the outcome or the use"),
     ("whatever", "name the thing, or any"),
     ("whoever", "name the actor"),
 ];
@@ -48,16 +54,17 @@ const AVOIDED: &[(&str, &str)] = &[
 const REMAINING: &[(&str, usize)] = &[
     ("crates/limbeck-analysis/", 5),
     ("crates/limbeck-catalog/", 9),
-    ("crates/limbeck-gateway/", 26),
+    ("crates/limbeck-gateway/", 28),
     ("crates/limbeck-guest-js/", 2),
     ("crates/limbeck-guest-py/", 27),
     ("crates/limbeck-guests/", 2),
-    ("crates/limbeck-launcher/", 14),
-    ("crates/limbeck-policy/", 1),
+    ("crates/limbeck-launcher/", 19),
+    ("crates/limbeck-server/", 6),
     ("crates/limbeck-setup/", 4),
     ("crates/limbeck-store/", 1),
-    ("crates/limbeck-upstream/", 10),
+    ("crates/limbeck-upstream/", 16),
     ("crates/limbeck-worker/", 13),
+    ("tests/", 2),
 ];
 
 /// Directories whose files are data: programs of models, captured texts, published licences.
@@ -90,8 +97,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         }
         let text = fs::read_to_string(root.join(path)).with_context(|| format!("read {path}"))?;
         for (number, line) in text.lines().enumerate() {
-            // `is None` is a comparison in Python and a value in Rust, not a sentence.
-            let line = line.replace("is None", "is null").to_lowercase();
+            // `None` is a value of Python and of Rust, and not a word of the sentence.
+            let line = line.replace(" None", " null").to_lowercase();
             for (word, instead) in AVOIDED {
                 if has_word(&line, word) {
                     let place = format!("{path}:{}: `{word}`: {instead}", number + 1);

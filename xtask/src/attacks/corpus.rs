@@ -1,7 +1,7 @@
-//! Programs of the corpus and the headers that say what must come of them.
+//! Programs of the corpus and their headers, which have the expected outcomes.
 //!
-//! The header is the run of `// key: value` lines a file begins with, `# key: value` in Python. A key
-//! it does not know is an error, so that a misspelt expectation cannot pass for none.
+//! The header is the run of `// key: value` lines that a file begins with, `# key: value` in Python. An unknown key is an
+//! error, so that a misspelt expectation is not taken for the absence of one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,11 +20,11 @@ const TIMEOUT_MS: u64 = 10_000;
 pub(super) enum Role {
     /// Tries to reach something.
     Attack,
-    /// Shows that reaching it would be noticed.
+    /// Shows that reaching it would be detected.
     Control,
 }
 
-/// What a program is written in; the extension of its file says it.
+/// Language of a program, from the extension of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     Typescript,
@@ -40,7 +40,7 @@ impl Language {
         }
     }
 
-    /// What every line of a header begins with.
+    /// Start of every line of a header.
     fn comment(self) -> &'static str {
         match self {
             Self::Typescript => "// ",
@@ -56,27 +56,27 @@ pub(super) enum Order {
     Together,
 }
 
-/// Which door a program goes through.
+/// Way by which a program is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
-    /// The `execute` tool of a gateway that lives on.
+    /// The `execute` tool of a gateway that runs further attacks afterwards.
     Serve,
     /// `limbeck run --json`.
     Run,
 }
 
-/// What must come of a program.
+/// Expected outcome of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expected {
     /// Exactly this value; `None` when it returns nothing.
     Value(Option<Value>),
     /// An error of one of these kinds.
     Error(Vec<String>),
-    /// Any end at all, as its own: what breaks its own interpreter may end in more than one way.
+    /// Any outcome that is the program's own fault: a program that breaks its interpreter may end in more than one way.
     Contained,
-    /// The call of `execute` is refused before there is an execution.
+    /// The call of `execute` is refused before an execution starts.
     Refused,
-    /// The output holds a canary: controls alone.
+    /// The output contains a canary; only for controls.
     Leak,
 }
 
@@ -105,12 +105,12 @@ pub(super) enum Field {
     Stderr,
 }
 
-/// One attack: a program, or two where the second looks for what the first left.
+/// One attack: a program, or two when the second looks for what the first left behind.
 #[derive(Clone, Debug)]
 pub(super) struct Attack {
-    /// Path below `attacks/`, without the number of a step and the extension.
+    /// Path below `attacks/`, without the number of the step and the extension.
     pub(super) path: String,
-    /// The folder of it.
+    /// Its folder.
     pub(super) group: String,
     pub(super) role: Role,
     pub(super) order: Order,
@@ -266,7 +266,7 @@ fn read_step(text: &str, language: Language) -> anyhow::Result<Read> {
     })
 }
 
-/// Properties of the threat model are numbered S01 to S59 where programs are concerned.
+/// The properties of the threat model that concern programs are S01 to S59.
 fn property_number(value: &str) -> anyhow::Result<u32> {
     let number = value
         .strip_prefix('S')
@@ -298,7 +298,7 @@ fn via(value: &str) -> anyhow::Result<Via> {
     }
 }
 
-/// A program too long or too strange for a file: `[[TEXT, TIMES], …]`.
+/// A program that is too long or too unusual for a file: `[[TEXT, TIMES], …]`.
 fn build(value: &str) -> anyhow::Result<String> {
     let parts: Vec<(String, usize)> = serde_json::from_str(value).context("build")?;
     let bytes: usize = parts.iter().map(|(text, times)| text.len() * times).sum();

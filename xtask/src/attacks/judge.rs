@@ -1,4 +1,4 @@
-//! Compares what came of a program with what must come of it.
+//! Compares the outcome of a program with the expected one.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use super::corpus::{Expected, Field, Step};
 use super::session::Outcome;
 use super::world::Facts;
 
-/// Time beyond a program's own until its end must be known (property S21).
+/// Time after a program's time limit by which its end must be known (property S21).
 const GRACE: Duration = Duration::from_secs(1);
-/// Everything an answer may have; a program's value is inside `value` and nowhere else.
+/// Every field that an answer may have. A program's value is in `value` and nowhere else.
 const FIELDS: [&str; 10] = [
     "status",
     "execution_id",
@@ -26,7 +26,7 @@ const FIELDS: [&str; 10] = [
 /// Characters of a text that are repeated in a difference.
 const SHOWN_CHARS: usize = 600;
 
-/// Everything about `outcome` that is not as `step` says.
+/// Every difference between `outcome` and the header of `step`.
 pub(super) fn differences(step: &Step, outcome: &Outcome, facts: &Facts) -> Vec<String> {
     let mut found = Vec::new();
     let limit = Duration::from_millis(step.timeout_ms) + GRACE;
@@ -38,7 +38,7 @@ pub(super) fn differences(step: &Step, outcome: &Outcome, facts: &Facts) -> Vec<
         (Expected::Leak, true) => found.push("a canary in the output was not noticed".to_owned()),
         (Expected::Leak, false) => return found,
         (_, true) => {}
-        (_, false) => found.push(format!("the output holds {}", leaks.join(", "))),
+        (_, false) => found.push(format!("the output contains {}", leaks.join(", "))),
     }
     match &outcome.envelope {
         None if step.expected == Expected::Refused => {}
@@ -54,7 +54,7 @@ pub(super) fn differences(step: &Step, outcome: &Outcome, facts: &Facts) -> Vec<
         .iter()
         .filter(|text| outcome.output.contains(text.as_str()));
     found.extend(
-        forbidden.map(|text| format!("the output holds {text:?}: {}", shown(&outcome.output))),
+        forbidden.map(|text| format!("the output contains {text:?}: {}", shown(&outcome.output))),
     );
     found
 }
@@ -85,7 +85,7 @@ fn wrong_end(step: &Step, envelope: &Value) -> Option<String> {
             let kind = envelope["error"]["kind"].as_str();
             kind.is_some_and(|kind| kinds.iter().any(|expected| expected == kind))
         }
-        // Its own end: not a fault of the gateway, nor one that came before it ran.
+        // The program's own fault: neither one of the gateway nor one from before the program ran.
         Expected::Contained => {
             let kind = envelope["error"]["kind"].as_str();
             !kind.is_some_and(|kind| ["gateway", "busy", "request"].contains(&kind))

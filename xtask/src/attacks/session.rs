@@ -1,4 +1,4 @@
-//! A gateway under attack, spoken to as an MCP client does.
+//! A gateway under attack, and an MCP client of it.
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use super::corpus::{Language, Step};
 use super::world::World;
 
-/// Time beyond a program's own after which the gateway is taken for dead.
+/// Time after a program's time limit after which the gateway counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest line and largest output of the gateway: a value of 256 KiB, escaped at worst six to one.
 pub(super) const OUTPUT_BYTES_MAX: u64 = 4 << 20;
 
 impl Language {
-    /// The word for it in `execute`.
+    /// Its name in the arguments of `execute`.
     fn name(self) -> &'static str {
         match self {
             Self::Typescript => "typescript",
@@ -26,8 +26,8 @@ impl Language {
         }
     }
 
-    /// What an ordinary program does, and its value: it proves that pool, upstream and engine work,
-    /// and that it finds nothing of the program before.
+    /// An ordinary program and its value: it shows that pool, upstream and engine work, and that the program before
+    /// left nothing behind.
     fn ordinary(self) -> (&'static str, Value) {
         match self {
             Self::Typescript => (
@@ -48,7 +48,7 @@ impl Language {
 
 /// How a program ended.
 pub(super) struct Outcome {
-    /// Everything the client was sent about it.
+    /// Every message that the client received about it.
     pub(super) output: String,
     /// The envelope in it; absent when the call itself was refused.
     pub(super) envelope: Option<Value>,
@@ -59,7 +59,7 @@ pub(super) struct Outcome {
 /// One `limbeck serve` and its end of a connection.
 pub(super) struct Session {
     child: Child,
-    /// Closed to end the gateway.
+    /// Closing it ends the gateway.
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     log: Option<JoinHandle<String>>,
@@ -67,7 +67,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Starts `command` and shakes hands.
+    /// Starts `command` and initializes the session.
     pub(super) fn start(mut command: Command) -> anyhow::Result<Self> {
         let mut child = command
             .stdin(Stdio::piped())
@@ -142,7 +142,7 @@ impl Session {
             .collect()
     }
 
-    /// Checks that an ordinary program in `language` still does what it did before.
+    /// Checks that an ordinary program in `language` still returns its value.
     pub(super) fn works(&mut self, language: Language, world: &World) -> anyhow::Result<()> {
         let (program, value) = language.ordinary();
         let arguments = json!({
@@ -157,18 +157,18 @@ impl Session {
         )?;
         let (_, line) = self.wait(started + PATIENCE)?;
         let leaks = world.facts.leaks(&line);
-        ensure!(leaks.is_empty(), "an answer holds {}", leaks.join(", "));
+        ensure!(leaks.is_empty(), "an answer contains {}", leaks.join(", "));
         let envelope = outcome(line, started)?
             .envelope
             .context("an ordinary program was refused")?;
         ensure!(
             envelope["value"] == value,
-            "an ordinary program gave {envelope}"
+            "an ordinary program returned {envelope}"
         );
         Ok(())
     }
 
-    /// Ends the gateway and says what its log holds that it must not.
+    /// Ends the gateway and returns what its log contains and must not.
     pub(super) fn close(mut self, world: &World) -> anyhow::Result<Vec<&'static str>> {
         self.input = None;
         let deadline = Instant::now() + PATIENCE;
@@ -211,7 +211,7 @@ impl Session {
 
     fn send(&mut self, message: &Value) -> anyhow::Result<()> {
         let input = self.input.as_mut().context("the session is closed")?;
-        writeln!(input, "{message}").context("the gateway is gone")
+        writeln!(input, "{message}").context("the gateway has ended")
     }
 
     /// The next answer, with the id of what it answers. Notifications are skipped.
@@ -220,7 +220,7 @@ impl Session {
             let left = deadline.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left).context("no answer in time")?;
             let message: Value =
-                serde_json::from_str(&line).context("an answer that is no JSON")?;
+                serde_json::from_str(&line).context("an answer that is not JSON")?;
             if let Some(id) = message["id"].as_u64() {
                 return Ok((id, line));
             }
@@ -230,7 +230,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // After `close` nothing is left to end, and no caller that a failure could be returned to.
+        // After `close` the process has ended already, and there is no caller that a failure could be returned to.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -243,8 +243,8 @@ fn outcome(line: String, started: Instant) -> anyhow::Result<Outcome> {
     if let Some(result) = result.as_object() {
         let known = |name: &String| ["content", "isError", "_meta"].contains(&name.as_str());
         ensure!(
-            result.keys().all(known) && result.get("_meta").is_none_or(ours),
-            "the result has fields of its own: {:?}",
+            result.keys().all(known) && result.get("_meta").is_none_or(is_genuine),
+            "the result has unknown fields: {:?}",
             result.keys().collect::<Vec<_>>()
         );
     }
@@ -259,8 +259,8 @@ fn outcome(line: String, started: Instant) -> anyhow::Result<Outcome> {
     })
 }
 
-/// `_meta` is the gateway's to fill; what a program may put there is known by its mark.
-fn ours(meta: &Value) -> bool {
+/// The gateway alone fills `_meta`; what a program may put there is recognized by its mark.
+fn is_genuine(meta: &Value) -> bool {
     !meta.to_string().contains("forged")
 }
 
@@ -274,7 +274,7 @@ fn read_line(output: &mut BufReader<impl Read>) -> Option<String> {
     (read > 0).then(|| String::from_utf8_lossy(&line).into_owned())
 }
 
-/// The beginning of an output; the rest is read and dropped, so that the writer is not held up.
+/// The beginning of an output. The rest is read and dropped, so that the writer does not block.
 pub(super) fn read_all(mut output: impl Read) -> String {
     let mut kept = Vec::new();
     let _ = output

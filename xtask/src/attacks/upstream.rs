@@ -1,8 +1,8 @@
 //! An MCP server that reports exactly what it received and sends exactly what it is asked for.
 //!
-//! It reads and writes lines without a library in between, so that a program can see the bytes of its
-//! arguments as they left the gateway, and can have results that no well-behaved server would give.
-//! Its tools have names that collide with what every object of JavaScript has.
+//! It reads and writes lines without a library, so that a program sees the bytes of its arguments as they left the
+//! gateway, and can request results that no well-behaved server sends. Its tools have names that collide with
+//! properties of every JavaScript object.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -19,8 +19,8 @@ const LINE_BYTES_MAX: u64 = 8 << 20;
 /// Marks kept by `note`.
 const MARKS_MAX: usize = 10_000;
 
-/// Names that mean something on every object, a name with a letter that has two spellings, and one
-/// with a character that ends a text in C.
+/// Names of properties of every object, a name with a letter that has two encodings, and one with the character
+/// that ends a string in C.
 const ODD_NAMES: [&str; 7] = [
     "__proto__",
     "constructor",
@@ -48,7 +48,7 @@ struct Params<'a> {
     version: Option<String>,
 }
 
-/// Serves until the gateway leaves.
+/// Serves until the gateway closes standard input.
 pub(crate) fn serve() -> anyhow::Result<()> {
     let mut input = BufReader::new(std::io::stdin().lock());
     let mut output = std::io::stdout().lock();

@@ -1,5 +1,4 @@
-//! Where attacks happen: directories, configuration and environment of their gateways, and what in
-//! them no output may hold.
+//! Directories, configuration and environment of the gateways under attack, and the texts that no output may contain.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,45 +13,47 @@ use tempfile::TempDir;
 use super::corpus::{Language, Step};
 use super::session::{Outcome, Session, read_all};
 use super::upstream;
+use crate::tools::{self, Profile};
 
-/// Environment variable of the gateway that holds a canary.
+/// Environment variable of the gateway whose value is a canary.
 const VARIABLE: &str = "LIMBECK_ATTACK_CANARY";
-/// Time beyond a program's own after which `limbeck run` is killed.
+/// Time after a program's time limit after which `limbeck run` is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What programs may know of the world, and what they must not get out.
+/// Facts that programs may know, and texts that they must not get into an output.
 pub(super) struct Facts {
-    /// A canary that a control gets as its input, to show that canaries are noticed.
+    /// A canary that a control gets as its input, to show that canaries are detected.
     given: String,
-    /// The path of a file with a canary. A program knows where it looks.
+    /// The path of a file with a canary. A program may know the path.
     canary_file: PathBuf,
-    /// Texts no output may hold, each with what to call it.
+    /// Texts that no output may contain, each with its name in reports.
     secrets: Vec<(String, &'static str)>,
-    /// Texts that also show where a gateway runs or was built.
+    /// Further texts, which show where a gateway runs or was built.
     places: Vec<(String, &'static str)>,
 }
 
 impl Facts {
-    /// Puts what is known only now into the text of a program.
+    /// Replaces the placeholders in the text of a program.
     pub(super) fn fill(&self, text: &str) -> String {
         text.replace("{{canary}}", &self.given)
             .replace("{{canary_variable}}", VARIABLE)
             .replace("{{canary_file}}", &self.canary_file.to_string_lossy())
     }
 
-    /// What `output` holds of the secrets and places.
+    /// Names of the secrets and places that `output` contains.
     pub(super) fn leaks(&self, output: &str) -> Vec<&'static str> {
-        held(output, self.secrets.iter().chain(&self.places))
+        found_in(output, self.secrets.iter().chain(&self.places))
     }
 
-    /// What the log of an operator holds: it may name places, but no secret, and no panic.
+    /// Names of the secrets in a log, and `a panic` for one. The log of an operator may name places.
     pub(super) fn leaks_of_log(&self, log: &str) -> Vec<&'static str> {
         let panic = [("panicked at".to_owned(), "a panic")];
-        held(log, self.secrets.iter().chain(&panic))
+        found_in(log, self.secrets.iter().chain(&panic))
     }
 }
 
-fn held<'a>(
+/// Names of the `forbidden` texts that `text` contains.
+fn found_in<'a>(
     text: &str,
     forbidden: impl Iterator<Item = &'a (String, &'static str)>,
 ) -> Vec<&'static str> {
@@ -70,7 +71,7 @@ pub(super) struct World {
     binary: PathBuf,
     directory: TempDir,
     variable: String,
-    /// What programs and users may know the path of.
+    /// Directory whose path programs and users may know.
     elsewhere: TempDir,
 }
 
@@ -149,7 +150,7 @@ impl World {
 
     /// Runs one program with `limbeck run --json`.
     pub(super) fn run(&self, step: &Step) -> anyhow::Result<Outcome> {
-        // The user who runs a program knows where it is, so it lies outside of what is secret.
+        // The user who runs a program knows where it is, so its path is not among the secret ones.
         let program = tempfile::NamedTempFile::new_in(self.elsewhere.path())?;
         fs::write(program.path(), &step.program)?;
         let mut command = self.command("state-run");
@@ -189,17 +190,18 @@ impl World {
 
 /// The two upstreams. The second has a secret in its settings, as servers do.
 ///
-/// It is the `xtask` that lies in the target directory, not the one that runs: building the workspace, as
-/// `check` does before it gets here, links it again, and the file that was started is gone.
+/// It is the `xtask` in the target directory and not the running one: `check` builds the workspace before, which links
+/// it again with other features, and then the file of the running one is deleted.
 fn servers(binary: &Path, secret: &str) -> anyhow::Result<Value> {
-    let probe = std::env::current_exe().context("path of this executable")?;
+    let probe = tools::built(Profile::Dev, "xtask")?;
+    ensure!(probe.is_file(), "{} is not built", probe.display());
     Ok(json!({"mcpServers": {
         "shop": {"command": binary, "args": ["demo-upstream"]},
         "probe": {"command": probe, "args": [upstream::COMMAND], "env": {"PROBE_TOKEN": secret}},
     }}))
 }
 
-/// A text that occurs nowhere else: different in every run, so that it cannot be in the corpus.
+/// A text that occurs nowhere else: it differs in every run, so it cannot be in the corpus.
 fn canary(of: &str, place: &Path) -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

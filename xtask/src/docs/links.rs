@@ -98,7 +98,7 @@ fn pages_named(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Why the link `target` of `file` is broken, if it is.
+/// Reason why the link `target` of `file` is broken; `None` when it is not.
 fn broken(root: &Path, file: &str, target: &str) -> anyhow::Result<Option<String>> {
     let (path, fragment) = match target.split_once('#') {
         Some((path, fragment)) => (path, Some(fragment)),

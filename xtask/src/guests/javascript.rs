@@ -15,25 +15,24 @@ use crate::command;
 use crate::toolchain::{ZIG_VERSION, Zig, add_target};
 
 const TARGET: &str = "wasm32-unknown-unknown";
-/// Linear memory kept for the stack; `src/engine.rs` of the guest says the same.
+/// Linear memory reserved for the stack, the same as in `src/engine.rs` of the guest.
 const STACK_BYTES: usize = (4 << 20) + (512 << 10);
-/// Instructions both compilers may use. Every one is on by default in Wasmtime.
+/// Instructions that both compilers may use. Wasmtime enables all of them by default.
 const CPU: &str =
     "-mcpu=generic+bulk_memory+multivalue+mutable_globals+nontrapping_fptoint+sign_ext+simd128";
 
-/// Where the guest's sources and tools are.
+/// Directories of the guest's sources and tools.
 pub(super) struct Javascript {
     /// The crate.
     dir: PathBuf,
     zig: Zig,
-    /// Where cargo unpacks the crates of the registry.
+    /// Directory into which cargo unpacks the crates of the registry.
     registry: PathBuf,
     rquickjs: String,
 }
 
 impl Javascript {
-    /// Finds the sources and installs what is missing of the tools: the target of the Rust toolchain,
-    /// and the C compiler in `.tools`.
+    /// Finds the sources and installs missing tools: the target of the Rust toolchain, and the C compiler in `.tools`.
     pub(super) fn locate(root: &Path) -> anyhow::Result<Self> {
         let dir = root.join("crates/limbeck-guest-js");
         add_target(&dir, TARGET)?;
@@ -51,7 +50,7 @@ impl Javascript {
             "-Ctarget-feature=+simd128".to_owned(),
             format!("-Clink-arg=-zstack-size={STACK_BYTES}"),
         ];
-        // rustc takes the last prefix that fits: the target directory lies inside the crate.
+        // rustc uses the last matching prefix, and the target directory is inside of the crate.
         for (from, to) in [
             (&*self.registry, "registry"),
             (&self.dir, "guest"),

@@ -1,9 +1,9 @@
 //! The Python guest, from `crates/limbeck-guest-py`: CPython and its library from `componentize-py`,
-//! our prelude, and the time zones.
+//! Limbeck's prelude, and the time zones.
 //!
-//! `componentize/` of that crate runs Python up to the moment before a program arrives, and shows it
-//! a machine that is the same everywhere; what it makes is a function of the files it is given. So
-//! they are given alone, without the files beside them.
+//! `componentize/` of that crate runs Python up to the point where it receives a program, in an environment that is the
+//! same on every machine. Its output depends on its input files alone, so they are copied to a directory without other
+//! files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use serde::Deserialize;
 use super::{Guest, collect, sha256};
 use crate::command;
 
-/// Modules of Limbeck that Python is to find.
+/// Modules of Limbeck that Python imports.
 const MODULES: [&str; 3] = ["app.py", "preload.py", "limbeck_guest"];
 /// Packages of PyPI, with their hashes.
 const REQUIREMENTS: &str = "requirements.txt";
 
-/// Set by the cargo that runs us. A build script over there watches them, and would be run again
-/// whenever a build is started in another way.
+/// Variables that the cargo which runs `xtask` sets. A build script of the tool watches them and would run again after
+/// every build that was started in another way.
 const OF_OUR_CARGO: [&str; 7] = [
     "CARGO_MANIFEST_DIR",
     "CARGO_MANIFEST_LINKS",
@@ -32,18 +32,18 @@ const OF_OUR_CARGO: [&str; 7] = [
     "CARGO_PKG_VERSION_PRE",
 ];
 
-/// Where the guest's sources and tools are.
+/// Directories of the guest's sources and tools.
 pub(super) struct Python {
     /// The crate.
     dir: PathBuf,
-    /// Where the tools are installed.
+    /// Directory of the installed tools.
     tools: PathBuf,
     /// Directory of the packages of [`REQUIREMENTS`].
     packages: PathBuf,
 }
 
 impl Python {
-    /// Finds the sources and installs what is missing of the packages.
+    /// Finds the sources and installs missing packages.
     pub(super) fn locate(root: &Path) -> anyhow::Result<Self> {
         let dir = root.join("crates/limbeck-guest-py");
         let tools = root.join(".tools");
@@ -54,7 +54,7 @@ impl Python {
         })
     }
 
-    /// Copies our modules to a directory that holds nothing else.
+    /// Copies Limbeck's modules to a directory without other files.
     fn stage(&self, into: &Path) -> anyhow::Result<()> {
         if into.exists() {
             fs::remove_dir_all(into)?;
@@ -71,7 +71,7 @@ impl Python {
         Ok(())
     }
 
-    /// Builds the tool; only the first time takes long, it has an engine and a compiler in it.
+    /// Builds the tool. Only the first build takes long, because it contains an engine and a compiler.
     fn componentizer(&self) -> anyhow::Result<PathBuf> {
         let target = self.tools.join("componentize");
         let mut cargo = Command::new("cargo");

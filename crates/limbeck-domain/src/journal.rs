@@ -17,6 +17,15 @@ pub struct Delivered {
     pub calls: Vec<CallId>,
 }
 
+/// Text that was removed from a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedText {
+    /// Its size.
+    pub bytes: usize,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+}
+
 /// One entry. The store keeps their order.
 ///
 /// Tagged from outside (`{"call": {…}}`): an inside tag would make serde buffer bodies of many
@@ -67,12 +76,27 @@ pub enum JournalEntry {
         /// Duration in microseconds.
         took_us: u64,
     },
+    /// The call ended with a result that retention removed to make the journal smaller.
+    Removed {
+        /// Id of the call.
+        id: CallId,
+        /// What the result was.
+        result: RemovedText,
+        /// Duration in microseconds.
+        took_us: u64,
+        /// As in [`JournalEntry::Outcome`].
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        not_sent: bool,
+    },
     /// Results were delivered to the guest.
     Delivered(Delivered),
     /// The execution ended.
     Ended {
         /// The whole result.
         envelope: Box<Envelope>,
+        /// Whether retention removed the value or printed text from it; its warnings say what.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_cut: bool,
     },
 }
 

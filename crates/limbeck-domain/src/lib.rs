@@ -32,7 +32,7 @@ pub use execution::{
 };
 pub use expose::Expose;
 pub use ids::{CallId, ExecutionId, ServerName, ToolId};
-pub use journal::{Delivered, JournalEntry, JournalReader};
+pub use journal::{Delivered, JournalEntry, JournalReader, RemovedText};
 pub use ledger::{
     CountBasis, LedgerSizes, LedgerTexts, ServerSizes, ServerTokenUsage, TokenCount, TokenUsage,
 };

@@ -73,8 +73,9 @@ pub const CALLS_BYTES_MAX: usize = 256 << 20;
 /// Journal of one execution: names and arguments of its calls, their results, and the contents of the artifacts that it
 /// reads, each once. Twice the memory of a guest.
 pub const JOURNAL_BYTES_MAX: u64 = 512 << 20;
-/// Journals of one principal's executions that changed nothing; with more, the oldest are removed. Of executions that
-/// may have written, the results of reads are removed above twice this, the oldest first.
+/// Journals of one principal's executions that changed nothing; with more, the oldest are removed. Those that may have
+/// written lose, the oldest first, the results of reads above twice this and all large results above three times. Above
+/// four times the principal's programs are refused until the oldest records are a month old.
 pub const JOURNALS_PER_PRINCIPAL_BYTES_MAX: u64 = 1 << 30;
 /// Journals of all executions that changed nothing.
 pub const JOURNALS_BYTES_MAX: u64 = 4 << 30;

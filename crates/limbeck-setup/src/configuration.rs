@@ -43,6 +43,9 @@ pub struct Configuration {
 pub struct Settings {
     /// `limits.wall_ms`: wall clock of an execution whose request sets none, in milliseconds.
     pub wall_ms: Option<Setting<u64>>,
+    /// `limits.disk_free_mib`: free space of the state's file system below which no program runs, in MiB. A repository's
+    /// file cannot set it.
+    pub disk_free_mib: Option<Setting<u64>>,
     /// `sandbox.minimum_tier`: workers below it get no program. `None` means [`Tier::MINIMUM_DEFAULT`].
     pub minimum_tier: Option<Setting<Tier>>,
     /// `observe = false`: nothing is learnt from results, even where an entry allows it. `None` means that results are

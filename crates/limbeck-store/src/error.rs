@@ -140,6 +140,17 @@ pub enum StoreError {
         /// The least free space, in MiB.
         floor_mib: u64,
     },
+    /// The journals of a principal's executions that may have written are above their bound, without anything in them that
+    /// may be removed before it is a month old.
+    #[error(
+        "the records of what programs of this principal wrote have {mib} MiB, at most {mib_max} MiB are kept"
+    )]
+    JournalsFull {
+        /// What they have, in MiB.
+        mib: u64,
+        /// The bound, in MiB.
+        mib_max: u64,
+    },
     /// The tool list of one server is too large to be cached.
     #[error("catalog has {bytes} bytes, at most {bytes_max} are kept")]
     CatalogTooLarge {
@@ -203,6 +214,11 @@ impl StoreError {
             Self::TooManyKeys | Self::StateFull { .. } => {
                 Some("delete keys that are no longer needed: `store.set(key, null)`".to_owned())
             }
+            Self::JournalsFull { .. } => Some(
+                "records of writes are kept for 30 days: wait until the oldest are removed, or choose another \
+                 `--state-dir`"
+                    .to_owned(),
+            ),
             Self::DuplicateExecution { .. }
             | Self::JournalIncomplete { .. }
             | Self::KeyLength { .. }

@@ -105,6 +105,7 @@ impl JournalOperation {
                     JournalEntry::Check { .. }
                     | JournalEntry::Call { .. }
                     | JournalEntry::Outcome { .. }
+                    | JournalEntry::Removed { .. }
                     | JournalEntry::Delivered(_)
                     | JournalEntry::Ended { .. } => None,
                 };
@@ -128,7 +129,10 @@ impl JournalOperation {
                     effects: envelope.effects.unwrap_or_default(),
                     summary,
                 };
-                let entry = encode(&JournalEntry::Ended { envelope })?;
+                let entry = encode(&JournalEntry::Ended {
+                    envelope,
+                    is_cut: false,
+                })?;
                 Box::new(move |transaction| journal::finish(transaction, &id, &ended, &entry))
             }
         })
@@ -152,8 +156,9 @@ fn entry_bytes(entry: &JournalEntry) -> usize {
             Err(error) => error.message.len(),
         },
         JournalEntry::Part { artifact, .. } => artifact.as_str().len(),
+        JournalEntry::Removed { result, .. } => result.sha256.len(),
         JournalEntry::Delivered(delivered) => delivered.calls.len() * size_of::<CallId>(),
-        JournalEntry::Ended { envelope } => envelope_bytes(envelope),
+        JournalEntry::Ended { envelope, .. } => envelope_bytes(envelope),
     }
 }
 
@@ -171,7 +176,9 @@ fn marks(entry: &JournalEntry) -> CallMarks {
             doubt: (*sent && effect.may_write()).then_some(call.id.0),
             outcome: None,
         },
-        JournalEntry::Outcome { id, .. } | JournalEntry::Part { id, .. } => CallMarks {
+        JournalEntry::Outcome { id, .. }
+        | JournalEntry::Part { id, .. }
+        | JournalEntry::Removed { id, .. } => CallMarks {
             doubt: None,
             outcome: Some(id.0),
         },

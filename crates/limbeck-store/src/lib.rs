@@ -45,4 +45,5 @@ pub use records::{
     MergeObservation, NewArtifact, NewExecution, NewLedgerRow, Observation, Pin, RemovedExecutions,
     StoreStats,
 };
+pub use retention::JournalBounds;
 pub use store::Store;

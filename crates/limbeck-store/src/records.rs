@@ -193,9 +193,9 @@ pub struct RemovedExecutions {
     pub principal: String,
     /// Executions that were removed.
     pub executions: u32,
-    /// Executions whose journal lost the results of reads.
+    /// Executions whose journal lost results.
     pub thinned: u32,
-    /// Bytes of both before.
+    /// Bytes that were removed.
     pub bytes: u64,
     /// When the oldest of them was requested, in microseconds since 1970.
     pub first_us: u64,

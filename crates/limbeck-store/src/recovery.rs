@@ -51,6 +51,7 @@ fn end(
     };
     let entry = serde_json::to_string(&JournalEntry::Ended {
         envelope: Box::new(envelope),
+        is_cut: false,
     })
     .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
     transaction.execute(
@@ -97,6 +98,7 @@ fn describe(entry: &str) -> String {
             JournalEntry::Check { .. }
             | JournalEntry::Outcome { .. }
             | JournalEntry::Part { .. }
+            | JournalEntry::Removed { .. }
             | JournalEntry::Delivered(_)
             | JournalEntry::Ended { .. },
         )

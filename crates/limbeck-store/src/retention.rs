@@ -2,22 +2,38 @@
 //!
 //! Only executions that ended are removed, oldest first. The bounds are those of one principal, so that no principal
 //! removes what belongs to another; a bound on all of them comes after. An execution that may have changed something, or
-//! needs reconciliation, is removed by age alone: above a bound its journal loses the results of its reads and keeps what
-//! was called and written. A running one is never removed. What was removed is counted in table `removed`.
+//! needs reconciliation, is removed by age alone: above a bound its journal loses the results of its reads, then all other
+//! large texts but the arguments of its calls ([`smaller`]). A principal whose journals are above their bound after that
+//! begins no more executions ([`full`]). A running one is never removed. What was removed is counted in table `removed`.
 //!
 //! "Now" is the time at which the newest execution was requested: the store reads no clock.
+
+mod smaller;
+
+use std::collections::BTreeMap;
 
 use limbeck_domain::limits;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::tables::artifacts::{self, ArtifactBounds};
-use crate::tables::journal::BYTES;
 use crate::tables::{ledger, removed, state};
+use smaller::Thinned;
 
 /// Executions removed in one transaction, so that a write behind it waits for milliseconds at most.
 const STEP_EXECUTIONS: i64 = 8;
 /// Free pages returned to the file system after a step: 4 MiB of 4 KiB pages. As many stay for the next writes.
 const STEP_PAGES: u32 = 1_024;
+
+/// Bounds on the journals and programs of one principal's executions that may have changed something, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct JournalBounds {
+    /// Above it, the oldest lose the results of their reads.
+    pub reads: u64,
+    /// Above it, the oldest lose every large result, returned value and printed text.
+    pub results: u64,
+    /// Above it, the principal begins no more executions.
+    pub records: u64,
+}
 
 /// Bounds on stored executions and artifacts.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +44,8 @@ pub(crate) struct Retention {
     pub(crate) bytes: u64,
     /// Those of all principals.
     pub(crate) bytes_in_all: u64,
-    /// Journals and programs of one principal's executions that may have changed something; above it, the oldest lose
-    /// the results of their reads.
-    pub(crate) writing_bytes: u64,
+    /// Bounds on executions that may have changed something.
+    pub(crate) writing: JournalBounds,
     /// Time between an execution and the newest one, in microseconds.
     pub(crate) age_us: u64,
     /// Bounds on artifacts.
@@ -43,7 +58,11 @@ impl Retention {
         executions: limits::EXECUTIONS_KEPT_PER_PRINCIPAL,
         bytes: limits::JOURNALS_PER_PRINCIPAL_BYTES_MAX,
         bytes_in_all: limits::JOURNALS_BYTES_MAX,
-        writing_bytes: 2 * limits::JOURNALS_PER_PRINCIPAL_BYTES_MAX,
+        writing: JournalBounds {
+            reads: 2 * limits::JOURNALS_PER_PRINCIPAL_BYTES_MAX,
+            results: 3 * limits::JOURNALS_PER_PRINCIPAL_BYTES_MAX,
+            records: 4 * limits::JOURNALS_PER_PRINCIPAL_BYTES_MAX,
+        },
         age_us: limits::EXECUTION_KEPT_MS * 1_000,
         artifacts: ArtifactBounds::FILE,
     };
@@ -52,7 +71,11 @@ impl Retention {
         executions: 100,
         bytes: 128 << 20,
         bytes_in_all: 256 << 20,
-        writing_bytes: 128 << 20,
+        writing: JournalBounds {
+            reads: 128 << 20,
+            results: 192 << 20,
+            records: 512 << 20,
+        },
         age_us: Self::FILE.age_us,
         artifacts: ArtifactBounds::MEMORY,
     };
@@ -64,31 +87,48 @@ struct Surplus {
     principal: String,
     created_us: i64,
     bytes: i64,
-    /// Whether it may have changed something and is young: its journal becomes smaller.
-    is_thinned: bool,
+    /// How far its journal is to be made smaller; `None` removes it with its journal.
+    thinned: Option<Thinned>,
 }
 
 /// Does one bounded step: removes up to [`STEP_EXECUTIONS`] executions above a bound, expired artifacts and keys, and
 /// returns free pages. Returns whether another step has more to do.
-pub(crate) fn prune(connection: &mut Connection, retention: &Retention) -> rusqlite::Result<bool> {
+///
+/// `requested_us` is when the newest execution was requested that this process knows of: one that was refused is in no
+/// table, and time passes for the others all the same.
+pub(crate) fn prune(
+    connection: &mut Connection,
+    retention: &Retention,
+    requested_us: u64,
+) -> rusqlite::Result<bool> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let now_us: Option<i64> =
         transaction.query_row("SELECT max(created_us) FROM execution", [], |row| {
             row.get(0)
         })?;
-    let now_us = now_us.unwrap_or(0);
-    let surplus = surplus(&transaction, retention)?;
+    let now_us = now_us.unwrap_or(0).max(signed(requested_us));
+    let surplus = surplus(&transaction, retention, now_us)?;
     for one in &surplus {
-        if one.is_thinned {
-            thin(&transaction, one.row)?;
-        } else {
-            remove(&transaction, one.row)?;
-        }
+        let left = match one.thinned {
+            Some(to) => match smaller::step(&transaction, one.row, to)? {
+                Some(left) => left,
+                // The next step goes on with it.
+                None => break,
+            },
+            None => {
+                remove(&transaction, one.row)?;
+                0
+            }
+        };
         let removal = removed::Removal {
             principal: &one.principal,
             created_us: one.created_us,
-            bytes: one.bytes,
-            is_thinned: one.is_thinned,
+            bytes: one.bytes.saturating_sub(left),
+            kind: match one.thinned {
+                None => removed::RemovalKind::Execution,
+                Some(Thinned::Reads) => removed::RemovalKind::Results,
+                Some(Thinned::Results) => removed::RemovalKind::MoreResults,
+            },
         };
         removed::add(&transaction, now_us, &removal)?;
     }
@@ -99,13 +139,37 @@ pub(crate) fn prune(connection: &mut Connection, retention: &Retention) -> rusql
     Ok(give_back(connection)? || surplus.len() + expired > 0)
 }
 
-fn surplus(transaction: &Transaction<'_>, retention: &Retention) -> rusqlite::Result<Vec<Surplus>> {
+/// Principals whose journals of executions that may have changed something are above their last bound, and their bytes.
+pub(crate) fn full(
+    connection: &Connection,
+    retention: &Retention,
+) -> rusqlite::Result<BTreeMap<String, u64>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT principal, sum(bytes) AS total FROM execution
+             WHERE status <> 'running' AND {WRITING} GROUP BY principal HAVING total > ?1"
+        ))?
+        .query_map([signed(retention.writing.records)], |row| {
+            Ok((
+                row.get(0)?,
+                u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0),
+            ))
+        })?
+        .collect()
+}
+
+/// Whether an execution may have changed something, as an expression in statements about its row.
+const WRITING: &str = "(writes > 0 OR status = 'needs_reconciliation')";
+
+fn surplus(
+    transaction: &Transaction<'_>,
+    retention: &Retention,
+    now_us: i64,
+) -> rusqlite::Result<Vec<Surplus>> {
     transaction
-        .prepare_cached(
+        .prepare_cached(&format!(
             "WITH ended AS (
-                 SELECT row, principal, created_us, bytes, thinned,
-                        max(created_us) OVER () AS now_us,
-                        writes > 0 OR status = 'needs_reconciliation' AS writing
+                 SELECT row, principal, created_us, bytes, thinned, {WRITING} AS writing
                  FROM execution WHERE status <> 'running'
              ), kept AS (
                  SELECT *,
@@ -117,23 +181,27 @@ fn surplus(transaction: &Transaction<'_>, retention: &Retention) -> rusqlite::Re
                  WINDOW own AS (PARTITION BY writing, principal ORDER BY created_us DESC, row DESC),
                         every AS (PARTITION BY writing ORDER BY created_us DESC, row DESC)
              ), surplus AS (
-                 SELECT *, created_us < now_us - ?4 AS old FROM kept
+                 SELECT *, created_us < ?7 - ?4 AS old FROM kept
              )
-             SELECT row, principal, created_us, bytes, NOT old AND writing FROM surplus
+             SELECT row, principal, created_us, bytes, NOT old AND writing, thinned FROM surplus
              WHERE old
                 OR (NOT writing AND (place > ?1 OR total > ?2) AND place > 1)
                 OR (NOT writing AND total_in_all > ?3 AND place_in_all > 1)
-                OR (writing AND NOT thinned AND total > ?5)
-             ORDER BY created_us, row LIMIT ?6",
-        )?
+                OR (writing AND thinned = 0 AND total > ?5)
+                OR (writing AND thinned = 1 AND total > ?8)
+             -- Results of reads go before those of writes.
+             ORDER BY NOT old AND writing AND thinned, created_us, row LIMIT ?6"
+        ))?
         .query_map(
             [
                 signed(retention.executions),
                 signed(retention.bytes),
                 signed(retention.bytes_in_all),
                 signed(retention.age_us),
-                signed(retention.writing_bytes),
+                signed(retention.writing.reads),
                 STEP_EXECUTIONS,
+                now_us,
+                signed(retention.writing.results),
             ],
             |row| {
                 Ok(Surplus {
@@ -141,7 +209,11 @@ fn surplus(transaction: &Transaction<'_>, retention: &Retention) -> rusqlite::Re
                     principal: row.get(1)?,
                     created_us: row.get(2)?,
                     bytes: row.get(3)?,
-                    is_thinned: row.get(4)?,
+                    thinned: match (row.get::<_, bool>(4)?, row.get::<_, i64>(5)?) {
+                        (false, _) => None,
+                        (true, 0) => Some(Thinned::Reads),
+                        (true, _) => Some(Thinned::Results),
+                    },
                 })
             },
         )?
@@ -157,26 +229,6 @@ fn remove(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
     ] {
         transaction.prepare_cached(sql)?.execute([row])?;
     }
-    Ok(())
-}
-
-/// Removes the results of reads from a journal. What was called, and how the writes ended, stays.
-fn thin(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "DELETE FROM journal WHERE execution = ?1 AND outcome IS NOT NULL
-             AND outcome NOT IN (
-                 SELECT doubt FROM journal WHERE execution = ?1 AND doubt IS NOT NULL)",
-        )?
-        .execute([row])?;
-    transaction
-        .prepare_cached("DELETE FROM held WHERE execution = ?1")?
-        .execute([row])?;
-    transaction
-        .prepare_cached(&format!(
-            "UPDATE execution SET thinned = 1, bytes = {BYTES} WHERE row = ?1"
-        ))?
-        .execute([row])?;
     Ok(())
 }
 
@@ -207,11 +259,16 @@ mod tests {
     use super::*;
     use crate::schema;
 
+    const BOUNDS: JournalBounds = JournalBounds {
+        reads: 1_000_000,
+        results: 1_000_000,
+        records: 1_000_000,
+    };
     const WIDE: Retention = Retention {
         executions: 100,
         bytes: 1_000_000,
         bytes_in_all: 1_000_000,
-        writing_bytes: 1_000_000,
+        writing: BOUNDS,
         age_us: 1_000_000,
         artifacts: ArtifactBounds::FILE,
     };
@@ -240,7 +297,7 @@ mod tests {
 
     /// Prunes until nothing is removed; returns the ids that remain.
     fn left(connection: &mut Connection, retention: Retention) -> Vec<i64> {
-        while prune(connection, &retention).unwrap() {}
+        while prune(connection, &retention, 0).unwrap() {}
         let ids: Vec<i64> = connection
             .prepare("SELECT CAST(id AS INTEGER) FROM execution ORDER BY row")
             .unwrap()
@@ -363,10 +420,13 @@ mod tests {
         let tight = Retention {
             executions: 1,
             bytes: 1,
-            writing_bytes: 20,
+            writing: JournalBounds {
+                reads: 20,
+                ..BOUNDS
+            },
             ..WIDE
         };
-        while prune(&mut connection, &tight).unwrap() {}
+        while prune(&mut connection, &tight, 0).unwrap() {}
         let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
         assert_eq!(count("SELECT count(*) FROM execution"), 5);
         assert_eq!(count("SELECT count(*) FROM execution WHERE writes = 1"), 4);
@@ -384,9 +444,85 @@ mod tests {
             age_us: 250,
             ..tight
         };
-        while prune(&mut connection, &recent).unwrap() {}
+        while prune(&mut connection, &recent, 0).unwrap() {}
         let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
         assert_eq!(count("SELECT count(*) FROM execution WHERE writes = 1"), 1);
+    }
+
+    #[test]
+    fn results_of_writes_go_after_those_of_reads_and_the_record_of_the_write_stays_for_its_month() {
+        let mut connection = database(&["completed"; 4]);
+        let outcome = |id: u32| {
+            format!(
+                r#"{{"outcome":{{"id":{id},"result":{{"Ok":"{}"}},"took_us":1}}}}"#,
+                "x".repeat(10_000)
+            )
+        };
+        for (outcome, id) in [(outcome(1), 1), (outcome(2), 2)] {
+            connection
+                .execute(
+                    "INSERT INTO journal (execution, outcome, entry) SELECT row, ?1, ?2 FROM execution",
+                    rusqlite::params![id, outcome],
+                )
+                .unwrap();
+        }
+        connection
+            .execute_batch(
+                "UPDATE execution SET writes = 1;
+                 INSERT INTO journal (execution, doubt, entry) SELECT row, 1, 'write' FROM execution;
+                 UPDATE execution SET bytes = 20000",
+            )
+            .unwrap();
+        let count = |connection: &Connection, sql: &str| -> i64 {
+            connection.query_row(sql, [], |row| row.get(0)).unwrap()
+        };
+        let whole = "SELECT count(*) FROM journal WHERE entry LIKE '{\"outcome\"%'";
+        let cut = "SELECT count(*) FROM journal WHERE entry LIKE '{\"removed\"%'";
+        // The oldest loses the results of its reads, and that is enough.
+        let reads = Retention {
+            writing: JournalBounds {
+                reads: 60_000,
+                ..BOUNDS
+            },
+            ..WIDE
+        };
+        while prune(&mut connection, &reads, 0).unwrap() {}
+        assert_eq!((count(&connection, whole), count(&connection, cut)), (7, 0));
+        assert_eq!(count(&connection, "SELECT max(thinned) FROM execution"), 1);
+        // Everything that may go is gone, and what was written is still on record.
+        let nothing = Retention {
+            writing: JournalBounds {
+                reads: 1,
+                results: 1,
+                records: 1_000,
+            },
+            ..WIDE
+        };
+        while prune(&mut connection, &nothing, 0).unwrap() {}
+        assert_eq!((count(&connection, whole), count(&connection, cut)), (0, 4));
+        assert_eq!(count(&connection, "SELECT min(thinned) FROM execution"), 2);
+        let written = "SELECT count(*) FROM journal WHERE entry = 'write'";
+        assert_eq!(count(&connection, written), 4);
+        let removed = removed::list(&connection).unwrap();
+        assert_eq!((removed[0].executions, removed[0].thinned), (0, 4));
+        assert!((70_000..80_000).contains(&removed[0].bytes), "{removed:?}");
+        // Within its last bound the principal goes on; above it is named, until its records are a month old.
+        assert!(full(&connection, &nothing).unwrap().is_empty());
+        let less = Retention {
+            writing: JournalBounds {
+                records: 100,
+                ..nothing.writing
+            },
+            ..nothing
+        };
+        let named = full(&connection, &less).unwrap();
+        assert_eq!(named.len(), 1);
+        assert!((100..1_000).contains(&named[""]), "{named:?}");
+        while prune(&mut connection, &less, less.age_us + 150).unwrap() {}
+        assert_eq!(count(&connection, written), 2);
+        while prune(&mut connection, &less, less.age_us + 1_000).unwrap() {}
+        assert_eq!(count(&connection, written), 0);
+        assert!(full(&connection, &less).unwrap().is_empty());
     }
 
     #[test]
@@ -422,7 +558,7 @@ mod tests {
             bytes: 100 << 20,
             ..WIDE
         };
-        while prune(&mut connection, &one).unwrap() {}
+        while prune(&mut connection, &one, 0).unwrap() {}
         let after = pages(&connection);
         assert!(
             after < before / 2 + 2 * STEP_PAGES,

@@ -28,7 +28,7 @@ use crate::operation::{Durability, Operation, Write};
 use crate::owner_locks::OwnerLocks;
 use crate::reader::{Reader, ReaderThread};
 use crate::records::StoreStats;
-use crate::retention::Retention;
+use crate::retention::{JournalBounds, Retention};
 use crate::schema;
 use crate::writer::{Counters, Job, Message, Writer};
 
@@ -96,11 +96,24 @@ impl Store {
     ///
     /// Only when the system has no thread or memory left.
     pub fn in_memory() -> Result<Self, StoreError> {
+        Self::in_memory_within(Retention::MEMORY.writing)
+    }
+
+    /// The same with other bounds on the journals of executions that may have written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::in_memory`].
+    pub fn in_memory_within(journals: JournalBounds) -> Result<Self, StoreError> {
         let path = PathBuf::from(":memory:");
         let mut connection = Connection::open_in_memory()
             .map_err(|error| StoreError::from_sqlite(&path, 0, error))?;
         schema::migrate(&mut connection, &path)?;
-        Self::start(path, connection, None, None, Retention::MEMORY)
+        let retention = Retention {
+            writing: journals,
+            ..Retention::MEMORY
+        };
+        Self::start(path, connection, None, None, retention)
     }
 
     fn start(

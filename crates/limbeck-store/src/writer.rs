@@ -5,7 +5,7 @@
 //! order, so the sync of a later batch brings earlier ones to disk with it. While no caller waits at all,
 //! the thread lingers for a moment, so that a run of reads is one commit and not one each.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +18,10 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::apply::Apply;
 use crate::error::StoreError;
-use crate::journal_operation::{JournalStep, JournalTarget};
+use crate::journal_operation::{JournalOperation, JournalStep, JournalTarget};
 use crate::operation::{Durability, Operation};
 use crate::owner_locks::OwnerLocks;
-use crate::records::StoreStats;
+use crate::records::{NewExecution, StoreStats};
 use crate::recovery;
 use crate::retention::{self, Retention};
 use crate::schema;
@@ -93,6 +93,10 @@ pub(crate) struct Writer {
     /// Bytes written since the last run of retention.
     written_bytes: usize,
     prune_due: bool,
+    /// When the newest execution was requested, begun or refused.
+    requested_us: u64,
+    /// Principals that begin no executions until retention removed some of theirs, and the bytes they have.
+    full: BTreeMap<String, u64>,
 }
 
 /// What remains of a job once its operation is encoded: whom to answer, and for which journal.
@@ -123,6 +127,8 @@ impl Writer {
             written_bytes: 0,
             // What an earlier process left above the bounds goes first.
             prune_due: true,
+            requested_us: 0,
+            full: BTreeMap::new(),
         }
     }
 
@@ -208,8 +214,12 @@ impl Writer {
             Operation::Write(write) => (None, Ok(write.apply)),
             Operation::Journal(operation) => {
                 let target = operation.target();
-                let encoded = self
-                    .admit(&target)
+                let room = match &operation {
+                    JournalOperation::Begin(new) => self.check_room(new),
+                    JournalOperation::Append { .. } | JournalOperation::Finish { .. } => Ok(()),
+                };
+                let encoded = room
+                    .and_then(|()| self.admit(&target))
                     .and_then(|()| operation.encode(self.owner_token()));
                 (Some(target), encoded)
             }
@@ -222,6 +232,11 @@ impl Writer {
                     _queue_space: job.queue_space,
                 };
                 Some((completion, apply))
+            }
+            Err(error @ StoreError::JournalsFull { .. }) => {
+                // Nothing of it is stored, so that nothing can follow: there is no gap to remember.
+                answer(job.reply, Err(error));
+                None
             }
             Err(error) => {
                 let completion = Completion {
@@ -249,6 +264,34 @@ impl Writer {
                 Ok(())
             }
             JournalStep::Append => Ok(()),
+        }
+    }
+
+    /// Refuses an execution of a principal whose journals are above their last bound. One step of retention comes first: the
+    /// time of this request may have made some of them a month old.
+    fn check_room(&mut self, new: &NewExecution) -> Result<(), StoreError> {
+        self.requested_us = self.requested_us.max(new.created_us);
+        if !self.full.contains_key(&new.principal) {
+            return Ok(());
+        }
+        self.prune();
+        self.find_full();
+        self.prune_due = true;
+        match self.full.get(&new.principal) {
+            Some(bytes) => Err(StoreError::JournalsFull {
+                mib: bytes >> 20,
+                mib_max: self.retention.writing.records >> 20,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn find_full(&mut self) {
+        match retention::full(&self.connection, &self.retention) {
+            Ok(full) => self.full = full,
+            Err(error) => {
+                tracing::warn!(error = %error, "the sizes of journals could not be read");
+            }
         }
     }
 
@@ -403,8 +446,13 @@ impl Writer {
 
     /// Runs one bounded step of retention; another is due as long as it removed something.
     fn prune(&mut self) {
-        match retention::prune(&mut self.connection, &self.retention) {
-            Ok(has_more) => self.prune_due = has_more,
+        match retention::prune(&mut self.connection, &self.retention, self.requested_us) {
+            Ok(has_more) => {
+                self.prune_due = has_more;
+                if !has_more {
+                    self.find_full();
+                }
+            }
             Err(error) => {
                 // Old executions stay for now; the next run tries again.
                 tracing::warn!(error = %error, "old executions were not removed");

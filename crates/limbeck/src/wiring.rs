@@ -136,6 +136,9 @@ impl GatewaySession {
         minimum: Tier,
     ) -> Result<Self, CommandError> {
         let store = open_store_or_memory(invocation)?;
+        if let Some(floor) = &configuration.settings.disk_free_mib {
+            store.set_disk_floor(floor.value << 20);
+        }
         // Before the gateway starts: executions of a dead gateway must not look like running ones.
         recover(&store, &invocation.printer).await;
         let secrets = secrets(invocation);

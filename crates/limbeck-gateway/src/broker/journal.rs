@@ -106,7 +106,9 @@ impl Journal {
                 0
             }
             JournalEntry::Check { sites, .. } => sites.len(),
-            JournalEntry::Delivered(_) | JournalEntry::Ended { .. } => 0,
+            JournalEntry::Removed { .. }
+            | JournalEntry::Delivered(_)
+            | JournalEntry::Ended { .. } => 0,
         };
         self.grow(&mut size, bytes);
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use limbeck_domain::{ArtifactId, CallError, CallId, EffectClass, HostCall, JournalEntry, ToolId};
+use limbeck_domain::{
+    ArtifactId, CallError, CallId, EffectClass, HostCall, JournalEntry, RemovedText, ToolId,
+};
 use serde::Serialize;
 
 /// One host call and how it ended.
@@ -23,6 +25,9 @@ pub struct InnerCall {
     /// The artifact that the answer is a part of, where that is recorded instead of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part_of: Option<ArtifactId>,
+    /// The answer's size and hash, where retention removed the answer itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removed: Option<RemovedText>,
     /// How long it took, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub took_us: Option<u64>,
@@ -58,6 +63,7 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
                         sent: *sent,
                         result: None,
                         part_of: None,
+                        removed: None,
                         took_us: None,
                     },
                 );
@@ -82,6 +88,18 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
                 if let Some(call) = calls.get_mut(id) {
                     call.part_of = Some(artifact.clone());
                     call.took_us = Some(*took_us);
+                }
+            }
+            JournalEntry::Removed {
+                id,
+                result,
+                took_us,
+                not_sent,
+            } => {
+                if let Some(call) = calls.get_mut(id) {
+                    call.removed = Some(result.clone());
+                    call.took_us = Some(*took_us);
+                    call.sent &= !not_sent;
                 }
             }
             JournalEntry::Check { .. }

@@ -108,7 +108,10 @@ pub(super) fn no_worker(error: &WorkerError) -> ProgramError {
 }
 
 pub(super) fn no_journal(error: &StoreError) -> ProgramError {
-    tracing::error!(error = error as &dyn std::error::Error, "journal failed");
+    // A principal without room for its journals is no fault, and could fill the log too.
+    if !matches!(error, StoreError::JournalsFull { .. }) {
+        tracing::error!(error = error as &dyn std::error::Error, "journal failed");
+    }
     let message = format!("the journal could not be written, so nothing ran: {error}");
     with_hint_of(error, message)
 }

@@ -12,7 +12,9 @@ use crate::entry::Scope;
 use crate::entry_reader::unknown_key;
 
 /// Keys of `[limits]`.
-const LIMIT_KEYS: &[&str] = &["wall_ms"];
+const LIMIT_KEYS: &[&str] = &["wall_ms", "disk_free_mib"];
+/// Largest `disk_free_mib`: a pebibyte.
+const DISK_FREE_MIB_MAX: u64 = 1 << 30;
 /// Keys of `[sandbox]`.
 const SANDBOX_KEYS: &[&str] = &["minimum_tier"];
 
@@ -27,6 +29,10 @@ impl Loader<'_> {
                 "wall_ms" => {
                     let wall_ms = value.number(1, WALL_MS_MAX)?;
                     self.apply_wall_ms(file, wall_ms, &value);
+                }
+                "disk_free_mib" => {
+                    let mib = value.number(1, DISK_FREE_MIB_MAX)?;
+                    self.apply_disk_free_mib(file, mib, &value);
                 }
                 _ => {
                     return Err(value.malformed_key(unknown_key(LIMIT_KEYS, key)));
@@ -52,6 +58,22 @@ impl Loader<'_> {
         }
         self.found.settings.wall_ms = Some(Setting {
             value: wall_ms,
+            origin: file.origin(place),
+        });
+    }
+
+    /// Applies a floor of free disk, unless it is in a repository's file: a lower one could fill the user's disk, a higher one
+    /// would keep every program from running.
+    fn apply_disk_free_mib(&mut self, file: &OpenFile<'_>, mib: u64, place: &ConfigPlace<'_>) {
+        if file.source.scope == Scope::Repository {
+            let problem = place.malformed(
+                "is ignored: a file of a repository cannot choose how much of the disk stays free",
+            );
+            self.report(file, Severity::Warning, problem);
+            return;
+        }
+        self.found.settings.disk_free_mib = Some(Setting {
+            value: mib,
             origin: file.origin(place),
         });
     }

@@ -208,6 +208,24 @@ fn a_repository_cannot_raise_the_time_limit_of_programs() {
 }
 
 #[test]
+fn a_repository_cannot_choose_how_much_of_the_disk_stays_free() {
+    let floor = |of_user: &str, of_repository: &str| {
+        let project = TestProject::new()
+            .file(OF_USER, of_user)
+            .file(OF_REPOSITORY, of_repository);
+        let found = project.load(&[]).unwrap();
+        let warnings = project.messages(&found, Severity::Warning).len();
+        let floor = found.settings.disk_free_mib.map(|found| found.value);
+        (floor, warnings)
+    };
+    let mib = |mib: u64| format!("[limits]\ndisk_free_mib = {mib}\n");
+    assert_eq!(floor("", &mib(1)), (None, 1));
+    assert_eq!(floor(&mib(1_024), &mib(1 << 30)), (Some(1_024), 1));
+    // The control: the user may choose it.
+    assert_eq!(floor(&mib(1), ""), (Some(1), 0));
+}
+
+#[test]
 fn a_server_that_was_disabled_in_the_client_for_the_project_stays_disabled() {
     let state = r#"{ "mcpServers": { "user": { "command": "x" }, "other": { "command": "x" } },
         "projects": { "$ROOT/project": { "disabledMcpServers": ["user", "local", "named"],

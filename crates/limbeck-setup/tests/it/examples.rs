@@ -97,6 +97,15 @@ fn shown(found: &Configuration) -> String {
         )
         .unwrap();
     }
+    if let Some(mib) = &found.settings.disk_free_mib {
+        writeln!(
+            out,
+            "disk_free_mib {} from {}",
+            mib.value,
+            short(mib.origin.to_string())
+        )
+        .unwrap();
+    }
     if let Some(tier) = &found.settings.minimum_tier {
         writeln!(
             out,

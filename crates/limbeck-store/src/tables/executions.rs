@@ -131,11 +131,12 @@ pub(crate) fn list(
 
 fn envelope_of(entry: JournalEntry) -> Option<Envelope> {
     match entry {
-        JournalEntry::Ended { envelope } => Some(*envelope),
+        JournalEntry::Ended { envelope, .. } => Some(*envelope),
         JournalEntry::Check { .. }
         | JournalEntry::Call { .. }
         | JournalEntry::Outcome { .. }
         | JournalEntry::Part { .. }
+        | JournalEntry::Removed { .. }
         | JournalEntry::Delivered(_) => None,
     }
 }

@@ -9,12 +9,24 @@ const DAY_US: i64 = 24 * 3_600 * 1_000_000;
 /// Rows kept: one principal for a year, or many for as many days.
 const ROWS_MAX: u32 = 4_096;
 
+/// What was removed of an execution.
+#[derive(Clone, Copy)]
+pub(crate) enum RemovalKind {
+    /// All of it.
+    Execution,
+    /// Results of its reads.
+    Results,
+    /// The other large results of an execution that is counted already.
+    MoreResults,
+}
+
 /// One execution that was removed, or whose journal was made smaller.
 pub(crate) struct Removal<'a> {
     pub(crate) principal: &'a str,
     pub(crate) created_us: i64,
+    /// Bytes that went.
     pub(crate) bytes: i64,
-    pub(crate) is_thinned: bool,
+    pub(crate) kind: RemovalKind,
 }
 
 /// Adds a removal to the row of its principal and of the day of `now_us`.
@@ -23,9 +35,10 @@ pub(crate) fn add(
     now_us: i64,
     removal: &Removal<'_>,
 ) -> rusqlite::Result<()> {
-    let (executions, thinned) = match removal.is_thinned {
-        true => (0, 1),
-        false => (1, 0),
+    let (executions, thinned) = match removal.kind {
+        RemovalKind::Execution => (1, 0),
+        RemovalKind::Results => (0, 1),
+        RemovalKind::MoreResults => (0, 0),
     };
     transaction
         .prepare_cached(

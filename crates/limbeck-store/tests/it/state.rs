@@ -1,10 +1,12 @@
 //! Key-value state and cached tool lists.
 
 use limbeck_domain::limits::{
-    STORE_BYTES_MAX, STORE_KEY_BYTES_MAX, STORE_KEYS_MAX, STORE_VALUE_BYTES_MAX,
+    STORE_BYTES_MAX, STORE_KEPT_MS, STORE_KEY_BYTES_MAX, STORE_KEYS_MAX, STORE_VALUE_BYTES_MAX,
 };
-use limbeck_domain::{ToolAnnotations, ToolDefinition, ToolId};
+use limbeck_domain::{ExecutionStatus, ToolAnnotations, ToolDefinition, ToolId};
 use limbeck_store::{CachedTools, Store, StoreError};
+
+use crate::{SUMMARY, envelope, id, new_execution};
 
 #[tokio::test]
 async fn a_value_is_read_back_replaced_and_deleted_and_belongs_to_one_principal() {
@@ -153,6 +155,48 @@ async fn the_bytes_of_a_principal_are_bounded_and_space_that_was_freed_can_be_us
     store.kv_set("a", "0", Some("1".into())).await.unwrap();
     store.kv_set("a", "1", None).await.unwrap();
     store.kv_set("a", "y", Some(value)).await.unwrap();
+}
+
+/// Records an execution that was requested `days` after the first one.
+async fn executed(store: &Store, name: &str, days: u64) {
+    let created_us = 1 + days * 24 * 3_600_000_000;
+    store.begin(new_execution(name, created_us)).await.unwrap();
+    let ended = envelope(name, ExecutionStatus::Completed);
+    store.finish(&id(name), &ended, SUMMARY).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_that_was_neither_read_nor_set_for_a_month_is_deleted() {
+    let store = Store::in_memory().unwrap();
+    let days = STORE_KEPT_MS / (24 * 3_600_000);
+    executed(&store, "ex_first", 0).await;
+    for key in ["unused", "read", "set"] {
+        store.kv_set("a", key, Some("1".into())).await.unwrap();
+    }
+    executed(&store, "ex_before", days - 1).await;
+    assert!(store.kv_get("a", "read").await.unwrap().is_some());
+    store.kv_set("a", "set", Some("2".into())).await.unwrap();
+    store.flush().await.unwrap();
+    // Retention runs behind every 32 executions.
+    for n in 0..32 {
+        executed(&store, &format!("ex_{n}"), days + 1).await;
+    }
+    // The first execution goes in the same step as the key.
+    while store.execution("ex_first").await.unwrap().is_some() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(store.kv_get("a", "unused").await.unwrap(), None);
+    // The controls: one that was read, and one that was set again.
+    assert_eq!(
+        store.kv_get("a", "read").await.unwrap().as_deref(),
+        Some("1")
+    );
+    assert_eq!(
+        store.kv_get("a", "set").await.unwrap().as_deref(),
+        Some("2")
+    );
+    let freed = "1".repeat(STORE_VALUE_BYTES_MAX);
+    store.kv_set("a", "unused", Some(freed)).await.unwrap();
 }
 
 #[tokio::test]

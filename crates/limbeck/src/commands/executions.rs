@@ -4,8 +4,8 @@ mod list;
 
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{
-    ArtifactId, CallError, EffectClass, Envelope, ExecutionStatus, HostOp, Sandbox, TokenUsage,
-    ToolTarget,
+    ArtifactId, CallError, EffectClass, Envelope, ExecutionStatus, HostOp, RemovedText, Sandbox,
+    TokenUsage, ToolTarget,
 };
 use limbeck_gateway::direct::called_tool;
 use limbeck_gateway::{InnerCall, inner_calls, ledger};
@@ -217,7 +217,11 @@ fn effect_text(call: &InnerCall) -> String {
 fn got_text(call: &InnerCall) -> String {
     match &call.result {
         Some(Ok(text)) => format!("{} B", grouped_digits(text.len() as u64)),
-        Some(Err(_)) | None => String::new(),
+        Some(Err(_)) => String::new(),
+        None => match &call.removed {
+            Some(removed) => format!("{} B", grouped_digits(removed.bytes as u64)),
+            None => String::new(),
+        },
     }
 }
 
@@ -229,6 +233,7 @@ fn outcome_text(call: &InnerCall) -> String {
             format!("{}: {message}", error.code.as_str())
         }
         None if call.part_of.is_some() => "ok".to_owned(),
+        None if call.removed.is_some() => "ok (the result was removed to save space)".to_owned(),
         // The call was sent and no outcome was recorded, so it may have taken effect.
         None if call.sent && call.effect.may_write() => "in doubt".to_owned(),
         None => "unanswered".to_owned(),
@@ -271,6 +276,8 @@ struct InnerCallJson<'a> {
     error: Option<&'a CallError>,
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of: Option<&'a ArtifactId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    removed: Option<&'a RemovedText>,
 }
 
 impl<'a> ExecutionJson<'a> {
@@ -307,6 +314,7 @@ impl<'a> InnerCallJson<'a> {
             result: result.and_then(|result| raw(result.as_ref().ok()?)),
             error: result.and_then(|result| result.as_ref().err()),
             part_of: call.part_of.as_ref(),
+            removed: call.removed.as_ref(),
         }
     }
 }

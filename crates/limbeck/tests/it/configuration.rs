@@ -211,6 +211,26 @@ fn a_missing_directory_is_not_blamed_on_the_program() {
 }
 
 #[test]
+fn no_program_runs_while_less_disk_is_free_than_the_user_asks_for() {
+    let world = World::empty();
+    let own = world.home().join(".config/limbeck");
+    std::fs::create_dir_all(&own).unwrap();
+    let floor = |mib: u64| {
+        let text = format!("[limits]\ndisk_free_mib = {mib}\n");
+        std::fs::write(own.join("config.toml"), text).unwrap();
+    };
+    // More than any disk has.
+    floor(1 << 30);
+    world.file("p.ts", "return 1");
+    let refused = world.limbeck(["run", "p.ts"]);
+    assert!(refused.stderr.contains("1073741824 MiB"), "{refused:?}");
+    assert_eq!(refused.stdout, "");
+    // The control.
+    floor(1);
+    assert_eq!(world.limbeck(["run", "p.ts"]).stdout.trim(), "1");
+}
+
+#[test]
 fn a_repository_cannot_lengthen_programs_and_a_client_stays_below_the_users_limit() {
     let world = World::empty();
     world.file("limbeck.toml", "[limits]\nwall_ms = 300000\n");

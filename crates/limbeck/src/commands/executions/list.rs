@@ -152,7 +152,7 @@ fn removed_text(removed: &RemovedExecutions, zone: TimeZone) -> String {
     let (first, last, zone) = (zone.time(*first_us), zone.time(*last_us), zone.name());
     format!(
         "retention: {executions} executions of `{principal}` from {first} to {last} ({zone}) were removed and {thinned} \
-         lost the results of their reads ({} bytes)",
+         lost results ({} bytes)",
         grouped_digits(*bytes)
     )
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use limbeck_domain::{ErrorKind, JournalEntry};
-use limbeck_gateway::{Bounds, inner_calls};
-use limbeck_store::Store;
+use limbeck_gateway::{Bounds, ReplayError, inner_calls};
+use limbeck_store::{JournalBounds, Store};
 use limbeck_testkit::{FakeServer, World, request, run, value_of};
 use limbeck_upstream::{ServerSpec, StdioSpec, TransportSpec};
 use serde_json::json;
@@ -102,6 +102,80 @@ async fn a_program_ends_when_its_journal_is_full_and_sends_nothing_after() {
     assert!((8..=10).contains(&reads), "{reads} reads");
     // The control: a program within the bound.
     assert_eq!(value_of(&run(&gateway, &program(4)).await), json!("done"));
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_results_of_writes_are_removed_their_records_stay_and_a_full_principal_is_refused_alone()
+ {
+    let store = Store::in_memory_within(JournalBounds {
+        reads: 20_000,
+        results: 20_000,
+        records: 20_000,
+    })
+    .unwrap();
+    let text = "x".repeat(4_000);
+    let server = FakeServer::new("t")
+        .write("write", move |_| json!({ "text": text }))
+        .share();
+    let gateway = World::new(worker())
+        .server(&server)
+        .store(store.clone())
+        .start()
+        .await;
+    let program = "return (await tools.t.write({ note: 'kept' })).text.length";
+    let first = run(&gateway, program).await;
+    assert_eq!(value_of(&first), json!(4_000));
+    // Retention runs behind every 32 executions and knows then what this principal has.
+    let mut newest = first.clone();
+    let mut refused = None;
+    for _ in 0..100 {
+        let envelope = run(&gateway, program).await;
+        match envelope.error {
+            Some(error) => {
+                refused = Some(error);
+                break;
+            }
+            None => newest = envelope,
+        }
+    }
+    let error = refused.unwrap();
+    assert_eq!(error.kind, ErrorKind::Gateway);
+    assert!(
+        error.message.contains("of this principal wrote")
+            && error.hint.unwrap().contains("30 days")
+    );
+    let writes = server.calls().len();
+
+    // Another principal writes on.
+    let mut other = request(program);
+    other.principal = "other".to_owned();
+    let other = gateway.execute(other, CancellationToken::new()).await;
+    assert_eq!(value_of(&other), json!(4_000));
+    assert_eq!(server.calls().len(), writes + 1);
+
+    // The record of the oldest write has its arguments and its end, and the size and hash of its result.
+    let calls = inner_calls(&store.journal(&first.execution_id).await.unwrap());
+    assert!(
+        calls[0].sent && calls[0].call.body.contains("kept"),
+        "{calls:?}"
+    );
+    let removed = calls[0].removed.clone().unwrap();
+    assert!(
+        calls[0].result.is_none() && removed.bytes > 4_000,
+        "{calls:?}"
+    );
+    let record = store.execution(first.execution_id.as_str()).await.unwrap();
+    assert_eq!(value_of(&record.unwrap().envelope.unwrap()), json!(4_000));
+    let error = gateway
+        .replay(first.execution_id.as_str())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ReplayError::Incomplete { .. }), "{error}");
+    assert!(error.to_string().contains("were removed"), "{error}");
+    // The control: the newest is whole.
+    let report = gateway.replay(newest.execution_id.as_str()).await.unwrap();
+    assert_eq!(report.differences, Vec::<String>::new());
     gateway.shutdown().await;
 }
 

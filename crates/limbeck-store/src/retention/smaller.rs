@@ -1,0 +1,241 @@
+//! Makes the journal of an execution that may have changed something smaller, in two steps.
+//!
+//! What was called, with which arguments, and how each write and the execution ended stays in both. The first step removes
+//! the results of reads, the second replaces every other large result, the returned value and the printed text by their
+//! size and hash.
+
+use limbeck_domain::{JournalEntry, RemovedText};
+use rusqlite::Transaction;
+use sha2::{Digest as _, Sha256};
+
+use crate::tables::journal::BYTES;
+
+/// Texts up to this many bytes stay: a removed one leaves some 150 bytes behind.
+const TEXT_KEPT_BYTES: usize = 1 << 10;
+/// Bytes of entries that are replaced in one transaction, so that a write behind it waits for a fraction of a second.
+const STEP_BYTES: usize = 16 << 20;
+
+/// How much of a journal is left; column `thinned` of table `execution`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Thinned {
+    /// Without the results of reads.
+    Reads = 1,
+    /// Without any large result, value or printed text.
+    Results = 2,
+}
+
+/// Does one bounded step; returns the bytes that the execution has after the last one, and `None` while there is more.
+pub(super) fn step(
+    transaction: &Transaction<'_>,
+    row: i64,
+    to: Thinned,
+) -> rusqlite::Result<Option<i64>> {
+    let is_done = match to {
+        Thinned::Reads => {
+            remove_reads(transaction, row)?;
+            true
+        }
+        Thinned::Results => remove_texts(transaction, row)?,
+    };
+    if !is_done {
+        return Ok(None);
+    }
+    transaction
+        .prepare_cached(&format!(
+            "UPDATE execution SET thinned = ?2, bytes = {BYTES} WHERE row = ?1 RETURNING bytes"
+        ))?
+        .query_row([row, to as i64], |row| row.get(0))
+        .map(Some)
+}
+
+fn remove_reads(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "DELETE FROM journal WHERE execution = ?1 AND outcome IS NOT NULL
+             AND outcome NOT IN (
+                 SELECT doubt FROM journal WHERE execution = ?1 AND doubt IS NOT NULL)",
+        )?
+        .execute([row])?;
+    transaction
+        .prepare_cached("DELETE FROM held WHERE execution = ?1")?
+        .execute([row])?;
+    Ok(())
+}
+
+/// Replaces large texts of outcomes and of the end, up to [`STEP_BYTES`]; returns whether none is left.
+fn remove_texts(transaction: &Transaction<'_>, execution: i64) -> rusqlite::Result<bool> {
+    let mut large = transaction.prepare_cached(
+        "SELECT row FROM journal
+         WHERE execution = ?1 AND (outcome IS NOT NULL OR substr(entry, 1, 9) = '{\"ended\":')
+           AND octet_length(entry) > ?2 ORDER BY row",
+    )?;
+    let large: Vec<i64> = large
+        .query_map([execution, TEXT_KEPT_BYTES as i64], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut replaced_bytes = 0;
+    for row in large {
+        if replaced_bytes >= STEP_BYTES {
+            return Ok(false);
+        }
+        let (bytes, smaller) = transaction
+            .prepare_cached("SELECT entry FROM journal WHERE row = ?1")?
+            .query_row([row], |found| {
+                let entry = found.get_ref(0)?.as_str()?;
+                Ok((entry.len(), without_texts(entry)))
+            })?;
+        // An entry that has no large text of this kind, such as a long message of an error, stays as it is.
+        if let Some(smaller) = smaller {
+            transaction
+                .prepare_cached("UPDATE journal SET entry = ?2 WHERE row = ?1")?
+                .execute(rusqlite::params![row, smaller])?;
+            replaced_bytes += bytes;
+        }
+    }
+    Ok(true)
+}
+
+/// The entry without its large texts; `None` when it has none or is not an entry.
+fn without_texts(entry: &str) -> Option<String> {
+    let entry = match serde_json::from_str(entry).ok()? {
+        JournalEntry::Outcome {
+            id,
+            result: Ok(text),
+            took_us,
+            not_sent,
+        } => JournalEntry::Removed {
+            id,
+            result: removed(&text)?,
+            took_us,
+            not_sent,
+        },
+        JournalEntry::Ended {
+            mut envelope,
+            is_cut: false,
+        } => {
+            let mut warnings = Vec::new();
+            let mut note = |what: &str, removed: &RemovedText| {
+                let RemovedText { bytes, sha256 } = removed;
+                warnings.push(format!(
+                    "{what} was removed from the journal: {bytes} bytes, SHA-256 {sha256}"
+                ));
+            };
+            let value = envelope.value.as_ref();
+            if let Some(removed) = value.and_then(|value| removed(value.get())) {
+                note("the value", &removed);
+                envelope.value = None;
+            }
+            for (what, text) in [
+                ("what was printed", &mut envelope.stdout),
+                ("what was printed as errors", &mut envelope.stderr),
+            ] {
+                if let Some(removed) = removed(text) {
+                    note(what, &removed);
+                    text.clear();
+                }
+            }
+            if warnings.is_empty() {
+                return None;
+            }
+            envelope.warnings.append(&mut warnings);
+            JournalEntry::Ended {
+                envelope,
+                is_cut: true,
+            }
+        }
+        JournalEntry::Outcome { result: Err(_), .. }
+        | JournalEntry::Ended { is_cut: true, .. }
+        | JournalEntry::Check { .. }
+        | JournalEntry::Call { .. }
+        | JournalEntry::Part { .. }
+        | JournalEntry::Removed { .. }
+        | JournalEntry::Delivered(_) => return None,
+    };
+    serde_json::to_string(&entry).ok()
+}
+
+/// What is kept of a text that is large enough to be removed.
+fn removed(text: &str) -> Option<RemovedText> {
+    (text.len() > TEXT_KEPT_BYTES).then(|| RemovedText {
+        bytes: text.len(),
+        sha256: Sha256::digest(text)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::{CallCode, CallError, CallId, Envelope, ExecutionId, ExecutionStatus};
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+
+    fn outcome(result: Result<String, CallError>) -> String {
+        serde_json::to_string(&JournalEntry::Outcome {
+            id: CallId(7),
+            result,
+            took_us: 12,
+            not_sent: false,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn a_large_result_leaves_its_size_and_hash_and_a_small_one_and_an_error_stay() {
+        let text = "x".repeat(TEXT_KEPT_BYTES + 1);
+        let smaller = without_texts(&outcome(Ok(text.clone()))).unwrap();
+        let JournalEntry::Removed {
+            id: CallId(7),
+            result,
+            took_us: 12,
+            not_sent: false,
+        } = serde_json::from_str(&smaller).unwrap()
+        else {
+            panic!("{smaller}")
+        };
+        assert_eq!((result.bytes, result.sha256.len()), (text.len(), 64));
+        let again = removed(&text).unwrap();
+        assert_eq!(result, again, "the hash is that of the text");
+        assert_ne!(result, removed(&text.replace('x', "y")).unwrap());
+
+        assert_eq!(without_texts(&smaller), None);
+        assert_eq!(
+            without_texts(&outcome(Ok("x".repeat(TEXT_KEPT_BYTES)))),
+            None
+        );
+        assert_eq!(
+            without_texts(&outcome(Err(CallError::new(CallCode::ToolFailed, text)))),
+            None
+        );
+    }
+
+    #[test]
+    fn an_end_loses_large_texts_and_says_so_once() {
+        let mut envelope = Envelope::new(ExecutionId::new("ex_1"), ExecutionStatus::Completed);
+        envelope.value = Some(to_raw_value(&"x".repeat(4_000)).unwrap());
+        envelope.stdout = "short".to_owned();
+        envelope.stderr = "y".repeat(4_000);
+        let ended = |envelope: Envelope| {
+            serde_json::to_string(&JournalEntry::Ended {
+                envelope: Box::new(envelope),
+                is_cut: false,
+            })
+            .unwrap()
+        };
+        let smaller = without_texts(&ended(envelope)).unwrap();
+        assert_eq!(without_texts(&smaller), None);
+        let JournalEntry::Ended {
+            envelope,
+            is_cut: true,
+        } = serde_json::from_str(&smaller).unwrap()
+        else {
+            panic!("{smaller}")
+        };
+        assert!(envelope.value.is_none() && envelope.stderr.is_empty());
+        assert_eq!(envelope.stdout, "short");
+        assert_eq!(envelope.warnings.len(), 2);
+        assert!(envelope.warnings[0].contains("4002 bytes"), "{envelope:?}");
+        assert_eq!(without_texts(&ended(*envelope)), None);
+    }
+}

@@ -16,6 +16,8 @@ pub struct Catalog {
     servers: BTreeMap<ServerName, ServerTools>,
     fingerprint: OnceLock<u32>,
     absences: Arc<Absences>,
+    /// Whether servers may have been left out, so that one without servers does not mean an empty configuration.
+    is_part: bool,
 }
 
 impl Catalog {
@@ -31,6 +33,7 @@ impl Catalog {
             servers,
             fingerprint: OnceLock::new(),
             absences: Arc::default(),
+            is_part: false,
         }
     }
 
@@ -47,7 +50,7 @@ impl Catalog {
 
     /// Whether the configuration has no server at all, usable or not.
     pub(crate) fn has_no_server(&self) -> bool {
-        self.servers.is_empty() && self.absences.servers.is_empty()
+        !self.is_part && self.servers.is_empty() && self.absences.servers.is_empty()
     }
 
     /// Why the server with exactly this name must not be used.
@@ -64,6 +67,7 @@ impl Catalog {
             servers,
             fingerprint: self.fingerprint.clone(),
             absences: Arc::clone(&self.absences),
+            is_part: self.is_part,
         }
     }
 
@@ -75,6 +79,23 @@ impl Catalog {
         }
         let servers = self.servers().map(|server| server.only(&keep));
         Arc::new(Self::new(servers.collect()).with_absences(Arc::clone(&self.absences)))
+    }
+
+    /// The catalog of a caller that may call only the tools for which `covers` returns true, of the servers for which
+    /// `reaches` does. What it says about any other name does not depend on whether that is a tool here.
+    pub fn within(
+        &self,
+        reaches: impl Fn(&ServerName) -> bool,
+        covers: impl Fn(&ToolId) -> bool,
+    ) -> Self {
+        let servers = self.servers().filter(|server| reaches(server.name()));
+        let servers = servers.map(|server| server.only(&covers)).collect();
+        let mut absences = Absences::clone(&self.absences);
+        absences.servers.retain(|name, _| reaches(name));
+        Self {
+            is_part: true,
+            ..Self::new(servers).with_absences(Arc::new(absences))
+        }
     }
 
     /// Hash of the tools' names, titles and descriptions. A search with another fingerprint may have other results.

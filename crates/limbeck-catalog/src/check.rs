@@ -17,7 +17,7 @@ use limbeck_domain::limits::FINDINGS_MAX;
 use limbeck_domain::site::ANY_ITEM;
 use limbeck_domain::{
     CallCode, CallError, CallForm, Language, Mode, Repeat, ServerName, Site, SiteRead, Sites,
-    ToolId, ToolTarget,
+    ToolTarget,
 };
 
 use serde_json::Value;
@@ -44,8 +44,9 @@ pub struct CheckOptions<'a> {
     pub language: Language,
     /// Purpose. A check before a run leaves out errors that the program may catch and minor warnings.
     pub mode: Mode,
-    /// Returns the error of a call of a tool that the program may not call, `None` for all others.
-    pub refuses: &'a dyn Fn(&ToolId) -> Option<CallError>,
+    /// Returns the error of a name that says a tool which the program may not call, as it is written, `None` for all others.
+    /// It is asked about names that resolve to no tool: the catalog has the tools that may be called, and no others.
+    pub refuses: &'a dyn Fn(&ToolTarget) -> Option<CallError>,
 }
 
 impl Catalog {
@@ -136,7 +137,8 @@ impl ProgramCheck<'_> {
     }
 
     fn unresolved(&mut self, site: &Site, error: ResolveError) {
-        let unlisted = resolve::unlisted(self.catalog, &target(site));
+        let target = target(site);
+        let unlisted = resolve::unlisted(self.catalog, &target);
         if !unlisted.is_empty() {
             for server in unlisted {
                 self.unlisted.entry(server).or_insert(position(site));
@@ -144,7 +146,10 @@ impl ProgramCheck<'_> {
             return;
         }
         self.drawn_from.extend(error.server_to_ask().cloned());
-        let error = error.suggesting(|tool| (self.options.refuses)(tool).is_none());
+        if let Some(denied) = (self.options.refuses)(&target) {
+            let finding = Finding::new(position(site), FindingKind::Denied, denied.message);
+            return self.report(site, finding.with_hint(denied.hint));
+        }
         let kind = match error.code() {
             CallCode::UnknownTool => FindingKind::UnknownTool,
             CallCode::Denied => FindingKind::Denied,
@@ -159,10 +164,6 @@ impl ProgramCheck<'_> {
     fn check_call(&mut self, site: &Site, tool: &Tool) {
         let call = tool.call_expression();
         let finding = |kind, message| Finding::new(position(site), kind, message);
-        if let Some(denied) = (self.options.refuses)(tool.id()) {
-            let finding = finding(FindingKind::Denied, denied.message);
-            return self.report(site, finding.with_hint(denied.hint));
-        }
         if site.positional > 0 {
             let (message, hint) = too_many(tool, &call, self.options.language);
             let finding = finding(FindingKind::Positional, message);
@@ -266,10 +267,7 @@ impl ProgramCheck<'_> {
     /// Whether the call has an error, without the cost of composing its message.
     fn is_wrong(&self, site: &Site, tool: &Tool) -> bool {
         !site.guarded
-            && ((self.options.refuses)(tool.id()).is_some()
-                || site.positional > 0
-                || !site.awaited
-                || tool.check().is_refused(&arguments(site)))
+            && (site.positional > 0 || !site.awaited || tool.check().is_refused(&arguments(site)))
     }
 
     fn report(&mut self, site: &Site, finding: Finding) {

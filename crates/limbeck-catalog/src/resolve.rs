@@ -30,6 +30,17 @@ impl Catalog {
         resolve(self, target, Suggest::Nearest)
     }
 
+    /// Every tool that a name says as it is written, whether or not there is one: several for a full name that can be
+    /// split in several ways, none for a name without a server.
+    pub fn readings(target: &ToolTarget) -> Vec<ToolId> {
+        match &target.server {
+            Some(server) => vec![ToolId::new(server.as_str(), target.tool.as_str())],
+            None => splits(&target.tool)
+                .map(|(server, tool)| ToolId::new(server, tool))
+                .collect(),
+        }
+    }
+
     /// Finds the server that a program names, by the rules of [`Catalog::resolve`].
     ///
     /// # Errors
@@ -139,23 +150,6 @@ impl ResolveError {
             | Self::SwitchedOff { .. }
             | Self::AmbiguousTool { .. } => None,
         }
-    }
-
-    /// Removes suggestions that `may_call` rejects, so that a message never names a tool the caller may not call.
-    #[must_use]
-    pub fn suggesting(mut self, may_call: impl Fn(&ToolId) -> bool) -> Self {
-        match &mut self {
-            Self::UnknownServer { elsewhere, .. } => elsewhere.retain(may_call),
-            Self::UnknownTool { nearest, .. } => nearest.retain(may_call),
-            Self::AmbiguousTool { candidates, .. } | Self::AmbiguousName { candidates, .. } => {
-                candidates.retain(may_call);
-            }
-            Self::NoServers
-            | Self::AmbiguousServer { .. }
-            | Self::AbsentServer { .. }
-            | Self::SwitchedOff { .. } => {}
-        }
-        self
     }
 
     /// The next step, when there is one to name.

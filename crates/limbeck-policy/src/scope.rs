@@ -73,6 +73,21 @@ impl Scope {
         })
     }
 
+    /// Whether no pattern limits it.
+    pub fn is_everything(&self) -> bool {
+        self.patterns.is_none()
+    }
+
+    /// Whether some pattern could match a tool of `server`.
+    pub fn reaches(&self, server: &str) -> bool {
+        let Some(patterns) = &self.patterns else {
+            return true;
+        };
+        patterns
+            .iter()
+            .any(|pattern| may_match(pattern, server))
+    }
+
     /// Whether the execution may use `tool`.
     pub fn covers(&self, tool: &ToolId) -> bool {
         let Some(patterns) = &self.patterns else {
@@ -88,8 +103,8 @@ impl Scope {
             // Methods such as `resources/read` are in no list of tools.
             let may_be_method = pattern.contains('/');
             tools.iter().any(|tool| {
-                matches(pattern, tool) || may_be_method && may_match(pattern, &tool.server)
-            }) || unlisted.iter().any(|server| may_match(pattern, server))
+                matches(pattern, tool) || may_be_method && may_match(pattern, tool.server.as_str())
+            }) || unlisted.iter().any(|server| may_match(pattern, server.as_str()))
         };
         let patterns = self.patterns.iter().flatten().map(String::as_str);
         patterns.filter(|pattern| !is_matched(pattern)).collect()
@@ -108,10 +123,28 @@ impl Scope {
     }
 }
 
+/// The parts of a pattern that may be meant for the server's name: one before each separator, or all of it.
+fn server_parts(pattern: &str) -> impl Iterator<Item = &str> {
+    let (pattern, separator) = split_form(pattern);
+    let mut parted = pattern.match_indices(separator).peekable();
+    let whole = parted.peek().is_none().then_some(pattern);
+    whole
+        .into_iter()
+        .chain(parted.map(move |(at, _)| &pattern[..at]))
+}
+
+/// A pattern without `mcp__`, and the separator of its names.
+fn split_form(pattern: &str) -> (&str, &'static str) {
+    match pattern.strip_prefix("mcp__") {
+        Some(rest) => (rest, "__"),
+        None => (pattern, "."),
+    }
+}
+
 /// Matches server and tool each against its own part of the pattern, and tries every separator as the border: names
 /// may contain separators, and a `*` must not match across the border.
 fn matches(pattern: &str, tool: &ToolId) -> bool {
-    let (pattern, separator) = parts(pattern);
+    let (pattern, separator) = split_form(pattern);
     let (server, name) = (tool.server.as_str(), &*tool.tool);
     let mut parted = pattern.match_indices(separator).peekable();
     if parted.peek().is_none() {
@@ -124,24 +157,8 @@ fn matches(pattern: &str, tool: &ToolId) -> bool {
 }
 
 /// Whether a pattern matches some name of a tool of `server`.
-fn may_match(pattern: &str, server: &ServerName) -> bool {
-    let (pattern, separator) = parts(pattern);
-    let mut ends = pattern
-        .match_indices(separator)
-        .map(|(at, _)| at)
-        .peekable();
-    if ends.peek().is_none() {
-        return glob(pattern, server.as_str());
-    }
-    ends.any(|at| glob(&pattern[..at], server.as_str()))
-}
-
-/// A pattern without its prefix, and the text between server and tool in it.
-fn parts(pattern: &str) -> (&str, &'static str) {
-    match pattern.strip_prefix("mcp__") {
-        Some(rest) => (rest, "__"),
-        None => (pattern, "."),
-    }
+fn may_match(pattern: &str, server: &str) -> bool {
+    server_parts(pattern).any(|of_server| glob(of_server, server))
 }
 
 /// Matches `*` against any run of characters, everything else against itself.
@@ -186,6 +203,32 @@ mod tests {
         assert!(covers("shop.eu.list", "shop.eu", "list"));
         assert!(covers("mcp__shop__list_*", "shop", "list_all"));
         assert!(!covers("mcp__shop__list_*", "shop__list_all", "delete"));
+    }
+
+    #[test]
+    fn a_scope_reaches_the_servers_of_its_patterns_and_no_others() {
+        let reaches =
+            |pattern: &str, server: &str| Scope::parse([pattern]).unwrap().reaches(server);
+        for pattern in [
+            "files",
+            "files.read_*",
+            "mcp__files__read",
+            "*",
+            "f*.x",
+            "files.a.b",
+        ] {
+            assert!(reaches(pattern, "files"), "{pattern}");
+            assert!(!reaches(pattern, "vault") || pattern == "*", "{pattern}");
+        }
+        assert!(reaches("shop.eu.list", "shop.eu") && reaches("shop.eu.list", "shop"));
+        assert!(!Scope::parse::<_, &str>([]).unwrap().reaches("files"));
+        assert!(Scope::everything().reaches("files"));
+        // Whatever it covers, it reaches.
+        for pattern in ["*.read_*", "mcp__*", "my-server.*"] {
+            let scope = Scope::parse([pattern]).unwrap();
+            assert!(scope.covers(&ToolId::new("my-server", "read_file")));
+            assert!(scope.reaches("my-server"), "{pattern}");
+        }
     }
 
     #[test]

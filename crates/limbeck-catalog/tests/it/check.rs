@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use crate::common::{catalog, named, server, tool};
-use limbeck_catalog::{Catalog, CheckOptions, Findings, ServerTools};
+use limbeck_catalog::{Catalog, CheckOptions, FindingKind, Findings, ServerTools};
 use limbeck_domain::limits::FINDINGS_MAX;
-use limbeck_domain::{CallCode, CallError, Language, Mode, ServerName, Sites, ToolId};
+use limbeck_domain::{CallCode, CallError, Language, Mode, ServerName, Sites, ToolId, ToolTarget};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -172,22 +172,41 @@ fn positional_arguments_and_a_missing_await_are_reported_with_a_correction() {
 
 #[test]
 fn a_tool_the_caller_may_not_use_is_refused_and_never_suggested() {
-    let catalog = Catalog::new(vec![named("a", &["read_one", "read_two"])]);
+    let all = Catalog::new(vec![
+        named("a", &["read_one", "read_two"]),
+        named("b", &["t"]),
+    ]);
+    let may_call = |id: &ToolId| &*id.tool == "read_two";
+    let catalog = all.within(|server| server.as_str() == "a", may_call);
     let caller = CheckOptions {
         language: Language::Python,
         mode: Mode::Run,
-        refuses: &|id: &ToolId| {
-            (&*id.tool == "read_one").then(|| CallError::new(CallCode::Denied, "not yours"))
+        refuses: &|target: &ToolTarget| {
+            let is_mine = ["read_two", "read_to"].contains(&target.tool.as_str());
+            (!is_mine).then(|| CallError::new(CallCode::Denied, "not yours"))
         },
     };
-    let judge = |tool: &str| catalog.check(&sites(json!([call("a", tool, json!({}))])), &caller);
-    assert_eq!(messages(&judge("read_one")), ["not yours"]);
-    let unknown = judge("read_on");
+    let judge = |server: &str, tool: &str| {
+        catalog.check(&sites(json!([call(server, tool, json!({}))])), &caller)
+    };
+    // One that exists, in two spellings, and others that do not.
+    for (server, tool) in [
+        ("a", "read_one"),
+        ("a", "readOne"),
+        ("a", "read_none"),
+        ("b", "t"),
+        ("c", "t"),
+    ] {
+        let findings = judge(server, tool);
+        assert_eq!(messages(&findings), ["not yours"], "{server}.{tool}");
+        assert_eq!(findings.errors[0].kind, FindingKind::Denied);
+    }
+    let unknown = judge("a", "read_to");
     assert_eq!(
         unknown.errors[0].hint.as_deref(),
         Some("try `tools.a.read_two`")
     );
-    assert_eq!(judge("read_two"), Findings::default());
+    assert_eq!(judge("a", "read_two"), Findings::default());
 }
 
 #[test]

@@ -1,18 +1,25 @@
-//! The steps of a tool call before it is sent: resolve, check the scope, validate, decide.
+//! The steps of a tool call before it is sent: resolve, validate, decide.
 //!
+//! A name is resolved among the tools within the scope, and decided about once more before the call is sent.
 //! Names and schemas come from the cached list of a server. Where the cached list refuses a call, the server is
 //! asked for a fresh list and the step is made once more.
 
 use std::sync::Arc;
 
-use limbeck_catalog::{AcceptedArguments, ResolveError, Resolved, Tool};
+use limbeck_catalog::{AcceptedArguments, Catalog, ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
+use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, HostCall, ServerName, ToolId, ToolTarget};
-use limbeck_policy::{Denied, Facts, Permit, ToolCall, decide};
+use limbeck_policy::{Denied, Facts, Permit, Scope, ToolCall, decide};
 
 use super::Broker;
 use crate::clock::now_us;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
+
+/// Bytes of a name that an error shows.
+const NAME_SHOWN_BYTES_MAX: usize = 80;
+const HINT_OUTSIDE: &str =
+    "add the tool to the `tools` patterns of this execution, or leave them out";
 
 /// A tool call that may be sent.
 pub(super) struct PreparedCall {
@@ -63,9 +70,6 @@ impl Broker {
         arguments: &str,
     ) -> Result<PreparedCall, RefusedCall> {
         let resolved = self.resolve(target).await?;
-        // Before validation: an error about the arguments would show the schema of a tool outside of the scope.
-        self.check_scope(&resolved.tool)
-            .map_err(|error| RefusedCall::of(&resolved.tool, error))?;
         let (resolved, accepted) = self.validate(target, resolved, arguments).await?;
         let Resolved { tool, note } = resolved;
         let AcceptedArguments { arguments, notes } = accepted;
@@ -85,34 +89,49 @@ impl Broker {
         Ok(PreparedCall { tool, permit, note })
     }
 
-    /// Refuses a tool outside of the scope.
-    pub(super) fn check_scope(&self, tool: &Tool) -> Result<(), CallError> {
-        let allowed = self.scope.allows(tool.id());
-        allowed.map_err(|denied| denied_error(&denied))
-    }
-
-    /// Looks the name up, and once more in a fresh list when the cached one does not have it. Names that an error
-    /// suggests are within the scope.
+    /// Looks the name up among the tools within the scope, and once more in a fresh list when the cached one does not have
+    /// it. The answer does not depend on tools outside of the scope: it does not show which of them exist.
     pub(super) async fn resolve(&self, target: &ToolTarget) -> Result<Resolved, RefusedCall> {
         let live_catalog = &self.context.live_catalog;
-        let error = match live_catalog.snapshot().resolve(target) {
+        let error = match self.find(target) {
             Ok(resolved) => return Ok(resolved),
             Err(error) => error,
         };
         match error.server_to_ask() {
+            // A known list is not asked for again because of a name that the scope does not cover as it is written. The
+            // first list may have a tool within the scope that the name is another style of.
+            Some(server)
+                if out_of_scope(&self.scope, target).is_some()
+                    && !live_catalog.snapshot().tools_of(server).is_empty() =>
+            {
+                return Err(self.unresolved(target, error));
+            }
             Some(server) => self.list_for(server, target).await?,
             // A full name without a server part that fits: any server might have it.
             None if target.server.is_none() => {
                 live_catalog.discover(FIRST_LIST_TIMEOUT).await;
             }
-            None => return Err(self.within_scope(error)),
+            None => return Err(self.unresolved(target, error)),
         }
-        let resolved = live_catalog.snapshot().resolve(target);
-        resolved.map_err(|error| self.within_scope(error))
+        self.find(target)
+            .map_err(|error| self.unresolved(target, error))
     }
 
-    fn within_scope(&self, error: ResolveError) -> RefusedCall {
-        error.suggesting(|tool| self.scope.covers(tool)).into()
+    fn find(&self, target: &ToolTarget) -> Result<Resolved, ResolveError> {
+        let catalog = self.context.live_catalog.snapshot();
+        match catalog.resolve(target) {
+            // The usual case, without the cost of leaving tools out.
+            Ok(resolved) if self.scope.covers(resolved.tool.id()) => Ok(resolved),
+            Err(error) if self.scope.is_everything() => Err(error),
+            Ok(_) | Err(_) => visible(&catalog, &self.scope).resolve(target),
+        }
+    }
+
+    fn unresolved(&self, target: &ToolTarget, error: ResolveError) -> RefusedCall {
+        match out_of_scope(&self.scope, target) {
+            Some(error) => RefusedCall { error, tool: None },
+            None => error.into(),
+        }
     }
 
     /// Asks `server` for its list, because `target` is not in the cached one.
@@ -143,11 +162,9 @@ impl Broker {
         if self.context.live_catalog.refresh(server).await.is_err() {
             return Err(RefusedCall::of(&resolved.tool, error));
         }
-        let fresh = self.context.live_catalog.snapshot().resolve(target);
-        let fresh = fresh.map_err(|error| self.within_scope(error))?;
-        // In the fresh list the name may mean another tool, whose schema the error would show.
-        self.check_scope(&fresh.tool)
-            .map_err(|error| RefusedCall::of(&fresh.tool, error))?;
+        // In the fresh list the name may mean another tool, or none.
+        let fresh = self.find(target);
+        let fresh = fresh.map_err(|error| self.unresolved(target, error))?;
         match fresh.tool.accept(arguments, self.language) {
             Ok(arguments) => Ok((fresh, arguments)),
             Err(error) => Err(RefusedCall::of(&fresh.tool, error)),
@@ -155,12 +172,52 @@ impl Broker {
     }
 }
 
+/// The tools within `scope`, of the servers that it reaches.
+pub(super) fn visible(catalog: &Arc<Catalog>, scope: &Scope) -> Arc<Catalog> {
+    if scope.is_everything() {
+        return Arc::clone(catalog);
+    }
+    Arc::new(catalog.within(
+        |server| scope.reaches(server.as_str()),
+        |tool| scope.covers(tool),
+    ))
+}
+
+/// The error of a name that says, as it is written, a tool outside of `scope`: the same whether or not there is such a tool.
+pub(super) fn out_of_scope(scope: &Scope, target: &ToolTarget) -> Option<CallError> {
+    if scope.is_everything() {
+        return None;
+    }
+    let readings = Catalog::readings(target);
+    if readings.iter().any(|tool| scope.covers(tool)) {
+        return None;
+    }
+    let shown = |name: &str| clean_line(name, NAME_SHOWN_BYTES_MAX);
+    let tool = shown(&target.tool);
+    let denied = match &target.server {
+        Some(server) => {
+            let server = shown(server);
+            let message = outside(&format!("{server}.{tool}"));
+            CallError::new(CallCode::Denied, message).with_target(server, tool)
+        }
+        None => CallError {
+            tool: Some(tool.clone()),
+            ..CallError::new(CallCode::Denied, outside(&tool))
+        },
+    };
+    Some(denied.with_hint(HINT_OUTSIDE))
+}
+
+fn outside(name: &str) -> String {
+    format!("`{name}` is outside the tools this execution may use")
+}
+
 /// The error of a denied call, as the program reads it.
 pub(super) fn denied_error(denied: &Denied) -> CallError {
     let Denied::OutOfScope { tool } = denied;
     CallError::new(CallCode::Denied, denied.to_string())
         .with_target(tool.server.as_str(), &*tool.tool)
-        .with_hint("add the tool to the `tools` patterns of this execution, or leave them out")
+        .with_hint(HINT_OUTSIDE)
 }
 
 /// The tool that a program's call names.

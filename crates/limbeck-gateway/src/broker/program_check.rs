@@ -1,15 +1,16 @@
 //! Check of the tool calls written in a program, before it runs.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures::future::FutureExt as _;
-use limbeck_catalog::{CheckOptions, Findings, Plan};
-use limbeck_domain::{Language, Mode, Sites, ToolId, Verdict};
+use limbeck_catalog::{Catalog, CheckOptions, Findings, Plan};
+use limbeck_domain::{Language, Mode, Sites, ToolTarget, Verdict};
 use limbeck_policy::Scope;
 
 use super::Broker;
-use super::prepare::denied_error;
+use super::prepare::{out_of_scope, visible};
 use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
 
 impl Broker {
@@ -67,7 +68,7 @@ impl ProgramCheck<'_> {
     /// be used, are checked by the cached list; the call itself reports the reason.
     pub(crate) async fn findings(&self, sites: &Sites) -> Findings {
         let live_catalog = self.live_catalog;
-        let unlisted = live_catalog.snapshot().servers_needed(sites);
+        let unlisted = self.catalog().servers_needed(sites);
         live_catalog
             .first_lists(&unlisted, FIRST_LIST_TIMEOUT)
             .await;
@@ -82,19 +83,21 @@ impl ProgramCheck<'_> {
 
     /// The tools that may be called, by the lists that [`ProgramCheck::findings`] refreshed.
     pub(crate) fn plan(&self, sites: &Sites) -> Plan {
-        self.live_catalog.snapshot().plan(sites)
+        self.catalog().plan(sites)
+    }
+
+    /// What the program may call, as it is known now.
+    fn catalog(&self) -> Arc<Catalog> {
+        visible(&self.live_catalog.snapshot(), self.scope)
     }
 
     fn judge(&self, sites: &Sites) -> Findings {
-        let refuses = |tool: &ToolId| {
-            let allowed = self.scope.allows(tool);
-            allowed.err().map(|denied| denied_error(&denied))
-        };
+        let refuses = |target: &ToolTarget| out_of_scope(self.scope, target);
         let caller = CheckOptions {
             language: self.language,
             mode: self.mode,
             refuses: &refuses,
         };
-        self.live_catalog.snapshot().check(sites, &caller)
+        self.catalog().check(sites, &caller)
     }
 }

@@ -147,7 +147,6 @@ impl Broker {
                 .resolve(&target)
                 .await
                 .map_err(|refused| refused.error)?;
-            self.check_scope(&resolved.tool)?;
             return Ok(program_listings::tool_json(&resolved.tool, self.language).to_string());
         }
         let named = body.server.as_deref().unwrap_or_default();
@@ -157,13 +156,13 @@ impl Broker {
             .snapshot()
             .resolve_server(named)
             .map_err(CallError::from)?;
-        if self
+        let is_listed = !self
             .context
             .live_catalog
             .snapshot()
             .tools_of(&server)
-            .is_empty()
-        {
+            .is_empty();
+        if !is_listed && self.scope.reaches(server.as_str()) {
             self.list_for(&server, &target)
                 .await
                 .map_err(|refused| refused.error)?;

@@ -6,7 +6,10 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_RESULT_BYTES_MAX, LIST_PAGES_MAX};
-use limbeck_domain::{CallCode, CallError, EffectClass, HostCall, ReadMethod, ServerName, ToolId};
+use limbeck_domain::{
+    CallCode, CallError, CallForm, EffectClass, HostCall, ReadMethod, ServerName, ToolId,
+    ToolTarget,
+};
 use limbeck_policy::{ReadRequest, Scope, decide_read};
 use limbeck_upstream::{RawResult, UpstreamError};
 use serde::Deserialize;
@@ -14,7 +17,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::answer_budget::{CALL_BYTES_MIN, Work};
-use super::prepare::{RefusedCall, denied_error};
+use super::prepare::{RefusedCall, denied_error, out_of_scope};
 use super::queries::parse;
 use super::{Answer, Broker, result_bytes};
 
@@ -103,9 +106,14 @@ impl Broker {
         }
         let body: ReadBody = parse(body)?;
         let catalog = self.context.live_catalog.snapshot();
-        let server = catalog
-            .resolve_server(&body.server)
-            .map_err(CallError::from)?;
+        let server = catalog.resolve_server(&body.server).map_err(|error| {
+            let target = ToolTarget {
+                server: Some(body.server.clone()),
+                tool: body.method.as_str().to_owned(),
+                form: CallForm::Value,
+            };
+            out_of_scope(&self.scope, &target).unwrap_or_else(|| error.into())
+        })?;
         Ok(Reading {
             server,
             method: body.method,

@@ -199,6 +199,83 @@ async fn a_program_learns_nothing_of_servers_outside_of_its_scope() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_outside_of_the_scope_looks_the_same_whether_it_exists_or_not() {
+    let open = FakeServer::new("open")
+        .read("n", |_| Value::from(1))
+        .share();
+    let vault = FakeServer::new("vault")
+        .read("read_secret", |_| Value::from(1))
+        .share();
+    let gateway = World::new(worker())
+        .server(&open)
+        .server(&vault)
+        .start()
+        .await;
+    let within = async |scope: Scope, program: &str| {
+        let narrow = ExecuteRequest {
+            scope,
+            ..request(program)
+        };
+        gateway.execute(narrow, CancellationToken::new()).await
+    };
+    // Each error without the name that was asked for.
+    let program = r#"
+        const told = async (name: string, f: () => unknown) => {
+            try { return ["done", await f()]; } catch (e: any) {
+                const without = (text: any) => String(text).replaceAll(name, "NAME");
+                return [e.code, without(e.message), e.hint, without(e.server), without(e.tool)];
+            }
+        };
+        const out: any = {};
+        for (const tool of ["read_secret", "readSecret", "read_nothing"]) {
+            out[`vault.${tool}`] = await told(tool, () => (tools as any).vault[tool]({}));
+            out[`full ${tool}`] = await told(tool, () => callMCPTool(`mcp__vault__${tool}`, {}));
+            out[`bare ${tool}`] = await told(tool, () => callMCPTool(tool, {}));
+            out[`described ${tool}`] = await told(tool, () => describe("vault", tool));
+        }
+        return out
+    "#;
+    let wide = value_of(&within(Scope::everything(), program).await);
+    // The controls: in the wide scope they differ.
+    assert_eq!(wide["vault.read_secret"], json!(["done", 1]));
+    assert_eq!(wide["vault.readSecret"], json!(["done", 1]));
+    assert_eq!(wide["vault.read_nothing"][0], "unknown_tool");
+    let calls = vault.calls().len();
+    let narrow = value_of(&within(Scope::parse(["open.*"]).unwrap(), program).await);
+    for form in ["vault.", "full ", "bare ", "described "] {
+        let told = |tool: &str| &narrow[format!("{form}{tool}")];
+        assert_eq!(told("read_secret")[0], "denied", "{narrow}");
+        assert_eq!(told("read_secret"), told("read_nothing"), "{form}");
+        assert_eq!(told("readSecret"), told("read_nothing"), "{form}");
+    }
+    assert_eq!(vault.calls().len(), calls);
+    // The check before the run says the same of all three, and of a server that does not exist.
+    let mut found = Vec::new();
+    for (server, tool) in [
+        ("vault", "read_secret"),
+        ("vault", "readSecret"),
+        ("vault", "read_nothing"),
+        ("nosuch", "read_secret"),
+    ] {
+        let program = format!("return await tools.{server}.{tool}({{}})");
+        let error = within(Scope::parse(["open.*"]).unwrap(), &program).await;
+        let mut error = error.error.unwrap();
+        error.message = error.message.replace(&format!("{server}.{tool}"), "NAME");
+        found.push(error);
+    }
+    assert!(found.iter().all(|error| *error == found[0]), "{found:?}");
+    // Within the scope an unknown name is told from a known one.
+    let unknown = within(
+        Scope::parse(["open.*"]).unwrap(),
+        "return await tools.open.m({})",
+    )
+    .await;
+    let unknown = unknown.error.unwrap();
+    assert!(unknown.message.contains("has no tool `m`"), "{unknown:?}");
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_returned_text_stays_text_and_is_shown_up_to_the_budget() {
     let gateway = World::new(worker()).start().await;
     let program =

@@ -40,6 +40,8 @@ pub struct Exposed {
     pub servers: Vec<ExposedServer>,
     /// What `search` finds: every server but those with `expose = "direct"`.
     pub searched: SearchableCatalog,
+    /// The others.
+    pub listed_directly: BTreeSet<ServerName>,
 }
 
 /// A server whose tools, resources and prompts clients see.
@@ -127,6 +129,7 @@ fn expose(
     Exposed {
         servers: exposed,
         searched: without(searchable, &not_searched),
+        listed_directly: not_searched,
     }
 }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use limbeck_catalog::Catalog;
 pub use limbeck_catalog::Detail;
 use limbeck_domain::text::{clean_line, cut};
-use limbeck_domain::{CallError, EffectClass, Language, limits::QUERY_BYTES_MAX};
+use limbeck_domain::{
+    CallCode, CallError, EffectClass, Language, ServerName, limits::QUERY_BYTES_MAX,
+};
 use limbeck_policy::Scope;
 use limbeck_search::{SearchAnswer, SearchHit, SearchQuery, SearchableCatalog, servers_named};
 use serde::Serialize;
@@ -74,6 +76,9 @@ pub struct SearchReport {
     /// Servers whose tools are unknown because they do not work, each with its reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<String>,
+    /// Servers that are not searched because clients list their tools.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub listed_directly: Vec<String>,
     /// Sentences about the configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
@@ -161,10 +166,21 @@ impl ToolSearch {
     /// other tools.
     pub(crate) async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
         let starting = self.live_catalog.discover(FIRST_LIST_TIMEOUT).await;
-        let searched = self.exposure.current().searched.clone();
+        let exposed = self.exposure.current();
+        let searched = exposed.searched.clone();
         let catalog = searched.catalog();
-        if let Some(server) = &request.server {
-            catalog.resolve_server(server)?;
+        if let Some(server) = &request.server
+            && let Err(error) = catalog.resolve_server(server)
+        {
+            return Err(
+                match exposed
+                    .listed_directly
+                    .contains(&ServerName::from(server.as_str()))
+                {
+                    true => listed_directly(server),
+                    false => error.into(),
+                },
+            );
         }
         let Ranking {
             similarity,
@@ -183,9 +199,14 @@ impl ToolSearch {
                 .collect(),
             cursor: None,
             unavailable: self.listings.unavailable(&starting),
+            listed_directly: exposed
+                .listed_directly
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             notices: catalog.absences().notices.clone(),
             starting: starting.iter().map(ToString::to_string).collect(),
-            servers: catalog.servers().len(),
+            servers: catalog.servers().len() + exposed.listed_directly.len(),
             detail: request.detail,
             language: request.language,
             fingerprint,
@@ -288,6 +309,15 @@ struct Ranking {
     fingerprint: Fingerprint,
     /// Number of hits in earlier answers, by query.
     from: Vec<usize>,
+}
+
+/// Error of a search among the tools of a server that is not searched.
+fn listed_directly(server: &str) -> CallError {
+    let server = clean_line(server, SENTENCE_BYTES_MAX);
+    let message =
+        format!("the tools of server `{server}` are not searched: clients list them directly");
+    CallError::new(CallCode::InvalidArguments, message)
+        .with_hint("call them by their names in your list of tools, or from a program")
 }
 
 /// Hits of `query` after the first `from`.

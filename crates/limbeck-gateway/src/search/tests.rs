@@ -29,6 +29,7 @@ fn report(queries: Vec<QueryReport>) -> SearchReport {
         cursor: None,
         starting: Vec::new(),
         unavailable: Vec::new(),
+        listed_directly: Vec::new(),
         notices: Vec::new(),
         servers: 1,
         detail: Detail::Signature,

@@ -13,6 +13,9 @@ use crate::tokens;
 /// of them.
 const ANSWER_TOKENS_MAX: usize = 4_000;
 
+/// Servers named whose tools clients list directly.
+const DIRECT_NAMED_MAX: usize = 8;
+
 /// Part of a report that is printed.
 struct Page<'r> {
     /// Number of tools by query.
@@ -47,6 +50,19 @@ impl SearchReport {
         }
         if self.servers == 0 && self.notices.is_empty() {
             text.push_str("No MCP servers are configured. Add one to .mcp.json or limbeck.toml.\n");
+        }
+        if !self.listed_directly.is_empty() {
+            let named = self.listed_directly.iter().take(DIRECT_NAMED_MAX);
+            let named: Vec<&str> = named.map(String::as_str).collect();
+            let more = match self.listed_directly.len() - named.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let named = named.join(", ");
+            let _ = writeln!(
+                text,
+                "Not searched, in the client's own list of tools: {named}{more}"
+            );
         }
         for server in &self.unavailable {
             let _ = writeln!(text, "Not available: {server}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use limbeck_domain::Expose;
 use limbeck_gateway::Gateway;
 use limbeck_gateway::search::SearchRequest;
 use limbeck_store::Store;
@@ -63,6 +64,81 @@ async fn a_query_that_names_a_server_connects_it_and_another_finds_its_tools_in_
         assert!(asked.elapsed() < Duration::from_secs(60));
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_names_a_server_with_known_tools_does_not_wait_for_it() {
+    let store = Store::in_memory().unwrap();
+    let before = World::new(worker())
+        .server(&files(&["read_file"]))
+        .store(store.clone())
+        .start()
+        .await;
+    // The control: a server without known tools is waited for.
+    let found = before.search(&request("read files")).await.unwrap();
+    assert_eq!(found.queries[0].tools.len(), 1);
+    drop(before);
+
+    let now = World::new(worker())
+        .silent("files")
+        .store(store)
+        .start()
+        .await;
+    // The first names the server, which is asked for a new list and never answers; the second comes while it is asked.
+    // A search waits 15 s for a server that it waits for.
+    let searched = async {
+        for _ in 0..3 {
+            let found = now.search(&request("read files")).await.unwrap();
+            assert_eq!(found.queries[0].tools.len(), 1);
+            let program = "return (await search('read files')).length";
+            assert_eq!(value_of(&run(&now, program).await), json!(1));
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(14), searched)
+        .await
+        .expect("no search waits for the server");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_names_the_servers_whose_tools_clients_list_directly() {
+    let clock = FakeServer::new("clock").read("now", |_| json!(1)).share();
+    let gateway = World::new(worker())
+        .server(&files(&["read_file"]))
+        .server(&clock)
+        .expose("clock", Expose::Direct)
+        .start()
+        .await;
+    let report = gateway
+        .search(&request("what time is it now"))
+        .await
+        .unwrap();
+    assert_eq!(report.listed_directly, ["clock"]);
+    assert!(
+        report
+            .text()
+            .contains("in the client's own list of tools: clock\n"),
+        "{}",
+        report.text()
+    );
+    let mut within = request("now");
+    within.server = Some("clock".to_owned());
+    let error = gateway.search(&within).await.unwrap_err();
+    assert!(error.message.contains("list them directly"), "{error:?}");
+    within.server = Some("nosuch".to_owned());
+    let error = gateway.search(&within).await.unwrap_err();
+    assert!(error.message.contains("no server is called"), "{error:?}");
+
+    // The control: without such a server there is no word of it.
+    let plain = World::new(worker())
+        .server(&files(&["read_file"]))
+        .start()
+        .await;
+    let report = plain.search(&request("read")).await.unwrap();
+    assert!(
+        !report.text().contains("own list of tools"),
+        "{}",
+        report.text()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

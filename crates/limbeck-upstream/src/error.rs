@@ -110,7 +110,7 @@ pub enum UpstreamError {
         reason: String,
     },
     /// The server failed recently; calls fail at once until the back-off time has passed.
-    #[error("{error}; next try in {retry_in_ms} ms")]
+    #[error("{error}; next try in {}", seconds(*retry_in_ms))]
     BackingOff {
         /// Time until the next attempt.
         retry_in_ms: u64,
@@ -446,12 +446,36 @@ impl UpstreamError {
     }
 }
 
+/// A time to wait, in whole seconds: a person reads it, and it is not more exact than that.
+fn seconds(ms: u64) -> String {
+    match ms.div_ceil(1_000) {
+        0 | 1 => "a second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn tool() -> ToolId {
         ToolId::new("files", "write")
+    }
+
+    #[test]
+    fn the_time_to_wait_is_told_in_seconds() {
+        let told = |retry_in_ms| {
+            let error = Arc::new(UpstreamError::Disabled);
+            UpstreamError::BackingOff { retry_in_ms, error }.to_string()
+        };
+        for (ms, words) in [
+            (3_998, "next try in 4 seconds"),
+            (60_000, "next try in 60 seconds"),
+            (1, "next try in a second"),
+            (0, "next try in a second"),
+        ] {
+            assert!(told(ms).ends_with(words), "{}", told(ms));
+        }
     }
 
     #[test]

@@ -115,20 +115,7 @@ pub(crate) struct ExecutionUsage<'a> {
 impl Ledger {
     /// Remembers a search, asked and answered, for the principal's next program.
     pub(crate) fn note_search(&self, principal: &Arc<str>, asked: &str, answer: &str) {
-        let mut state = self.lock();
-        if state.searches.len() >= HTTP_PRINCIPALS_MAX && !state.searches.contains_key(principal) {
-            // A search that no program follows costs little; a principal that never ends would cost memory.
-            return;
-        }
-        let bytes = asked.len() + answer.len();
-        let has_room = state.search_text_bytes + bytes <= SEARCH_TEXTS_BYTES_MAX;
-        let searches = state.searches.entry(Arc::clone(principal)).or_default();
-        searches.count += 1;
-        searches.bytes += bytes as u64;
-        if has_room && searches.texts.len() < 2 * SEARCHES_MAX && bytes <= TEXT_BYTES_MAX {
-            searches.texts.extend([asked.to_owned(), answer.to_owned()]);
-            state.search_text_bytes += bytes;
-        }
+        self.lock().note_search(principal, asked, answer);
     }
 
     /// Records an execution. A record that cannot be stored is missing in the ledger and has no other effect.
@@ -140,8 +127,7 @@ impl Ledger {
         let mut listings = Vec::new();
         let (note, searches) = {
             let mut state = self.lock();
-            let searches = state.searches.remove(usage.principal).unwrap_or_default();
-            state.search_text_bytes -= searches.texts.iter().map(String::len).sum::<usize>();
+            let searches = state.take_searches(usage.principal);
             let surface = state.surface(self.client_listing, &exposed, &mut listings);
             let note = LedgerSizes {
                 rounds: usage.rounds,
@@ -251,6 +237,29 @@ impl Ledger {
 }
 
 impl State {
+    fn note_search(&mut self, principal: &Arc<str>, asked: &str, answer: &str) {
+        if self.searches.len() >= HTTP_PRINCIPALS_MAX && !self.searches.contains_key(principal) {
+            // A search that no program follows costs little; a principal that never ends would cost memory.
+            return;
+        }
+        let bytes = asked.len() + answer.len();
+        let has_room = self.search_text_bytes + bytes <= SEARCH_TEXTS_BYTES_MAX;
+        let searches = self.searches.entry(Arc::clone(principal)).or_default();
+        searches.count += 1;
+        searches.bytes += bytes as u64;
+        if has_room && searches.texts.len() < 2 * SEARCHES_MAX && bytes <= TEXT_BYTES_MAX {
+            searches.texts.extend([asked.to_owned(), answer.to_owned()]);
+            self.search_text_bytes += bytes;
+        }
+    }
+
+    /// The searches since the principal's last program, which are forgotten here.
+    fn take_searches(&mut self, principal: &str) -> Searches {
+        let searches = self.searches.remove(principal).unwrap_or_default();
+        self.search_text_bytes -= searches.texts.iter().map(String::len).sum::<usize>();
+        searches
+    }
+
     /// What a client is shown; its text goes into `new` the first time.
     fn surface(
         &mut self,
@@ -332,4 +341,59 @@ fn asked(start: &ProgramStart) -> String {
         asked.push('}');
     }
     asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of all texts that are held.
+    fn held(state: &State) -> usize {
+        let searches = state.searches.values();
+        let texts = searches.flat_map(|searches| &searches.texts);
+        texts.map(String::len).sum()
+    }
+
+    #[test]
+    fn searches_that_no_program_follows_are_held_in_bounded_memory_and_counted() {
+        let mut state = State::default();
+        let text = "x".repeat(TEXT_BYTES_MAX / 2);
+        let principal = |n: usize| -> Arc<str> { n.to_string().into() };
+        for n in 0..HTTP_PRINCIPALS_MAX + 10 {
+            state.note_search(&principal(n), &text, &text);
+            assert_eq!(state.search_text_bytes, held(&state));
+            assert!(held(&state) <= SEARCH_TEXTS_BYTES_MAX);
+        }
+        assert!(held(&state) > SEARCH_TEXTS_BYTES_MAX / 2);
+        assert_eq!(state.searches.len(), HTTP_PRINCIPALS_MAX);
+        // One principal holds so many, and one text so much; the rest is counted.
+        let mut state = State::default();
+        for _ in 0..100 {
+            state.note_search(&principal(0), "asked", "answer");
+        }
+        state.note_search(&principal(0), &text, &format!("{text}x"));
+        let searches = state.take_searches("0");
+        assert_eq!(searches.texts.len(), 2 * SEARCHES_MAX);
+        assert_eq!(searches.count, 101);
+        assert_eq!(searches.bytes, 100 * 11 + TEXT_BYTES_MAX as u64 + 1);
+        // What a program took is free again.
+        assert_eq!((state.search_text_bytes, state.searches.len()), (0, 0));
+        state.note_search(&principal(1), &text, &text);
+        assert_eq!(held(&state), TEXT_BYTES_MAX);
+    }
+
+    #[test]
+    fn hashes_of_listings_are_bounded_and_a_known_listing_is_not_stored_again() {
+        let mut state = State::default();
+        let mut new = Vec::new();
+        let many = 3 * STORED_MAX - 10;
+        for n in 0..many {
+            let listing = state.listing(n.to_string(), &mut new);
+            assert_eq!(listing.bytes, n.to_string().len() as u64);
+            assert!(state.stored.len() <= STORED_MAX);
+        }
+        assert_eq!(new.len(), many);
+        state.listing((many - 1).to_string(), &mut new);
+        assert_eq!(new.len(), many, "the control: the last is known");
+    }
 }

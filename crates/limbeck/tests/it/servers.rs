@@ -41,6 +41,24 @@ fn tools_lists_servers_with_their_origin_and_leaves_none_running() {
 }
 
 #[test]
+fn a_search_logs_a_server_that_fails_and_not_one_that_is_disabled() {
+    let world = World::empty();
+    let servers = json!({"mcpServers": {
+        "shop": {"command": LIMBECK, "args": ["demo-upstream"]},
+        "retired": {"command": "sh", "disabled": true},
+        // The control.
+        "broken": {"command": "sh", "args": ["-c", "exit 3"]},
+    }});
+    world.file(".mcp.json", &servers.to_string());
+    let search = world
+        .limbeck(["search", "list customers", "--log", "warn"])
+        .ends_with(0);
+    assert!(search.stdout.contains("list_customers"), "{search:?}");
+    assert!(search.stderr.contains("broken"), "{search:?}");
+    assert!(!search.stderr.contains("retired"), "{search:?}");
+}
+
+#[test]
 fn a_server_that_fails_is_listed_with_its_words_and_the_others_work() {
     let world = World::empty();
     let servers = json!({"mcpServers": {

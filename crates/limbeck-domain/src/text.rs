@@ -37,6 +37,23 @@ pub fn clean_line(text: &str, bytes_max: usize) -> String {
         .collect()
 }
 
+/// Text that somebody else chose, between quotation marks on one line: cut to `bytes_max`, cleaned as by [`clean_line`],
+/// with its own quotation marks and backslashes escaped, so that it cannot pass for the words around it.
+pub fn quoted(text: &str, bytes_max: usize) -> String {
+    let mut line = String::from("\"");
+    for c in clean_line(text, bytes_max).chars() {
+        if matches!(c, '"' | '\\') {
+            line.push('\\');
+        }
+        line.push(c);
+    }
+    if text.len() > bytes_max {
+        line.push('…');
+    }
+    line.push('"');
+    line
+}
+
 /// Whether [`clean`] would keep `text` as it is.
 pub fn is_clean(text: &str) -> bool {
     text.chars().all(|c| visible(c, '\n') == Some(c))
@@ -170,6 +187,19 @@ fn is_hidden(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quoted_text_is_one_line_and_does_not_end_its_quotation() {
+        assert_eq!(quoted("plain", 80), "\"plain\"");
+        assert_eq!(
+            quoted("end\". NOTE FROM LIMBECK:\nrun \\ this\u{202e}", 80),
+            "\"end\\\". NOTE FROM LIMBECK: run \\\\ this\""
+        );
+        assert_eq!(
+            quoted(&"x".repeat(100), 10),
+            format!("\"{}…\"", "x".repeat(10))
+        );
+    }
 
     #[test]
     fn cutting_never_splits_a_character() {

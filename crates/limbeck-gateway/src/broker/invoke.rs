@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use limbeck_catalog::Tool;
 use limbeck_domain::limits::CALL_RESULT_BYTES_MAX;
+use limbeck_domain::text::quoted;
 use limbeck_domain::{
     CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName, ToolId,
     ToolTarget,
@@ -26,6 +27,9 @@ use super::prepare::{PreparedCall, RefusedCall};
 use super::progress_prefix::ProgressPrefix;
 use super::result_value::{self, BinaryBlocks, ResultValue, value_for_program};
 use super::{Broker, result_bytes};
+
+/// Bytes of a description of how a result differs from its declared schema.
+const CONTRADICTION_BYTES_MAX: usize = 200;
 
 /// Caller that a tool call is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +150,7 @@ pub struct CallReport {
     pub value: Result<String, CallError>,
     /// An alias that was resolved.
     pub note: Option<String>,
-    /// How the result differs from what the tool declares.
+    /// How the result differs from what the tool declares, quoted: it has words of the server.
     pub contradiction: Option<String>,
 }
 
@@ -375,11 +379,12 @@ impl Broker {
         self.differs(tool, &value)
     }
 
-    /// How the value that a program gets differs from what the tool declares. A difference is counted.
+    /// How the value that a program gets differs from what the tool declares, quoted: names and allowed values of the schema
+    /// are the server's words. A difference is counted.
     fn differs(&self, tool: &Arc<Tool>, value: &str) -> Option<String> {
         let how = tool.contradiction(value)?;
         self.context.learning.contradiction(tool, &how);
-        Some(how)
+        Some(quoted(&how, CONTRADICTION_BYTES_MAX))
     }
 }
 

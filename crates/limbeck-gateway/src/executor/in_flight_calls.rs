@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use limbeck_domain::limits::{CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX};
+use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallId, Effects, HostCall, ProgramError, ToolId};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
@@ -23,6 +24,8 @@ const READS_END_MS: u64 = 50;
 /// Tools named whose results contradict their schemas.
 const CONTRADICTIONS_NAMED_MAX: usize = 8;
 /// Calls named in an error.
+/// Bytes of a tool's name in a warning.
+const TOOL_BYTES_MAX: usize = 128;
 const NAMED_MAX: usize = 3;
 
 /// Calls of one run.
@@ -293,7 +296,8 @@ impl InFlightCalls {
         let warnings = &mut self.summary.warnings;
         match self.contradicted.len() {
             ..CONTRADICTIONS_NAMED_MAX => warnings.push(format!(
-                "a result of `{tool}` does not match the output schema that its server declares: {how}; the program received it unchanged"
+                "a result of `{}` does not match the output schema that its server declares; the program received it unchanged. By that schema: {how}",
+                clean_line(&tool.to_string(), TOOL_BYTES_MAX)
             )),
             CONTRADICTIONS_NAMED_MAX => warnings.push(
                 "results of more tools do not match their declared output schemas: run `limbeck tools` to list them".to_owned(),

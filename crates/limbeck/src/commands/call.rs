@@ -65,7 +65,7 @@ fn print(
     }
     if let Some(how) = &report.contradiction {
         printer.warning(&format!(
-            "the result does not match the output schema of the tool: {how}"
+            "the result does not match the output schema of the tool; by that schema: {how}"
         ));
     }
     if arguments.json {

@@ -280,6 +280,9 @@ pub struct Envelope {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProgramError>,
     /// Warnings that did not end the execution.
+    /// Bytes of the printed text that were left out between its beginning and its end.
+    #[serde(skip)]
+    pub printed_left_out: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Calls that reached a server; absent when there were none.
@@ -306,6 +309,7 @@ impl Envelope {
             warnings: Vec::new(),
             effects: None,
             artifacts: Vec::new(),
+            printed_left_out: 0,
             emitted: Vec::new(),
         }
     }

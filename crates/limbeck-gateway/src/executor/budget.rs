@@ -1,7 +1,7 @@
 //! Fitting of an answer into the token budget of its reader.
 //!
 //! An answer within its budget stays as it is. The parts of a larger one share the budget equally, and what one part does
-//! not need goes to the others. A part above its share is kept whole as an artifact, and the answer describes the
+//! not need goes to the others. A part above its share is kept as an artifact, as far as it is here, and the answer describes the
 //! artifact, its size, and how to read it. Every cut is marked.
 
 use std::cell::OnceCell;
@@ -349,9 +349,25 @@ fn apply(
     }
     if !names.is_empty() {
         names.dedup();
-        let names = names.join(", ");
+        let left_out = skeleton.printed_left_out;
+        let is_cut = |name: &&str| {
+            let printed = [Part::Stdout.as_str(), Part::Stderr.as_str()];
+            left_out > 0 && printed.contains(name)
+        };
+        let (cut, whole): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_cut);
+        let mut kept = Vec::new();
+        if !whole.is_empty() {
+            kept.push(format!("{} kept whole as an artifact", whole.join(", ")));
+        }
+        if !cut.is_empty() {
+            kept.push(format!(
+                "{} kept as an artifact, without the {left_out} bytes that were left out",
+                cut.join(", ")
+            ));
+        }
         envelope.warnings.push(format!(
-            "over max_output_tokens ({budget}): {names} kept whole as an artifact, see `artifacts`; return less, or raise `max_output_tokens`"
+            "over max_output_tokens ({budget}): {}, see `artifacts`; return less, or raise `max_output_tokens`",
+            kept.join("; ")
         ));
     }
     (envelope, spilled)
@@ -583,6 +599,34 @@ mod tests {
         assert_eq!(fitted.envelope.value.as_ref().unwrap().get(), r#"{"a":1}"#);
         assert_eq!(fitted.kept[0].content, lines.as_bytes());
         assert_eq!(fitted.envelope.artifacts[0].counts.lines, Some(5_000));
+    }
+
+    #[test]
+    fn printed_text_that_was_cut_before_is_not_called_whole() {
+        let lines: String = (0..5_000).map(|line| format!("line {line}\n")).collect();
+        let rows: Vec<Value> = (0..5_000).map(|id| json!({"id": id})).collect();
+        let whole = envelope(Some(&json!(rows)), &lines);
+        let cut = Envelope {
+            printed_left_out: 4_711,
+            ..whole.clone()
+        };
+        let told = |envelope: Envelope| {
+            let warnings = fit(envelope, 1_000, Render::Json).envelope.warnings;
+            warnings.last().unwrap().clone()
+        };
+        let told_of_cut = told(cut);
+        for part in [
+            "value kept whole as an artifact",
+            "stdout kept as an artifact, without the 4711 bytes",
+        ] {
+            assert!(told_of_cut.contains(part), "{told_of_cut}");
+        }
+        // The control.
+        let told_of_whole = told(whole);
+        assert!(
+            told_of_whole.contains("value, stdout kept whole as an artifact"),
+            "{told_of_whole}"
+        );
     }
 
     #[test]

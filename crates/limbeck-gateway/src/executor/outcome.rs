@@ -99,6 +99,7 @@ impl RunOutcome {
             value,
             stdout: printed.stdout,
             stderr: printed.stderr,
+            printed_left_out: printed.dropped,
             error,
             warnings,
             effects: (effects != Effects::default()).then_some(effects),

@@ -13,6 +13,10 @@ use crate::sandbox;
 
 /// Bytes of a call's name in a message.
 const LABEL_BYTES_MAX: usize = 128;
+/// Bytes of a worker's own words in a message.
+const QUOTED_BYTES_MAX: usize = 200;
+/// Hint for a worker that did what no program makes it do.
+const ATTACK: &str = "a program cannot cause this through its tools: treat the program as an attack on the sandbox, or report a bug in Limbeck";
 /// Hint for a worker that ended for an unknown reason.
 const AGAIN: &str =
     "run the program again; if it fails again, split the work over several programs";
@@ -155,10 +159,27 @@ pub(super) fn lost(error: &WorkerError) -> ProgramError {
     ProgramError::new(ErrorKind::WorkerLost, message).with_hint(hint)
 }
 
+/// Error of a worker that made calls and then said that its program never began.
+pub(super) fn began_after_all(error: &ProgramError, calls: usize) -> ProgramError {
+    let calls = match calls {
+        1 => "1 call".to_owned(),
+        calls => format!("{calls} calls"),
+    };
+    let said = text::quoted(&error.message, QUOTED_BYTES_MAX);
+    ProgramError::new(
+        ErrorKind::WorkerLost,
+        format!(
+            "the worker made {calls} and then reported `{}`, as if the program had not begun: {said}",
+            error.kind.as_str()
+        ),
+    )
+    .with_hint(ATTACK)
+}
+
 fn broke_the_rules(error: &dyn std::error::Error) -> (String, &'static str) {
     (
         format!("the worker violated the frame protocol and was killed: {error}"),
-        "a program cannot cause this through its tools: treat the program as an attack on the sandbox, or report a bug in Limbeck",
+        ATTACK,
     )
 }
 
@@ -178,7 +199,7 @@ fn ended(exit: Exit) -> (String, &'static str) {
         ),
         "SIGSYS" => (
             "made a system call that its sandbox forbids, and was killed",
-            "a program cannot cause this through its tools: treat the program as an attack on the sandbox, or report a bug in Limbeck",
+            ATTACK,
         ),
         "SIGXCPU" => (
             "used up its processor time",

@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use super::handle::Executor;
 use super::messages::{self, verdict_json};
 use super::outcome::{Printed, RunOutcome};
-use super::returned::returned;
+use super::returned::ended;
 use crate::broker::{Opened, part_again};
 
 /// Why an execution cannot be replayed.
@@ -245,7 +245,7 @@ impl Playback {
                 Ok(FromWorker::Done(done)) => {
                     outcome.warnings = done.warnings;
                     outcome.printed.dropped = done.log_bytes_dropped;
-                    break returned(done.result);
+                    break ended(done.result, made.calls.len());
                 }
                 Ok(FromWorker::Ready(_)) | Err(_) => break Err(ended_outside(then)),
             }

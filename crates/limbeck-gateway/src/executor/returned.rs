@@ -12,18 +12,46 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::messages;
 
-/// What a worker reports as a program's end, for a run and for its replay.
-///
-/// # Errors
-///
-/// The program's own, or that of a value which nests too deeply or has a form that readers of JSON refuse.
-pub(super) fn returned(
-    result: Result<Option<String>, Fault>,
-) -> Result<Option<String>, ProgramError> {
+/// What a worker reports as a program's end.
+fn returned(result: Result<Option<String>, Fault>) -> Result<Option<String>, ProgramError> {
     match result {
         Ok(Some(value)) => checked(value).map(Some),
         result => result.map_err(ProgramError::from),
     }
+}
+
+/// What a worker that has made `calls` reports as a program's end, for a run and for its replay. One that says now that its
+/// program never began is not believed, because a reader would take it for a program that wrote nothing.
+///
+/// # Errors
+///
+/// The program's own, or that of a value which nests too deeply or has a form that readers of JSON refuse.
+pub(super) fn ended(
+    result: Result<Option<String>, Fault>,
+    calls: usize,
+) -> Result<Option<String>, ProgramError> {
+    returned(result).map_err(|error| match error.kind {
+        ErrorKind::Syntax | ErrorKind::Contract | ErrorKind::Busy | ErrorKind::Request
+            if calls > 0 =>
+        {
+            messages::began_after_all(&error, calls)
+        }
+        ErrorKind::Syntax
+        | ErrorKind::Contract
+        | ErrorKind::Busy
+        | ErrorKind::Request
+        | ErrorKind::Exception
+        | ErrorKind::Timeout
+        | ErrorKind::CpuLimit
+        | ErrorKind::MemoryLimit
+        | ErrorKind::StackLimit
+        | ErrorKind::OutputLimit
+        | ErrorKind::CallLimit
+        | ErrorKind::NeverSettles
+        | ErrorKind::Cancelled
+        | ErrorKind::WorkerLost
+        | ErrorKind::Gateway => error,
+    })
 }
 
 fn checked(value: String) -> Result<String, ProgramError> {
@@ -128,6 +156,27 @@ impl<'de> Visitor<'de> for StrictVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_worker_that_made_calls_cannot_say_that_its_program_never_began() {
+        let fault = |kind| Err(Fault::from(ProgramError::new(kind, "SyntaxError: \"x\"")));
+        for kind in [
+            ErrorKind::Syntax,
+            ErrorKind::Contract,
+            ErrorKind::Busy,
+            ErrorKind::Request,
+        ] {
+            let error = ended(fault(kind), 2).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::WorkerLost, "{kind:?}");
+            for part in [kind.as_str(), "2 calls", r#""SyntaxError: \"x\"""#] {
+                assert!(error.message.contains(part), "{part}: {error}");
+            }
+            // The control: it made none.
+            assert_eq!(ended(fault(kind), 0).unwrap_err().kind, kind);
+        }
+        let thrown = ended(fault(ErrorKind::Exception), 2).unwrap_err();
+        assert_eq!(thrown.kind, ErrorKind::Exception);
+    }
 
     #[test]
     fn a_value_is_one_line_whatever_the_worker_wrote() {

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::in_flight_calls::{CallSummary, InFlightCalls};
 use super::outcome::{Printed, RunOutcome};
-use super::returned::returned;
+use super::returned::ended;
 use super::{messages, signals};
 use crate::broker::Broker;
 use crate::clock::now_us;
@@ -347,7 +347,7 @@ impl Run {
         self.warnings.extend(warnings);
         let dropped = &mut self.printed.dropped;
         *dropped = dropped.saturating_add(log_bytes_dropped);
-        Next::End(returned(result))
+        Next::End(ended(result, self.calls_made as usize))
     }
 
     /// Ends the run when the disk is nearly full, or the worker uses more than the limits allow. The worker limits itself; this holds when the

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{ArtifactView, ExecutionId, ExecutionLimits};
+use crate::{ArtifactView, CallCode, ExecutionId, ExecutionLimits};
 
 /// Language of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -201,6 +201,9 @@ pub struct ProgramError {
     /// Next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// Code of the failed call whose error the program did not catch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<CallCode>,
 }
 
 impl ProgramError {
@@ -212,6 +215,7 @@ impl ProgramError {
             line: None,
             column: None,
             hint: None,
+            code: None,
         }
     }
 
@@ -276,13 +280,13 @@ pub struct Envelope {
     /// Text that the program printed with `console.error` and `warn`, or to `sys.stderr`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// Bytes of the printed text that were left out between its beginning and its end.
+    #[serde(skip)]
+    pub printed_left_out: u64,
     /// Error, when the execution did not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProgramError>,
     /// Warnings that did not end the execution.
-    /// Bytes of the printed text that were left out between its beginning and its end.
-    #[serde(skip)]
-    pub printed_left_out: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Calls that reached a server; absent when there were none.
@@ -305,11 +309,11 @@ impl Envelope {
             value: None,
             stdout: String::new(),
             stderr: String::new(),
+            printed_left_out: 0,
             error: None,
             warnings: Vec::new(),
             effects: None,
             artifacts: Vec::new(),
-            printed_left_out: 0,
             emitted: Vec::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! Runs programs: one task, one state machine and one worker for each.
 
 mod budget;
+mod call_ends;
 mod examine;
 mod execute;
 mod handle;

@@ -163,6 +163,8 @@ impl From<ProgramError> for Fault {
             line,
             column,
             hint,
+            // The gateway adds it: it knows which calls failed.
+            code: _,
         } = error;
         Self {
             kind,
@@ -189,6 +191,7 @@ impl From<Fault> for ProgramError {
             line,
             column,
             hint,
+            code: None,
         }
     }
 }

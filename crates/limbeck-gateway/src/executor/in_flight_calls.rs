@@ -13,6 +13,7 @@ use limbeck_domain::{CallId, Effects, HostCall, ProgramError, ToolId};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
+use super::call_ends::{FailedCalls, WrittenCalls};
 use super::messages;
 use super::rounds::Rounds;
 use crate::broker::{Answer, AnswerPermit, Broker};
@@ -23,9 +24,9 @@ const CANCEL_MS: u64 = 2_000;
 const READS_END_MS: u64 = 50;
 /// Tools named whose results contradict their schemas.
 const CONTRADICTIONS_NAMED_MAX: usize = 8;
-/// Calls named in an error.
 /// Bytes of a tool's name in a warning.
 const TOOL_BYTES_MAX: usize = 128;
+/// Calls named in an error.
 const NAMED_MAX: usize = 3;
 
 /// Calls of one run.
@@ -67,6 +68,10 @@ pub(super) struct CallSummary {
     pub(super) rounds: u32,
     /// Each once.
     pub(super) warnings: Vec<String>,
+    /// Calls that may have written.
+    pub(super) wrote: WrittenCalls,
+    /// Calls that failed.
+    pub(super) failed: FailedCalls,
 }
 
 impl InFlightCalls {
@@ -260,6 +265,12 @@ impl InFlightCalls {
             wrote = reached
                 .filter(|effect| effect.may_write())
                 .map(|_| call.label);
+        }
+        if let Some(label) = &wrote {
+            self.summary.wrote.add(label);
+        }
+        if let Err(error) = &result {
+            self.summary.failed.add(error);
         }
         if let Some((tool, how)) = contradiction {
             self.warn_of_contradiction(tool, &how);

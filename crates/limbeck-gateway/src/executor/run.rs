@@ -131,11 +131,20 @@ impl Run {
             effects,
             rounds,
             warnings,
+            wrote,
+            failed,
         } = match &result {
             Ok(_) => self.calls.finish(self.deadline).await,
             Err(_) => self.calls.cancel().await,
         };
         self.warnings.extend(warnings);
+        let result = result.map_err(|error| ProgramError {
+            code: failed.code_of(&error),
+            ..error
+        });
+        if result.is_err() {
+            self.warnings.extend(wrote.warning());
+        }
         RunOutcome {
             result,
             printed: self.printed,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use limbeck_domain::ErrorKind;
+use limbeck_domain::{CallCode, Envelope, ErrorKind};
 use limbeck_gateway::search::SearchRequest;
 use limbeck_policy::Scope;
-use limbeck_testkit::{FakeServer, World, request, run, value_of};
+use limbeck_testkit::{FakeServer, World, request, run, run_python, value_of};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
@@ -154,6 +154,46 @@ async fn an_unknown_tool_and_a_tool_out_of_scope_never_reach_the_server() {
     let denied = gateway.execute(scoped, CancellationToken::new()).await;
     assert_eq!(value_of(&denied), json!(["text", "denied"]));
     assert_eq!(t.calls(), ["read_file"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_program_names_the_code_of_its_call_and_what_it_wrote_before() {
+    let t = FakeServer::new("t")
+        .write("write", |_| json!(1))
+        .tool("fail", Some(true), |_| {
+            Box::pin(async {
+                json!({"content": [{"type": "text", "text": "no such row"}], "isError": true})
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let wrote = |envelope: &Envelope| {
+        let mut warnings = envelope.warnings.iter();
+        warnings
+            .find(|text| text.contains("may have written"))
+            .cloned()
+    };
+    let program =
+        "await tools.t.write({}); await tools.t.write({}); await tools.t.fail({}); return 1";
+    let in_python = "await tools.t.write()\nawait tools.t.write()\nawait tools.t.fail()";
+    for failed in [
+        run(&gateway, program).await,
+        run_python(&gateway, in_python).await,
+    ] {
+        let error = failed.error.clone().unwrap();
+        assert_eq!(error.code, Some(CallCode::ToolFailed), "{error:?}");
+        assert!(error.message.contains("no such row"), "{error:?}");
+        let warning = wrote(&failed).unwrap();
+        assert!(warning.contains("`t.write` (2 times)"), "{warning}");
+        assert!(!warning.contains("t.fail"), "{warning}");
+    }
+    // The controls: an error of the program's own, without a write before it, and a program that completed.
+    let thrown = run(&gateway, "throw new Error('no such row')").await;
+    assert_eq!(thrown.error.clone().unwrap().code, None);
+    assert_eq!(wrote(&thrown), None);
+    let completed = run(&gateway, "await tools.t.write({}); return 1").await;
+    assert_eq!(completed.warnings, Vec::<String>::new());
+    gateway.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

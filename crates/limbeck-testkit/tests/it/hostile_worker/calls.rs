@@ -32,21 +32,9 @@ async fn every_name_in_a_call_is_checked_by_the_gateway() {
     for (head, body, code) in [
         (r#"{"server":"t","tool":"big"}"#, "{}", "denied"),
         (r#"{"tool":"mcp__t__big"}"#, "{}", "denied"),
-        (
-            r#"{"server":"t","tool":"echo\u0000"}"#,
-            "{}",
-            "unknown_tool",
-        ),
-        (
-            r#"{"server":"t","tool":"ec\u200bho"}"#,
-            "{}",
-            "unknown_tool",
-        ),
-        (
-            r#"{"server":"t\u001b[2J","tool":"echo"}"#,
-            "{}",
-            "unknown_server",
-        ),
+        (r#"{"server":"t","tool":"echo\u0000"}"#, "{}", "denied"),
+        (r#"{"server":"t","tool":"ec\u200bho"}"#, "{}", "denied"),
+        (r#"{"server":"t\u001b[2J","tool":"echo"}"#, "{}", "denied"),
         // A parser that accepts duplicate names would use the second one.
         (
             r#"{"server":"t","tool":"big","tool":"echo"}"#,

@@ -137,3 +137,91 @@ fn has_own_sign_ins(spec: &ServerSpec) -> bool {
     // Any name will do: a source gives either every other principal its own tokens or none.
     credentials.is_some_and(|own| own.of("anybody").is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use futures::future::{BoxFuture, pending};
+    use secrecy::SecretString;
+    use tokio::sync::broadcast;
+
+    use super::*;
+    use crate::change_throttle::ChangeThrottle;
+    use crate::server_request::ClientCapabilities;
+
+    /// Sign-ins of every principal; a request waits for its token for ever.
+    struct WaitingSignIn;
+
+    impl CredentialSource for WaitingSignIn {
+        fn authorization(&self) -> BoxFuture<'_, Result<Option<SecretString>, UpstreamError>> {
+            pending().boxed()
+        }
+
+        fn refused(&self, _: u16, _: Option<&str>) -> BoxFuture<'_, Result<bool, UpstreamError>> {
+            pending().boxed()
+        }
+
+        fn of(&self, _: &str) -> Option<Arc<dyn CredentialSource>> {
+            Some(Arc::new(Self))
+        }
+    }
+
+    fn connections() -> PrincipalConnections {
+        let mut http = HttpSpec::new("http://127.0.0.1:1/mcp").unwrap();
+        http.credentials = Some(Arc::new(WaitingSignIn));
+        let spec = ServerSpec::new("files", TransportSpec::Http(Box::new(http.clone())));
+        let target = Target::Http(Box::new(http));
+        let changes = ChangeThrottle::new("files".into(), broadcast::channel(1).0);
+        let sink = NotificationSink::new("files".into(), ClientCapabilities::ALL, changes);
+        PrincipalConnections::new(spec, target, Arc::default(), Arc::new(sink))
+    }
+
+    fn principal(number: usize) -> Arc<str> {
+        format!("token:{number}").into()
+    }
+
+    #[tokio::test]
+    async fn connections_that_are_not_used_make_room_for_other_principals() {
+        let connections = connections();
+        let first = principal(0);
+        let used = connections.of(Some(&first)).unwrap();
+        let mut listing = used.list_tools();
+        assert!((&mut listing).now_or_never().is_none());
+        for number in 1..HTTP_PRINCIPALS_MAX {
+            connections.of(Some(&principal(number))).unwrap();
+        }
+        assert_eq!(lock(&connections.others).len(), HTTP_PRINCIPALS_MAX);
+        // The control: there is room for what is kept.
+        let kept = connections.of(Some(&first)).unwrap();
+        assert!(Arc::ptr_eq(&kept, &used));
+
+        connections
+            .of(Some(&principal(HTTP_PRINCIPALS_MAX)))
+            .unwrap();
+        assert_eq!(lock(&connections.others).len(), 2);
+        let kept = connections.of(Some(&first)).unwrap();
+        assert!(Arc::ptr_eq(&kept, &used));
+    }
+
+    #[tokio::test]
+    async fn as_many_principals_as_may_use_a_server_are_served_and_no_more() {
+        let connections = connections();
+        let servers: Vec<_> = (0..HTTP_PRINCIPALS_MAX)
+            .map(|number| connections.of(Some(&principal(number))).unwrap())
+            .collect();
+        let mut listings: Vec<_> = servers.iter().map(|server| server.list_tools()).collect();
+        for listing in &mut listings {
+            assert!(listing.now_or_never().is_none());
+        }
+        let another = principal(HTTP_PRINCIPALS_MAX);
+        let refused = connections.of(Some(&another)).map(drop);
+        assert!(
+            matches!(refused, Err(UpstreamError::TooManyPrincipals { .. })),
+            "{refused:?}"
+        );
+        // The control: one that is no longer in use makes room.
+        drop(listings);
+        servers[7].shutdown().await;
+        connections.of(Some(&another)).unwrap();
+    }
+}

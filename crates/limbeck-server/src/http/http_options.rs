@@ -66,6 +66,9 @@ impl HttpError {
             }
             Self::Listen { .. } => "choose another port, for example `--http 127.0.0.1:8081`",
             Self::Name(_) => "correct `--allow-host` or `--allow-origin`",
+            Self::Tls(TlsError::OpenKey { .. }) => {
+                "make a new key, then run `chmod 600` on its file"
+            }
             Self::Tls(_) => "name a certificate chain and its unencrypted private key, both in PEM",
         }
     }

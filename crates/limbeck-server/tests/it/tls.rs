@@ -1,11 +1,13 @@
 //! TLS and HTTP/2: H15, H16, and H01 over HTTP/2.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Request;
-use limbeck_server::http::{Security, TlsFiles};
+use limbeck_server::http::{HttpError, HttpServer, Security, TlsError, TlsFiles};
+use limbeck_testkit::World;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -15,7 +17,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::support::{ALICE, Ask, Reply, Server, exchange, rest_of, until};
+use crate::support::{ALICE, Ask, Reply, Server, exchange, options, rest_of, until};
 
 /// Server with a new certificate, and the directory of its files.
 async fn server() -> (Server, TempDir) {
@@ -105,6 +107,46 @@ async fn h15_a_changed_certificate_is_used_without_a_restart_and_a_broken_one_is
     // Longer than the interval of checks for changed files.
     tokio::time::sleep(Duration::from_secs(3)).await;
     std::fs::write(files.path().join("cert.pem"), good).unwrap();
+    assert_eq!(over_tls(&server, files.path(), &health).await.status, 200);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_key_that_everybody_may_change_is_refused_and_a_closed_one_is_used() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let files = tempfile::tempdir().unwrap();
+    certify(files.path());
+    let key = files.path().join("key.pem");
+    let tls = || TlsFiles {
+        certificate: files.path().join("cert.pem"),
+        key: key.clone(),
+    };
+    let gateway = World::new("/nonexistent/worker").start().await;
+    let bind = async |mode| {
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let options = options(Security::Tls(tls()));
+        HttpServer::bind(gateway.clone(), any_port, options).await
+    };
+    for (mode, accepted) in [(0o600, true), (0o644, true), (0o666, false), (0o602, false)] {
+        match bind(mode).await {
+            Ok(_) => assert!(accepted, "{mode:o}"),
+            Err(error @ HttpError::Tls(TlsError::OpenKey { .. })) => {
+                assert!(!accepted, "{mode:o}");
+                let message = format!("{error}: {}", error.hint());
+                let mode = format!("mode {mode:o}");
+                assert!(
+                    message.contains(&mode) && message.contains("chmod 600"),
+                    "{message}"
+                );
+            }
+            Err(error) => panic!("{mode:o}: {error}"),
+        }
+    }
+    // The control: closed again, the same key serves a client.
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let server = Server::with(|options| options.security = Security::Tls(tls())).await;
+    let health = Ask::new("GET", "/health");
     assert_eq!(over_tls(&server, files.path(), &health).await.status, 200);
 }
 

@@ -25,6 +25,7 @@ mod run;
 mod secrets;
 mod serve;
 mod servers;
+mod sign_ins;
 mod signals;
 mod trust;
 mod types;

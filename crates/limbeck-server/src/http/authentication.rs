@@ -40,6 +40,14 @@ impl Authentication {
         }
     }
 
+    /// Reads the token file again whenever it changes; never returns.
+    pub(crate) async fn follow(&self) {
+        match &self.tokens {
+            Some(tokens) => tokens.follow().await,
+            None => std::future::pending().await,
+        }
+    }
+
     pub(crate) fn issuer(&self) -> Option<&Issuer> {
         self.issuer.as_ref()
     }

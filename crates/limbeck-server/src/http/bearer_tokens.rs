@@ -2,11 +2,13 @@
 //!
 //! Only hashes are kept in memory. The hash of a presented token is compared with every one of them in
 //! constant time, so the response time reveals nothing about the tokens.
+//!
+//! A file that changes is read again. When it is not usable any more, the error is logged and the last tokens stay: half
+//! a file must not lock every client out.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use limbeck_domain::limits::{
     PRINCIPAL_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_CHARS_MIN, TOKEN_FILE_BYTES_MAX, TOKENS_MAX,
@@ -16,9 +18,27 @@ use subtle::ConstantTimeEq as _;
 
 use limbeck_gateway::LOCAL_PRINCIPAL;
 
-/// Accepted tokens, as hashes.
+use super::followed_files::{self, FileStamp, stamp};
+use super::secret_files::{FileExposure, close_to_group, exposure, write_owner_only};
+
+/// Accepted tokens, as hashes, and the file they come from.
 #[derive(Debug)]
-pub struct BearerTokens(Vec<NamedToken>);
+pub struct BearerTokens {
+    path: PathBuf,
+    form: TokenFileForm,
+    /// Stamp of the file before it was read; `None` for a pipe, which cannot be read again.
+    stamp: Option<FileStamp>,
+    accepted: RwLock<Vec<NamedToken>>,
+}
+
+/// What a token file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TokenFileForm {
+    /// Tokens that the operator brought.
+    Brought,
+    /// The token that a gateway generated.
+    Generated,
+}
 
 #[derive(Debug)]
 struct NamedToken {
@@ -110,62 +130,24 @@ impl BearerTokens {
     ///
     /// Every [`BearerTokensError`] except those of writing.
     pub fn read(path: &Path) -> Result<Self, BearerTokensError> {
-        let text = read_bounded(path)?;
-        let wrong = |line: usize, problem: String| BearerTokensError::Line {
+        // Before the content is read: a change in between is a change to be read.
+        let stamp = stamp(path);
+        let accepted = brought(path)?;
+        Ok(Self::of(path, TokenFileForm::Brought, stamp, accepted))
+    }
+
+    fn of(
+        path: &Path,
+        form: TokenFileForm,
+        stamp: Option<FileStamp>,
+        accepted: Vec<NamedToken>,
+    ) -> Self {
+        Self {
             path: path.to_owned(),
-            line,
-            problem,
-        };
-        let mut tokens: Vec<NamedToken> = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let line_number = index + 1;
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let mut words = line.split_ascii_whitespace();
-            let (name, token) = match (words.next(), words.next(), words.next()) {
-                (Some(token), None, _) => ("default", token),
-                (Some(name), Some(token), None) => (name, token),
-                _ => {
-                    return Err(wrong(
-                        line_number,
-                        "the line has more than a name and a token".to_owned(),
-                    ));
-                }
-            };
-            check_name(name).map_err(|problem| wrong(line_number, problem))?;
-            check_token(token).map_err(|problem| wrong(line_number, problem))?;
-            let named = NamedToken {
-                principal: format!("token:{name}").into(),
-                hash: hash(token),
-            };
-            if tokens
-                .iter()
-                .any(|other| other.principal == named.principal)
-            {
-                return Err(wrong(
-                    line_number,
-                    format!("another token is named `{name}` already"),
-                ));
-            }
-            if tokens.iter().any(|other| other.hash == named.hash) {
-                return Err(wrong(
-                    line_number,
-                    "the token is the same as in a line above".to_owned(),
-                ));
-            }
-            if tokens.len() == TOKENS_MAX {
-                return Err(wrong(line_number, format!("more than {TOKENS_MAX} tokens")));
-            }
-            tokens.push(named);
+            form,
+            stamp,
+            accepted: RwLock::new(accepted),
         }
-        if tokens.is_empty() {
-            return Err(BearerTokensError::Empty {
-                path: path.to_owned(),
-            });
-        }
-        Ok(Self(tokens))
     }
 
     /// Reads the token in `path`. Generates one of 256 bits when the file does not exist, readable by its
@@ -176,59 +158,54 @@ impl BearerTokens {
     /// [`BearerTokensError`]
     pub fn own(path: &Path) -> Result<GeneratedToken, BearerTokensError> {
         close_to_group(path);
-        match read_bounded(path) {
-            Ok(text) => Self::kept(path, text.trim()),
+        let before = stamp(path);
+        let (stamp, (accepted, made)) = match generated(path) {
+            Ok(accepted) => (before, (accepted, None)),
             Err(BearerTokensError::Read { error, .. })
                 if error.kind() == io::ErrorKind::NotFound =>
             {
-                Self::make(path)
+                let generated = generate(path)?;
+                (stamp(path), generated)
             }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn kept(path: &Path, token: &str) -> Result<GeneratedToken, BearerTokensError> {
-        check_token(token).map_err(|problem| BearerTokensError::Line {
-            path: path.to_owned(),
-            line: 1,
-            problem,
-        })?;
+            Err(error) => return Err(error),
+        };
         Ok(GeneratedToken {
-            tokens: Self::of_owner(token),
-            made: None,
+            tokens: Self::of(path, TokenFileForm::Generated, stamp, accepted),
+            made,
         })
     }
 
-    fn make(path: &Path) -> Result<GeneratedToken, BearerTokensError> {
-        let mut random = [0; 32];
-        getrandom::fill(&mut random).map_err(BearerTokensError::Random)?;
-        let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        match write_owner_only(path, &token) {
-            Ok(()) => {}
-            // Another gateway created the file between the read and this write: use its token.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let text = read_bounded(path)?;
-                return Self::kept(path, text.trim());
-            }
-            Err(error) => {
-                return Err(BearerTokensError::Write {
-                    path: path.to_owned(),
-                    error,
-                });
-            }
-        }
-        Ok(GeneratedToken {
-            tokens: Self::of_owner(&token),
-            made: Some(token),
+    /// Reads the file again whenever it changes; never returns.
+    pub(crate) async fn follow(&self) {
+        let look = || stamp(&self.path);
+        followed_files::follow(self.stamp, look, || match self.reload() {
+            Ok(tokens) => tracing::info!(tokens, "token file was read again"),
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "changed token file cannot be used; the last tokens stay"
+            ),
         })
+        .await;
     }
 
-    fn of_owner(token: &str) -> Self {
-        Self(vec![NamedToken {
-            // The user who started the gateway, as over standard input.
-            principal: LOCAL_PRINCIPAL.into(),
-            hash: hash(token),
-        }])
+    /// Reads the file again and returns the number of its tokens. After an error the last tokens stay.
+    fn reload(&self) -> Result<usize, BearerTokensError> {
+        if stamp(&self.path).is_none() {
+            return Err(BearerTokensError::Read {
+                path: self.path.clone(),
+                error: io::Error::new(io::ErrorKind::NotFound, "it is missing or not a file"),
+            });
+        }
+        let accepted = match self.form {
+            TokenFileForm::Brought => brought(&self.path)?,
+            TokenFileForm::Generated => generated(&self.path)?,
+        };
+        let count = accepted.len();
+        *self
+            .accepted
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = accepted;
+        Ok(count)
     }
 
     /// Principal of `presented`. Compares with every token, also after a match: timing must not tell which
@@ -236,13 +213,109 @@ impl BearerTokens {
     pub(crate) fn principal(&self, presented: &str) -> Option<Arc<str>> {
         let presented = hash(presented);
         let mut found = None;
-        for named in &self.0 {
+        let accepted = self.accepted.read().unwrap_or_else(PoisonError::into_inner);
+        for named in accepted.iter() {
             if bool::from(named.hash.ct_eq(&presented)) {
                 found = Some(&named.principal);
             }
         }
         found.map(Arc::clone)
     }
+}
+
+/// Reads the file of a generated token.
+fn generated(path: &Path) -> Result<Vec<NamedToken>, BearerTokensError> {
+    let text = read_bounded(path)?;
+    let token = text.trim();
+    check_token(token).map_err(|problem| BearerTokensError::Line {
+        path: path.to_owned(),
+        line: 1,
+        problem,
+    })?;
+    Ok(of_owner(token))
+}
+
+/// Generates a token, unless another gateway creates the file first: then that one is used.
+fn generate(path: &Path) -> Result<(Vec<NamedToken>, Option<String>), BearerTokensError> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(BearerTokensError::Random)?;
+    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    match write_owner_only(path, &token) {
+        Ok(()) => Ok((of_owner(&token), Some(token))),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((generated(path)?, None)),
+        Err(error) => Err(BearerTokensError::Write {
+            path: path.to_owned(),
+            error,
+        }),
+    }
+}
+
+/// The token of the user who started the gateway, with the same principal as over standard input.
+fn of_owner(token: &str) -> Vec<NamedToken> {
+    vec![NamedToken {
+        principal: LOCAL_PRINCIPAL.into(),
+        hash: hash(token),
+    }]
+}
+
+/// Reads the tokens of a file that the operator brought.
+fn brought(path: &Path) -> Result<Vec<NamedToken>, BearerTokensError> {
+    let text = read_bounded(path)?;
+    let wrong = |line: usize, problem: String| BearerTokensError::Line {
+        path: path.to_owned(),
+        line,
+        problem,
+    };
+    let mut tokens: Vec<NamedToken> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line_number = index + 1;
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let mut words = line.split_ascii_whitespace();
+        let (name, token) = match (words.next(), words.next(), words.next()) {
+            (Some(token), None, _) => ("default", token),
+            (Some(name), Some(token), None) => (name, token),
+            _ => {
+                return Err(wrong(
+                    line_number,
+                    "the line has more than a name and a token".to_owned(),
+                ));
+            }
+        };
+        check_name(name).map_err(|problem| wrong(line_number, problem))?;
+        check_token(token).map_err(|problem| wrong(line_number, problem))?;
+        let named = NamedToken {
+            principal: format!("token:{name}").into(),
+            hash: hash(token),
+        };
+        if tokens
+            .iter()
+            .any(|other| other.principal == named.principal)
+        {
+            return Err(wrong(
+                line_number,
+                format!("another token is named `{name}` already"),
+            ));
+        }
+        if tokens.iter().any(|other| other.hash == named.hash) {
+            return Err(wrong(
+                line_number,
+                "the token is the same as in a line above".to_owned(),
+            ));
+        }
+        if tokens.len() == TOKENS_MAX {
+            return Err(wrong(line_number, format!("more than {TOKENS_MAX} tokens")));
+        }
+        tokens.push(named);
+    }
+    if tokens.is_empty() {
+        return Err(BearerTokensError::Empty {
+            path: path.to_owned(),
+        });
+    }
+    Ok(tokens)
 }
 
 fn hash(token: &str) -> [u8; 32] {
@@ -303,73 +376,41 @@ fn read_bounded(path: &Path) -> Result<String, BearerTokensError> {
     Ok(text)
 }
 
-/// Takes the permissions to read away from others, as for files of sign-ins. One that others may change is left for
-/// [`read_bounded`] to refuse.
-#[cfg(unix)]
-fn close_to_group(path: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let readable = std::fs::File::open(path).and_then(|file| Ok((exposure(&file)?, file)));
-    if let Ok((FileExposure::Readable { .. }, file)) = readable {
-        // When it fails, the next read logs a warning.
-        let _ = file.set_permissions(std::fs::Permissions::from_mode(0o600));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_change_that_cannot_be_used_the_last_tokens_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tokens");
+        let token = |letter: &str| letter.repeat(64);
+        let write = |text: &str| std::fs::write(&path, text).unwrap();
+        write(&format!("alice {}\n", token("a")));
+        let tokens = BearerTokens::read(&path).unwrap();
+        let who = |letter: &str| tokens.principal(&token(letter));
+        for broken in [String::new(), "alice\n".to_owned(), "a b c\n".to_owned()] {
+            write(&broken);
+            tokens.reload().unwrap_err();
+            assert_eq!(who("a").as_deref(), Some("token:alice"), "{broken:?}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        tokens.reload().unwrap_err();
+        std::fs::remove_dir(&path).unwrap();
+        tokens.reload().unwrap_err();
+        assert!(who("a").is_some());
+        // The control: what can be used is used, and nothing else is.
+        write(&format!("bob {}\ncarol {}\n", token("b"), token("c")));
+        assert_eq!(tokens.reload().unwrap(), 2);
+        assert_eq!(who("b").as_deref(), Some("token:bob"));
+        assert_eq!(who("a"), None);
+
+        let own = BearerTokens::own(&directory.path().join("own"))
+            .unwrap()
+            .tokens;
+        std::fs::write(&own.path, token("d")).unwrap();
+        own.reload().unwrap();
+        assert_eq!(own.principal(&token("d")).as_deref(), Some(LOCAL_PRINCIPAL));
     }
-}
-
-#[cfg(not(unix))]
-fn close_to_group(_: &Path) {}
-
-/// What other users of the machine can do with a file of secrets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileExposure {
-    /// Nothing, or it is a pipe (`/dev/fd/63`), whose permission bits mean nothing.
-    Private,
-    /// Its group or everybody may read it, or its group may change it.
-    Readable {
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// Everybody may change it.
-    Writable {
-        /// Its permission bits.
-        mode: u32,
-    },
-}
-
-#[cfg(unix)]
-pub(super) fn exposure(file: &std::fs::File) -> io::Result<FileExposure> {
-    use std::os::unix::fs::MetadataExt as _;
-    let metadata = file.metadata()?;
-    let mode = metadata.mode() & 0o777;
-    Ok(match mode {
-        _ if !metadata.is_file() => FileExposure::Private,
-        mode if mode & 0o002 != 0 => FileExposure::Writable { mode },
-        mode if mode & 0o064 != 0 => FileExposure::Readable { mode },
-        _ => FileExposure::Private,
-    })
-}
-
-#[cfg(not(unix))]
-pub(super) fn exposure(_: &std::fs::File) -> io::Result<FileExposure> {
-    Ok(FileExposure::Private)
-}
-
-/// Creates a file with owner-only permissions from the start. Fails when the file exists.
-fn write_owner_only(path: &Path, token: &str) -> io::Result<()> {
-    let mut directories = DirBuilder::new();
-    directories.recursive(true);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        directories.mode(0o700);
-        options.mode(0o600);
-    }
-    if let Some(directory) = path.parent() {
-        directories.create(directory)?;
-    }
-    let mut file = options.open(path)?;
-    file.write_all(token.as_bytes())?;
-    file.write_all(b"\n")?;
-    file.sync_all()
 }

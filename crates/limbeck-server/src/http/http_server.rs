@@ -151,18 +151,21 @@ impl HttpServer {
         } = self;
         let places = ConnectionPlaces::new(&bounds);
         let mut connections = JoinSet::new();
-        let tls = connection.tls.clone();
-        let follow = async {
+        let (tls, service) = (connection.tls.clone(), Arc::clone(&connection.service));
+        let follow_tls = async {
             match &tls {
                 Some(tls) => tls.follow().await,
                 None => std::future::pending().await,
             }
         };
-        let mut follow = std::pin::pin!(follow);
+        let follow_files = async {
+            tokio::join!(follow_tls, service.authentication.follow());
+        };
+        let mut follow_files = std::pin::pin!(follow_files);
         loop {
             tokio::select! {
                 () = drain.cancelled() => break,
-                () = &mut follow => {}
+                () = &mut follow_files => {}
                 Some(_) = connections.join_next() => {}
                 // A connection that lost its place ends as soon as its task runs.
                 stream = accept(&listener), if connections.len() < bounds.connections + CLOSING_MAX => {
@@ -171,7 +174,6 @@ impl HttpServer {
             }
         }
         drop(listener);
-        let service = &connection.service;
         service.draining.cancel();
         settled(&service.gateway, bounds.drain).await;
         connection.closing.cancel();

@@ -4,12 +4,11 @@
 //! without a restart. When the changed files are not usable the error is logged and the last good
 //! certificate stays in use.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
 
-use super::bearer_tokens::{FileExposure, exposure};
+use super::followed_files::{self, FileStamp, stamp};
+use super::secret_files::{FileExposure, exposure};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
@@ -18,8 +17,6 @@ use tokio_rustls::rustls::{self, ServerConfig};
 
 /// ALPN protocols, preferred first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-/// Interval of checks for changed files.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Files of certificate and key, in PEM.
 #[derive(Clone, Debug)]
@@ -81,37 +78,32 @@ impl Tls {
 
     /// Reads the files again whenever they change; never returns.
     pub(crate) async fn follow(&self) {
-        let mut seen = self.files.stamp();
-        loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            let stamp = self.files.stamp();
-            if stamp == seen {
-                continue;
+        followed_files::follow(
+            self.files.stamps(),
+            || self.files.stamps(),
+            || self.reload(),
+        )
+        .await;
+    }
+
+    fn reload(&self) {
+        match config(&self.files) {
+            Ok(config) => {
+                let mut current = self.config.write().unwrap_or_else(PoisonError::into_inner);
+                *current = config;
+                tracing::info!("certificate was read again");
             }
-            seen = stamp;
-            match config(&self.files) {
-                Ok(config) => {
-                    let mut current = self.config.write().unwrap_or_else(PoisonError::into_inner);
-                    *current = config;
-                    tracing::info!("certificate was read again");
-                }
-                Err(error) => tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "changed certificate cannot be used; the last one stays"
-                ),
-            }
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "changed certificate cannot be used; the last one stays"
+            ),
         }
     }
 }
 
 impl TlsFiles {
-    /// Modification time and size of both files.
-    fn stamp(&self) -> [Option<(SystemTime, u64)>; 2] {
-        let stamp = |path: &Path| -> io::Result<(SystemTime, u64)> {
-            let metadata = std::fs::metadata(path)?;
-            Ok((metadata.modified()?, metadata.len()))
-        };
-        [stamp(&self.certificate).ok(), stamp(&self.key).ok()]
+    fn stamps(&self) -> [Option<FileStamp>; 2] {
+        [stamp(&self.certificate), stamp(&self.key)]
     }
 }
 

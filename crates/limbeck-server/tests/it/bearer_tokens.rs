@@ -5,7 +5,7 @@ use std::path::Path;
 use limbeck_server::http::{Authentication, BearerTokens};
 use serde_json::json;
 
-use crate::support::{ALICE, Ask, BOB, Server};
+use crate::support::{ALICE, Ask, BOB, Server, until};
 
 #[tokio::test]
 async fn h03_without_a_good_token_every_answer_is_the_same() {
@@ -181,4 +181,22 @@ fn a_token_file_that_everybody_may_change_is_refused_and_our_own_is_closed_again
     BearerTokens::own(&path).unwrap();
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn a_changed_token_file_is_used_without_a_restart() {
+    let files = tempfile::tempdir().unwrap();
+    let path = files.path().join("tokens");
+    std::fs::write(&path, format!("alice {ALICE}\n")).unwrap();
+    let tokens = BearerTokens::read(&path).unwrap();
+    let server =
+        Server::with(|options| options.authentication = Authentication::by_tokens(tokens)).await;
+    let status = async |token| {
+        let ask = Ask::modern(token, "tools/list", json!({}));
+        server.send(&ask).await.status
+    };
+    assert_eq!((status(ALICE).await, status(BOB).await), (200, 401));
+    std::fs::write(&path, format!("bob {BOB}\n")).unwrap();
+    until("the new token", || async { status(BOB).await == 200 }).await;
+    assert_eq!(status(ALICE).await, 401);
 }

@@ -183,7 +183,16 @@ impl Client {
     ///
     /// Errors of the connection, and responses that are not valid.
     pub fn execute(&mut self, program: &str) -> io::Result<Value> {
-        self.send_execute(program)?;
+        self.execute_with(&json!({"code": program}))
+    }
+
+    /// Calls `execute` with `arguments` and returns the envelope.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the connection, and responses that are not valid.
+    pub fn execute_with(&mut self, arguments: &Value) -> io::Result<Value> {
+        self.send_arguments(arguments)?;
         self.envelope()
     }
 
@@ -207,8 +216,12 @@ impl Client {
     ///
     /// Errors of the connection.
     pub fn send_execute(&mut self, program: &str) -> io::Result<()> {
+        self.send_arguments(&json!({"code": program}))
+    }
+
+    fn send_arguments(&mut self, arguments: &Value) -> io::Result<()> {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-            "name": "execute", "arguments": {"code": program},
+            "name": "execute", "arguments": arguments,
             "_meta": {"io.modelcontextprotocol/protocolVersion": REVISION, "io.modelcontextprotocol/clientCapabilities": {}},
         }})
         .to_string();

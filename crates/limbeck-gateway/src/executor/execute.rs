@@ -7,7 +7,7 @@ use limbeck_domain::{Envelope, ExecutionId, Language, Mode, ProgramError, Progra
 use limbeck_launcher::Worker;
 use limbeck_store::{ExecutionSummary, NewExecution, StoreError};
 use limbeck_upstream::CallContext;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::handle::Executor;
@@ -20,6 +20,7 @@ use crate::admission::ExecutionSlot;
 use crate::broker::{Broker, Journal};
 use crate::clock::now_us;
 use crate::ledger::ExecutionUsage;
+use crate::render::Render;
 use crate::sandbox;
 
 /// How often a program is given to another worker because the last was killed before it sent anything:
@@ -47,13 +48,21 @@ impl Executor {
         context: impl Into<CallContext>,
     ) -> Shown {
         let render = request.answer.render;
-        let id = mint_id();
-        let shown = match self.admit(id.clone(), request, context.into()).await {
+        let begun = Instant::now();
+        let shown = match self.admit(mint_id(), request, context.into()).await {
             Ok(shown) => shown,
-            Err(error) => Shown::of(RunOutcome::not_started(error).envelope(id), render),
+            Err(error) => return self.not_run(error, render, begun.elapsed()),
         };
-        self.broker.counters.execution(&shown.envelope);
+        let counters = &self.broker.counters;
+        counters.execution(&shown.envelope, begun.elapsed());
         shown
+    }
+
+    /// The answer of an execution that never started, after `waited`.
+    pub(crate) fn not_run(&self, error: ProgramError, render: Render, waited: Duration) -> Shown {
+        let envelope = RunOutcome::not_started(error).envelope(mint_id());
+        self.broker.counters.execution(&envelope, waited);
+        Shown::of(envelope, render)
     }
 
     /// Waits for a place. An error is that of a program that was never started: the journal has no record of it.

@@ -207,17 +207,20 @@ impl InFlightCalls {
             1 => ("1 call was".to_owned(), "it"),
             more => (format!("{more} calls were"), "them"),
         };
-        if let Some(names) = named(labels) {
-            self.summary.warnings.push(format!(
-                "{calls} not awaited ({names}); the execution waited for {them}"
-            ));
+        let unawaited = named(labels).map(|names| format!("{calls} not awaited ({names})"));
+        let drained = self.drain(deadline).await;
+        if let Some(unawaited) = unawaited {
+            self.summary.warnings.push(match drained {
+                Drained::Answered => format!("{unawaited}; the execution waited for {them}"),
+                // Another warning names those that it gave up.
+                Drained::GaveUp => unawaited,
+            });
         }
         if let Some(reads) = reads {
             self.summary.warnings.push(format!(
                 "the program returned before {reads} not used: `await` each call; `forEach` awaits nothing, `Promise.all` and `asyncio.gather` do"
             ));
         }
-        self.drain(deadline).await;
         self.into_summary()
     }
 
@@ -236,17 +239,18 @@ impl InFlightCalls {
     }
 
     /// Waits until `deadline` for every call, and drops the results.
-    async fn drain(&mut self, deadline: Instant) {
+    async fn drain(&mut self, deadline: Instant) -> Drained {
         while let Ok(next) = timeout_at(deadline, self.polled.next()).await {
             match next {
                 Some(answer) => drop(self.settle(answer)),
-                None => return,
+                None => return Drained::Answered,
             }
         }
         self.broker.cancel_calls();
         let names = self.names().unwrap_or_default();
         let warning = format!("calls were still in flight at the end: {names}");
         self.summary.warnings.push(warning);
+        Drained::GaveUp
     }
 
     /// Removes an answered call from those in flight and adds what it did to the summary.
@@ -319,10 +323,20 @@ impl InFlightCalls {
     }
 }
 
+/// How the wait for the last calls ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drained {
+    /// Every call was answered.
+    Answered,
+    /// Some were not in time, and were cancelled.
+    GaveUp,
+}
+
 /// Answers one call. A panic fails the call and nothing else.
 fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
     async move {
         let context = Arc::clone(broker.context());
+        let begun = Instant::now();
         // Without its arguments, which may be large: they are in the journal once the call is.
         let faulted = HostCall {
             id: call.id,
@@ -338,7 +352,7 @@ fn answer(broker: Broker, call: HostCall) -> BoxFuture<'static, Answer> {
                 broker.answer_faulted(faulted).await
             }
         };
-        context.counters.call(&answer.result);
+        context.counters.call(&answer.result, begun.elapsed());
         answer
     }
     .boxed()

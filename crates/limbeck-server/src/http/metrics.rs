@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::clients::PrincipalClients;
 use limbeck_gateway::Gateway;
+use limbeck_gateway::counters::DurationCounts;
 
 /// Minimum interval between log lines about rejected requests.
 const LOG_EVERY: Duration = Duration::from_secs(10);
@@ -102,11 +103,23 @@ impl HttpMetrics {
         );
         text.labelled("status", gateway.counters().executions());
         text.family(
+            "limbeck_execution_seconds",
+            "histogram",
+            "Time from the request of an execution to its answer",
+        );
+        text.histogram(&gateway.counters().execution_durations());
+        text.family(
             "limbeck_calls_total",
             "counter",
             "Calls of programs that were answered",
         );
         text.labelled("outcome", gateway.counters().calls());
+        text.family(
+            "limbeck_call_seconds",
+            "histogram",
+            "Time from a program's call to its answer",
+        );
+        text.histogram(&gateway.counters().call_durations());
         text.family(
             "limbeck_executions_running",
             "gauge",
@@ -159,6 +172,19 @@ impl Text {
 
     fn value(&mut self, value: u64) {
         let _ = writeln!(self.text, "{} {value}", self.name);
+    }
+
+    fn histogram(&mut self, durations: &DurationCounts) {
+        let name = self.name;
+        let mut bucket = |bound: &str, count: u64| {
+            let _ = writeln!(self.text, "{name}_bucket{{le=\"{bound}\"}} {count}");
+        };
+        for (bound, count) in durations.cumulative() {
+            bucket(&bound.as_secs_f64().to_string(), count);
+        }
+        let (count, sum) = (durations.count(), durations.sum().as_secs_f64());
+        bucket("+Inf", count);
+        let _ = writeln!(self.text, "{name}_sum {sum}\n{name}_count {count}");
     }
 
     fn labelled(&mut self, label: &str, values: impl IntoIterator<Item = (&'static str, u64)>) {

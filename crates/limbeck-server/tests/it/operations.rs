@@ -31,6 +31,12 @@ async fn h17_health_reveals_nothing_and_metrics_need_a_token() {
     for name in [
         "limbeck_http_requests_total",
         "limbeck_http_refused_total{reason=\"token\"}",
+        "limbeck_executions_total{status=\"completed\"} 0",
+        "limbeck_calls_total{outcome=\"ok\"} 0",
+        "limbeck_execution_seconds_bucket{le=\"0.01\"} 0",
+        "limbeck_execution_seconds_bucket{le=\"+Inf\"} 0",
+        "limbeck_execution_seconds_sum 0",
+        "limbeck_call_seconds_count 0",
         "limbeck_executions_running",
         "limbeck_executions_queued",
     ] {

@@ -1,6 +1,6 @@
 //! `limbeck serve --http`: tokens, principals, shutdown, and many clients at once.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
@@ -54,6 +54,16 @@ impl Served {
         loop {
             let line = self.lines.recv_timeout(HANG).unwrap();
             if line.starts_with(begins) {
+                return line;
+            }
+        }
+    }
+
+    /// Waits for the next line with `part` in it.
+    fn line_with(&self, part: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(HANG).unwrap();
+            if line.contains(part) {
                 return line;
             }
         }
@@ -212,6 +222,66 @@ fn what_would_be_unsafe_is_refused_with_the_next_step() {
 }
 
 #[test]
+fn a_changed_token_file_is_read_again_and_a_broken_one_changes_nothing() {
+    let world = World::empty();
+    let (file, [alice, bob]) = tokens(&world);
+    let served = Served::start(&world, &["--token-file", &file]);
+    let runs = |token: &str| served.client(token).execute("return 1").is_ok();
+    world.file("tokens", "alice too short\n");
+    let logged = served.line_with("changed token file cannot be used");
+    assert!(
+        logged.contains("line 1") && !logged.contains("short"),
+        "{logged}"
+    );
+    assert!(runs(&alice) && runs(&bob));
+    let carol = "c".repeat(64);
+    world.file("tokens", &format!("carol {carol}\n"));
+    let limit = Instant::now() + HANG;
+    while !runs(&carol) {
+        assert!(Instant::now() < limit, "the new token is not accepted");
+    }
+    assert!(!runs(&alice) && !runs(&bob));
+}
+
+#[test]
+fn durations_of_executions_and_calls_are_in_the_metrics() {
+    let world = World::empty();
+    let (file, [alice, _]) = tokens(&world);
+    let served = Served::start(&world, &["--token-file", &file]);
+    let sample = |name: &str| {
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        let address = served.address;
+        let request = format!(
+            "GET /metrics HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {alice}\r\nconnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let line = answer
+            .lines()
+            .find(|line| line.split(' ').next() == Some(name));
+        let line = line.unwrap_or_else(|| panic!("no {name} in {answer}"));
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert_eq!(
+        sample("limbeck_executions_total{status=\"completed\"}"),
+        0.0
+    );
+    let program = "await store.set('a', 1); await new Promise(done => setTimeout(done, 60))";
+    served.client(&alice).execute(program).unwrap();
+    assert_eq!(
+        sample("limbeck_executions_total{status=\"completed\"}"),
+        1.0
+    );
+    assert_eq!(sample("limbeck_execution_seconds_count"), 1.0);
+    assert_eq!(sample("limbeck_execution_seconds_bucket{le=\"0.05\"}"), 0.0);
+    assert_eq!(sample("limbeck_execution_seconds_bucket{le=\"+Inf\"}"), 1.0);
+    assert!(sample("limbeck_execution_seconds_sum") > 0.05);
+    assert_eq!(sample("limbeck_call_seconds_count"), 1.0);
+    assert!(sample("limbeck_call_seconds_sum") > 0.0);
+}
+
+#[test]
 fn what_one_principal_keeps_another_does_not_see() {
     let world = World::empty();
     let (file, [alice, bob]) = tokens(&world);
@@ -237,6 +307,29 @@ fn what_one_principal_keeps_another_does_not_see() {
         json!(principals),
         json!(["token:alice", "token:alice", "token:bob", "token:bob"])
     );
+}
+
+#[test]
+fn a_client_over_http_stays_below_the_time_limit_of_the_user() {
+    let world = World::empty();
+    let own = world.home().join(".config/limbeck");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("config.toml"), "[limits]\nwall_ms = 700\n").unwrap();
+    let (file, [alice, _]) = tokens(&world);
+    let served = Served::start(&world, &["--token-file", &file]);
+    let endless = json!({"code": "while (true) {}", "timeout_ms": 60_000});
+    let ended = served.client(&alice).execute_with(&endless).unwrap();
+    assert_eq!(ended["error"]["kind"], "timeout", "{ended}");
+    let message = ended["error"]["message"].as_str().unwrap();
+    assert!(message.contains("700 ms"), "{ended}");
+    drop(served);
+    // The control: where the user allows it, the same client may take longer than that.
+    std::fs::write(own.join("config.toml"), "[limits]\nwall_ms = 60000\n").unwrap();
+    let served = Served::start(&world, &["--token-file", &file]);
+    let code = "await new Promise(done => setTimeout(done, 900)); return 1";
+    let longer = json!({"code": code, "timeout_ms": 60_000});
+    let ended = served.client(&alice).execute_with(&longer).unwrap();
+    assert_eq!(ended["value"], 1, "{ended}");
 }
 
 #[test]

@@ -248,6 +248,25 @@ async fn calls_that_are_not_awaited_still_happen_and_are_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_was_given_up_is_not_said_to_have_been_waited_for() {
+    let t = FakeServer::new("t")
+        .tool("write", Some(false), |_| Box::pin(std::future::pending()))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let mut endless = request("tools.t.write({}); return 1");
+    endless.timeout_ms = Some(3_000);
+    let envelope = gateway.execute(endless, CancellationToken::new()).await;
+    let warnings = envelope.warnings.join("\n");
+    for part in [
+        "still in flight at the end: `t.write`",
+        "1 call was not awaited (`t.write`)",
+    ] {
+        assert!(warnings.contains(part), "{warnings}");
+    }
+    assert!(!warnings.contains("waited for it"), "{warnings}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_read_that_the_program_gave_up_does_not_hold_up_its_end() {
     let (t, ended) = never_answers();
     let gateway = World::new(worker()).server(&t).start().await;

@@ -29,6 +29,7 @@ use crate::learn::{ImportSummary, Learning, RecordedResults, SkippedRecordError}
 use crate::ledger::{self, Ledger};
 use crate::listings::Listings;
 use crate::live_catalog::LiveCatalog;
+use crate::render::Render;
 use crate::search::{SearchReport, SearchRequest, ToolSearch};
 use crate::server_reports::ServerReport;
 use crate::server_source::ServerSource;
@@ -162,6 +163,12 @@ impl Gateway {
         cancel: &CancellationToken,
     ) -> Result<Examination, ProgramError> {
         self.parts.executor.examine(request, mode, cancel).await
+    }
+
+    /// The answer of an execution that never started because of `error`. The journal has no record of it.
+    pub fn not_run(&self, error: ProgramError) -> Shown {
+        let executor = &self.parts.executor;
+        executor.not_run(error, Render::default(), Duration::ZERO)
     }
 
     /// Runs an ended execution again from its journal alone.

@@ -11,12 +11,35 @@ use limbeck_gateway::{AnswerForm, Render};
 const SEARCH_FORM: &str = "accepted: {queries: string[], server?: string, limit?: number, detail?: \"brief\" | \"signature\" | \"full\", cursor?: string, language?: \"typescript\" | \"python\"}";
 const EXECUTE_FORM: &str = "accepted: {code: string, input?: any, timeout_ms?: number, max_output_tokens?: number, render?: \"json\" | \"toon\" | \"auto\", tools?: string[], language?: \"typescript\" | \"python\", mode?: \"run\" | \"check\" | \"plan\"}";
 
+const TOOLS_FORM: &str = "write patterns such as `server.tool` or `server.*`";
+/// Shortest beginning of an argument's name that is taken for it.
+const NAME_BYTES_MIN: usize = 3;
+
+/// Mistake in the arguments of a call.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}; {hint}")]
+pub(super) struct ArgumentError {
+    /// What is wrong.
+    pub(super) message: String,
+    /// What is accepted.
+    pub(super) hint: String,
+}
+
+impl ArgumentError {
+    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
 /// Arguments of `search`.
 pub(super) struct SearchArguments;
 
 impl SearchArguments {
     /// Reads a request. Accepts `query` and a single string as well.
-    pub(super) fn read(mut arguments: JsonObject) -> Result<SearchRequest, String> {
+    pub(super) fn read(mut arguments: JsonObject) -> Result<SearchRequest, ArgumentError> {
         let queries = match arguments
             .remove("queries")
             .or_else(|| arguments.remove("query"))
@@ -24,16 +47,17 @@ impl SearchArguments {
             Some(Value::String(query)) => vec![query],
             Some(Value::Array(items)) => strings(items, "queries", SEARCH_FORM)?,
             Some(_) => {
-                return Err(format!(
-                    "`queries` must be a list of strings; {SEARCH_FORM}"
+                return Err(ArgumentError::new(
+                    "`queries` must be a list of strings",
+                    SEARCH_FORM,
                 ));
             }
-            None => return Err(format!("`queries` is missing; {SEARCH_FORM}")),
+            None => return Err(ArgumentError::new("`queries` is missing", SEARCH_FORM)),
         };
         if queries.is_empty() || queries.len() > QUERIES_MAX {
-            return Err(format!(
-                "{} queries, 1 to {QUERIES_MAX} are allowed",
-                queries.len()
+            return Err(ArgumentError::new(
+                format!("{} queries", queries.len()),
+                format!("1 to {QUERIES_MAX} are allowed"),
             ));
         }
         let server = optional_string(&mut arguments, "server", SEARCH_FORM)?;
@@ -66,18 +90,19 @@ pub(super) struct ExecuteArguments {
 }
 
 impl ExecuteArguments {
-    pub(super) fn read(mut arguments: JsonObject) -> Result<Self, String> {
+    pub(super) fn read(mut arguments: JsonObject) -> Result<Self, ArgumentError> {
         let code = optional_string(&mut arguments, "code", EXECUTE_FORM)?
-            .ok_or_else(|| format!("`code` is missing; {EXECUTE_FORM}"))?;
+            .ok_or_else(|| ArgumentError::new("`code` is missing", EXECUTE_FORM))?;
         let input = arguments.remove("input").unwrap_or(Value::Null).to_string();
         let timeout_ms = optional_number(&mut arguments, "timeout_ms", EXECUTE_FORM)?;
         let scope = match arguments.remove("tools") {
             None | Some(Value::Null) => Scope::everything(),
             Some(Value::Array(items)) => Scope::parse(strings(items, "tools", EXECUTE_FORM)?)
-                .map_err(|error| format!("`tools`: {error}"))?,
+                .map_err(|error| ArgumentError::new(format!("`tools`: {error}"), TOOLS_FORM))?,
             Some(_) => {
-                return Err(format!(
-                    "`tools` must be a list of patterns; {EXECUTE_FORM}"
+                return Err(ArgumentError::new(
+                    "`tools` must be a list of patterns",
+                    EXECUTE_FORM,
                 ));
             }
         };
@@ -85,7 +110,7 @@ impl ExecuteArguments {
         let mode = match optional_string(&mut arguments, "mode", EXECUTE_FORM)? {
             None => Mode::Run,
             Some(name) => Mode::from_name(&name).ok_or_else(|| {
-                format!("`mode` must be `run`, `check` or `plan`; {EXECUTE_FORM}")
+                ArgumentError::new("`mode` must be `run`, `check` or `plan`", EXECUTE_FORM)
             })?,
         };
         let answer = AnswerForm {
@@ -105,31 +130,35 @@ impl ExecuteArguments {
     }
 }
 
-fn render(arguments: &mut JsonObject) -> Result<Render, String> {
+fn render(arguments: &mut JsonObject) -> Result<Render, ArgumentError> {
     match optional_string(arguments, "render", EXECUTE_FORM)? {
         None => Ok(Render::default()),
         Some(name) => Render::from_name(&name).ok_or_else(|| {
             let name = limbeck_domain::text::clean_line(&name, 32);
-            format!("unknown `render` `{name}`; write `json`, `toon` or `auto`")
+            ArgumentError::new(
+                format!("unknown `render` `{name}`"),
+                "write `json`, `toon` or `auto`",
+            )
         }),
     }
 }
 
-fn language(arguments: &mut JsonObject, form: &str) -> Result<Language, String> {
+fn language(arguments: &mut JsonObject, form: &str) -> Result<Language, ArgumentError> {
     let language = optional_string(arguments, "language", form)?;
     match language.as_deref() {
         None | Some("typescript" | "ts" | "javascript" | "js") => Ok(Language::Typescript),
         Some("python" | "py" | "python3") => Ok(Language::Python),
         Some(other) => {
             let other = limbeck_domain::text::clean_line(other, 32);
-            Err(format!(
-                "unknown `language` `{other}`; write `typescript` or `python`"
+            Err(ArgumentError::new(
+                format!("unknown `language` `{other}`"),
+                "write `typescript` or `python`",
             ))
         }
     }
 }
 
-fn detail(arguments: &mut JsonObject) -> Result<Detail, String> {
+fn detail(arguments: &mut JsonObject) -> Result<Detail, ArgumentError> {
     let detail = optional_string(arguments, "detail", SEARCH_FORM)?;
     match detail.as_deref() {
         None | Some("signature") => Ok(Detail::Signature),
@@ -137,17 +166,23 @@ fn detail(arguments: &mut JsonObject) -> Result<Detail, String> {
         Some("full") => Ok(Detail::Full),
         Some(other) => {
             let other = limbeck_domain::text::clean_line(other, 32);
-            Err(format!("unknown detail `{other}`; {SEARCH_FORM}"))
+            Err(ArgumentError::new(
+                format!("unknown detail `{other}`"),
+                SEARCH_FORM,
+            ))
         }
     }
 }
 
-fn strings(items: Vec<Value>, name: &str, form: &str) -> Result<Vec<String>, String> {
+fn strings(items: Vec<Value>, name: &str, form: &str) -> Result<Vec<String>, ArgumentError> {
     items
         .into_iter()
         .map(|item| match item {
             Value::String(text) => Ok(text),
-            _ => Err(format!("`{name}` must hold strings; {form}")),
+            _ => Err(ArgumentError::new(
+                format!("`{name}` must hold strings"),
+                form,
+            )),
         })
         .collect()
 }
@@ -156,11 +191,14 @@ fn optional_string(
     arguments: &mut JsonObject,
     name: &str,
     form: &str,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, ArgumentError> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{name}` must be a string; {form}")),
+        Some(_) => Err(ArgumentError::new(
+            format!("`{name}` must be a string"),
+            form,
+        )),
     }
 }
 
@@ -169,8 +207,8 @@ fn optional_number(
     arguments: &mut JsonObject,
     name: &str,
     form: &str,
-) -> Result<Option<u64>, String> {
-    let wrong = || format!("`{name}` must be a whole number above 0; {form}");
+) -> Result<Option<u64>, ArgumentError> {
+    let wrong = || ArgumentError::new(format!("`{name}` must be a whole number above 0"), form);
     let number = match arguments.remove(name) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => text.trim().parse().ok(),
@@ -187,14 +225,24 @@ fn optional_number(
     }
 }
 
-fn nothing_left(arguments: &JsonObject, form: &str) -> Result<(), String> {
-    match arguments.keys().next() {
-        None => Ok(()),
-        Some(name) => {
-            let name = limbeck_domain::text::clean_line(name, 64);
-            Err(format!("unknown argument `{name}`; {form}"))
-        }
-    }
+fn nothing_left(arguments: &JsonObject, form: &str) -> Result<(), ArgumentError> {
+    let Some(name) = arguments.keys().next() else {
+        return Ok(());
+    };
+    let meant = match meant_by(name, form) {
+        Some(meant) => format!(", did you mean `{meant}`?"),
+        None => String::new(),
+    };
+    let name = limbeck_domain::text::clean_line(name, 64);
+    let message = format!("unknown argument `{name}`{meant}");
+    Err(ArgumentError::new(message, form))
+}
+
+/// The argument of `form` that `name` is the beginning of, such as `timeout` of `timeout_ms`.
+fn meant_by<'f>(name: &str, form: &'f str) -> Option<&'f str> {
+    let words = form.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '?'));
+    let mut optional = words.filter_map(|word| word.strip_suffix('?'));
+    optional.find(|word| name.len() >= NAME_BYTES_MIN && word.starts_with(name))
 }
 
 #[cfg(test)]
@@ -203,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    fn execute(arguments: Value) -> Result<ExecuteArguments, String> {
+    fn execute(arguments: Value) -> Result<ExecuteArguments, ArgumentError> {
         match arguments {
             Value::Object(arguments) => ExecuteArguments::read(arguments),
             _ => unreachable!("tests pass objects"),
@@ -223,7 +271,9 @@ mod tests {
             (read.detail, read.cursor.as_deref()),
             (Detail::Brief, Some("x"))
         );
-        let error = search(json!({"queries": ["a"], "detail": "all"})).unwrap_err();
+        let error = search(json!({"queries": ["a"], "detail": "all"}))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("unknown detail `all`; accepted:"), "{error}");
     }
 
@@ -258,16 +308,20 @@ mod tests {
             (json!({"code": "x", "mode": "dry"}), "`mode` must be"),
             (
                 json!({"code": "x", "timeout": 1}),
-                "unknown argument `timeout`",
+                "unknown argument `timeout`, did you mean `timeout_ms`?",
             ),
         ] {
-            let error = execute(arguments).unwrap_err();
+            let error = execute(arguments).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");
             assert!(error.contains("accepted:"), "{error}");
         }
-        let error = execute(json!({"code": "x", "render": "yaml"})).unwrap_err();
+        let error = execute(json!({"code": "x", "render": "yaml"}))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("`json`, `toon` or `auto`"), "{error}");
-        let error = execute(json!({"code": "x", "language": "cobol"})).unwrap_err();
+        let error = execute(json!({"code": "x", "language": "cobol"}))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("unknown `language` `cobol`"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Calls of `search` and `execute`.
 
-use limbeck_domain::Mode;
+use limbeck_domain::{ErrorKind, Mode, ProgramError};
 use limbeck_gateway::ExecuteRequest;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
@@ -8,7 +8,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::arguments::{ExecuteArguments, SearchArguments};
+use super::arguments::{ArgumentError, ExecuteArguments, SearchArguments};
 use super::built_in_results::{failed, program_result, text, with_hint};
 use super::built_in_tools::BuiltInTool;
 use super::client_surface::Surface;
@@ -20,7 +20,7 @@ impl Surface {
         let asked = Value::Object(arguments.clone()).to_string();
         let request = match SearchArguments::read(arguments) {
             Ok(request) => request,
-            Err(message) => return failed(message),
+            Err(error) => return failed(error.to_string()),
         };
         self.gateway.connect_named(&request);
         match self.gateway.search(&request).await {
@@ -41,7 +41,10 @@ impl Surface {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = match ExecuteArguments::read(arguments) {
             Ok(arguments) => arguments,
-            Err(message) => return Ok(failed(message).into()),
+            Err(ArgumentError { message, hint }) => {
+                let error = ProgramError::new(ErrorKind::Request, message).with_hint(hint);
+                return Ok(program_result(self.gateway.not_run(error)).into());
+            }
         };
         let request = ExecuteRequest {
             language: arguments.language,
@@ -83,7 +86,7 @@ impl Surface {
                 Ok(json) => text(json, false),
                 Err(error) => failed(format!("the findings could not be serialized: {error}")),
             },
-            Err(error) => failed(with_hint(&error.message, error.hint.as_deref())),
+            Err(error) => program_result(self.gateway.not_run(error)),
         }
     }
 }

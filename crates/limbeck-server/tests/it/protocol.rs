@@ -266,3 +266,52 @@ async fn a_slow_response_starts_as_an_event_stream_with_keep_alive_comments() {
     let list = server.send(&list()).await;
     assert_eq!(list.header("content-type"), Some("application/json"));
 }
+
+#[tokio::test]
+async fn mistakes_in_the_arguments_of_execute_have_the_form_of_all_its_errors() {
+    let server = Server::start().await;
+    let execute = async |arguments: Value| {
+        let call = json!({"name": "execute", "arguments": arguments});
+        let reply = server.send(&Ask::modern(ALICE, "tools/call", call)).await;
+        let result = reply.json()["result"].clone();
+        assert_eq!(result["isError"], true, "{reply:?}");
+        let text = result["content"][0]["text"].as_str().unwrap().to_owned();
+        serde_json::from_str::<Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    for (arguments, message, hint) in [
+        (json!({}), "`code` is missing", "accepted: {code: string"),
+        (
+            json!({"code": "x", "timeout": 1}),
+            "unknown argument `timeout`, did you mean `timeout_ms`?",
+            "accepted: {code: string",
+        ),
+        (
+            json!({"code": "x", "render": "yaml"}),
+            "unknown `render` `yaml`",
+            "write `json`, `toon` or `auto`",
+        ),
+        // The controls: errors of the gateway itself.
+        (
+            json!({"code": " "}),
+            "the program is empty",
+            "send a program in `code`",
+        ),
+        (
+            json!({"code": " ", "mode": "check"}),
+            "the program is empty",
+            "send a program in `code`",
+        ),
+    ] {
+        let answer = execute(arguments).await;
+        assert_eq!(answer["status"], "failed", "{answer}");
+        let error = &answer["error"];
+        assert_eq!(
+            (&error["kind"], &error["message"]),
+            (&json!("request"), &json!(message))
+        );
+        assert!(
+            error["hint"].as_str().unwrap().starts_with(hint),
+            "{answer}"
+        );
+    }
+}

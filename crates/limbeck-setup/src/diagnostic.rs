@@ -81,6 +81,8 @@ impl fmt::Display for ValueError {
 /// Severity of a [`Diagnostic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
+    /// Information for somebody who looks for it, about what is as it should be.
+    Detail,
     /// Information.
     Info,
     /// Something may not work as the file's author expects.
@@ -92,7 +94,7 @@ pub enum Severity {
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Info => "note",
+            Self::Detail | Self::Info => "note",
             Self::Warning => "warning",
             Self::Error => "error",
         })

@@ -70,16 +70,40 @@ impl ConfigError {
             Self::Unusable { file, .. } => accepted_form(file, false),
             Self::Invalid { file, error, .. } => match error.hint {
                 Some(hint) => hint.to_owned(),
-                None => accepted_form(file, is_of_http(&error.key)),
+                None => match form_of_settings(file, &error.key) {
+                    Some(form) => form.to_owned(),
+                    None => accepted_form(file, is_of_http(&error.key)),
+                },
             },
         }
     }
 }
 
-fn accepted_form(file: &Path, of_http: bool) -> String {
+/// Accepted form of the part of a `limbeck.toml` that `key` leads to; `None` for servers, and for the file as a whole.
+fn form_of_settings(file: &Path, key: &str) -> Option<&'static str> {
+    let section = key.split('.').next().filter(|_| is_toml(file))?;
+    match section {
+        "" | "servers" | "mcp_servers" => None,
+        "limits" => Some("the accepted form is [limits] wall_ms = 60000"),
+        "sandbox" => Some(r#"the accepted form is [sandbox] minimum_tier = "strict""#),
+        "observe" => Some("the accepted form is `observe = false` above the first table"),
+        "search" => Some(
+            r#"the accepted form is [search.embeddings] url = "https://…/v1", model = "…", key = "env:NAME""#,
+        ),
+        _ => Some(
+            "the file has the tables [servers.NAME], [limits], [sandbox] and [search.embeddings], and the key `observe`",
+        ),
+    }
+}
+
+fn is_toml(file: &Path) -> bool {
     let suffix = file.extension();
-    let toml = suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("toml"));
-    let form = match (toml, of_http) {
+    suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("toml"))
+}
+
+/// Accepted form of a server's entry.
+fn accepted_form(file: &Path, of_http: bool) -> String {
+    let form = match (is_toml(file), of_http) {
         (true, false) => r#"[servers.NAME] command = "…", args = ["…"], env = { KEY = "…" }"#,
         (true, true) => r#"[servers.NAME] url = "https://…", headers = { NAME = "…" }"#,
         (false, false) => {

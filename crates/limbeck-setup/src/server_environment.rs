@@ -150,4 +150,18 @@ mod tests {
         assert!(chooses_code("Path") && chooses_code("node_options"));
         assert!(!chooses_code("PATHS"));
     }
+
+    #[test]
+    fn the_guide_names_every_inherited_variable_and_no_other() {
+        let guide = include_str!("../../../docs/guide/server-lifecycle.md");
+        let (_, section) = guide.split_once("\n## Environment of a server\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let named = |begin: &str| -> Vec<&str> {
+            let row = section.lines().find(|line| line.starts_with(begin));
+            let words = row.unwrap().split('`').skip(1).step_by(2);
+            words.collect()
+        };
+        assert_eq!(named("| everywhere |"), INHERITED);
+        assert_eq!(named("| on Windows |"), INHERITED_ON_WINDOWS);
+    }
 }

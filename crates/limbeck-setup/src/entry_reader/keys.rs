@@ -90,13 +90,18 @@ pub(super) const CLIENT_KEYS: &[&str] = &[
 pub(super) const UNSUPPORTED_KEYS: &[&str] =
     &["envFile", "headersHelper", "sandbox", "sandboxEnabled"];
 
+/// Known keys that are listed when none is similar.
+const KEYS_LISTED_MAX: usize = 6;
 /// Bytes of an unknown key that are compared with the known ones.
 const KEY_BYTES_COMPARED: usize = 64;
 
-/// Problem text for an unknown key, with the most similar known key.
+/// Problem text for an unknown key, with the most similar known key, or all of them where they are few.
 pub(crate) fn unknown_key(known: &[&str], key: &str) -> String {
     match nearest_key(known, key) {
         Some(nearest) => format!("unknown key, did you mean `{nearest}`?"),
+        None if known.len() <= KEYS_LISTED_MAX => {
+            format!("unknown key; accepted: `{}`", known.join("`, `"))
+        }
         None => "unknown key".to_owned(),
     }
 }

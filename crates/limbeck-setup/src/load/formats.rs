@@ -146,11 +146,6 @@ impl Loader<'_> {
                 "search" => self.read_search(file, &place).map_err(LoadError::Value),
                 _ => {
                     let problem = entry_reader::unknown_key(LIMBECK_KEYS, key);
-                    let problem = if problem.contains('?') {
-                        problem
-                    } else {
-                        format!("{problem}; accepted are `{}`", LIMBECK_KEYS.join("`, `"))
-                    };
                     Err(LoadError::Value(place.malformed_key(problem)))
                 }
             };

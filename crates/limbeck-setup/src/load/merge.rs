@@ -26,7 +26,7 @@ impl Loader<'_> {
     ) -> Result<(), ConfigError> {
         if self.is_self_reference(&entry) {
             let problem = "is Limbeck itself and is skipped";
-            self.report(file, Severity::Info, place.malformed(problem));
+            self.report(file, Severity::Detail, place.malformed(problem));
             return Ok(());
         }
         if let Some(gateway) = earlier_gateway(&entry) {

@@ -78,14 +78,15 @@ impl<'a> OpenFile<'a> {
         }
     }
 
-    /// A finding that does not end loading.
+    /// A finding that does not end loading, with its hint: nothing else shows it.
     pub(super) fn diagnostic(&self, severity: Severity, error: ValueError) -> Diagnostic {
+        let hint = error.hint.map(|hint| format!("; {hint}"));
         Diagnostic {
             severity,
             file: self.source.path.clone(),
             at: Some(self.lines.position(error.at)),
             is_of_whole_file: error.key.is_empty(),
-            message: self.with_first_line(error).to_string(),
+            message: self.with_first_line(error).to_string() + &hint.unwrap_or_default(),
         }
     }
 

@@ -499,3 +499,57 @@ fn a_home_directory_of_windows_is_searched_below_the_root_of_its_world() {
     };
     assert_eq!(env, &variables, "inherited on Windows alone");
 }
+
+#[test]
+fn the_hint_of_a_wrong_setting_is_of_its_section_and_not_of_a_server() {
+    let hint = |name: &str, text: &str| {
+        let project = TestProject::new().file(name, text);
+        project.load(&[&format!("../{name}")]).unwrap_err().hint()
+    };
+    for (text, expected) in [
+        ("[policy]\nallow = []\n", "[limits], [sandbox]"),
+        ("[sever.a]\ncommand = 'x'\n", "[servers.NAME], [limits]"),
+        ("[limits]\nwall_ms = 'long'\n", "[limits] wall_ms = 60000"),
+        ("[sandbox]\ntier = 'strict'\n", "[sandbox] minimum_tier"),
+        ("observe = 1\n", "`observe = false`"),
+        ("[search]\nurl = 'x'\n", "[search.embeddings] url"),
+        // The controls: servers.
+        ("[servers.a]\ncommand = 1\n", "[servers.NAME] command"),
+        ("[servers.a]\nurl = 'ftp://x'\n", "[servers.NAME] url"),
+    ] {
+        let found = hint("x.toml", text);
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    let of_json = hint("x.json", r#"{"limits": {}}"#);
+    assert!(of_json.contains("mcpServers"), "{of_json}");
+}
+
+#[test]
+fn an_unencrypted_url_has_its_own_hint_and_the_other_servers_of_its_file_work() {
+    let project = TestProject::new()
+        .file(
+            "clear.json",
+            r#"{ "mcpServers": { "before": { "command": "x" }, "clear": { "url": "http://example.com/mcp" },
+                 "after": { "command": "x" } } }"#,
+        )
+        .file(
+            "clear.toml",
+            "[servers.own]\nurl = 'http://example.com/mcp'\n[servers.mine]\ncommand = 'x'\n",
+        );
+    let found = project.load(&["../clear.json", "../clear.toml"]).unwrap();
+    let usable = |name: &str| {
+        let mut servers = found.servers.iter();
+        let server = servers.find(|server| server.name.as_str() == name);
+        server.unwrap().definition.as_ref().map(|_| ())
+    };
+    for name in ["before", "after", "mine"] {
+        assert_eq!(usable(name), Ok(()), "{name}");
+    }
+    for (name, hint) in [
+        ("clear", "\"allow_http\": true"),
+        ("own", "allow_http = true"),
+    ] {
+        let refused = usable(name).unwrap_err();
+        assert!(refused.hint().unwrap().contains(hint), "{refused:?}");
+    }
+}

@@ -34,6 +34,7 @@ pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, Co
     let configuration = read_configuration(invocation)?;
     for note in &configuration.diagnostics {
         match note.severity {
+            Severity::Detail => tracing::debug!("{note}"),
             Severity::Info => tracing::info!("{note}"),
             Severity::Warning | Severity::Error => invocation.printer.warning(&note.to_string()),
         }

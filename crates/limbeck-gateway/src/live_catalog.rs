@@ -17,7 +17,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use limbeck_catalog::{Catalog, Observed, Tool};
-use limbeck_domain::ServerName;
+use limbeck_domain::{ServerName, ToolId};
+use limbeck_policy::Scope;
 use limbeck_search::SearchableCatalog;
 use limbeck_store::{CachedTools, Store};
 use limbeck_upstream::{ToolList, UnusableKind, UpstreamError, UpstreamPool};
@@ -136,6 +137,22 @@ impl LiveCatalog {
     /// The current tools.
     pub fn snapshot(&self) -> Arc<Catalog> {
         Arc::clone(self.inner.read().catalog.catalog())
+    }
+
+    /// Patterns of `scope` that match no tool. A server that was never listed may have any tool.
+    pub(crate) fn unmatched_patterns<'s>(&self, scope: &'s Scope) -> Vec<&'s str> {
+        if scope.is_everything() {
+            return Vec::new();
+        }
+        let inner = self.inner.read();
+        let known = |name: &&ServerName| {
+            inner.lists.contains_key(*name) || inner.absences.servers.contains_key(*name)
+        };
+        let names = self.inner.servers.keys();
+        let unlisted: Vec<&ServerName> = names.filter(|name| !known(name)).collect();
+        let tools = inner.catalog.catalog().tools();
+        let tools: Vec<&ToolId> = tools.map(|tool| tool.id()).collect();
+        scope.unmatched(&tools, &unlisted)
     }
 
     /// The tools known now, ready to be searched.
@@ -427,15 +444,15 @@ impl Inner {
 }
 
 /// Logs a failed list request. A server that is disabled or that its user has not accepted yet is logged as debug: its
-/// callers get an error, and `limbeck tools` shows it.
+/// callers get an error, and `limbeck tools` shows it. So is the end of the gateway, which is no failure of a server.
 fn log_list_error(server: &ServerName, error: &UpstreamError) {
-    let is_absent = match error {
-        UpstreamError::Disabled => true,
+    let is_expected = match error {
+        UpstreamError::Disabled | UpstreamError::Stopped => true,
         UpstreamError::Unusable(unusable) => unusable.kind == UnusableKind::Untrusted,
         _ => false,
     };
     let error = error as &dyn std::error::Error;
-    if is_absent {
+    if is_expected {
         tracing::debug!(%server, error, "tools could not be listed");
     } else {
         tracing::warn!(%server, error, "tools could not be listed");

@@ -83,9 +83,7 @@ impl Scope {
         let Some(patterns) = &self.patterns else {
             return true;
         };
-        patterns
-            .iter()
-            .any(|pattern| may_match(pattern, server))
+        patterns.iter().any(|pattern| may_match(pattern, server))
     }
 
     /// Whether the execution may use `tool`.
@@ -98,13 +96,15 @@ impl Scope {
 
     /// Patterns that match nothing of what there is: none of `tools`, and no server of `unlisted`, whose tools are not
     /// known yet.
-    pub fn unmatched(&self, tools: &[ToolId], unlisted: &[ServerName]) -> Vec<&str> {
+    pub fn unmatched(&self, tools: &[&ToolId], unlisted: &[&ServerName]) -> Vec<&str> {
         let is_matched = |pattern: &str| {
             // Methods such as `resources/read` are in no list of tools.
             let may_be_method = pattern.contains('/');
             tools.iter().any(|tool| {
                 matches(pattern, tool) || may_be_method && may_match(pattern, tool.server.as_str())
-            }) || unlisted.iter().any(|server| may_match(pattern, server.as_str()))
+            }) || unlisted
+                .iter()
+                .any(|server| may_match(pattern, server.as_str()))
         };
         let patterns = self.patterns.iter().flatten().map(String::as_str);
         patterns.filter(|pattern| !is_matched(pattern)).collect()
@@ -269,7 +269,9 @@ mod tests {
             ToolId::new("shop", "list_orders"),
             ToolId::new("my.shop", "pay"),
         ];
-        let unlisted = [ServerName::from("files")];
+        let tools: Vec<&ToolId> = tools.iter().collect();
+        let files = ServerName::from("files");
+        let unlisted = [&files];
         let unmatched = |pattern: &str| {
             let scope = Scope::parse([pattern]).unwrap();
             !scope.unmatched(&tools, &unlisted).is_empty()

@@ -154,7 +154,13 @@ impl Upstream for UpstreamServer {
             let mut counted = self.0.load.queue();
             counted.begin();
             let connection = self.0.connection().await?;
-            tool_listing::tools(&connection, &self.0.spec).await
+            match tool_listing::tools(&connection, &self.0.spec).await {
+                // The connection was closed on purpose, so its end is no failure of the server.
+                Err(_) if self.0.connector.context.closing.is_cancelled() => {
+                    Err(UpstreamError::Stopped)
+                }
+                list => list,
+            }
         }
         .boxed()
     }

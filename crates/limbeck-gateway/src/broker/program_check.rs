@@ -6,12 +6,17 @@ use std::time::Instant;
 
 use futures::future::FutureExt as _;
 use limbeck_catalog::{Catalog, CheckOptions, Findings, Plan};
-use limbeck_domain::{Language, Mode, Sites, ToolTarget, Verdict};
+use limbeck_domain::{Language, Mode, Sites, ToolTarget, Verdict, text};
 use limbeck_policy::Scope;
 
 use super::Broker;
 use super::prepare::{out_of_scope, visible};
 use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
+
+/// Patterns named in a warning.
+const PATTERNS_NAMED_MAX: usize = 3;
+/// Bytes shown of such a pattern.
+const PATTERN_BYTES_SHOWN: usize = 80;
 
 impl Broker {
     /// Whether the program that the worker's `sites` were read from may start; journalled.
@@ -48,7 +53,9 @@ impl Broker {
             language: self.language,
             mode: Mode::Run,
         };
-        check.findings(&sites).await.verdict()
+        let mut verdict = check.findings(&sites).await.verdict();
+        verdict.warnings.extend(check.warning_of_scope());
+        verdict
     }
 }
 
@@ -89,6 +96,24 @@ impl ProgramCheck<'_> {
     /// What the program may call, as it is known now.
     fn catalog(&self) -> Arc<Catalog> {
         visible(&self.live_catalog.snapshot(), self.scope)
+    }
+
+    /// Warning about patterns of the scope that match no tool, which were probably mistyped.
+    fn warning_of_scope(&self) -> Option<String> {
+        let idle = self.live_catalog.unmatched_patterns(self.scope);
+        let shown = idle.iter().take(PATTERNS_NAMED_MAX);
+        let shown =
+            shown.map(|pattern| format!("`{}`", text::clean_line(pattern, PATTERN_BYTES_SHOWN)));
+        let shown: Vec<String> = shown.collect();
+        let more = match idle.len() {
+            0 => return None,
+            ..=PATTERNS_NAMED_MAX => String::new(),
+            count => format!(" and {} more", count - PATTERNS_NAMED_MAX),
+        };
+        Some(format!(
+            "`tools` limits this execution, and no tool matches {}{more}; write `server.tool`, or `server.*` for all tools of a server",
+            shown.join(", ")
+        ))
     }
 
     fn judge(&self, sites: &Sites) -> Findings {

@@ -5,7 +5,6 @@ use limbeck_catalog::Finding;
 use limbeck_domain::Mode;
 use limbeck_gateway::{Examination, ExecuteRequest};
 
-use super::run::warn_of_unmatched;
 use super::signals::EndSignals;
 use crate::cli::RunArgs;
 use crate::exit::{CommandError, ExitStatus};
@@ -34,11 +33,9 @@ pub(super) async fn run(
     let mut signals = EndSignals::listen()?;
     let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
     let gateway = &session.gateway;
-    let scope = request.scope.clone();
     let (examined, signal) = signals
         .cancelling(async |cancel| gateway.examine(request, mode, &cancel).await)
         .await;
-    warn_of_unmatched(&invocation.printer, gateway, &scope);
     session.close().await;
     if let Some(signal) = signal {
         return Err(signal.error());

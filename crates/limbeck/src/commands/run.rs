@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use limbeck_domain::limits::PROGRAM_BYTES_MAX;
-use limbeck_domain::text::clean_line;
-use limbeck_domain::{Envelope, ErrorKind, Language, ServerName, ToolId};
+use limbeck_domain::{Envelope, ErrorKind, Language};
 use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL_PRINCIPAL};
 use limbeck_policy::Scope;
 use limbeck_upstream::{CallContext, CallObserver};
@@ -20,12 +19,8 @@ use crate::cli::RunArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::live_output::LiveOutput;
-use crate::printer::Printer;
 use crate::report::{ProgramSource, print_envelope};
 use crate::wiring::{GatewayLifetime, GatewaySession};
-
-/// Longest pattern that a warning shows, in bytes.
-const PATTERN_BYTES_SHOWN: usize = 120;
 
 /// Runs the program and prints its envelope.
 pub(super) async fn run(
@@ -40,7 +35,6 @@ pub(super) async fn run(
     if let Some(mode) = examine::mode(arguments) {
         return examine::run(invocation, arguments, request, mode, source).await;
     }
-    let scope = request.scope.clone();
     // From here on a signal cancels the execution, so that its calls are cancelled at their servers.
     let mut signals = EndSignals::listen()?;
     let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
@@ -61,8 +55,6 @@ pub(super) async fn run(
         // The user did it, and there is no client.
         error.message = "interrupted".to_owned();
     }
-    // Now the servers that the program needed have listed their tools.
-    warn_of_unmatched(&invocation.printer, &session.gateway, &scope);
     let printed = if arguments.json {
         invocation.printer.json(&envelope)
     } else {
@@ -103,20 +95,6 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, CommandError> {
             ..AnswerForm::default()
         },
     })
-}
-
-/// Warns of patterns of `--tools` that match nothing: every call would be denied.
-pub(super) fn warn_of_unmatched(printer: &Printer, gateway: &Gateway, scope: &Scope) {
-    let catalog = gateway.catalog();
-    let tools: Vec<ToolId> = catalog.tools().map(|tool| tool.id().clone()).collect();
-    let unlisted = catalog.servers().filter(|server| server.tools().is_empty());
-    let unlisted: Vec<ServerName> = unlisted.map(|server| server.name().clone()).collect();
-    for pattern in scope.unmatched(&tools, &unlisted) {
-        let pattern = clean_line(pattern, PATTERN_BYTES_SHOWN);
-        printer.warning(&format!(
-            "`--tools {pattern}` matches no tool; `limbeck tools` lists the servers, and `limbeck tools SERVER` their tools"
-        ));
-    }
 }
 
 /// Language of the option, else of the file extension.

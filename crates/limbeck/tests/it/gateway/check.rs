@@ -3,6 +3,7 @@
 use limbeck_catalog::FindingKind;
 use limbeck_domain::{ErrorKind, Mode};
 use limbeck_gateway::Gateway;
+use limbeck_policy::Scope;
 use limbeck_testkit::{World, python_request, request, run, value_of};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -109,5 +110,26 @@ async fn an_examination_tells_findings_and_plan_and_leaves_nothing_behind() {
     assert_eq!(t.calls(), Vec::<String>::new());
     let recorded = gateway.store().executions(10, None).await.unwrap();
     assert_eq!(recorded.len(), 0, "nothing is recorded");
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pattern_of_tools_that_matches_no_tool_of_a_listed_server_is_a_warning() {
+    let t = server();
+    let gateway = World::new(worker()).server(&t).silent("late").start().await;
+    let mut narrow = request("return await tools.t.echo({ n: 1 })");
+    narrow.scope = Scope::parse(["t.echo", "nope", "t.ehco", "late.any"]).unwrap();
+    let narrow = gateway.execute(narrow, CancellationToken::new()).await;
+    let warnings = narrow.warnings.join("\n");
+    assert!(
+        warnings.contains("no tool matches `nope`, `t.ehco`;"),
+        "{warnings}"
+    );
+    // The controls: patterns that match, or may match a tool of a server that was never listed, cause no warning.
+    assert_eq!(value_of(&narrow), json!({"n": 1}));
+    let mut wide = request("return await tools.t.echo({ n: 1 })");
+    wide.scope = Scope::parse(["t.*", "late.any"]).unwrap();
+    let wide = gateway.execute(wide, CancellationToken::new()).await;
+    assert_eq!(wide.warnings, [""; 0]);
     gateway.shutdown().await;
 }

@@ -1,10 +1,13 @@
-//! Context of one call: its cancellation, its observer and its principal.
+//! Context of one call: its cancellation, its observer, its principal, and what nobody was asked.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
 use crate::call_observer::CallObserver;
+use crate::server_request::ServerRequestKind;
+use crate::sync::lock;
 
 /// Context of one call to a server.
 #[derive(Clone)]
@@ -16,6 +19,24 @@ pub struct CallContext {
     pub observer: Option<Arc<dyn CallObserver>>,
     /// Principal that makes the call; `None` is the user who runs the gateway. Sign-ins are per principal.
     pub principal: Option<Arc<str>>,
+    /// Questions of the server that were declined because no client could be asked.
+    pub unasked: UnaskedQuestions,
+}
+
+/// Methods of a server's questions that were declined without asking anybody. To the server this looks as if the user
+/// had declined, so the caller has to know. Clones share the methods.
+#[derive(Clone, Debug, Default)]
+pub struct UnaskedQuestions(Arc<Mutex<BTreeSet<&'static str>>>);
+
+impl UnaskedQuestions {
+    pub(crate) fn add(&self, kind: ServerRequestKind) {
+        lock(&self.0).insert(kind.method());
+    }
+
+    /// The methods, each once.
+    pub fn methods(&self) -> Vec<&'static str> {
+        lock(&self.0).iter().copied().collect()
+    }
 }
 
 impl CallContext {
@@ -25,6 +46,7 @@ impl CallContext {
             cancel,
             observer: None,
             principal: None,
+            unasked: UnaskedQuestions::default(),
         }
     }
 
@@ -55,6 +77,7 @@ impl std::fmt::Debug for CallContext {
             .field("cancelled", &self.cancel.is_cancelled())
             .field("observer", &self.observer.is_some())
             .field("principal", &self.principal)
+            .field("unasked", &self.unasked)
             .finish()
     }
 }

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::call_context::{CallContext, UnaskedQuestions};
 use crate::call_observer::{CallObserver, PROGRESS_PER_SECOND, ProgressUpdate};
 use crate::server_request::{DeclinedError, ServerRequest, ServerRequestKind};
 use crate::sync::lock;
@@ -21,14 +22,26 @@ const URL_BYTES_MAX: usize = 4 << 10;
 /// Shortest pause between two checks of a call's time limit.
 const CLOCK_LOOK: Duration = Duration::from_millis(10);
 
-/// Observer of one call, and the limits on what the server may send to it. Clones share both.
+/// Observer of one call, and the limits on what the server may send to it. Clones share both, and so does the feedback
+/// of each request of the call: a server must not get new limits by asking for another round.
 #[derive(Clone)]
-pub(crate) struct CallFeedback(Arc<Inner>);
-
-struct Inner {
-    observer: Option<Arc<dyn CallObserver>>,
+pub(crate) struct CallFeedback {
+    shared: Arc<SharedFeedback>,
+    /// Cancelled at the end of the request, or of the call.
     ended: CancellationToken,
+}
+
+struct SharedFeedback {
+    observer: Option<Arc<dyn CallObserver>>,
+    unasked: UnaskedQuestions,
     state: Mutex<FeedbackState>,
+}
+
+/// Clock of one request, which stands still while the server waits for an answer of the client.
+pub(crate) struct ServerClock {
+    started: Instant,
+    /// Time that the call had waited for answers before.
+    waited: Duration,
 }
 
 #[derive(Default)]
@@ -58,21 +71,32 @@ pub(crate) enum ProgressDelivery {
 }
 
 impl CallFeedback {
-    pub(crate) fn new(observer: Option<Arc<dyn CallObserver>>) -> Self {
-        Self(Arc::new(Inner {
-            observer,
+    pub(crate) fn new(context: &CallContext) -> Self {
+        Self {
+            shared: Arc::new(SharedFeedback {
+                observer: context.observer.clone(),
+                unasked: context.unasked.clone(),
+                state: Mutex::default(),
+            }),
             ended: CancellationToken::new(),
-            state: Mutex::default(),
-        }))
+        }
     }
 
-    /// Ends the call: later messages about it are dropped and requests in flight are cancelled.
+    /// Feedback of one request of the call, which ends with the request.
+    pub(crate) fn of_request(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            ended: self.ended.child_token(),
+        }
+    }
+
+    /// Ends the request or call: later messages about it are dropped and requests in flight are cancelled.
     pub(crate) fn end(&self) {
-        self.0.ended.cancel();
+        self.ended.cancel();
     }
 
     pub(crate) fn is_ended(&self) -> bool {
-        self.0.ended.is_cancelled()
+        self.ended.is_cancelled()
     }
 
     /// Passes progress to the observer, unless the numbers are invalid or above the rate.
@@ -82,11 +106,11 @@ impl CallFeedback {
         total: Option<f64>,
         message: Option<String>,
     ) -> ProgressDelivery {
-        let Some(observer) = &self.0.observer else {
+        let Some(observer) = &self.shared.observer else {
             return ProgressDelivery::Dropped;
         };
         // The server may still send progress for a call that was cancelled a moment ago.
-        if self.is_ended() || !lock(&self.0.state).admit(progress, Instant::now()) {
+        if self.is_ended() || !lock(&self.shared.state).admit(progress, Instant::now()) {
             return ProgressDelivery::Dropped;
         }
         observer.progress(ProgressUpdate {
@@ -99,10 +123,10 @@ impl CallFeedback {
 
     /// Passes a log message to the observer, unless it is above the rate.
     pub(crate) fn log(&self, params: &RawValue) {
-        let Some(observer) = &self.0.observer else {
+        let Some(observer) = &self.shared.observer else {
             return;
         };
-        if !self.is_ended() && lock(&self.0.state).within_rate(Instant::now()) {
+        if !self.is_ended() && lock(&self.shared.state).within_rate(Instant::now()) {
             observer.log(params);
         }
     }
@@ -143,7 +167,7 @@ impl CallFeedback {
         if kind == ServerRequestKind::ElicitationUrl {
             check_url(&params)?;
         }
-        if !lock(&self.0.state).admit_request() {
+        if !lock(&self.shared.state).admit_request() {
             return Err(DeclinedError::new(format!(
                 "more than {QUESTIONS_PER_CALL_MAX} requests during one call"
             )));
@@ -161,7 +185,7 @@ impl CallFeedback {
         let _waiting = self.start_answer_time();
         tokio::select! {
             biased;
-            () = self.0.ended.cancelled() => Err(DeclinedError::new("the call has ended")),
+            () = self.ended.cancelled() => Err(DeclinedError::new("the call has ended")),
             answer = timeout(within, observer.request(request)) => answer.unwrap_or_else(|_| {
                 Err(DeclinedError::new(format!("no answer within {} s", ANSWER_WITHIN.as_secs())))
             }),
@@ -169,38 +193,55 @@ impl CallFeedback {
     }
 
     fn observer_for(&self, kind: ServerRequestKind) -> Result<&dyn CallObserver, DeclinedError> {
-        match self.0.observer.as_deref() {
+        let reason = match self.shared.observer.as_deref() {
             // The declared capabilities cover all clients together; this one may support less.
-            Some(observer) if observer.capabilities().can(kind) => Ok(observer),
-            Some(_) => Err(DeclinedError::new(format!(
+            Some(observer) if observer.capabilities().can(kind) => return Ok(observer),
+            Some(_) => format!(
                 "the client that made the call does not support `{}`",
                 kind.method()
-            ))),
-            None => Err(DeclinedError::new(
-                "the call has no client that can be asked",
-            )),
-        }
+            ),
+            None => "the call has no client that can be asked".to_owned(),
+        };
+        self.note_unasked(kind);
+        Err(DeclinedError::new(reason))
+    }
+
+    /// Notes that a question of the server was declined without asking anybody.
+    pub(crate) fn note_unasked(&self, kind: ServerRequestKind) {
+        self.shared.unasked.add(kind);
     }
 
     fn start_answer_time(&self) -> AnswerTimeGuard<'_> {
-        lock(&self.0.state).answer_time.begin();
+        lock(&self.shared.state).answer_time.begin();
         AnswerTimeGuard(self)
     }
 
     /// Time spent on answers of the client, at most [`ANSWER_WITHIN`].
     fn time_waited(&self) -> Duration {
-        lock(&self.0.state).answer_time.elapsed().min(ANSWER_WITHIN)
+        lock(&self.shared.state)
+            .answer_time
+            .elapsed()
+            .min(ANSWER_WITHIN)
     }
 
-    /// Time the server has used since `started`: waiting for answers of the client is subtracted.
-    pub(crate) fn server_time_since(&self, started: Instant) -> Duration {
-        started.elapsed().saturating_sub(self.time_waited())
+    /// Starts the clock of a request.
+    pub(crate) fn start_clock(&self) -> ServerClock {
+        ServerClock {
+            started: Instant::now(),
+            waited: self.time_waited(),
+        }
     }
 
-    /// Returns when the server has used `limit` of its time since `started`.
-    pub(crate) async fn time_out(&self, started: Instant, limit: Duration) {
+    /// Time the server has used by `clock`: waiting for answers of the client is subtracted.
+    pub(crate) fn server_time(&self, clock: &ServerClock) -> Duration {
+        let waited = self.time_waited().saturating_sub(clock.waited);
+        clock.started.elapsed().saturating_sub(waited)
+    }
+
+    /// Returns when the server has used `limit` of its time by `clock`.
+    pub(crate) async fn time_out(&self, clock: &ServerClock, limit: Duration) {
         loop {
-            let left = limit.saturating_sub(self.server_time_since(started));
+            let left = limit.saturating_sub(self.server_time(clock));
             if left.is_zero() {
                 return;
             }
@@ -215,7 +256,7 @@ struct AnswerTimeGuard<'a>(&'a CallFeedback);
 
 impl Drop for AnswerTimeGuard<'_> {
     fn drop(&mut self) {
-        lock(&self.0.0.state).answer_time.end();
+        lock(&self.0.shared.state).answer_time.end();
     }
 }
 
@@ -307,7 +348,11 @@ fn check_url(params: &RawValue) -> Result<(), DeclinedError> {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+    use futures::future::{BoxFuture, pending};
+
     use super::*;
+    use crate::server_request::ClientCapabilities;
 
     #[test]
     fn progress_only_grows_and_no_more_than_the_rate_of_it_passes() {
@@ -343,5 +388,83 @@ mod tests {
         ] {
             assert!(!check(bad), "{bad}");
         }
+    }
+
+    /// Client that supports every question and is away.
+    struct AbsentClient;
+
+    impl CallObserver for AbsentClient {
+        fn capabilities(&self) -> ClientCapabilities {
+            ClientCapabilities::ALL
+        }
+
+        fn progress(&self, _: ProgressUpdate) {}
+
+        fn request(&self, _: ServerRequest) -> BoxFuture<'_, Result<Box<RawValue>, DeclinedError>> {
+            pending().boxed()
+        }
+    }
+
+    fn feedback_of(observer: impl CallObserver + 'static) -> CallFeedback {
+        let context = CallContext::new(CancellationToken::new());
+        CallFeedback::new(&context.with_observer(Some(Arc::new(observer))))
+    }
+
+    /// The client was away for as long as a call waits for it.
+    fn use_up_answer_time(feedback: &CallFeedback) {
+        lock(&feedback.shared.state).answer_time.total = ANSWER_WITHIN;
+    }
+
+    #[tokio::test]
+    async fn a_question_that_no_client_could_be_asked_is_noted() {
+        let server = ServerName::new("files");
+        let context = CallContext::new(CancellationToken::new());
+        let feedback = CallFeedback::new(&context).of_request();
+        let kinds = [ServerRequestKind::Roots, ServerRequestKind::ElicitationForm];
+        for kind in kinds {
+            feedback.forward(&server, kind, None).await.unwrap_err();
+        }
+        let methods = context.unasked.methods();
+        assert_eq!(methods, ["elicitation/create", "roots/list"]);
+        // The control: a client was asked and did not answer in time.
+        let asked = feedback_of(AbsentClient);
+        use_up_answer_time(&asked);
+        let kind = ServerRequestKind::Roots;
+        asked.forward(&server, kind, None).await.unwrap_err();
+        assert_eq!(asked.shared.unasked.methods(), [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn all_requests_of_a_call_share_its_limits_and_each_has_a_clock_of_its_own() {
+        let call = feedback_of(AbsentClient);
+        let (server, kind) = (ServerName::new("files"), ServerRequestKind::Roots);
+        let first = call.of_request();
+        let clock = first.start_clock();
+        use_up_answer_time(&first);
+        // The wait was for the client, so the server has used no time.
+        assert_eq!(first.server_time(&clock), Duration::ZERO);
+        first.end();
+
+        // The next request has what is left, which is nothing, and counts its own time alone.
+        let second = call.of_request();
+        assert!(!second.is_ended());
+        let late = second.forward(&server, kind, None).await.unwrap_err();
+        assert!(late.reason.contains("no answer within 300 s"), "{late}");
+        let clock = ServerClock {
+            started: Instant::now() - Duration::from_secs(7),
+            ..second.start_clock()
+        };
+        assert!(second.server_time(&clock) >= Duration::from_secs(7));
+        for _ in 1..QUESTIONS_PER_CALL_MAX {
+            assert!(lock(&call.shared.state).admit_request());
+        }
+        let third = call.of_request();
+        let many = third.forward(&server, kind, None).await.unwrap_err();
+        assert!(many.reason.contains("more than 32"), "{many}");
+        // The control: another call has limits of its own.
+        let other = feedback_of(AbsentClient);
+        assert!(lock(&other.shared.state).admit_request());
+        call.end();
+        assert!(second.is_ended() && !other.is_ended());
     }
 }

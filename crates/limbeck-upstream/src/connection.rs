@@ -180,7 +180,7 @@ impl Connection {
     }
 
     /// Sends a request of a caller and waits for its result, `limit` at most. Time in which the server waits
-    /// for an answer of the client is not counted.
+    /// for an answer of the client is not counted. `feedback` is that of the whole call.
     ///
     /// Returns the result and the time the server used.
     pub(crate) async fn request_for_call(
@@ -188,19 +188,20 @@ impl Connection {
         mut request: ClientRequest,
         limit: Duration,
         context: &CallContext,
+        feedback: &CallFeedback,
     ) -> Result<(Box<RawValue>, Duration), UpstreamError> {
-        let feedback = CallFeedback::new(context.observer.clone());
+        let feedback = feedback.of_request();
         let _guard = CallGuard {
             server_messages: self.transport.pending().server_messages(),
             feedback: &feedback,
         };
         request.extensions_mut().insert(feedback.clone());
-        let started = Instant::now();
+        let clock = feedback.start_clock();
         // `biased`: a response that arrived together with the cancellation or the time limit wins.
         let answer = tokio::select! {
             biased;
             answer = self.request_with(request, &context.cancel, self.options(context)) => answer?,
-            () = feedback.time_out(started, limit) => {
+            () = feedback.time_out(&clock, limit) => {
                 return Err(UpstreamError::CallTimeout { ms: in_ms(limit) });
             }
         };
@@ -208,7 +209,7 @@ impl Connection {
         self.has_answered.store(true, Ordering::Relaxed);
         refuse_too_deep(&answer)?;
         let answer = self.without_secrets_of_error(answer);
-        Ok((answer, feedback.server_time_since(started)))
+        Ok((answer, feedback.server_time(&clock)))
     }
 
     /// Sends a request of the pool itself and waits for its result until `cancel`, without a time limit.

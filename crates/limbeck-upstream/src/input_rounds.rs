@@ -50,13 +50,13 @@ pub(crate) async fn send(
         UpstreamError::CallTimeout { .. } => UpstreamError::CallTimeout { ms: in_ms(limit) },
         error => error,
     };
-    let feedback = CallFeedback::new(context.observer.clone());
+    let feedback = CallFeedback::new(context);
     let mut left = limit;
     let mut retry = RetryParams::default();
     for round in 0..=ROUNDS_MAX {
         let request = request.request(retry)?;
         let (answer, worked) = connection
-            .request_for_call(request, left, context)
+            .request_for_call(request, left, context, &feedback)
             .await
             .map_err(timed_out)?;
         // Only the time of the server counts; answers of the client have a limit of their own.

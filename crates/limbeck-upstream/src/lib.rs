@@ -60,7 +60,7 @@ mod upstream;
 mod upstream_request;
 mod watch;
 
-pub use call_context::CallContext;
+pub use call_context::{CallContext, UnaskedQuestions};
 pub use call_observer::{CallObserver, PrintedStream, ProgressUpdate};
 pub use change_throttle::{Audience, PoolEvent};
 pub use error::UpstreamError;

@@ -245,7 +245,10 @@ impl ServerMessages {
                     .forward(&self.sink.server, kind, params.as_deref())
                     .await
             }
-            Err(declined) => Err(declined),
+            Err(declined) => {
+                self.note_unasked(kind);
+                Err(declined)
+            }
         };
         match answer {
             Ok(raw) => serde_json::from_str(raw.get())
@@ -254,6 +257,13 @@ impl ServerMessages {
                 self.questions_declined.fetch_add(1, Ordering::Relaxed);
                 decline(kind, declined)
             }
+        }
+    }
+
+    /// Notes at every call in flight that a question was declined which may belong to it.
+    fn note_unasked(&self, kind: ServerRequestKind) {
+        for call in lock(&self.calls).values() {
+            call.feedback.note_unasked(kind);
         }
     }
 

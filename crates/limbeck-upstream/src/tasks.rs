@@ -150,7 +150,7 @@ impl RunningTask {
             let request = ClientRequest::GetTaskRequest(request);
             let (answer, worked) = self
                 .connection
-                .request_for_call(request, left, context)
+                .request_for_call(request, left, context, feedback)
                 .await?;
             left = left.saturating_sub(worked);
             if let Some(result) = self.look(&answer, left, context, feedback).await? {
@@ -226,7 +226,7 @@ impl RunningTask {
         let params = UpdateTaskParams::new(self.id.clone(), responses);
         let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
         self.connection
-            .request_for_call(request, left, context)
+            .request_for_call(request, left, context, feedback)
             .await?;
         self.answered.extend(keys);
         Ok(())

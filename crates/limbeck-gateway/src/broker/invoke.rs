@@ -18,7 +18,7 @@ use limbeck_domain::{
     ToolTarget,
 };
 use limbeck_policy::Permit;
-use limbeck_upstream::{RawToolResult, UpstreamError};
+use limbeck_upstream::{CallContext, RawToolResult, UnaskedQuestions, UpstreamError};
 use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -194,7 +194,9 @@ impl Broker {
         if let Err(error) = self.journal.intent(call, tool.id(), effect).await {
             return Invoked::not_sent(error, note);
         }
-        let (result, contradiction) = match self.send(&tool, permit, delivery).await {
+        let unasked = UnaskedQuestions::default();
+        let sent = self.send(&tool, permit, delivery, unasked.clone()).await;
+        let (result, contradiction) = match sent {
             Ok(result) => self.output(&tool, result, target.form, delivery).await,
             Err(error) => {
                 let tool = tool.id().clone();
@@ -229,7 +231,7 @@ impl Broker {
                 Err(error) => Err(InvokeError::Call(error)),
             },
             reached: (!not_sent).then_some(effect),
-            note,
+            note: with_unasked(note, &tool.id().server, &unasked),
             contradiction: contradiction.map(|how| (tool.id().clone(), how)),
             permit: room,
         }
@@ -298,6 +300,7 @@ impl Broker {
         tool: &Tool,
         permit: Permit,
         delivery: Delivery,
+        unasked: UnaskedQuestions,
     ) -> Result<Box<RawValue>, UpstreamError> {
         let cancel = match permit.call().effect {
             EffectClass::Read => self.reads.child_token(),
@@ -311,7 +314,10 @@ impl Broker {
             Delivery::Program => caller.map(|caller| ProgressPrefix::begin(caller, tool.id())),
             Delivery::Direct | Delivery::Once => caller,
         };
-        let context = self.call_context(cancel).with_observer(caller);
+        let context = CallContext {
+            unasked,
+            ..self.call_context(cancel).with_observer(caller)
+        };
         let RawToolResult(result) = self.context.upstreams.call(permit, context).await?;
         Ok(result)
     }
@@ -399,4 +405,24 @@ fn too_large(bytes: usize, tool: &Tool) -> InvokeError {
             .with_target(id.server.as_str(), &*id.tool)
             .with_hint("ask the tool for less: a page, a filter, fewer fields"),
     )
+}
+
+/// Adds to `note` that nobody was asked what the server asked: its result may say that the user declined.
+fn with_unasked(
+    note: Option<String>,
+    server: &ServerName,
+    unasked: &UnaskedQuestions,
+) -> Option<String> {
+    let methods = unasked.methods();
+    if methods.is_empty() {
+        return note;
+    }
+    let asked = format!(
+        "server `{server}` asked a question (`{}`) that no client could be asked, so it was declined; its result may say that the user declined",
+        methods.join("`, `")
+    );
+    Some(match note {
+        Some(note) => format!("{note}; {asked}"),
+        None => asked,
+    })
 }

@@ -233,3 +233,105 @@ fn what_was_left_open_to_it_does_not_reach_its_servers() {
     assert!(listed.contains("pipe:"), "{listed}");
     assert!(!listed.contains("/dev/zero"), "{listed}");
 }
+
+/// Standard error of a gateway with one server, that ends after `until` returned while a client searches.
+fn stderr_of_an_ordinary_end(script: &str, until: impl FnOnce(&World, &mut Client)) -> String {
+    let world = World::empty();
+    let servers = json!({"mcpServers": {"s": {"command": "sh", "args": ["-c", script]}}});
+    world.file(".mcp.json", &servers.to_string());
+    let mut client = Client::silent(world.command(["serve"]).stderr(Stdio::piped()));
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+    client.ask(1, "initialize", &hello);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let search = json!({"name": "search", "arguments": {"queries": ["anything"]}});
+    client.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search}));
+    until(&world, &mut client);
+    let stderr = client.child.stderr.take().unwrap();
+    let terminate = ["-s", "TERM", &client.child.id().to_string()];
+    Command::new("kill").args(terminate).status().unwrap();
+    assert_eq!(client.exit_code(), Some(0));
+    std::io::read_to_string(stderr).unwrap()
+}
+
+#[test]
+fn an_ordinary_end_is_no_failure_of_a_server() {
+    let until_asked = |world: &World, _: &mut Client| {
+        let begun = Instant::now();
+        while !world.work().join("asked").exists() {
+            assert!(begun.elapsed() < HANG, "the server is not asked");
+            std::thread::yield_now();
+        }
+    };
+    // One does not answer the handshake, the other not the request for its tools.
+    let starting = "read -r line; touch asked; cat > /dev/null";
+    let ordinary = stderr_of_an_ordinary_end(starting, until_asked);
+    assert!(!ordinary.contains("listed"), "{ordinary}");
+    let of_list = "*'\"tools/list\"'*)";
+    let listing =
+        crate::learn::SERVER.replace(of_list, &format!("{of_list} touch asked; continue;"));
+    assert_ne!(listing, crate::learn::SERVER);
+    let ordinary = stderr_of_an_ordinary_end(&listing, until_asked);
+    assert!(!ordinary.contains("listed"), "{ordinary}");
+    // The control: a server that ends by itself is logged.
+    let logged = stderr_of_an_ordinary_end("exit 3", |_, client| {
+        client.from.read_line(&mut String::new()).unwrap();
+    });
+    assert!(logged.contains("tools could not be listed"), "{logged}");
+}
+
+/// Server whose tool `ask` asks the user before it answers with what it received.
+const ASKING: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"ask","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*)
+      printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}}\n'
+      read -r reply
+      action=$(printf '%s' "$reply" | sed -n 's/.*"action":"\([a-z]*\)".*/\1/p')
+      result='{"content":[{"type":"text","text":"user said '$action'"}]}' ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id"; continue ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+#[test]
+fn that_no_client_could_be_asked_is_a_warning() {
+    let world = World::empty();
+    let servers = json!({"mcpServers": {"s": {"command": "sh", "args": ["-c", ASKING]}}});
+    world.file(".mcp.json", &servers.to_string());
+    let program = "return await tools.s.ask({})";
+    let envelope = world.envelope(program);
+    assert_eq!(envelope["value"], "user said decline", "{envelope}");
+    let warnings = envelope["warnings"].to_string();
+    assert!(
+        warnings.contains("server `s` asked a question (`elicitation/create`)"),
+        "{envelope}"
+    );
+    assert!(warnings.contains("no client could be asked"), "{envelope}");
+
+    // The control: a client that can be asked is asked, and nothing has to be said.
+    let mut client = Client::silent(world.command(["serve"]).stderr(Stdio::null()));
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "test", "version": "0"}});
+    client.ask(1, "initialize", &hello);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let execute = json!({"name": "execute", "arguments": {"code": program}});
+    client.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": execute}));
+    let envelope = loop {
+        let mut line = String::new();
+        client.from.read_line(&mut line).unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        if message["method"] == "elicitation/create" {
+            let answer = json!({"action": "accept", "content": {}});
+            client.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": answer}));
+        } else if message["id"] == 2 {
+            let text = message["result"]["content"][0]["text"].as_str().unwrap();
+            break serde_json::from_str::<Value>(text).unwrap();
+        }
+    };
+    assert_eq!(envelope["value"], "user said accept", "{envelope}");
+    assert_eq!(envelope["warnings"], Value::Null, "{envelope}");
+}

@@ -115,18 +115,6 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_that_is_inherited_is_documented() {
-        let page = include_str!("../../../docs/reference/command-line.md");
-        let start = page.find("### What a server inherits").unwrap();
-        let end = start + page[start..].find("\n## ").unwrap();
-        for name in INHERITED {
-            // Names in small letters are documented with those in large ones.
-            let shown = format!("`{}`", name.to_ascii_uppercase());
-            assert!(page[start..end].contains(&shown), "{name}");
-        }
-    }
-
-    #[test]
     fn a_variable_is_inherited_on_windows_in_whatever_letters() {
         let of = |system| {
             let variables = BTreeMap::from([("Path".to_owned(), "inherited".to_owned())]);

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import hint_words as words
 from . import tools
+from .errors import ToolError
 from .folders import is_outside
 
 _NEAREST = 3
@@ -154,7 +155,16 @@ def _of_key(error: KeyError) -> str | None:
     return None
 
 
+def _of_call(error: ToolError) -> str | None:
+    """Which call it was, and its code: an error that ends a program shows neither."""
+    if error.server is None or error.tool is None:
+        return None
+    call = tools.member(tools.member("tools", error.server), error.tool)
+    return f"`{call}` failed with the code `{error.code}`"
+
+
 _BY_KIND: tuple[tuple[type[BaseException], Any], ...] = (
+    (ToolError, _of_call),
     (ModuleNotFoundError, _of_missing_module),
     (ImportError, _of_import),
     (NameError, _of_name),

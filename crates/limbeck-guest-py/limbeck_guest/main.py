@@ -29,7 +29,7 @@ from . import (
     values,
 )  # fmt: skip
 from .errors import MCPError, ToolError
-from .facts import uncalled_entry
+from .facts import Facts, uncalled_entry
 from .lazy import is_call, resolved, settle
 from .rewrite import FUNCTION_NAME, STAR_NAME
 from .unawaited import SETTLE_NAME
@@ -99,14 +99,20 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
     limits = start.get("limits") or {}
     names.update(_GLOBALS)
     names.update(input=start.get("input"), budget=catalog.Budget(limits))
-    names.update(compat_runtime.globals_for(program.text))
-    names.update((name, tools.full_name(name)) for name in program.facts.loaded if name.startswith("mcp__"))
-    saved.provide(program.facts, names)
+    names.update(_names_for(program.text, program.facts))
+    saved.provide(program.facts, names, _names_for)
     sys.modules["tools"] = names["tools"]
     sys.modules["limbeck"] = _limbeck_module(names)
     # Among the builtins, so that `dir()` of the program does not show them.
     seal.enter(module, {SETTLE_NAME: _settled, STAR_NAME: _star_importer(names)})
     return module
+
+
+def _names_for(text: str, facts: Facts) -> dict[str, Any]:
+    """The names of servers and tools that a program, or a function that one saved, uses beside `tools`."""
+    names = compat_runtime.globals_for(text)
+    names.update((name, tools.full_name(name)) for name in facts.loaded if name.startswith("mcp__"))
+    return names
 
 
 def _settled(value: Any) -> Any:

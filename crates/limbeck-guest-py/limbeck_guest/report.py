@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from . import hints, jsontext
+from .errors import ToolError
 from .source import FILE_NAME
 
 MESSAGE_BYTES_MAX = 8 << 10
@@ -38,11 +39,16 @@ def cut(text: str, bytes_max: int = MESSAGE_BYTES_MAX) -> str:
 
 
 def error_json(
-    name: str, message: str, line: int | None = None, column: int | None = None, hint: str | None = None
+    name: str,
+    message: str,
+    line: int | None = None,
+    column: int | None = None,
+    hint: str | None = None,
+    code: str | None = None,
 ) -> str:
     """The JSON of an error, with the fields that are known."""
     fields: dict[str, Any] = {"name": cut(name, 256), "message": cut(message)}
-    for key, value in (("line", line), ("column", column), ("hint", hint)):
+    for key, value in (("line", line), ("column", column), ("hint", hint), ("code", code)):
         if value is not None:
             fields[key] = cut(value, 2 << 10) if isinstance(value, str) else value
     return _print(fields)
@@ -59,8 +65,21 @@ def message_of(error: BaseException) -> str:
 def exception_json(error: BaseException) -> str:
     """The JSON of an error that the program did not catch."""
     line, column = position(error)
-    hint = hints.hint_for(_innermost(error))
-    return error_json(name_of(error), _headline(error), line, column, hint)
+    innermost = _innermost(error)
+    hint = hints.hint_for(innermost)
+    return error_json(name_of(error), _headline(error), line, column, hint, _code_of(innermost))
+
+
+def _code_of(error: BaseException) -> str | None:
+    """The code of a failed call."""
+    if not isinstance(error, ToolError):
+        return None
+    try:
+        code = error.code
+    except Exception:
+        # A class of the program may have made it a property.
+        return None
+    return code if isinstance(code, str) else None
 
 
 # Names by which the worker recognises that a limit was reached.

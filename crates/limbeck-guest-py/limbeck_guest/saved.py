@@ -7,6 +7,7 @@ when a program reads a name that nothing else explains.
 import ast
 import builtins
 import inspect
+from collections.abc import Callable
 from textwrap import dedent
 from types import FunctionType
 from typing import Any
@@ -84,8 +85,12 @@ def _load() -> dict[str, str]:
     return {name: text for name, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
 
 
-def provide(facts: Facts, names: dict[str, Any]) -> None:
-    """Adds saved functions to `names` that the program uses and does not define."""
+def provide(facts: Facts, names: dict[str, Any], names_for: Callable[[str, Facts], dict[str, Any]]) -> None:
+    """Adds saved functions to `names` that the program uses and does not define.
+
+    `names_for(text, facts)` are the names of servers and tools that a text uses. A saved function brings its own, as the
+    program that calls it need not write any of them.
+    """
     wanted = facts.loaded - facts.bound - names.keys() - _BUILTIN_NAMES
     if not wanted:
         return
@@ -100,5 +105,8 @@ def provide(facts: Facts, names: dict[str, Any]) -> None:
         if name in names:
             continue
         tree = ast.parse(saved[name], SAVED_FILE_NAME)
+        uses = gather(tree)
+        for other, value in names_for(saved[name], uses).items():
+            names.setdefault(other, value)
         exec(compile(tree, SAVED_FILE_NAME, "exec", dont_inherit=True), names)
-        waiting += [other for other in sorted(gather(tree).loaded) if other in saved and other not in names]
+        waiting += [other for other in sorted(uses.loaded) if other in saved and other not in names]

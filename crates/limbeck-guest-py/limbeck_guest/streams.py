@@ -28,6 +28,8 @@ class Printed(io.TextIOBase):
         self._stream = stream
         self._parts: list[str] = []
         self._chars = 0
+        # Whether the beginning of the line was sent, so that its end is no line of its own.
+        self._is_cut = False
         self.ended_lines = 0
         self.buffer = _Bytes(self)
 
@@ -42,7 +44,7 @@ class Printed(io.TextIOBase):
             self._keep(text)
         else:
             self._parts.append(text[:end])
-            self._send()
+            self._end_lines()
             self._keep(text[end + 1 :])
         return len(text)
 
@@ -55,15 +57,34 @@ class Printed(io.TextIOBase):
             self._parts.append(text)
             self._chars += len(text)
             if self._chars > _LINE_CHARS_MAX:
-                self._send()
+                self._send(self._taken())
+                self._is_cut = True
 
-    def _send(self) -> None:
+    def _end_lines(self) -> None:
+        """Sends what is kept: the rest of a line, and whole ones after it."""
+        text = self._taken()
+        if self._is_cut:
+            self._is_cut = False
+            if not text:
+                return
+            text = text.removeprefix("\n")
+        self._send(text)
+
+    def _taken(self) -> str:
         text = "".join(self._parts)
         self._parts.clear()
         self._chars = 0
+        return text
+
+    def _send(self, text: str) -> None:
         self.ended_lines += 1
-        for start in range(0, len(text) or 1, _LINE_CHARS_MAX):
-            host.log(self._stream, text[start : start + _LINE_CHARS_MAX])
+        start = 0
+        while len(text) - start > _LINE_CHARS_MAX:
+            end = start + _LINE_CHARS_MAX
+            host.log(self._stream, text[start:end])
+            # Where a line ends at the bound, its end is no line of its own.
+            start = end + (text[end] == "\n")
+        host.log(self._stream, text[start:])
 
     def printed_anything(self) -> bool:
         """Whether a program wrote something other than nothing."""
@@ -72,7 +93,7 @@ class Printed(io.TextIOBase):
     def finish(self) -> None:
         """Sends a last line that has no end."""
         if self._parts:
-            self._send()
+            self._end_lines()
 
     def flush(self) -> None:
         """Whole lines have been sent; the beginning of one waits for its end."""

@@ -206,6 +206,34 @@ save_tool(twice)
     assert (unrelated.value, unrelated.gateway.last_id) == (3, 0)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def total(id):\n    return mcp_shop.get_order(id=id)['total']",
+        "async def total(id):\n    return (await mcp_shop.get_order(id=id))['total']",
+        "def total(id):\n    return mcp_servers['shop'].get_order(id=id)['total']",
+        "def total(id):\n    return mcp__shop__get_order(id=id)['total']",
+        "def order(id):\n    return mcp_shop.get_order(id=id)\nsave_tool(order)\ndef total(id):\n    return order(id)['total']",
+        # The control needs none of these names.
+        "def total(id):\n    return tools.shop.get_order(id=id)['total']",
+    ],
+)
+def test_a_saved_function_reaches_its_server_in_a_program_that_names_none(run, function):
+    kept = run(f"{function}\nsave_tool(total)").gateway.store
+    ended = run("await total(7)" if "async" in function else "total(7)", gateway=Gateway(store=kept))
+    assert (ended.value, ended.gateway.calls) == (14, [("shop.get_order", {"id": 7})])
+
+
+def test_names_for_a_saved_function_do_not_replace_those_of_the_program(run):
+    kept = run("def total(id):\n    return mcp_shop.get_order(id=id)['total']\nsave_tool(total)").gateway.store
+    program = "import sys\ndef servers_of():\n    return sorted(n for n in globals() if n.startswith('m' + 'cp_'))\n"
+    assert run(program + "return servers_of()", gateway=Gateway(store=kept)).value == []
+    assert run(program + "total(1)\nreturn servers_of()", gateway=Gateway(store=kept)).value == [
+        "mcp_get_weird_1", "mcp_servers", "mcp_shop",
+    ]  # fmt: skip
+    assert run("mcp_shop = 5\ntry:\n    total(1)\nexcept AttributeError:\n    return mcp_shop", gateway=Gateway(store=kept)).value == 5
+
+
 @pytest.mark.parametrize("program", ["save_tool(lambda: 1)", "save_tool(len)", "save_tool('x')"])
 def test_what_has_no_source_or_name_is_not_saved(run, program):
     assert "save_tool takes a function that has a name" in run(program).error["message"]

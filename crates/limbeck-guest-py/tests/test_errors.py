@@ -97,6 +97,26 @@ return "limbeck_guest" in text or "calls.py" in text
     assert ended.stderr.endswith("ToolError: x\n")
 
 
+@pytest.mark.parametrize(
+    "program, code, hint",
+    [
+        ("tools.shop.fail()", "tool_failed", "`tools.shop.fail` failed with the code `tool_failed`"),
+        ("await mcp_shop.nope()", "unknown_tool", "the nearest is `tools.shop.list_orders`"),
+        ("call_mcp_tool('mcp__shop__nope')", "unknown_tool", "the nearest is `tools.shop.list_orders`"),
+        ("raise ToolError('by hand', code='denied')", "denied", None),
+        ("raise ToolError('by hand')", None, None),
+        ("try:\n    tools.shop.fail()\nexcept ToolError as e:\n    raise ExceptionGroup('g', [e])", "tool_failed", "tools.shop.fail"),
+        # Another error has no code, even if a field of it has that name.
+        ("class E(Exception):\n    code = 'denied'\nraise E('x')", None, None),
+        ("class E(ToolError):\n    code = property(lambda self: 1 / 0)\nraise E('x')", None, None),
+    ],
+)
+def test_the_report_of_a_failed_call_has_its_code(run, program, code, hint):
+    error = run(program).error
+    assert (error.get("code"), hint is None or hint in error["hint"]) == (code, True), error
+    assert hint is not None or "hint" not in error
+
+
 def test_groups_and_causes_are_told(run):
     program = """
 try:

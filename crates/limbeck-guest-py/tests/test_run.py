@@ -83,6 +83,28 @@ def test_a_line_of_five_megabytes_arrives_whole(run):
     assert sum(map(len, ended.gateway.lines[0])) == 5_000_000
 
 
+@pytest.mark.parametrize(
+    "program, rest",
+    [
+        # The end of a line whose beginning was sent is no line of its own.
+        ("print(LONG)\nprint('end')", "end\n"),
+        ("print(LONG, end='')\nprint('end')", "end\n"),
+        ("print(LONG, end='')\nprint('\\nend')", "end\n"),
+        ("sys.stdout.write('x' * (1 << 20) + '\\nend\\n')", "end\n"),
+        ("print(LONG)", ""),
+        # Empty lines stay.
+        ("print(LONG)\nprint()\nprint('end')", "\nend\n"),
+        ("sys.stdout.write('x' * (1 << 20) + '\\n\\nend\\n')", "\nend\n"),
+        ("print(LONG, end='')\nprint('\\n\\nend')", "\nend\n"),
+    ],
+)
+def test_a_long_line_has_one_end(run, program, rest):
+    lines = run(f"import sys\nLONG = 'x' * 3_000_000\n{program}").gateway.lines[0]
+    beginning = [line for line in lines if line.startswith("x")]
+    assert "".join(f"{line}\n" for line in lines[len(beginning) :]) == rest
+    assert "".join(beginning).strip("x") == ""
+
+
 def test_standard_error_logging_warnings_and_tracebacks_are_apart_from_standard_output(run):
     program = """
         import logging, sys, traceback, warnings

@@ -78,6 +78,21 @@ async fn calls_in_flight_at_the_end_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_saved_function_reaches_its_server_in_a_program_that_names_none() {
+    let t = FakeServer::new("t").read("n", |_| Value::from(1)).share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let save =
+        "async def count():\n    return (await mcp_t.n())['structuredContent']\nsave_tool(count)";
+    assert_eq!(run_python(&gateway, save).await.error, None);
+
+    let used = run_python(&gateway, "await count()").await;
+
+    assert_eq!(value_of(&used), json!(1));
+    assert_eq!(t.calls(), ["n"]);
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn of_much_printed_text_the_beginning_and_the_end_are_kept() {
     let gateway = World::new(worker()).start().await;
     for (program, language) in [

@@ -45,10 +45,6 @@ const hasAny = (fields, names) => {
   return false;
 };
 
-const refuse = (options, name) => {
-  if (options?.[name] !== undefined) throw new RangeError(`${name} is not available here`);
-};
-
 /** `needs` is what must be shown when the options name nothing: `date`, `time` or `any`. */
 const readFields = (options, needs) => {
   const fields = {};

@@ -34,16 +34,32 @@ const decimalOf = (value) => {
   return value === 0 ? { digits: '', whole: 0 } : { digits, whole: +exponent + 1 };
 };
 
-/** Keeps the first `count` digits, rounding half away from zero; `count` may be zero or less. */
-const roundDigits = ({ digits, whole }, count) => {
+// What each mode of rounding does with the size of a positive and of a negative number.
+const ROUNDING = {
+  ceil: ['up', 'down'], floor: ['down', 'up'], expand: ['up', 'up'], trunc: ['down', 'down'],
+  halfCeil: ['halfUp', 'halfDown'], halfFloor: ['halfDown', 'halfUp'], halfExpand: ['halfUp', 'halfUp'],
+  halfTrunc: ['halfDown', 'halfDown'], halfEven: ['halfEven', 'halfEven'],
+};
+setPrototypeOf(ROUNDING, null);
+
+/** Whether the last digit of `kept` is raised for the digits `rest` behind it. */
+const isRaised = (kept, rest, rounding) => {
+  const left = trimZeros(rest);
+  if (left === '' || rounding === 'down') return false;
+  if (rounding === 'up' || left > '5') return true;
+  if (left < '5' || rounding === 'halfDown') return false;
+  return rounding === 'halfUp' || (kept !== '' && +kept[kept.length - 1] % 2 === 1);
+};
+
+/** Keeps the first `count` digits and rounds; `count` may be zero or less. */
+const roundDigits = ({ digits, whole }, count, rounding) => {
   if (count >= digits.length) return { digits, whole };
-  if (count < 0) return { digits: '', whole: 0 };
-  const up = digits[count] >= '5';
-  const kept = stringSlice(digits, 0, count);
-  if (!up) return { digits: kept, whole };
+  const kept = stringSlice(digits, 0, max(count, 0));
+  const rest = count < 0 ? stringRepeat('0', -count) + digits : stringSlice(digits, count);
+  if (!isRaised(kept, rest, rounding)) return count < 0 ? { digits: '', whole: 0 } : { digits: kept, whole };
   let i = count - 1;
   while (i >= 0 && kept[i] === '9') i -= 1;
-  if (i < 0) return { digits: '1', whole: whole + 1 };
+  if (i < 0) return { digits: '1', whole: whole + 1 - min(count, 0) };
   return { digits: `${stringSlice(kept, 0, i)}${+kept[i] + 1}`, whole };
 };
 
@@ -82,6 +98,7 @@ class NumberFormat {
     resolved.notation = notation;
     if (notation === 'compact') resolved.compactDisplay = option(options, 'compactDisplay', ['short', 'long'], 'short');
     readDigits(resolved, options);
+    readRounding(resolved, options);
     const grouping = options?.useGrouping;
     resolved.useGrouping = grouping === undefined || grouping === true || grouping === 'auto' || grouping === 'always'
       || (grouping === 'min2' && 'min2');
@@ -136,18 +153,27 @@ const readDigits = (resolved, options) => {
   resolved.maximumFractionDigits = resolved.roundCompact ? 0 : wantedMax ?? max(high, resolved.minimumFractionDigits);
 };
 
-/** Rounds as the options say. */
-const roundFor = (decimal, options) => {
-  if (options.maximumSignificantDigits !== undefined) return roundDigits(decimal, options.maximumSignificantDigits);
-  if (options.roundCompact) return roundDigits(decimal, max(2, decimal.whole));
-  return roundDigits(decimal, decimal.whole + options.maximumFractionDigits);
+const readRounding = (resolved, options) => {
+  resolved.roundingMode = option(options, 'roundingMode', keys(ROUNDING), 'halfExpand');
+  resolved.trailingZeroDisplay = option(options, 'trailingZeroDisplay', ['auto', 'stripIfInteger'], 'auto');
+  option(options, 'roundingIncrement', ['1'], '1');
+  option(options, 'roundingPriority', ['auto'], 'auto');
+  option(options, 'numberingSystem', ['latn'], 'latn');
+};
+
+/** Rounds as the options say; `rounding` is that of their mode for the number's sign. */
+const roundFor = (decimal, options, rounding) => {
+  const { maximumSignificantDigits: significant } = options;
+  if (significant !== undefined) return roundDigits(decimal, significant, rounding);
+  if (options.roundCompact) return roundDigits(decimal, max(2, decimal.whole), rounding);
+  return roundDigits(decimal, decimal.whole + options.maximumFractionDigits, rounding);
 };
 
 /** The thousands a compact number leaves out, decided on the rounded number: 999,950 is 1M. */
-const compactStep = (decimal, options) => {
+const compactStep = (decimal, options, rounding) => {
   const stepOf = ({ whole }) => max(0, min(COMPACT.length - 1, floor((whole - 1) / 3)));
   const step = stepOf(decimal);
-  const rounded = roundFor({ digits: decimal.digits, whole: decimal.whole - 3 * step }, options);
+  const rounded = roundFor({ digits: decimal.digits, whole: decimal.whole - 3 * step }, options, rounding);
   return stepOf({ whole: rounded.whole + 3 * step });
 };
 
@@ -165,12 +191,14 @@ const numberParts = (value, options) => {
 const pushDigits = (parts, value, options) => {
   let decimal = decimalOf(value);
   if (options.style === 'percent' && decimal.digits !== '') decimal = { digits: decimal.digits, whole: decimal.whole + 2 };
-  const step = options.notation === 'compact' ? compactStep(decimal, options) : 0;
-  decimal = roundFor({ digits: decimal.digits, whole: decimal.whole - 3 * step }, options);
+  const rounding = ROUNDING[options.roundingMode][value < 0 ? 1 : 0];
+  const step = options.notation === 'compact' ? compactStep(decimal, options, rounding) : 0;
+  decimal = roundFor({ digits: decimal.digits, whole: decimal.whole - 3 * step }, options, rounding);
   const significant = options.minimumSignificantDigits;
   const fractionMin = significant === undefined ? options.minimumFractionDigits
     : max(0, significant - max(decimal.whole, decimal.digits === '' ? 1 : decimal.whole));
-  const [whole, fraction] = splitDecimal(decimal, fractionMin);
+  const [whole, digits] = splitDecimal(decimal, fractionMin);
+  const fraction = options.trailingZeroDisplay === 'stripIfInteger' && trimZeros(digits) === '' ? '' : digits;
   const padded = stringPadStart(whole, options.minimumIntegerDigits, '0');
   const least = options.useGrouping === 'min2' || options.notation === 'compact' ? 5 : 4;
   const groups = options.useGrouping && padded.length >= least ? groupThousands(padded) : [padded];

@@ -38,6 +38,11 @@ const digitsOption = (options, name, low, high, fallback) => {
   return digits;
 };
 
+/** Throws for an option whose effect is not available, rather than leave it out. */
+const refuse = (options, name) => {
+  if (options?.[name] !== undefined) throw new RangeError(`${name} is not available here`);
+};
+
 const joinParts = (parts) => arrayJoin(arrayMap(parts, (part) => part.value), '');
 const supportedLocalesOf = (locales) => {
   const list = locales === undefined ? [] : isArray(locales) ? locales : [locales];
@@ -52,12 +57,18 @@ const ordinal = (value) => {
   return ['other', 'one', 'two', 'few'][value % 10] ?? 'other';
 };
 
+// With them "1.0" is counted in another way than "1".
+const DIGIT_OPTIONS = [
+  'minimumFractionDigits', 'maximumFractionDigits', 'minimumSignificantDigits', 'maximumSignificantDigits', 'roundingMode',
+];
+
 class PluralRules {
   #rule;
 
   constructor(locales, options) {
     checkLocales(locales);
     this.#rule = option(options, 'type', ['cardinal', 'ordinal'], 'cardinal') === 'cardinal' ? cardinal : ordinal;
+    for (let i = 0; i < DIGIT_OPTIONS.length; i++) refuse(options, DIGIT_OPTIONS[i]);
   }
 
   select(value) { return this.#rule(+value); }
@@ -135,6 +146,7 @@ class Collator {
     this.#sensitivity = option(options, 'sensitivity', ['base', 'accent', 'case', 'variant'], 'variant');
     this.#numeric = option(options, 'numeric', [true, false], false);
     this.#upperFirst = option(options, 'caseFirst', ['upper', 'lower', 'false'], 'false') === 'upper';
+    if (options?.ignorePunctuation) refuse(options, 'ignorePunctuation');
   }
 
   get compare() {

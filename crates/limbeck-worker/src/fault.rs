@@ -1,6 +1,6 @@
 //! Error messages for runs that did not return a value, as the model reads them.
 
-use limbeck_domain::{ErrorKind, ExecutionLimits, ProgramError};
+use limbeck_domain::{CallCode, ErrorKind, ExecutionLimits, ProgramError};
 use limbeck_wire::Fault;
 use serde::Deserialize;
 use wasmtime::Trap;
@@ -28,12 +28,37 @@ pub(crate) struct GuestError {
     /// The next step, where the guest knows one.
     #[serde(default)]
     pub(crate) hint: Option<String>,
+    /// `code` of the error, which a program may have given to any error of its own.
+    #[serde(default)]
+    pub(crate) code: Option<String>,
 }
 
 impl GuestError {
     /// Reads what a guest wrote as JSON.
     pub(crate) fn read(json: &str) -> Result<Self, HostError> {
         serde_json::from_str(json).map_err(|_| HostError::Misuse("malformed error"))
+    }
+
+    /// The hint; that of a failed call has its code, which the message of a server need not say.
+    fn hint(&self) -> Option<String> {
+        let is_call = matches!(
+            self.name.as_str(),
+            "ToolError" | "MCPError" | "ExceptionGroup"
+        );
+        let code = self.code.as_deref().filter(|_| is_call && self.has_code());
+        match (&self.hint, code) {
+            (Some(hint), Some(code)) if !hint.contains(code) => {
+                Some(format!("{hint} (the call failed with the code `{code}`)"))
+            }
+            (None, Some(code)) => Some(format!("a call failed with the code `{code}`")),
+            (hint, _) => hint.clone(),
+        }
+    }
+
+    /// Whether the code is one of those that the gateway gives to failed calls.
+    fn has_code(&self) -> bool {
+        let code = self.code.as_deref().map(serde_json::Value::from);
+        code.is_some_and(|code| serde_json::from_value::<CallCode>(code).is_ok())
     }
 }
 
@@ -72,7 +97,7 @@ pub(crate) fn from_guest(error: &wasmtime::Error, host: &Host, terms: LanguageTe
         Some(Trap::StackOverflow) => stack_limit(),
         // An engine aborts where it cannot report that memory ran out.
         _ if host.memory_refused => memory_limit(limits),
-        Some(trap) => engine_stopped(trap),
+        Some(trap) => interpreter_aborted(trap),
         None => engine_stopped(error),
     }
 }
@@ -94,14 +119,9 @@ pub(crate) fn from_javascript(
             memory_limit(limits)
         }
         kind => {
-            let headline = headline(&error);
-            fault(
-                kind,
-                headline,
-                error
-                    .hint
-                    .or_else(|| hint_without_place(&error.name, &error.stack)),
-            )
+            let hint = error.hint();
+            let hint = hint.or_else(|| hint_without_place(&error.name, &error.stack));
+            fault(kind, headline(&error), hint)
         }
     };
     at(fault, position)
@@ -140,7 +160,7 @@ pub(crate) fn from_python(error: GuestError, host: &Host) -> Fault {
         _ if host.memory_refused && error.message == PYTHON_LAST_WORDS => {
             memory_limit(&host.limits)
         }
-        _ => fault(ErrorKind::Exception, headline(&error), error.hint),
+        _ => fault(ErrorKind::Exception, headline(&error), error.hint()),
     };
     (fault.line, fault.column) = (error.line, error.column);
     fault
@@ -232,6 +252,18 @@ fn stack_limit() -> Fault {
         ErrorKind::StackLimit,
         "program nested its calls too deeply".to_owned(),
         Some("check what ends the recursion, or use a loop".to_owned()),
+    )
+}
+
+/// Makes the error of a trap, which comes from the program: it traps in the same way each time it runs.
+fn interpreter_aborted(trap: &Trap) -> Fault {
+    fault(
+        ErrorKind::Exception,
+        format!("the program made its interpreter abort: {trap}"),
+        Some(
+            "the same program aborts again: change what it did last, such as a call that ends the interpreter"
+                .to_owned(),
+        ),
     )
 }
 

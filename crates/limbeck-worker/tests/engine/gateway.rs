@@ -19,6 +19,9 @@ use limbeck_wire::{
 };
 use limbeck_worker::PreparedWorker;
 
+/// Beginning of the error of a program that brought its interpreter down.
+pub(crate) const INTERPRETER_ABORTED: &str = "the program made its interpreter abort";
+
 /// Microseconds the clock moves with every delivery.
 const STEP_US: u64 = 1_000;
 
@@ -35,6 +38,10 @@ pub(crate) struct Run {
     pub(crate) start: ProgramStart,
     /// Result of the tool `big`, as JSON text.
     pub(crate) big: String,
+    /// Answer to a search, as JSON text.
+    pub(crate) found: String,
+    /// Answer to `describe`, as JSON text.
+    pub(crate) described: String,
     /// Verdict that the worker gets before the program runs.
     pub(crate) verdict: Verdict,
 }
@@ -71,6 +78,8 @@ impl Run {
                 mode: Mode::Run,
             },
             big: String::new(),
+            found: "[]".to_owned(),
+            described: "null".to_owned(),
             verdict: Verdict::default(),
         }
     }
@@ -220,7 +229,7 @@ impl Gateway {
                 FromWorker::Idle(idle) => {
                     let results = outcome.calls[answered..]
                         .iter()
-                        .map(|call| answer(call, &run.big))
+                        .map(|call| answer(call, run))
                         .collect::<Vec<_>>();
                     answered = outcome.calls.len();
                     now_us = match (results.is_empty(), idle.wake_at_us) {
@@ -265,13 +274,13 @@ fn artifact(body: &str) -> Result<String, CallError> {
     )
 }
 
-fn answer(call: &HostCall, big: &str) -> CallResult {
+fn answer(call: &HostCall, run: &Run) -> CallResult {
     let result = match call.op {
         HostOp::Tool => {
             let target: ToolTarget = serde_json::from_str(&call.head).unwrap();
             match target.tool.as_str() {
                 "echo" => Ok(call.body.clone()),
-                "big" => Ok(big.to_owned()),
+                "big" => Ok(run.big.clone()),
                 "fail" => Err(CallError::new(CallCode::ToolFailed, "it failed as asked")
                     .with_target("test", "fail")),
                 other => Err(CallError::new(
@@ -281,10 +290,10 @@ fn answer(call: &HostCall, big: &str) -> CallResult {
             }
         }
         HostOp::Read => Ok(call.body.clone()),
-        HostOp::Search | HostOp::Servers => Ok("[]".to_owned()),
-        HostOp::Describe | HostOp::StoreGet | HostOp::StoreSet | HostOp::Emit => {
-            Ok("null".to_owned())
-        }
+        HostOp::Search => Ok(run.found.clone()),
+        HostOp::Describe => Ok(run.described.clone()),
+        HostOp::Servers => Ok("[]".to_owned()),
+        HostOp::StoreGet | HostOp::StoreSet | HostOp::Emit => Ok("null".to_owned()),
         HostOp::Artifact => artifact(&call.body),
     };
     CallResult {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::gateway::{Outcome, Run};
+use crate::gateway::{INTERPRETER_ABORTED, Outcome, Run};
 use limbeck_domain::ErrorKind;
 
 /// Time beyond the limit after which a program counts as one that does not end.
@@ -139,6 +139,10 @@ fn depth_bombs_for_parsers_end_as_errors() {
             .go();
         let fault = outcome.fault();
         assert_ne!(fault.kind, ErrorKind::WorkerLost, "{program}: {fault:?}");
+        assert!(
+            !fault.message.starts_with(INTERPRETER_ABORTED),
+            "{program}: {fault:?}"
+        );
         ends_in_time(&outcome, 3_000);
     }
 }

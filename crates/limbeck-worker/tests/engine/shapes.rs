@@ -338,6 +338,25 @@ fn only_a_tool_error_has_a_hint_of_its_own() {
             r#"throw new ToolError("m", { hint: "try again" })"#,
             Some("try again"),
         ),
+        // The code of a failed call is in the error, whether its hint says it or not.
+        (
+            "await tools.test.fail()",
+            Some("`tools.test.fail` failed with the code `tool_failed`"),
+        ),
+        (
+            r#"throw new ToolError("m", { code: "denied", hint: "try again" })"#,
+            Some("try again (the call failed with the code `denied`)"),
+        ),
+        (
+            r#"throw new ToolError("m", { code: "denied" })"#,
+            Some("a call failed with the code `denied`"),
+        ),
+        // Codes of others are not ours.
+        (r#"throw new ToolError("m", { code: "`rm -rf`" })"#, None),
+        (
+            r#"throw Object.assign(new Error("m"), { code: "denied" })"#,
+            None,
+        ),
     ] {
         let outcome = Run::new(program).go();
         let fault = outcome.fault_of(ErrorKind::Exception);

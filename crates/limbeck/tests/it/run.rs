@@ -75,6 +75,22 @@ fn an_exception_ends_with_1_and_points_at_its_line() {
 }
 
 #[test]
+fn a_program_that_makes_its_interpreter_abort_ends_with_1_and_says_so() {
+    let world = World::empty();
+    let program = "print('before', flush=True)\nimport os\nos.abort()";
+    let outcome = world
+        .limbeck_reading(["run", "-", "--language", "python"], program)
+        .ends_with(1);
+    assert_eq!(outcome.stdout, "before\n");
+    assert!(
+        outcome
+            .stderr
+            .starts_with("error: the program made its interpreter abort"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
 fn the_envelope_is_one_object_with_only_what_there_is() {
     let world = World::empty();
     let completed = world

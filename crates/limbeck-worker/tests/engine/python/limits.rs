@@ -5,7 +5,7 @@ use std::time::Duration;
 use limbeck_domain::ErrorKind;
 
 use super::value;
-use crate::gateway::{Outcome, Run};
+use crate::gateway::{INTERPRETER_ABORTED, Outcome, Run};
 
 /// Time beyond the limit after which a program counts as one that does not end.
 const HANG: Duration = Duration::from_secs(30);
@@ -152,6 +152,10 @@ fn depth_bombs_end_as_errors() {
             .go();
         let fault = outcome.fault();
         assert_ne!(fault.kind, ErrorKind::WorkerLost, "{program}: {fault:?}");
+        assert!(
+            !fault.message.starts_with(INTERPRETER_ABORTED),
+            "{program}: {fault:?}"
+        );
         ends_in_time(&outcome, 5_000);
     }
 }

@@ -3,7 +3,7 @@
 use limbeck_domain::ErrorKind;
 
 use super::value;
-use crate::gateway::Run;
+use crate::gateway::{INTERPRETER_ABORTED, Run};
 
 #[test]
 fn the_clock_stands_still_until_something_is_delivered() {
@@ -214,6 +214,20 @@ fn ending_the_interpreter_ends_the_program_with_a_reason() {
     let fault = outcome.fault_of(ErrorKind::Exception);
     assert_eq!(fault.message, "program ended the interpreter");
     assert_eq!(outcome.stdout, "before\n");
-    let outcome = Run::python("import os\nos.abort()").go();
-    outcome.fault_of(ErrorKind::WorkerLost);
+}
+
+#[test]
+fn a_program_that_makes_its_interpreter_abort_is_at_fault_itself() {
+    let outcome = Run::python("print('before')\nimport os\nos.abort()").go();
+    let fault = outcome.fault_of(ErrorKind::Exception);
+    assert!(
+        fault.message.starts_with(INTERPRETER_ABORTED),
+        "{}",
+        fault.message
+    );
+    assert!(fault.hint.as_ref().unwrap().contains("aborts again"));
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.stderr.as_str()),
+        ("before\n", "")
+    );
 }

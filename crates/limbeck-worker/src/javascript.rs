@@ -5,6 +5,7 @@
 
 mod guest;
 mod imports;
+mod numbers;
 mod state;
 
 use limbeck_analysis::python;
@@ -23,6 +24,8 @@ use crate::outcome::{RunEnd, check_calls, start_globals};
 /// QuickJS with a guest that is ready for one program.
 pub(crate) struct JavascriptEngine {
     guest: Guest,
+    /// Whether a warning of a number that lost digits was given; one is enough.
+    warned_of_digits: bool,
 }
 
 impl JavascriptEngine {
@@ -31,7 +34,26 @@ impl JavascriptEngine {
         let module = imports::linker(engine)?.instantiate_pre(module)?;
         let guest = crate::instance::first(|| Guest::new(&module))?;
         typescript::warm_up();
-        Ok(Self { guest })
+        Ok(Self {
+            guest,
+            warned_of_digits: false,
+        })
+    }
+
+    /// Warns of a whole number that the engine reads as another one.
+    fn warn_of_digits(&mut self, json: &str) {
+        if self.warned_of_digits {
+            return;
+        }
+        let Some((written, read)) = numbers::first_inexact(json) else {
+            return;
+        };
+        self.warned_of_digits = true;
+        let warning = format!(
+            "a result has the number `{written}`, which JavaScript reads as `{read}`: its numbers hold 16 digits; a Python \
+             program keeps them all"
+        );
+        self.host_mut().warn(warning.as_bytes());
     }
 
     /// Reports that the guest waits, and waits for answers.
@@ -44,6 +66,9 @@ impl JavascriptEngine {
 
     fn deliver(&mut self, delivery: &Delivery) -> wasmtime::Result<RunStatus> {
         for answer in &delivery.results {
+            if let Ok(json) = &answer.result {
+                self.warn_of_digits(json);
+            }
             self.guest.deliver(answer.id.0, &answer.result)?;
         }
         self.guest.pump(delivery.now_us)

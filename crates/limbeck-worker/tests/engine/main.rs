@@ -5,6 +5,7 @@
 mod check;
 mod gateway;
 mod limits;
+mod numbers;
 mod positions;
 mod programs;
 mod python;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod check;
+mod compat;
 mod gateway;
 mod limits;
 mod numbers;

@@ -1,7 +1,8 @@
 //! `emit` of a program: a content block that the client gets beside the result.
 //!
 //! A block is built from the known fields of what the program passed, so that it cannot carry fields that a client would
-//! take for the gateway's own, such as `_meta`.
+//! take for the gateway's own, such as `_meta`. Of a value with blocks or artifacts somewhere inside, such as the result of
+//! a tool that makes images, these are emitted and the rest is left to the value of the program.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use limbeck_domain::limits::{EMITTED_BYTES_MAX, EMITTED_MAX};
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{CallCode, CallError, CallId, Emitted};
+use limbeck_domain::{ArtifactId, CallCode, CallError, CallId, Emitted};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ use crate::artifacts::uri_of;
 
 /// Bytes of a media type or an address.
 const WORD_BYTES_MAX: usize = 2 << 10;
-const FORMS: &str = "emit takes a text, {type: \"text\", text}, {type: \"image\" or \"audio\", data, mimeType}, {type: \"resource\", resource: {uri, mimeType?, text or blob}}, or an artifact";
+const FORMS: &str = "emit takes a text, {type: \"text\", text}, {type: \"image\" or \"audio\", data, mimeType}, {type: \"resource\", resource: {uri, mimeType?, text or blob}}, an artifact, or a value with these inside";
 
 /// Body of [`limbeck_domain::HostOp::Emit`].
 #[derive(Deserialize)]
@@ -33,27 +34,31 @@ pub(super) struct EmitBody {
 /// Blocks of one execution, in the order the program made them.
 #[derive(Debug, Default)]
 pub(crate) struct Emissions {
-    blocks: Mutex<BTreeMap<CallId, Emitted>>,
+    blocks: Mutex<BTreeMap<CallId, Vec<Emitted>>>,
 }
 
 impl Emissions {
-    fn add(&self, id: CallId, block: Emitted) -> Result<(), CallError> {
+    /// Keeps all blocks of one call, or none.
+    fn add(&self, id: CallId, added: Vec<Emitted>) -> Result<(), CallError> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes: usize = blocks.values().map(|block| block.bytes).sum();
-        if blocks.len() >= EMITTED_MAX {
-            return Err(over(format!("more than {EMITTED_MAX} blocks")));
+        let count: usize = blocks.values().map(Vec::len).sum();
+        if count + added.len() > EMITTED_MAX {
+            return Err(too_many());
         }
-        if bytes + block.bytes > EMITTED_BYTES_MAX {
+        let all = blocks.values().flatten().chain(&added);
+        let bytes: usize = all.map(|block| block.bytes).sum();
+        if bytes > EMITTED_BYTES_MAX {
             return Err(too_much());
         }
-        blocks.insert(id, block);
+        blocks.insert(id, added);
         Ok(())
     }
 
     /// Gives the blocks away.
     pub(crate) fn take(&self) -> Vec<Emitted> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *blocks).into_values().collect()
+        let blocks = std::mem::take(&mut *blocks);
+        blocks.into_values().flatten().collect()
     }
 }
 
@@ -64,16 +69,45 @@ impl Broker {
         body: EmitBody,
         room: &mut AnswerPermit,
     ) -> Result<String, CallError> {
-        let block = match body.block {
-            Value::String(text) => text_block(text),
-            Value::Object(block) => match block.get("artifact").and_then(Value::as_str) {
-                Some(artifact) => self.artifact_block(artifact, room).await?,
-                None => block_of(&Value::Object(block)).ok_or_else(wrong)?,
-            },
-            _ => return Err(wrong()),
+        let blocks = match body.block {
+            Value::String(text) => vec![text_block(text)],
+            value => {
+                let mut parts = Vec::new();
+                match value["artifact"].as_str() {
+                    Some(id) => parts.push(Part::Artifact(id)),
+                    None => find_parts(&value, &mut parts),
+                }
+                self.blocks_of(&parts, room).await?
+            }
         };
-        self.emissions.add(id, block)?;
+        self.emissions.add(id, blocks)?;
         Ok("null".to_owned())
+    }
+
+    async fn blocks_of(
+        &self,
+        parts: &[Part<'_>],
+        room: &mut AnswerPermit,
+    ) -> Result<Vec<Emitted>, CallError> {
+        if parts.is_empty() {
+            return Err(wrong());
+        }
+        // Before any content is read.
+        if parts.len() > EMITTED_MAX {
+            return Err(too_many());
+        }
+        let mut blocks: Vec<Emitted> = Vec::new();
+        for part in parts {
+            let block = match part {
+                Part::Artifact(id) => self.artifact_block(id, room).await?,
+                Part::Block(block) => block_of(block).ok_or_else(wrong)?,
+            };
+            blocks.push(block);
+            if blocks.iter().map(|block| block.bytes).sum::<usize>() > EMITTED_BYTES_MAX {
+                return Err(too_much());
+            }
+        }
+        Ok(blocks)
     }
 
     async fn artifact_block(
@@ -103,6 +137,44 @@ impl Broker {
         };
         self.with_content(info, room, turns, block).await
     }
+}
+
+/// A part of a value that becomes a block.
+#[derive(Debug, PartialEq)]
+enum Part<'v> {
+    /// The id of an artifact.
+    Artifact(&'v str),
+    /// A block as the program wrote it.
+    Block(&'v Value),
+}
+
+/// Types that blocks have; an object of any other is a value like others.
+const BLOCK_TYPES: [&str; 4] = ["text", "image", "audio", "resource"];
+
+/// Adds the parts of a value in the order in which they stand in it.
+///
+/// A text is a part only as a block: the other texts of a value belong to what the program returns. The depth of a value
+/// is bounded by the parser that read it.
+fn find_parts<'v>(value: &'v Value, parts: &mut Vec<Part<'v>>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| find_parts(item, parts)),
+        Value::Object(object) => {
+            let field = |name| object.get(name).and_then(Value::as_str);
+            // Other systems have artifacts too, with names of their own.
+            if let Some(id) = field("artifact").filter(|id| ArtifactId::parse(id).is_some()) {
+                parts.push(Part::Artifact(id));
+            } else if field("type").is_some_and(|kind| BLOCK_TYPES.contains(&kind)) {
+                parts.push(Part::Block(value));
+            } else {
+                object.values().for_each(|field| find_parts(field, parts));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn too_many() -> CallError {
+    over(format!("more than {EMITTED_MAX} blocks"))
 }
 
 fn over(what: String) -> CallError {
@@ -224,7 +296,7 @@ mod tests {
         let emissions = Emissions::default();
         for id in [3, 1, 2] {
             emissions
-                .add(CallId(id), text_block(id.to_string()))
+                .add(CallId(id), vec![text_block(id.to_string())])
                 .unwrap();
         }
         let texts: Vec<_> = emissions
@@ -234,22 +306,53 @@ mod tests {
             .collect();
         assert_eq!(texts, ["1", "2", "3"]);
 
+        let one = || text_block("t".to_owned());
         for id in 0..EMITTED_MAX as u32 {
-            emissions
-                .add(CallId(id), text_block("t".to_owned()))
-                .unwrap();
+            emissions.add(CallId(id), vec![one()]).unwrap();
         }
-        let error = emissions
-            .add(CallId(99), text_block("t".to_owned()))
-            .unwrap_err();
+        let error = emissions.add(CallId(99), vec![one()]).unwrap_err();
         assert_eq!(error.code, CallCode::LimitExceeded);
         emissions.take();
         let most = "x".repeat(EMITTED_BYTES_MAX);
-        emissions.add(CallId(1), text_block(most)).unwrap();
-        assert!(
-            emissions
-                .add(CallId(2), text_block("x".to_owned()))
-                .is_err()
+        emissions.add(CallId(1), vec![text_block(most)]).unwrap();
+        assert!(emissions.add(CallId(2), vec![one()]).is_err());
+    }
+
+    #[test]
+    fn the_blocks_of_one_call_are_kept_together_or_not_at_all() {
+        let emissions = Emissions::default();
+        let blocks = |count| vec![text_block("t".to_owned()); count];
+        emissions.add(CallId(1), blocks(EMITTED_MAX - 1)).unwrap();
+        assert!(emissions.add(CallId(2), blocks(2)).is_err());
+        emissions.add(CallId(3), blocks(1)).unwrap();
+        assert_eq!(emissions.take().len(), EMITTED_MAX);
+    }
+
+    #[test]
+    fn blocks_and_artifacts_are_found_inside_of_a_value_and_its_other_texts_are_not() {
+        let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+        let id = format!("art_{}", "0".repeat(32));
+        let handle = json!({"artifact": id, "mimeType": "image/png", "bytes": 3});
+        let value = json!({"a": ["a text", image, {"b": handle}], "c": {"type": "text", "text": "t"}, "type": "report"});
+        let mut parts = Vec::new();
+        find_parts(&value, &mut parts);
+        assert_eq!(
+            parts,
+            [
+                Part::Block(&image),
+                Part::Artifact(&id),
+                Part::Block(&value["c"])
+            ]
         );
+        for nothing in [
+            json!(["a text", 1, null]),
+            json!({"text": "t"}),
+            json!({"type": "row", "data": "x"}),
+            json!([{"artifact": "library-1.0.jar"}]),
+        ] {
+            let mut parts = Vec::new();
+            find_parts(&nothing, &mut parts);
+            assert!(parts.is_empty(), "{nothing}");
+        }
     }
 }

@@ -220,6 +220,50 @@ async fn a_disk_that_takes_no_artifact_does_not_fail_the_call_that_was_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_a_value_with_an_image_inside_the_image_is_emitted() {
+    let camera = camera();
+    let gateway = World::new(worker()).server(&camera).start().await;
+    let nothing = "invalid_arguments";
+    for envelope in [
+        run(
+            &gateway,
+            "const shot = await tools.camera.shoot({});
+            await emit(shot);
+            await emit({ shots: [{ shot }] });
+            try { await emit({ shots: ['a text'] }) } catch (e: any) { return e.code }",
+        )
+        .await,
+        run_python(
+            &gateway,
+            "shot = tools.camera.shoot()\n\
+            emit(shot)\n\
+            emit({'shots': [{'shot': shot}]})\n\
+            try:\n    emit({'shots': ['a text']})\nexcept ToolError as e:\n    return e.code",
+        )
+        .await,
+    ] {
+        assert_eq!(value_of(&envelope), nothing);
+        let images: Vec<_> = envelope
+            .emitted
+            .iter()
+            .filter(|emitted| emitted.mime_type.as_deref() == Some("image/png"))
+            .collect();
+        assert_eq!(images.len(), 2, "{envelope:?}");
+        let block: Value = serde_json::from_str(images[0].block.as_ref().unwrap().get()).unwrap();
+        assert_eq!(
+            block,
+            json!({"type": "image", "data": "AAEC/w==", "mimeType": "image/png"})
+        );
+        // The texts beside the images are not blocks.
+        assert!(
+            envelope.emitted.iter().all(|block| block.text.is_none()),
+            "{envelope:?}"
+        );
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn blocks_are_emitted_in_order_in_either_language_and_bounded() {
     let camera = camera();
     let gateway = World::new(worker()).server(&camera).start().await;

@@ -12,7 +12,8 @@ use limbeck_gateway::{AdmissionSize, Bounds, Gateway};
 use limbeck_launcher::inside::{self, WorkerMain, WorkerMainError};
 use limbeck_launcher::{Launcher, PoolSize, WorkerProgram};
 use limbeck_testkit::{FakeServer, World, request, run, value_of};
-use limbeck_worker::{ArmedWorker, PreparedWorker, WorkerChannel};
+use limbeck_wire::WorkerChannel;
+use limbeck_worker::{ArmedWorker, PreparedWorker};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 

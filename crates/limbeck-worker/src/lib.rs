@@ -27,6 +27,4 @@ mod python;
 mod run;
 mod worker;
 
-pub use limbeck_guests::guest_hash;
-pub use limbeck_wire::WorkerChannel;
 pub use worker::{ArmedWorker, EngineError, PreparedWorker};

@@ -32,7 +32,8 @@ use std::process::ExitCode;
 use limbeck_domain::Sandbox;
 use limbeck_launcher::inside::{self, WorkerMain, WorkerMainError};
 use limbeck_launcher::process;
-use limbeck_worker::{ArmedWorker, PreparedWorker, WorkerChannel};
+use limbeck_wire::WorkerChannel;
+use limbeck_worker::{ArmedWorker, PreparedWorker};
 
 fn main() -> ExitCode {
     // Before everything else: a worker must not parse arguments, read its environment or start a runtime.

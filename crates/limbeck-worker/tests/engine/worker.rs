@@ -14,7 +14,7 @@ fn a_worker_names_protocol_and_guest_and_then_ends_with_its_program() {
     assert_eq!(outcome.ready.protocol, PROTOCOL_VERSION);
     assert_eq!(
         outcome.ready.guest_hash,
-        limbeck_worker::guest_hash(Language::Typescript)
+        limbeck_guests::guest_hash(Language::Typescript)
     );
     assert_eq!(outcome.ready.guest_hash.len(), 64);
 }

@@ -9,10 +9,10 @@ use crate::gateway::Run;
 fn a_python_worker_names_its_own_guest() {
     let outcome = Run::python("1 + 1").go();
     assert_eq!(outcome.value(), "2");
-    let hash = limbeck_worker::guest_hash(Language::Python);
+    let hash = limbeck_guests::guest_hash(Language::Python);
     assert_eq!(outcome.ready.guest_hash, hash);
     assert_eq!(hash.len(), 64);
-    assert_ne!(hash, limbeck_worker::guest_hash(Language::Typescript));
+    assert_ne!(hash, limbeck_guests::guest_hash(Language::Typescript));
 }
 
 #[test]

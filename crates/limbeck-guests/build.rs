@@ -4,15 +4,16 @@
 //! the profile of this build is. Its output is kept in `TARGET_DIR/guests/NAME-KEY`, where KEY is a hash
 //! of everything it was made from. So a checkout compiles each guest once for a target, and not once for
 //! each profile, `cargo check` and `cargo clippy`, which takes minutes; a change of one guest does not
-//! compile the other.
+//! compile the other. A directory is used only while it is as it was when it was made, see `seal.rs`.
 
 use std::env;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sha2::{Digest, Sha256};
+
+mod seal;
 
 /// Everything the machine code depends on beside the guest itself and the target.
 const COMPILER_SOURCES: [&str; 4] = [
@@ -24,6 +25,7 @@ const COMPILER_SOURCES: [&str; 4] = [
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=seal.rs");
     for input in COMPILER_SOURCES {
         println!("cargo::rerun-if-changed={input}");
     }
@@ -42,9 +44,17 @@ fn main() {
 fn compiled(guest: &str, target_dir: &Path) -> PathBuf {
     let target = variable("TARGET");
     let guests = target_dir.join("guests");
-    let dir = guests.join(format!("{guest}-{target}-{}", key(guest, &target)));
-    if dir.is_dir() {
+    let key = key(guest, &target);
+    let dir = guests.join(format!("{guest}-{target}-{key}"));
+    if seal::holds(&dir, &key) {
         return dir;
+    }
+    // It is removed with those of earlier versions.
+    if dir.exists() {
+        println!(
+            "cargo::warning={} is not as it was made, and is made again",
+            dir.display()
+        );
     }
     fs::create_dir_all(&guests).expect("the target directory is writable");
     remove_outdated(&guests, &format!("{guest}-{target}-"));
@@ -53,8 +63,9 @@ fn compiled(guest: &str, target_dir: &Path) -> PathBuf {
     let scratch = guests.join(format!("unfinished-{guest}-{}", std::process::id()));
     fs::create_dir_all(&scratch).expect("the target directory is writable");
     run_compiler(guest, &target, target_dir, &scratch);
+    seal::write(&scratch, &key).expect("this build made the directory");
     if let Err(error) = fs::rename(&scratch, &dir) {
-        assert!(dir.is_dir(), "{}: {error}", dir.display());
+        assert!(seal::holds(&dir, &key), "{}: {error}", dir.display());
         fs::remove_dir_all(&scratch).expect("this build made the directory");
     }
     dir
@@ -99,12 +110,7 @@ fn key(guest: &str, target: &str) -> String {
     for input in COMPILER_SOURCES {
         hash_files(&mut hash, Path::new(input));
     }
-    hash.finalize()[..12]
-        .iter()
-        .fold(String::new(), |mut key, byte| {
-            write!(key, "{byte:02x}").expect("writing to a string never fails");
-            key
-        })
+    seal::hex(&hash.finalize()[..12])
 }
 
 /// Adds name, length and content of the file at `path`, or of all files below it in the order of names.

@@ -4,12 +4,15 @@
 //! they belong, which shows that the search works.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, chown};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use limbeck_wire::WORKER_ARGV0;
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 use serde_json::json;
 
 use crate::serve::{Client, busy_descendant, descendants};
@@ -17,18 +20,25 @@ use crate::world::{LIMBECK, World};
 
 const OF_SERVER: &str = "canary-of-the-server-2f0c9d";
 const OF_GATEWAY: &str = "canary-of-the-gateway-71be4a";
+/// A user without privileges.
+const USER: u32 = 65_534;
 /// Bytes of memory that are read at once.
 const CHUNK_BYTES: usize = 4 << 20;
 
 fn world() -> World {
     let world = World::empty();
+    configure(&world, Path::new(LIMBECK));
+    world
+}
+
+/// Configures the sample server, with a canary.
+fn configure(world: &World, executable: &Path) {
     let entry =
-        json!({"command": LIMBECK, "args": ["demo-upstream"], "env": {"API_TOKEN": OF_SERVER}});
+        json!({"command": executable, "args": ["demo-upstream"], "env": {"API_TOKEN": OF_SERVER}});
     world.file(
         ".mcp.json",
         &json!({"mcpServers": {"shop": entry}}).to_string(),
     );
-    world
 }
 
 fn command(world: &World, arguments: &[&str]) -> Command {
@@ -88,8 +98,8 @@ fn is_worker(pid: &u32) -> bool {
 }
 
 /// A gateway whose program has called its server and now computes.
-fn busy_gateway(world: &World) -> Client {
-    let mut client = Client::start(command(world, &["serve"]));
+fn busy_gateway(serve: Command) -> Client {
+    let mut client = Client::start(serve);
     let code = "await tools.shop.get_customer({id: 'cus_0003'}); while (true) {}";
     let execute = json!({"name": "execute", "arguments": {"code": code}});
     client.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": execute}));
@@ -102,44 +112,127 @@ fn busy_gateway(world: &World) -> Client {
     client
 }
 
+/// What is found in the processes of a busy gateway: of memory, whether a canary is in it, if it can be read.
+struct Found {
+    gateway: Option<bool>,
+    server: Option<bool>,
+    /// The zygote, the busy worker and the idle ones.
+    workers: Vec<Option<bool>>,
+    environments: Vec<Vec<u8>>,
+}
+
+impl Found {
+    /// Starts a gateway and looks, as `reader`; as the user of this process without one.
+    fn in_processes_of(serve: Command, reader: Option<u32>) -> Self {
+        let mut client = busy_gateway(serve);
+        let gateway = client.child.id();
+        let (workers, servers): (Vec<u32>, Vec<u32>) =
+            descendants(gateway).into_iter().partition(is_worker);
+        let look = || Self {
+            gateway: memory_holds_a_canary(gateway),
+            server: servers.first().and_then(|pid| memory_holds_a_canary(*pid)),
+            workers: workers
+                .iter()
+                .map(|pid| memory_holds_a_canary(*pid))
+                .collect(),
+            environments: workers
+                .iter()
+                .map(|pid| of_process(*pid, "environ"))
+                .collect(),
+        };
+        let found = match reader {
+            Some(id) => as_user(id, look),
+            None => look(),
+        };
+        client.child.kill().unwrap();
+        client.child.wait().unwrap();
+        assert!(found.workers.len() >= 2, "{workers:?}");
+        found
+    }
+
+    fn assert_no_environment(&self) {
+        for environment in &self.environments {
+            assert!(environment.iter().all(|byte| *byte == 0), "{environment:?}");
+        }
+    }
+}
+
+/// Does `work` in a thread of another user, as which root reads and no capability helps.
+fn as_user<T: Send>(id: u32, work: impl FnOnce() -> T + Send) -> T {
+    let work = || {
+        let (group, user) = (Gid::from_raw(id), Uid::from_raw(id));
+        set_thread_res_gid(group, group, group).unwrap();
+        set_thread_res_uid(user, user, user).unwrap();
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// Gives the world to a user without privileges, and returns the command of a gateway of that user in it. The executable is in the world too:
+/// where the tests were built another user may not look.
+fn serve_without_privileges(world: &World) -> Command {
+    let executable = world.path().join("limbeck");
+    if fs::hard_link(LIMBECK, &executable).is_err() {
+        fs::copy(LIMBECK, &executable).unwrap();
+    }
+    configure(world, &executable);
+    let inside = files(world.path())
+        .into_iter()
+        .filter(|file| *file != executable);
+    for path in inside.chain([world.path().to_owned(), world.home(), world.work()]) {
+        chown(path, Some(USER), Some(USER)).unwrap();
+    }
+    let mut serve = world.command_of(&executable, ["serve"]);
+    serve.env("GATEWAY_TOKEN", OF_GATEWAY).gid(USER).uid(USER);
+    serve
+}
+
 #[test]
 fn no_worker_holds_a_secret_in_its_memory_or_environment() {
-    let world = world();
-    let mut client = busy_gateway(&world);
-    let gateway = client.child.id();
-    let of_gateway = descendants(gateway);
-    let (workers, servers): (Vec<u32>, Vec<u32>) = of_gateway.into_iter().partition(is_worker);
-    // The zygote, the busy worker and the idle ones.
-    assert!(workers.len() >= 2, "{workers:?}");
-    let looked: Vec<_> = workers
-        .iter()
-        .map(|pid| memory_holds_a_canary(*pid))
-        .collect();
-    let environments = workers.iter().map(|pid| of_process(*pid, "environ"));
-    let environments: Vec<_> = environments.collect();
-    let controls = [
-        memory_holds_a_canary(gateway),
-        servers.first().and_then(|pid| memory_holds_a_canary(*pid)),
+    if !is_root() {
+        // Only root can read the memory of a worker; the next test is for everybody.
+        return;
+    }
+    let (of_root, of_user) = (world(), world());
+    let gateways = [
+        command(&of_root, &["serve"]),
+        serve_without_privileges(&of_user),
     ];
-    client.child.kill().unwrap();
-    client.child.wait().unwrap();
+    for serve in gateways {
+        let found = Found::in_processes_of(serve, None);
+        let controls = [found.gateway, found.server];
+        assert_eq!(controls, [Some(true), Some(true)], "gateway, server");
+        let clean = found.workers.iter().all(|held| *held == Some(false));
+        assert!(clean, "{:?}", found.workers);
+        found.assert_no_environment();
+    }
+}
 
-    assert_eq!(controls, [Some(true), Some(true)], "gateway, server");
-    let root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    for held in looked {
-        assert_ne!(held, Some(true));
-        // Only root can read the memory of a worker.
-        assert!(held == Some(false) || !root);
-    }
-    for environment in environments {
-        assert!(environment.iter().all(|byte| *byte == 0), "{environment:?}");
-    }
+#[test]
+fn the_user_of_a_gateway_cannot_read_its_memory_nor_that_of_a_locked_worker() {
+    let world = world();
+    let found = if is_root() {
+        Found::in_processes_of(serve_without_privileges(&world), Some(USER))
+    } else {
+        Found::in_processes_of(command(&world, &["serve"]), None)
+    };
+    // The control: this user can read the memory of its other processes.
+    assert_eq!([found.gateway, found.server], [None, Some(true)]);
+    // That of the zygote may be readable, and it has nothing.
+    assert!(!found.workers.contains(&Some(true)), "{:?}", found.workers);
+    let unreadable = found.workers.iter().filter(|held| held.is_none());
+    assert!(unreadable.count() >= 1, "{:?}", found.workers);
+    found.assert_no_environment();
 }
 
 #[test]
 fn no_command_line_holds_a_secret() {
     let world = world();
-    let mut client = busy_gateway(&world);
+    let mut client = busy_gateway(command(&world, &["serve"]));
     let gateway = client.child.id();
     let mut pids = descendants(gateway);
     pids.push(gateway);

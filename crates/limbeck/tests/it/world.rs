@@ -44,6 +44,11 @@ impl World {
         world
     }
 
+    /// The directory that has everything of this world.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
         self.directory.path().join("home")
     }
@@ -66,7 +71,16 @@ impl World {
         I: IntoIterator<Item = A>,
         A: AsRef<std::ffi::OsStr>,
     {
-        let mut command = Command::new(LIMBECK);
+        self.command_of(Path::new(LIMBECK), arguments)
+    }
+
+    /// [`World::command`] of a copy of the executable.
+    pub(crate) fn command_of<I, A>(&self, executable: &Path, arguments: I) -> Command
+    where
+        I: IntoIterator<Item = A>,
+        A: AsRef<std::ffi::OsStr>,
+    {
+        let mut command = Command::new(executable);
         command
             .args(arguments)
             .env_clear()

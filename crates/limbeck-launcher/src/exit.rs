@@ -15,6 +15,8 @@ pub enum Exit {
     /// This signal ended it. Never on Windows, where a process that is ended from outside has the code
     /// that the other process chose.
     Signal(i32),
+    /// The kernel ended it for want of memory; only on Linux, and where workers have a memory control group.
+    OutOfMemory,
 }
 
 impl std::fmt::Display for Exit {
@@ -22,6 +24,7 @@ impl std::fmt::Display for Exit {
         match self {
             Self::Code(code) => write!(f, "exit code {code}"),
             Self::Signal(signal) => write!(f, "signal {signal}"),
+            Self::OutOfMemory => f.write_str("killed by the kernel for want of memory"),
         }
     }
 }

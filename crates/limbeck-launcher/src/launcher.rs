@@ -6,7 +6,7 @@ use limbeck_domain::{Language, Tier};
 use tokio::time::timeout;
 
 use crate::process_source::ProcessSource;
-use crate::{Worker, WorkerError, WorkerProgram};
+use crate::{MemoryBound, Worker, WorkerError, WorkerProgram};
 
 /// Time for a worker to get ready: a hundred times what it takes on an idle machine.
 pub(crate) const READY_MS: u64 = 5_000;
@@ -56,6 +56,17 @@ impl Launcher {
             });
         }
         Ok(worker)
+    }
+
+    /// What bounds the memory of all workers for `language` together. Starts what they come from, if
+    /// that is not running.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError`], when that does not start.
+    pub async fn memory_bound(&self, language: Language) -> Result<MemoryBound, WorkerError> {
+        let parent = self.process_source.parent(&self.program, language).await?;
+        Ok(parent.memory_bound())
     }
 
     /// Kills what workers come from, and with it every worker that is left; elsewhere than on Linux

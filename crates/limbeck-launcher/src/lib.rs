@@ -14,7 +14,8 @@
 //! - The pool has every worker locked and initialised before a program is known, and refills in the
 //!   background.
 //! - No limit is left to the worker: the gateway looks at its memory and processor time from outside,
-//!   and kills by a descriptor that cannot come to mean another process.
+//!   and kills by a descriptor that cannot come to mean another process. Where the system has a place for
+//!   it, a memory control group bounds what the workers of a language hold together.
 //!
 //! Start reading at [`Pools::take`] for the gateway's side, at [`inside::main`] for the worker's.
 
@@ -26,6 +27,9 @@ mod error;
 mod exit;
 pub mod inside;
 mod launcher;
+mod memory_bound;
+#[cfg(target_os = "linux")]
+mod memory_group;
 mod pool;
 mod pools;
 pub mod probe;
@@ -40,6 +44,7 @@ mod zygote_client;
 pub use error::WorkerError;
 pub use exit::Exit;
 pub use launcher::Launcher;
+pub use memory_bound::MemoryBound;
 pub use pool::{Pool, PoolSize};
 pub use pools::Pools;
 pub use probe::{ProbeOutcome, ProbeReport};

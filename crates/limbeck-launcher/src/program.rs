@@ -10,6 +10,9 @@ pub struct WorkerProgram {
     /// Layers that are not put up, to prove what each is worth.
     #[cfg(feature = "assume-escape")]
     pub without: Vec<limbeck_domain::Layer>,
+    /// Leaves workers out of a memory control group, to prove what it is worth.
+    #[cfg(feature = "assume-escape")]
+    pub without_memory_group: bool,
 }
 
 impl WorkerProgram {
@@ -19,7 +22,18 @@ impl WorkerProgram {
             path: path.into(),
             #[cfg(feature = "assume-escape")]
             without: Vec::new(),
+            #[cfg(feature = "assume-escape")]
+            without_memory_group: false,
         }
+    }
+
+    /// Whether workers are put into a memory control group where there is a place for one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn wants_memory_group(&self) -> bool {
+        #[cfg(feature = "assume-escape")]
+        return !self.without_memory_group;
+        #[cfg(not(feature = "assume-escape"))]
+        true
     }
 
     #[cfg(feature = "assume-escape")]

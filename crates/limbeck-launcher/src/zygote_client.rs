@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::control::{self, FromZygote, ToZygote};
+use crate::memory_group::MemoryGroup;
 use crate::{Exit, WorkerError, WorkerProgram};
 
 /// Time for a zygote to load the engine: a hundred times what it takes on an idle machine.
@@ -46,6 +47,8 @@ pub(crate) struct ZygoteClient {
 #[derive(Debug)]
 struct Shared {
     control: AsyncFd<OwnedFd>,
+    /// The zygote's and its workers'; the reason when it does not exist.
+    memory_group: Result<MemoryGroup, String>,
     state: Mutex<State>,
 }
 
@@ -54,7 +57,17 @@ struct State {
     gone: bool,
     /// In the order the requests were sent.
     requests: VecDeque<oneshot::Sender<Result<Forked, String>>>,
-    exits: HashMap<u32, oneshot::Sender<Exit>>,
+    living: HashMap<u32, Living>,
+    /// Processes of the memory group that the kernel had killed for want of memory, when last counted.
+    kills: u64,
+}
+
+/// A worker that has not ended.
+#[derive(Debug)]
+struct Living {
+    exit: oneshot::Sender<Exit>,
+    /// [`State::kills`] when it was forked.
+    kills_before: u64,
 }
 
 impl ZygoteClient {
@@ -76,6 +89,7 @@ impl ZygoteClient {
             .stdin(Stdio::from(theirs))
             .spawn()
             .map_err(spawn_error)?;
+        let (wanted, pid) = (program.wants_memory_group(), child.id());
         #[expect(
             unsafe_code,
             reason = "registering needs a promise about the descriptor"
@@ -83,11 +97,9 @@ impl ZygoteClient {
         // SAFETY: an owned descriptor is open and the same as long as its owner, which is moved in.
         let control = unsafe { AsyncFd::register(ours) };
         let control = control.map_err(|error| spawn_error(error.into()))?;
-        let shared = Arc::new(Shared {
-            control,
-            state: Mutex::default(),
-        });
-        let up = timeout(Duration::from_millis(UP_MS), shared.receive()).await;
+        // In another thread, while the zygote loads the engine: the kernel takes a while to move it.
+        let grouped = tokio::task::spawn_blocking(move || group(wanted, pid));
+        let up = timeout(Duration::from_millis(UP_MS), receive(&control)).await;
         match up {
             Ok(Ok(Some((FromZygote::Up, _)))) => {}
             Ok(Ok(Some((FromZygote::Down { reason }, _)))) => {
@@ -97,6 +109,13 @@ impl ZygoteClient {
             Ok(Err(error)) => return Err(zygote_error(error)),
             Err(_) => return Err(zygote_error(format!("it was not ready within {UP_MS} ms"))),
         }
+        // Before the first worker is cloned, which is where the zygote is.
+        let memory_group = grouped.await.unwrap_or_else(|error| Err(error.to_string()));
+        let shared = Arc::new(Shared {
+            control,
+            memory_group,
+            state: Mutex::default(),
+        });
         let child = Arc::new(AsyncMutex::new(child));
         let listener = tokio::spawn(listen(Arc::clone(&shared), Arc::clone(&child)));
         Ok(Self {
@@ -104,6 +123,11 @@ impl ZygoteClient {
             child,
             listener,
         })
+    }
+
+    /// The memory control group, or the reason why it does not exist.
+    pub(crate) fn memory_group(&self) -> Result<&MemoryGroup, &String> {
+        self.shared.memory_group.as_ref()
     }
 
     /// Whether it can be asked no more.
@@ -151,6 +175,7 @@ impl ZygoteClient {
         if let Err(error) = self.child.lock().await.kill().await {
             tracing::warn!(%error, "zygote could not be killed");
         }
+        self.shared.remove_memory_group().await;
     }
 }
 
@@ -165,14 +190,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn receive(&self) -> io::Result<Option<(FromZygote, Option<OwnedFd>)>> {
-        self.control
-            .async_io(Interest::READABLE, |control| {
-                control::receive(control.as_fd())
-            })
-            .await
-    }
-
     async fn request(
         &self,
         request: ToZygote,
@@ -185,6 +202,7 @@ impl Shared {
                 if state.gone || state.requests.len() >= REQUESTS_MAX {
                     return Err(zygote_error("it takes no requests"));
                 }
+                self.allow_memory(&state, 1);
                 match control::send(
                     self.control.get_ref().as_fd(),
                     &request,
@@ -214,7 +232,11 @@ impl Shared {
         match (message, descriptor) {
             (FromZygote::Forked { pid }, Some(pidfd)) => {
                 let (sender, exit) = oneshot::channel();
-                state.exits.insert(pid, sender);
+                let living = Living {
+                    exit: sender,
+                    kills_before: state.kills,
+                };
+                state.living.insert(pid, living);
                 if let Some(request) = state.requests.pop_front() {
                     // The requester may have been dropped. Its end of the channel is closed then, and the
                     // worker ends by itself.
@@ -232,12 +254,32 @@ impl Shared {
                 }
             }
             (FromZygote::Exited { pid, exit }, _) => {
-                if let Some(sender) = state.exits.remove(&pid) {
-                    // The handle of the worker may have been dropped.
-                    let _ = sender.send(exit);
+                if exit == Exit::Signal(libc::SIGKILL) {
+                    state.kills = self.kills();
+                }
+                if let Some(living) = state.living.remove(&pid) {
+                    living.ended(exit, state.kills);
                 }
             }
             (FromZygote::Up | FromZygote::Down { .. }, _) => {}
+        }
+        self.allow_memory(&state, 0);
+    }
+
+    /// Adapts the limit of the memory group to the workers there are and `more`.
+    fn allow_memory(&self, state: &State, more: usize) {
+        if let Ok(group) = &self.memory_group {
+            group.allow(state.living.len() + state.requests.len() + more);
+        }
+    }
+
+    fn kills(&self) -> u64 {
+        self.memory_group.as_ref().map_or(0, MemoryGroup::kills)
+    }
+
+    async fn remove_memory_group(&self) {
+        if let Ok(group) = &self.memory_group {
+            group.remove().await;
         }
     }
 
@@ -245,14 +287,57 @@ impl Shared {
         let mut state = self.state();
         state.gone = true;
         state.requests.clear();
-        state.exits.clear();
+        // The kernel may have killed the zygote, and its workers end with it.
+        state.kills = self.kills();
+        let kills = state.kills;
+        for (_, living) in state.living.drain() {
+            if living.ended_for_memory(kills) {
+                living.ended(Exit::OutOfMemory, kills);
+            }
+        }
     }
+}
+
+impl Living {
+    /// Reports its end. A kill counts as one for memory when the kernel has killed for memory in its life:
+    /// of a worker that the gateway kills, it does not read how it ended.
+    fn ended(self, exit: Exit, kills: u64) {
+        let is_kill = exit == Exit::Signal(libc::SIGKILL);
+        let exit = if is_kill && self.ended_for_memory(kills) {
+            Exit::OutOfMemory
+        } else {
+            exit
+        };
+        // The handle of the worker may have been dropped.
+        let _ = self.exit.send(exit);
+    }
+
+    fn ended_for_memory(&self, kills: u64) -> bool {
+        kills > self.kills_before
+    }
+}
+
+/// The group for the zygote `pid`, if one is wanted; the reason when it does not exist.
+fn group(wanted: bool, pid: Option<u32>) -> Result<MemoryGroup, String> {
+    if !wanted {
+        return Err("a test leaves it out".to_owned());
+    }
+    let pid = pid.ok_or("the zygote has ended")?;
+    MemoryGroup::around(pid)
+}
+
+async fn receive(control: &AsyncFd<OwnedFd>) -> io::Result<Option<(FromZygote, Option<OwnedFd>)>> {
+    control
+        .async_io(Interest::READABLE, |control| {
+            control::receive(control.as_fd())
+        })
+        .await
 }
 
 /// Reads messages of the zygote until it ends, and reaps it.
 async fn listen(shared: Arc<Shared>, child: Arc<AsyncMutex<Child>>) {
     loop {
-        match shared.receive().await {
+        match receive(&shared.control).await {
             Ok(Some((message, descriptor))) => shared.handle(message, descriptor),
             Ok(None) => break,
             Err(error) => {
@@ -262,11 +347,11 @@ async fn listen(shared: Arc<Shared>, child: Arc<AsyncMutex<Child>>) {
         }
     }
     shared.lost();
-    let mut child = child.lock().await;
     // A zygote whose messages cannot be read may still run.
-    if let Err(error) = child.kill().await {
+    if let Err(error) = child.lock().await.kill().await {
         tracing::warn!(%error, "zygote could not be killed");
     }
+    shared.remove_memory_group().await;
 }
 
 fn control_sockets() -> io::Result<(OwnedFd, OwnedFd)> {

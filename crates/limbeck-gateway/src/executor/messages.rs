@@ -20,6 +20,7 @@ const ATTACK: &str = "a program cannot cause this through its tools: treat the p
 /// Hint for a worker that ended for an unknown reason.
 const AGAIN: &str =
     "run the program again; if it fails again, split the work over several programs";
+const IN_PAGES: &str = "process the data in pages instead of all at once";
 
 pub(super) fn cancelled() -> ProgramError {
     ProgramError::new(ErrorKind::Cancelled, "the client cancelled the execution")
@@ -77,7 +78,7 @@ pub(super) fn memory_limit(resident: u64, allowed: u64) -> ProgramError {
         ErrorKind::MemoryLimit,
         format!("the worker held {resident} bytes, {allowed} are allowed"),
     )
-    .with_hint("process the data in pages instead of all at once")
+    .with_hint(IN_PAGES)
 }
 
 pub(super) fn cpu_limit(cpu_ms: u64) -> ProgramError {
@@ -156,7 +157,13 @@ pub(super) fn lost(error: &WorkerError) -> ProgramError {
         | WorkerError::Closed
         | WorkerError::Failing(_) => (format!("the worker is gone: {error}"), AGAIN),
     };
-    ProgramError::new(ErrorKind::WorkerLost, message).with_hint(hint)
+    let for_memory = matches!(error, WorkerError::Ended { exit } if *exit == Exit::OutOfMemory);
+    let kind = if for_memory {
+        ErrorKind::MemoryLimit
+    } else {
+        ErrorKind::WorkerLost
+    };
+    ProgramError::new(kind, message).with_hint(hint)
 }
 
 /// Error of a worker that made calls and then said that its program never began.
@@ -190,6 +197,7 @@ fn ended(exit: Exit) -> (String, &'static str) {
             return (message, AGAIN);
         }
         Exit::Signal(signal) => signal,
+        Exit::OutOfMemory => return (format!("the worker was {exit}"), IN_PAGES),
     };
     let name = signals::name(signal);
     let (what, hint) = match &*name {
@@ -280,6 +288,17 @@ mod tests {
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn a_worker_that_the_kernel_ended_for_memory_is_told_as_the_memory_limit() {
+        let error = |exit| lost(&WorkerError::Ended { exit });
+        let ended = error(Exit::OutOfMemory);
+        assert_eq!(ended.kind, ErrorKind::MemoryLimit);
+        assert_eq!(ended.hint.as_deref(), Some(IN_PAGES));
+        // The control: killed by anybody else, it is lost.
+        let killed = error(Exit::Signal(Signal::KILL.as_raw()));
+        assert_eq!(killed.kind, ErrorKind::WorkerLost);
     }
 
     #[test]

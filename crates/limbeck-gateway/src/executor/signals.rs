@@ -16,7 +16,7 @@ pub(super) fn name(number: i32) -> Cow<'static, str> {
 pub(super) fn was_killed(exit: Exit) -> bool {
     match exit {
         Exit::Signal(signal) => known(signal) == Some("SIGKILL"),
-        Exit::Code(_) => false,
+        Exit::Code(_) | Exit::OutOfMemory => false,
     }
 }
 

@@ -22,6 +22,8 @@ use super::ActiveLayers;
 pub(super) const INNER_ID: u32 = 10_001;
 /// Where the empty root is put before it becomes `/`: a directory every system that runs us has.
 const NEW_ROOT: &str = "/proc";
+/// The largest value of `oom_score_adj`.
+const FIRST_TO_END: &str = "1000";
 /// Size of the empty root: nothing is ever written to it.
 const ROOT_OPTIONS: &std::ffi::CStr = c"size=4k,nr_inodes=2,mode=555";
 
@@ -90,6 +92,13 @@ impl Surroundings {
             .filter(|(outside, inside)| outside != inside)
             .map(|((layer, _), _)| *layer)
             .collect()
+    }
+
+    /// Makes this process the first that the kernel kills when memory runs out: a worker and not the
+    /// zygote, with which every worker would end, nor another program of the user.
+    pub(super) fn give_way(&self) {
+        // Raising it takes no privilege. It is no layer: what it changes is who ends, not what is reached.
+        let _ = self.write("self/oom_score_adj", FIRST_TO_END);
     }
 
     fn namespaces(&self) -> Vec<(Layer, OsString)> {

@@ -220,6 +220,7 @@ impl<T: WorkerMain> Zygote<T> {
             workers,
             ..
         } = self;
+        surroundings.give_way();
         let mut seen = Seen::first(&surroundings);
         let failures = std::mem::take(&mut surroundings.failures);
         // Their numbers are closed or given to others below: dropping them would close those.

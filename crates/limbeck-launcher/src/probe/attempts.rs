@@ -324,6 +324,22 @@ fn memory_file() -> io::Result<String> {
     Ok(format!("descriptor {number}"))
 }
 
+/// Writes a file in memory, which no limit of a process counts and which is not resident in one.
+#[cfg(feature = "assume-escape")]
+pub(super) fn fill_memory_file(mebibytes: u16) -> io::Result<String> {
+    const MEBIBYTE: usize = 1 << 20;
+    let name = c"probe".as_ptr() as i64;
+    let file = call(libc::SYS_memfd_create, [name, 0, 0, 0, 0])?;
+    let zeros = vec![0_u8; MEBIBYTE];
+    for _ in 0..mebibytes {
+        let bytes = [file, zeros.as_ptr() as i64, MEBIBYTE as i64, 0, 0];
+        if call(libc::SYS_write, bytes)? != MEBIBYTE as i64 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+    }
+    Ok(format!("{mebibytes} MiB"))
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "an attempt at reading what has to be empty"

@@ -47,6 +47,16 @@ impl Launcher {
         self.attempt(super::worker_side::RAW + number).await
     }
 
+    /// Writes a file in memory of so many MiB in a locked worker.
+    ///
+    /// # Errors
+    ///
+    /// When the worker cannot be started, or the kernel ends it for want of memory.
+    #[cfg(feature = "assume-escape")]
+    pub async fn fill_memory_file(&self, mebibytes: u16) -> Result<ProbeOutcome, WorkerError> {
+        self.attempt(super::worker_side::FILL + mebibytes).await
+    }
+
     async fn attempt(&self, number: u16) -> Result<ProbeOutcome, WorkerError> {
         let parent = self
             .process_source
@@ -70,6 +80,7 @@ impl Launcher {
             (Err(_), Exit::Code(code)) if code == i32::from(SETUP_FAILED) => {
                 Err(WorkerError::Ended { exit })
             }
+            (Err(_), Exit::OutOfMemory) => Err(WorkerError::Ended { exit }),
             // It became another program, or ended in a way of its own choice.
             (Err(_), Exit::Code(code)) => Ok(ProbeOutcome::Reached {
                 detail: format!("it ran on, ended with code {code} and sent no report"),

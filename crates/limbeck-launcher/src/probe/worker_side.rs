@@ -13,6 +13,10 @@ use super::attempts;
 #[cfg(feature = "assume-escape")]
 pub(super) const RAW: u16 = 1000;
 
+/// Numbers from here on are files in memory of so many MiB, for the tests of the memory control group.
+#[cfg(feature = "assume-escape")]
+pub(super) const FILL: u16 = 20_000;
+
 /// One attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
@@ -39,6 +43,8 @@ pub(super) enum Told {
 pub(crate) fn run(number: u16, channel: OwnedFd) -> ExitCode {
     let result = match ALL.get(usize::from(number)) {
         Some(probe) => (probe.attempt)(),
+        #[cfg(feature = "assume-escape")]
+        None if number >= FILL => attempts::fill_memory_file(number - FILL),
         #[cfg(feature = "assume-escape")]
         None if number >= RAW => attempts::raw(number - RAW),
         None => return ExitCode::FAILURE,

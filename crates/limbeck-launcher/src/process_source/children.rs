@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use crate::exit::EXIT_WAIT_MS;
-use crate::{Exit, WorkerError, WorkerProgram};
+use crate::{Exit, MemoryBound, WorkerError, WorkerProgram};
 
 /// The gateway's end of a worker's channel: the two pipes that are its standard output and input.
 pub(crate) type Stream = Join<ChildStdout, ChildStdin>;
@@ -56,6 +56,13 @@ impl Parent<'_> {
             child,
         };
         Ok((process, tokio::io::join(output, input)))
+    }
+
+    /// No group is made on this system.
+    pub(crate) fn memory_bound(&self) -> MemoryBound {
+        MemoryBound::Absent {
+            reason: format!("Limbeck uses no such group on {}", std::env::consts::OS),
+        }
     }
 
     /// A child has no other parent that could be gone.

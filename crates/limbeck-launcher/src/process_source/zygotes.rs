@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::control::ToZygote;
 use crate::exit::EXIT_WAIT_MS;
 use crate::zygote_client::{Forked, ZygoteClient};
-use crate::{Exit, WorkerError, WorkerProgram};
+use crate::{Exit, MemoryBound, WorkerError, WorkerProgram};
 
 /// The gateway's end of a worker's channel.
 pub(crate) type Stream = UnixStream;
@@ -71,6 +71,18 @@ impl ZygoteClient {
         let process = Process::of(forked);
         let ours = UnixStream::from_std(ours).map_err(WorkerError::Channel)?;
         Ok((process, ours))
+    }
+
+    /// What bounds its memory and that of its workers together.
+    pub(crate) fn memory_bound(&self) -> MemoryBound {
+        match self.memory_group() {
+            Ok(group) => MemoryBound::Group {
+                path: group.path().to_string_lossy().into_owned(),
+            },
+            Err(reason) => MemoryBound::Absent {
+                reason: reason.clone(),
+            },
+        }
     }
 
     /// Makes sure that a worker which is ready will end with its zygote; see [`ZygoteClient::is_alive`].

@@ -10,6 +10,7 @@
 
 mod calls;
 mod layers;
+mod memory;
 mod users;
 
 use limbeck_domain::{Layer, Tier};

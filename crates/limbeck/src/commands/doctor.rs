@@ -62,14 +62,16 @@ async fn inspect_sandbox(minimum: EffectiveSetting<Tier>) -> Result<SandboxRepor
         let worker = launcher.launch(Language::Typescript).await?;
         let sandbox = worker.sandbox().clone();
         worker.kill().await;
-        Ok((sandbox, launcher.probe().await?))
+        let memory_bound = launcher.memory_bound(Language::Typescript).await?;
+        Ok((sandbox, memory_bound, launcher.probe().await?))
     };
     let looked: Result<_, WorkerError> = looked.await;
     launcher.shutdown().await;
-    let (sandbox, probes) = looked.map_err(CommandError::fault)?;
+    let (sandbox, memory_bound, probes) = looked.map_err(CommandError::fault)?;
     Ok(SandboxReport::new(
         &sandbox,
         minimum,
+        memory_bound,
         &probes,
         MachineInfo::read(),
     ))

@@ -77,6 +77,12 @@ fn the_sandbox_is_strict_and_every_attempt_from_inside_is_denied() {
             "{layer}"
         );
     }
+    let group = &report["memory_group"];
+    let says_which = match group["state"].as_str().unwrap() {
+        "group" => group["path"].as_str(),
+        _ => group["reason"].as_str(),
+    };
+    assert!(says_which.is_some_and(|text| !text.is_empty()), "{group}");
     let probes = report["probes"].as_array().unwrap();
     assert!(probes.len() >= 10, "{report}");
     for probe in probes {
@@ -87,6 +93,7 @@ fn the_sandbox_is_strict_and_every_attempt_from_inside_is_denied() {
     let text = world.limbeck(["doctor", "--sandbox"]).ends_with(0).stdout;
     for part in [
         "tier          strict",
+        "memory group  ",
         "landlock",
         "seccomp",
         "attempts from inside a worker, 0 succeeded",

@@ -7,7 +7,7 @@ use std::fmt;
 
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{Layer, Sandbox, Tier};
-use limbeck_launcher::{ProbeOutcome, ProbeReport};
+use limbeck_launcher::{MemoryBound, ProbeOutcome, ProbeReport};
 use serde::Serialize;
 
 use crate::printer::Printer;
@@ -57,6 +57,7 @@ pub(super) struct SandboxReport {
     minimum_tier_source: String,
     #[serde(flatten)]
     machine: MachineInfo,
+    memory_group: MemoryBound,
     layers: Vec<LayerReport>,
     probes: Vec<AttemptReport>,
     /// Whether the tier is at least the minimum and no attempt succeeded.
@@ -94,6 +95,7 @@ impl SandboxReport {
     pub(super) fn new(
         sandbox: &Sandbox,
         minimum: EffectiveSetting<Tier>,
+        memory_group: MemoryBound,
         probes: &[ProbeReport],
         machine: MachineInfo,
     ) -> Self {
@@ -106,6 +108,7 @@ impl SandboxReport {
             minimum_tier: minimum.value,
             minimum_tier_source: minimum.source,
             machine,
+            memory_group,
             layers: layers(sandbox),
             probes,
         }
@@ -118,6 +121,9 @@ impl SandboxReport {
         let minimum = format!("{} ({})", self.minimum_tier, self.minimum_tier_source);
         head.row(["minimum tier", &minimum]);
         head.row(["platform", &self.machine.to_string()]);
+        // It has names that the system's administrator chose.
+        let memory_group = clean_line(&self.memory_group.to_string(), TEXT_BYTES_MAX);
+        head.row(["memory group", &memory_group]);
         printer.table(&head);
         printer.data("\n");
         printer.table(&self.layers_table());
@@ -283,7 +289,10 @@ mod tests {
             platform: "linux test".to_owned(),
             kernel: Some("1.0".to_owned()),
         };
-        SandboxReport::new(sandbox, minimum, probes, machine)
+        let group = MemoryBound::Absent {
+            reason: "of the test".to_owned(),
+        };
+        SandboxReport::new(sandbox, minimum, group, probes, machine)
     }
 
     fn reached() -> ProbeReport {
@@ -334,6 +343,10 @@ mod tests {
         let report = report(&wasm, Tier::Wasm, &[DENIED, reached()]);
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["platform"], "linux test");
+        assert_eq!(
+            json["memory_group"],
+            json!({"state": "absent", "reason": "of the test"})
+        );
         assert_eq!(
             json["probes"][0],
             json!({"name": "open", "what": "open a file", "layers": ["empty_root", "seccomp"],

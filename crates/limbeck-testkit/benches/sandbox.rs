@@ -38,7 +38,20 @@ fn main() -> ExitCode {
     }
     let runtime = Runtime::new().expect("a runtime can be made");
     println_row(["benchmark", "strict", "no layer", "promise", "notes"].map(str::to_owned));
-    spawns(&runtime);
+    spawns(
+        &runtime,
+        "spawn to ready",
+        [true, false].map(launcher),
+        "10 ms",
+    );
+    // Both with every layer: the first column is with a memory control group, the second without.
+    let sides = [false, true].map(launcher_without_memory_group);
+    spawns(
+        &runtime,
+        "spawn in a memory group, and not",
+        sides,
+        "1.05 times",
+    );
     pooled(&runtime);
     runtime.block_on(sustained(seconds()));
     runtime.block_on(live());
@@ -90,8 +103,15 @@ fn launcher(strict: bool) -> Launcher {
     Launcher::new(program, Tier::Wasm)
 }
 
-fn spawns(runtime: &Runtime) {
-    let sides = [true, false].map(launcher);
+/// Launcher of this executable, with every layer, and without a memory control group or with one.
+fn launcher_without_memory_group(without: bool) -> Launcher {
+    let path = std::env::current_exe().expect("the system knows what runs");
+    let mut program = WorkerProgram::new(path);
+    program.without_memory_group = without;
+    Launcher::new(program, Tier::Strict)
+}
+
+fn spawns(runtime: &Runtime, name: &str, sides: [Launcher; 2], promise: &str) {
     let mut times = [Vec::new(), Vec::new()];
     for number in 0..=SPAWNS {
         for (launcher, times) in sides.iter().zip(&mut times) {
@@ -108,7 +128,7 @@ fn spawns(runtime: &Runtime) {
     for launcher in &sides {
         runtime.block_on(launcher.shutdown());
     }
-    compare("spawn to ready", times, "10 ms");
+    compare(name, times, promise);
 }
 
 fn pooled(runtime: &Runtime) {

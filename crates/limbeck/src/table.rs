@@ -11,7 +11,7 @@ pub(crate) struct TextTable {
     indent: usize,
     last: LastColumn,
     has_header: bool,
-    tones: Option<(usize, fn(&str) -> Tone)>,
+    tones: Option<(usize, ToneOf)>,
 }
 
 /// Meaning of a cell for its reader, who sees it as a color on a terminal. No text depends on it.
@@ -26,6 +26,9 @@ pub(crate) enum Tone {
     /// No color.
     Plain,
 }
+
+/// Meaning of the cells of a column, by their text.
+type ToneOf = fn(&str) -> Tone;
 
 impl Tone {
     fn style(self) -> Style {
@@ -83,7 +86,7 @@ impl TextTable {
 
     /// Colors the cells of a column (counted from 0) on a terminal, below the header.
     #[must_use]
-    pub(crate) fn tones(mut self, column: usize, tone_of: fn(&str) -> Tone) -> Self {
+    pub(crate) fn tones(mut self, column: usize, tone_of: ToneOf) -> Self {
         self.tones = Some((column, tone_of));
         self
     }

@@ -107,7 +107,7 @@ impl ProgramCheck<'_> {
         let shown: Vec<String> = shown.collect();
         let more = match idle.len() {
             0 => return None,
-            ..=PATTERNS_NAMED_MAX => String::new(),
+            count if count <= PATTERNS_NAMED_MAX => String::new(),
             count => format!(" and {} more", count - PATTERNS_NAMED_MAX),
         };
         Some(format!(

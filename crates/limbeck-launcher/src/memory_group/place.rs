@@ -183,7 +183,7 @@ fn limit(group: &Path) -> Option<&'static str> {
     let limits = LIMITS
         .iter()
         .find(|(file, none)| match content(group, file) {
-            Ok(text) => !text.split(' ').next().is_some_and(|word| word == *none),
+            Ok(text) => text.split(' ').next().is_none_or(|word| word != *none),
             Err(error) => error.kind() != io::ErrorKind::NotFound,
         });
     limits.map(|(file, _)| *file)

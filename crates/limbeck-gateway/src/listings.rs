@@ -196,9 +196,7 @@ impl ServerStatus {
             ServerState::NotConfigured => ("not_configured", None, None),
             ServerState::NotStarted => ("not_started", None, None),
             ServerState::Starting => ("starting", None, None),
-            ServerState::Ready { generation, .. } => {
-                ("ready", Some(generation.as_str()), None)
-            }
+            ServerState::Ready { generation, .. } => ("ready", Some(generation.as_str()), None),
             ServerState::BackingOff { error, .. } => ("backing_off", None, Some(error.clone())),
             ServerState::Failed { error } => ("failed", None, Some(error.clone())),
             ServerState::Disabled => ("disabled", None, None),

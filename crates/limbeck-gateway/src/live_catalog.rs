@@ -145,13 +145,13 @@ impl LiveCatalog {
             return Vec::new();
         }
         let inner = self.inner.read();
-        let known = |name: &&ServerName| {
-            inner.lists.contains_key(*name) || inner.absences.servers.contains_key(*name)
+        let catalog = inner.catalog.catalog();
+        let is_known = |name: &&ServerName| {
+            !catalog.tools_of(name).is_empty() || inner.absences.servers.contains_key(*name)
         };
         let names = self.inner.servers.keys();
-        let unlisted: Vec<&ServerName> = names.filter(|name| !known(name)).collect();
-        let tools = inner.catalog.catalog().tools();
-        let tools: Vec<&ToolId> = tools.map(|tool| tool.id()).collect();
+        let unlisted: Vec<&ServerName> = names.filter(|name| !is_known(name)).collect();
+        let tools: Vec<&ToolId> = catalog.tools().map(|tool| tool.id()).collect();
         scope.unmatched(&tools, &unlisted)
     }
 

@@ -128,7 +128,8 @@ fn our_own_entry_is_skipped_and_only_doctor_says_so() {
     let said = "is Limbeck itself and is skipped";
     assert!(!outcome.stderr.contains(said), "{outcome:?}");
     let doctor = world.limbeck(["doctor", "--json"]).json();
-    assert!(doctor["notes"].to_string().contains(said), "{doctor}");
+    let notes = doctor["configuration"]["notes"].to_string();
+    assert!(notes.contains(said), "{doctor}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ async fn large_results_of_writes_are_removed_their_records_stay_and_a_full_princ
         }
     }
     let error = refused.unwrap();
-    assert_eq!(error.kind, ErrorKind::Gateway);
+    assert_eq!(error.kind, ErrorKind::Gateway, "{error:?}");
     assert!(
         error.message.contains("of this principal wrote")
             && error.hint.unwrap().contains("30 days")

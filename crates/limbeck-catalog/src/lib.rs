@@ -42,7 +42,7 @@ pub use catalog::Catalog;
 pub use check::{CheckOptions, Edit, Finding, FindingKind, Findings};
 pub use observed::{Observed, OutputShape, Provenance, Shape};
 pub use plan::{Plan, PlannedCall, PlannedFlow, PlannedTool, PlannedUnknown};
-pub use resolve::{ResolveError, Resolved};
+pub use resolve::{ListedServers, ResolveError, Resolved};
 pub use server::ServerTools;
 pub use tool::{Detail, Tool};
 pub use validate::{AcceptedArguments, schema_mismatch};

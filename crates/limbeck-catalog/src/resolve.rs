@@ -73,11 +73,13 @@ pub enum ResolveError {
         asked: String,
         /// Servers with similar names, the most similar first.
         nearest: Vec<ServerName>,
-        /// Tools of other servers with the requested tool name.
+        /// The servers there are, when none has a similar name.
+        listed: ListedServers,
+        /// Tools of other servers with the requested tool name, those of servers with similar names first.
         elsewhere: Vec<ToolId>,
     },
     /// The name is a style of several server names.
-    #[error("`{}` is ambiguous: it matches {}", shown(asked), list(candidates.iter().map(ServerName::as_str)))]
+    #[error("`{}` is ambiguous: it matches {}", shown(asked), several(candidates.len(), list(candidates.iter().map(ServerName::as_str)), "servers"))]
     AmbiguousServer {
         /// The name as the program wrote it.
         asked: String,
@@ -98,12 +100,12 @@ pub enum ResolveError {
     #[error(
         "`{}` is ambiguous: it is the full name of {}",
         shown(asked),
-        list_calls(candidates)
+        several(candidates.len(), list_calls(candidates), "tools")
     )]
     AmbiguousName {
         /// The name as the program wrote it.
         asked: String,
-        /// Tools with this full name.
+        /// Tools with this full name that the caller may call.
         candidates: Vec<ToolId>,
     },
     /// The server is in the configuration and must not be used.
@@ -126,13 +128,13 @@ pub enum ResolveError {
         tool: String,
     },
     /// The name is a style of several tool names of the server.
-    #[error("`{}` is ambiguous: it matches {} of server `{server}`", shown(asked), list(candidates.iter().map(|id| &*id.tool)))]
+    #[error("`{}` is ambiguous: it matches {} of server `{server}`", shown(asked), several(candidates.len(), list(candidates.iter().map(|id| &*id.tool)), "tools"))]
     AmbiguousTool {
         /// The server.
         server: ServerName,
         /// The name as the program wrote it.
         asked: String,
-        /// Matching tools.
+        /// Matching tools that the caller may call.
         candidates: Vec<ToolId>,
     },
 }
@@ -160,21 +162,14 @@ impl ResolveError {
                     .into(),
             ),
             Self::UnknownServer {
-                nearest, elsewhere, ..
-            } if !elsewhere.is_empty() => {
-                let calls = list_calls(elsewhere);
-                Some(match nearest.as_slice() {
-                    [] => format!("call {calls}"),
-                    _ => format!(
-                        "call {calls}; servers with a similar name: {}",
-                        list(nearest.iter().map(ServerName::as_str))
-                    ),
-                })
+                nearest,
+                listed,
+                elsewhere,
+                ..
+            } => unknown_server_hint(nearest, listed, elsewhere),
+            Self::UnknownTool { nearest, .. } => {
+                (!nearest.is_empty()).then(|| format!("try {}", list_calls(nearest)))
             }
-            Self::UnknownServer { nearest, .. } => {
-                hint_from(&list(nearest.iter().map(ServerName::as_str)))
-            }
-            Self::UnknownTool { nearest, .. } => hint_from(&list_calls(nearest)),
             Self::AmbiguousServer { candidates, .. } => candidates.first().map(|server| {
                 format!(
                     "write the name exactly, as in `tools[{}]`",
@@ -182,7 +177,10 @@ impl ResolveError {
                 )
             }),
             Self::AmbiguousTool { candidates, .. } | Self::AmbiguousName { candidates, .. } => {
-                Some(format!("write one exactly: {}", list_calls(candidates)))
+                Some(match candidates.as_slice() {
+                    [] => "the caller may call none of them".to_owned(),
+                    some => format!("write one exactly: {}", list_calls(some)),
+                })
             }
             Self::AbsentServer { absence, .. } => absence.hint.clone(),
             Self::SwitchedOff { server, .. } => Some(format!(
@@ -234,6 +232,15 @@ impl From<ResolveError> for CallError {
     }
 }
 
+/// The first servers of a catalog and the number of all, for a name that is similar to no server's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedServers {
+    /// The first servers by name.
+    pub first: Vec<ServerName>,
+    /// Number of all servers.
+    pub count: usize,
+}
+
 /// Whether an error has suggestions. Finding similar names costs more than finding that a name does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Suggest {
@@ -249,17 +256,25 @@ impl Suggest {
         }
     }
 
-    fn servers(self, catalog: &Catalog, name: &str) -> Vec<ServerName> {
-        match self {
+    /// Error of a server name that does not exist; `tool` is the tool that was requested of it.
+    fn unknown_server(self, catalog: &Catalog, name: &str, tool: Option<&str>) -> ResolveError {
+        let nearest = match self {
             Self::Nearest => nearest_servers(catalog, name),
             Self::Nothing => Vec::new(),
-        }
-    }
-
-    fn elsewhere(self, catalog: &Catalog, name: &str) -> Vec<ToolId> {
-        match self {
-            Self::Nearest => elsewhere(catalog, name),
-            Self::Nothing => Vec::new(),
+        };
+        let listed = match self {
+            Self::Nearest if nearest.is_empty() => ListedServers::of(catalog),
+            Self::Nearest | Self::Nothing => ListedServers::default(),
+        };
+        let elsewhere = match (self, tool) {
+            (Self::Nearest, Some(tool)) => elsewhere(catalog, tool, &nearest),
+            (Self::Nearest | Self::Nothing, _) => Vec::new(),
+        };
+        ResolveError::UnknownServer {
+            asked: name.to_owned(),
+            nearest,
+            listed,
+            elsewhere,
         }
     }
 }
@@ -270,14 +285,11 @@ pub(crate) fn resolve(
     suggest: Suggest,
 ) -> Result<Resolved, ResolveError> {
     match &target.server {
-        Some(name) => match server(catalog, name, suggest) {
+        // Suggestions are made once, with the tool.
+        Some(name) => match server(catalog, name, Suggest::Nothing) {
             Ok((server, note)) => tool(server, &target.tool, note, suggest),
-            Err(ResolveError::UnknownServer { asked, nearest, .. }) => {
-                Err(ResolveError::UnknownServer {
-                    asked,
-                    nearest,
-                    elsewhere: suggest.elsewhere(catalog, &target.tool),
-                })
+            Err(ResolveError::UnknownServer { .. }) => {
+                Err(suggest.unknown_server(catalog, name, Some(&target.tool)))
             }
             Err(error) => Err(error),
         },
@@ -328,11 +340,7 @@ pub(crate) fn server<'c>(
             })
         }
         Match::None if catalog.has_no_server() => Err(ResolveError::NoServers),
-        Match::None => Err(ResolveError::UnknownServer {
-            asked: name.to_owned(),
-            nearest: suggest.servers(catalog, name),
-            elsewhere: Vec::new(),
-        }),
+        Match::None => Err(suggest.unknown_server(catalog, name, None)),
     }
 }
 
@@ -410,7 +418,7 @@ fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved
     let mut first_error = None;
     let (mut exact, mut alike) = (Vec::<Resolved>::new(), Vec::<Resolved>::new());
     for (server_name, tool_name) in splits(name) {
-        let found = match server(catalog, server_name, suggest) {
+        let found = match server(catalog, server_name, Suggest::Nothing) {
             Ok((server, note)) => tool(server, tool_name, note, suggest),
             Err(ResolveError::UnknownServer { .. } | ResolveError::NoServers) => continue,
             Err(error) => Err(error),
@@ -457,11 +465,7 @@ fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved
 fn unknown_full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> ResolveError {
     match splits(name).last() {
         _ if catalog.has_no_server() => ResolveError::NoServers,
-        Some((server, tool)) => ResolveError::UnknownServer {
-            asked: server.to_owned(),
-            nearest: suggest.servers(catalog, server),
-            elsewhere: suggest.elsewhere(catalog, tool),
-        },
+        Some((server, tool)) => suggest.unknown_server(catalog, server, Some(tool)),
         None => ResolveError::UnknownTool {
             server: None,
             asked: name.to_owned(),
@@ -496,31 +500,66 @@ fn overlapping<'t>(text: &'t str, separator: &'t str) -> impl Iterator<Item = us
         .filter(move |at| text[*at..].starts_with(separator))
 }
 
-/// Tools of any server with the name `name`, in any style.
-fn elsewhere(catalog: &Catalog, name: &str) -> Vec<ToolId> {
+/// Tools of any server with the name `name`, in any style; those of `similar` servers first.
+fn elsewhere(catalog: &Catalog, name: &str, similar: &[ServerName]) -> Vec<ToolId> {
     let found = catalog
         .servers()
         .filter_map(|server| match server.find(name) {
-            Match::Exact(tool) | Match::Alias(tool) => Some(tool.id().clone()),
+            Match::Exact(tool) | Match::Alias(tool) => Some(tool.id()),
             Match::Many(_) | Match::None => None,
         });
-    found.take(NEAREST_MAX).collect()
+    let mut found: Vec<&ToolId> = found.collect();
+    let rank = |id: &ToolId| similar.iter().position(|server| *server == id.server);
+    found.sort_by_key(|id| rank(id).unwrap_or(similar.len()));
+    found.into_iter().take(NEAREST_MAX).cloned().collect()
 }
 
 fn nearest_servers(catalog: &Catalog, name: &str) -> Vec<ServerName> {
     let servers = catalog
         .servers()
         .map(|server| (server.name().as_str(), server.name()));
-    let near = nearest(name, servers);
-    if near.is_empty() {
-        // No name is similar: the names of any servers are still a useful next step.
-        return catalog
-            .servers()
-            .take(NEAREST_MAX)
-            .map(|server| server.name().clone())
-            .collect();
+    nearest(name, servers).into_iter().cloned().collect()
+}
+
+impl ListedServers {
+    fn of(catalog: &Catalog) -> Self {
+        let servers = catalog.servers().map(|server| server.name().clone());
+        Self {
+            first: servers.take(NEAREST_MAX).collect(),
+            count: catalog.servers().len(),
+        }
     }
-    near.into_iter().cloned().collect()
+}
+
+/// Next step for a server name that does not exist.
+///
+/// Another server may have chosen the name of a tool, or its own name, to be taken for the one that was meant. So the hint
+/// says that a tool is another server's and leaves it to the reader to call it.
+fn unknown_server_hint(
+    nearest: &[ServerName],
+    listed: &ListedServers,
+    elsewhere: &[ToolId],
+) -> Option<String> {
+    let mut parts = Vec::new();
+    if !nearest.is_empty() {
+        let names = list(nearest.iter().map(ServerName::as_str));
+        parts.push(format!("servers with a similar name: {names}"));
+    }
+    if !elsewhere.is_empty() {
+        let calls = list_calls(elsewhere);
+        parts.push(format!(
+            "other servers have a tool of this name, call it only if you mean that server: {calls}"
+        ));
+    }
+    if parts.is_empty() && !listed.first.is_empty() {
+        let names = list(listed.first.iter().map(ServerName::as_str));
+        let more = match listed.count.saturating_sub(listed.first.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        parts.push(format!("configured servers: {names}{more}"));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn note(written: &str, meant: &str) -> String {
@@ -556,6 +595,11 @@ fn list_calls(ids: &[ToolId]) -> String {
         .join(", ")
 }
 
-fn hint_from(names: &str) -> Option<String> {
-    (!names.is_empty()).then(|| format!("try {names}"))
+/// Names of the candidates of an ambiguous name. A caller with a scope sees those inside of it only.
+fn several(count: usize, names: String, what: &str) -> String {
+    match count {
+        0 => format!("several {what}"),
+        1 => format!("{names} and other {what}"),
+        _ => names,
+    }
 }

@@ -1,6 +1,6 @@
 //! Suggested edits of a program, where one correction is likely.
 
-use limbeck_domain::Site;
+use limbeck_domain::{ServerName, Site};
 use serde_json::Value;
 
 use super::findings::Edit;
@@ -16,8 +16,10 @@ pub(super) fn of_name(error: &ResolveError, site: &Site) -> Option<Edit> {
             nearest, elsewhere, ..
         } => {
             let asked = site.server.as_deref()?;
-            let meant = elsewhere.first().map(|tool| &tool.server);
-            let meant = meant.or_else(|| nearest.first())?;
+            // A server of another name that has such a tool is not the one that was meant.
+            let is_similar = |server: &&ServerName| nearest.contains(server);
+            let with_tool = elsewhere.iter().map(|tool| &tool.server).find(is_similar);
+            let meant = with_tool.or_else(|| nearest.first())?;
             Some(Edit::new(shown(asked), meant.as_str()))
         }
         ResolveError::UnknownTool { nearest, .. } => {

@@ -1,6 +1,6 @@
 //! Warnings, edits and plans of programs.
 
-use crate::common::{catalog, server};
+use crate::common::{catalog, named, server};
 use limbeck_catalog::{Catalog, CheckOptions, Edit, FindingKind, Findings};
 use limbeck_domain::{Language, Mode, Sites};
 use serde_json::{Value, json};
@@ -92,6 +92,30 @@ fn a_likely_correction_is_an_edit() {
         });
         assert_eq!(nearest, Some((edit.replace.as_str(), true)), "{findings:?}");
     }
+}
+
+#[test]
+fn an_absent_server_is_never_edited_into_another_one_with_such_a_tool() {
+    let edit = |servers: &[&str]| {
+        let servers = servers.iter().map(|server| named(server, &["read_file"]));
+        let catalog = Catalog::new(servers.collect());
+        let site = json!({"line": 1, "column": 1, "server": "filesystem", "tool": "read_file", "complete": false});
+        let findings = judge(&catalog, Mode::Check, json!([site]));
+        assert_eq!(
+            messages(&findings.errors),
+            ["no server is called `filesystem`"]
+        );
+        findings.errors[0]
+            .edit
+            .as_ref()
+            .map(|edit| edit.with.clone())
+    };
+    assert_eq!(edit(&["bad"]), None);
+    // The control: a server of a similar name, before one that has such a tool too.
+    assert_eq!(
+        edit(&["bad", "file-system-2"]).as_deref(),
+        Some("file-system-2")
+    );
 }
 
 #[test]

@@ -284,5 +284,80 @@ fn letters_in_the_wrong_order_are_nearer_than_other_words() {
     let servers = ["fetch", "git", "time", "tools"].map(|name| named(name, &["t"]));
     let catalog = Catalog::new(servers.into());
     let hint = refused(&catalog, Some("gti"), "t2").hint.unwrap();
-    assert!(hint.starts_with("try `git`"), "{hint}");
+    assert!(
+        hint.starts_with("servers with a similar name: `git`"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn a_tool_of_another_server_is_named_as_such_and_never_as_the_one_that_was_meant() {
+    let shadow = Catalog::new(vec![
+        named("bad", &["read_file"]),
+        named("calendar", &["list"]),
+        named("mail", &["list"]),
+        named("notes", &["list"]),
+    ]);
+    let foreign = "other servers have a tool of this name, call it only if you mean that server: \
+                   `tools.bad.read_file`";
+    for (server, tool) in [
+        (Some("filesystem"), "read_file"),
+        (None, "mcp__filesystem__read_file"),
+        (None, "filesystem.readFile"),
+    ] {
+        let error = refused(&shadow, server, tool);
+        assert_eq!(error.message, "no server is called `filesystem`");
+        assert_eq!(error.hint.as_deref(), Some(foreign));
+    }
+    // The control: with a server of a similar name that server comes first, and its tool before the other's.
+    let typed = Catalog::new(vec![
+        named("bad", &["read_file"]),
+        named("filesystem", &["read_file"]),
+    ]);
+    let hint = refused(&typed, Some("filesytem"), "read_file")
+        .hint
+        .unwrap();
+    assert_eq!(
+        hint,
+        "servers with a similar name: `filesystem`; other servers have a tool of this name, \
+         call it only if you mean that server: `tools.filesystem.read_file`, `tools.bad.read_file`"
+    );
+    // Without either, the servers that there are.
+    let hint = refused(&shadow, Some("zzzz"), "nothing").hint.unwrap();
+    assert_eq!(
+        hint,
+        "configured servers: `bad`, `calendar`, `mail` and 1 more"
+    );
+}
+
+#[test]
+fn an_ambiguous_name_is_readable_whatever_the_caller_may_call() {
+    let catalog = Catalog::new(vec![named("a", &["b_c", "bC"]), named("a__b", &["c"])]);
+    let catalog = [
+        (catalog.resolve(&target(Some("a"), "b-c")).unwrap_err(), ""),
+        (
+            Catalog::new(vec![named("a", &["b__c"]), named("a__b", &["c"])])
+                .resolve(&target(None, "mcp__a__b__c"))
+                .unwrap_err(),
+            "the full name of ",
+        ),
+    ];
+    for (error, start) in catalog {
+        let all = error.clone().suggesting(|_| true);
+        assert!(all.to_string().contains("`, `"), "{all}");
+        assert!(all.hint().unwrap().starts_with("write one exactly: "));
+        let one = error
+            .clone()
+            .suggesting(|id| id.server.as_str() == "a" && id.tool.starts_with("b_"));
+        assert!(one.to_string().contains("` and other tools"), "{one}");
+        let none = error.suggesting(|_| false);
+        assert!(
+            none.to_string().contains(&format!("{start}several tools")),
+            "{none}"
+        );
+        assert_eq!(
+            none.hint().as_deref(),
+            Some("the caller may call none of them")
+        );
+    }
 }

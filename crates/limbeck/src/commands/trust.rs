@@ -78,7 +78,7 @@ fn chosen<'a>(
         let shown = clean_line(name, NAME_BYTES_MAX);
         let error = match own {
             Some(own) => anyhow!("server `{shown}` is from {} and needs no trust", own.origin),
-            None => anyhow!("no file of this repository adds a server `{shown}`"),
+            None => anyhow!("no server of this repository is called `{shown}`"),
         };
         return Err(CommandError::usage(error)
             .with_hint("run `limbeck trust` to list the servers of this repository"));

@@ -166,10 +166,11 @@ impl ServerTools {
         &self.inner.tools
     }
 
-    /// Description of the server on one line: the first sentence of its instructions, else its first tools.
+    /// Description of the server on one line: the first sentence of its instructions if it describes the server, else its
+    /// first tools.
     pub fn line(&self) -> String {
         let sentence = names::first_sentence(self.introduction(), LINE_BYTES_MAX);
-        if !sentence.is_empty() {
+        if describes(&sentence) {
             return sentence;
         }
         let tools = self.tools().iter().take(LINE_TOOLS_MAX);
@@ -238,6 +239,21 @@ impl ServerTools {
     fn many(&self, at: &[usize]) -> Match<&Arc<Tool>> {
         Match::Many(at.iter().map(|at| &self.inner.tools[*at]).collect())
     }
+}
+
+/// Whether a sentence of instructions may describe their server. A heading of a list, an item of one, and a sentence with
+/// a label or about the instructions (`Audience: These instructions are written for …`) tell less than names of tools.
+fn describes(sentence: &str) -> bool {
+    let first_word = sentence.split_whitespace().next().unwrap_or_default();
+    let is_item = first_word
+        .trim_end_matches(['.', ')'])
+        .parse::<u32>()
+        .is_ok()
+        || matches!(first_word, "-" | "*" | "+" | "•");
+    let has_label = first_word.ends_with(':') || sentence.ends_with(':');
+    let mut words = sentence.split(|c: char| !c.is_alphanumeric());
+    let is_about_itself = words.any(|word| word.eq_ignore_ascii_case("instructions"));
+    !(sentence.is_empty() || is_item || has_label || is_about_itself)
 }
 
 impl NameIndex {

@@ -8,6 +8,7 @@
 mod bounds;
 mod doc;
 mod keywords;
+mod named_values;
 pub(crate) mod python;
 mod type_reader;
 mod types;

@@ -15,6 +15,7 @@ use super::doc::doc;
 use super::keywords::{
     combines, deserves_name, kind_of, name_of, parts, required_names, says_object,
 };
+use super::named_values::named_values;
 use super::types::{Definition, Field, Object, Plain, Tree, Type};
 use crate::names;
 use crate::schema::{self, local_reference};
@@ -336,10 +337,17 @@ impl<'s> TypeReader<'s> {
                 object.hidden_required |= !optional;
                 continue;
             }
+            let mut kind = self.read_inside(property, depth);
+            if self.extent == Extent::Signature
+                && kind == Type::Plain(Plain::String)
+                && let Some(values) = properties.and_then(|all| named_values(property, all))
+            {
+                kind = Type::Commented(Box::new(kind), values);
+            }
             object.fields.push(Field {
                 name: name.clone(),
                 optional,
-                kind: self.read_inside(property, depth),
+                kind,
                 doc: doc(property, self.bounds.doc_bytes, self.language),
             });
         }

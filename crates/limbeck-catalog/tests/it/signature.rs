@@ -103,6 +103,31 @@ fn every_kind_of_schema_has_its_type() {
 }
 
 #[test]
+fn values_that_only_a_description_names_are_a_comment_of_the_signature() {
+    let tool = tool(
+        json!({"type": "object", "required": ["kind"], "properties": {
+            "kind": {"type": "string", "description": "Either 'local' or 'remote'."},
+            "name": {"type": "string", "description": "Its name, e.g. 'main' or 'next'."},
+            "sort": {"type": "string", "enum": ["asc", "desc"], "description": "'asc' or 'desc'"}
+        }}),
+    );
+    let signature = |language| tool.signature(language).to_owned();
+    assert_eq!(
+        signature(Language::Typescript),
+        "tools.s.t(args: { kind: string /* such as \"local\", \"remote\" */; name?: string; sort?: \"asc\" | \"desc\" }): \
+         Promise<unknown> // usually text"
+    );
+    assert_eq!(
+        signature(Language::Python),
+        "tools.s.t(*, kind: Annotated[str, 'such as \"local\", \"remote\"'], name: str = ..., \
+         sort: Literal[\"asc\", \"desc\"] = ...) -> Any  # usually text"
+    );
+    // The whole declaration has the description itself.
+    let whole = tool.declaration(Detail::Full, Language::Typescript);
+    assert!(!whole.contains("such as"), "{whole}");
+}
+
+#[test]
 fn references_are_followed_inside_the_schema_and_cut_where_they_recur_or_leave() {
     let schema = json!({
         "type": "object",
@@ -299,6 +324,28 @@ fn a_server_has_a_line_even_without_instructions() {
         .map(|server| server.line())
         .collect::<Vec<_>>();
     assert_eq!(lines, ["one, two", "1, 2, 3, 4, …"]);
+    // Instructions that do not describe the server tell less than its tools.
+    for (instructions, line) in [
+        (
+            "# Server\n\nAudience: These instructions are written for an LLM.",
+            "t",
+        ),
+        ("Azure MCP server usage rules:\n- Use it.", "t"),
+        ("## Configuration\n\n- **Database**: In-memory", "t"),
+        ("1. Call `t` first.", "t"),
+        ("Follow these instructions.", "t"),
+        // The controls.
+        (
+            "# Server\n\nUse this server to search the Web. More.",
+            "Use this server to search the Web.",
+        ),
+        ("Runs 3 models: small, large", "Runs 3 models: small, large"),
+    ] {
+        let list =
+            json!({"instructions": instructions, "tools": [{"name": "t", "inputSchema": {}}]});
+        let server = crate::common::server("s", &list.to_string());
+        assert_eq!(server.line(), line, "{instructions}");
+    }
     let everything = crate::common::catalog();
     let line = everything
         .server(&ServerName::from("github"))

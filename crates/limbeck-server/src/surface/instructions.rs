@@ -29,6 +29,9 @@ const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that cal
 Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
 (`await tools.server.tool({...})`, loops, `Promise.all`) and returns only what you want to read.";
 
+/// What to do about servers that were never connected, whose names stand alone.
+const UNLISTED: &str = "; `search` also lists those of a server without a number";
+
 /// Instructions for `catalog`: every server with the number of its tools and one line about it. When that
 /// exceeds the bounds the lines get shorter, then only names and numbers are listed, then the last servers are
 /// left out.
@@ -63,7 +66,14 @@ fn fits(text: &str) -> bool {
 
 fn with_lines(catalog: &Catalog, line_bytes: usize) -> String {
     let total = catalog.servers().len();
-    let mut text = format!("{INTRODUCTION}\nServers ({total} of {total} shown) and their tools:");
+    let is_unlisted = |server: &ServerTools| server.tools().is_empty();
+    let unlisted = if catalog.servers().any(is_unlisted) {
+        UNLISTED
+    } else {
+        ""
+    };
+    let mut text =
+        format!("{INTRODUCTION}\nServers ({total} of {total} shown) and their tools{unlisted}:");
     for server in catalog.servers() {
         let _ = write!(text, "\n- {}", name(server));
         let tools = server.tools().len();
@@ -256,6 +266,10 @@ mod tests {
             "{text}"
         );
         assert!(text.ends_with("\n- new"), "{text}");
+        let unlisted = "and their tools; `search` also lists those of a server without a number:\n";
+        assert!(text.contains(unlisted), "{text}");
+        let all_known = checked_instructions(vec![server("files", 2, None)]);
+        assert!(all_known.contains("and their tools:\n"), "{all_known}");
     }
 
     #[test]

@@ -36,6 +36,26 @@ pub struct GatewayConfig {
     pub client_listing: ClientListing,
 }
 
+/// Wall-clock limits of executions as requests meet them, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeLimits {
+    /// Limit of a request that has none.
+    pub default_ms: u64,
+    /// Longest limit that a request may have.
+    pub max_ms: u64,
+}
+
+impl TimeLimits {
+    /// Limits of a configuration: within what any worker may run, and the default within the longest.
+    pub(crate) fn new(wall_ms: u64, wall_ms_max: u64) -> Self {
+        let max_ms = wall_ms_max.clamp(1, limits::WALL_MS_MAX);
+        Self {
+            default_ms: wall_ms.clamp(1, max_ms),
+            max_ms,
+        }
+    }
+}
+
 /// Load that a gateway accepts. Outside of tests no number is above its default.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {

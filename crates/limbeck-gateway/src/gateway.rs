@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Admission;
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
-use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL};
+use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 use crate::counters::Counters;
 use crate::direct::{DirectCall, DirectCalls, DirectError};
 use crate::embeddings::Embeddings;
@@ -81,6 +81,7 @@ impl Gateway {
         let embeddings = Arc::new(Embeddings::start(embeddings, &live_catalog, &store));
         let ledger = Arc::new(Ledger::new(
             client_listing,
+            TimeLimits::new(wall_ms, wall_ms_max),
             Arc::clone(&exposure),
             live_catalog.clone(),
             store.clone(),
@@ -131,6 +132,12 @@ impl Gateway {
     pub fn used_by(mut self, principal: &Arc<str>) -> Self {
         self.principal = Arc::clone(principal);
         self
+    }
+
+    /// Wall-clock limits of the executions that clients request.
+    pub fn time_limits(&self) -> TimeLimits {
+        let executor = &self.parts.executor;
+        TimeLimits::new(executor.wall_ms, executor.wall_ms_max)
     }
 
     /// Runs a program to its end and returns the whole answer as data; see [`Gateway::answer`].

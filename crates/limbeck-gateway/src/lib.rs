@@ -49,7 +49,7 @@ pub mod tokens;
 
 pub use admission::AdmissionSize;
 pub use broker::CallReport;
-pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL};
+pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 pub use executor::{
     AnswerForm, Examination, ExecuteRequest, InnerCall, ReplayError, ReplayReport, Shown,
     inner_calls,

@@ -164,7 +164,7 @@ impl World {
             sources,
             notices: Vec::new(),
             embeddings: self.embeddings,
-            client_listing: |_| serde_json::Value::Null,
+            client_listing: |_, _| serde_json::Value::Null,
         };
         Gateway::start_within(config, self.bounds).await
     }

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::shown_definition;
 use crate::clock::now_us;
+use crate::config::TimeLimits;
 use crate::executor::Shown;
 use crate::exposure::{Exposed, Exposure};
 use crate::live_catalog::LiveCatalog;
@@ -26,12 +27,13 @@ const SEARCH_TEXTS_BYTES_MAX: usize = 16 << 20;
 const STORED_MAX: usize = 4_096;
 
 /// What a model reads of a client's tools and instructions at the beginning of a conversation, as JSON.
-pub type ClientListing = fn(&Exposed) -> Value;
+pub type ClientListing = fn(&Exposed, TimeLimits) -> Value;
 
 /// State that the next record is made from.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     client_listing: ClientListing,
+    time_limits: TimeLimits,
     exposure: Arc<Exposure>,
     live_catalog: LiveCatalog,
     store: Store,
@@ -127,8 +129,9 @@ impl Ledger {
         let mut listings = Vec::new();
         let (note, searches) = {
             let mut state = self.lock();
-            let searches = state.take_searches(usage.principal);
-            let surface = state.surface(self.client_listing, &exposed, &mut listings);
+            let searches = state.searches.remove(usage.principal).unwrap_or_default();
+            state.search_text_bytes -= searches.texts.iter().map(String::len).sum::<usize>();
+            let surface = state.surface(&exposed, &mut listings, || self.client_listing(&exposed));
             let note = LedgerSizes {
                 rounds: usage.rounds,
                 searches: searches.count,
@@ -179,7 +182,7 @@ impl Ledger {
             let mut listings = Vec::new();
             let surface = self
                 .lock()
-                .surface(self.client_listing, &exposed, &mut listings);
+                .surface(&exposed, &mut listings, || self.client_listing(&exposed));
             let row = NewLedgerRow {
                 id: format!("se_{}", uuid::Uuid::now_v7().simple()),
                 created_us: now_us(),
@@ -218,17 +221,24 @@ impl Ledger {
 impl Ledger {
     pub(crate) fn new(
         client_listing: ClientListing,
+        time_limits: TimeLimits,
         exposure: Arc<Exposure>,
         live_catalog: LiveCatalog,
         store: Store,
     ) -> Self {
         Self {
             client_listing,
+            time_limits,
             exposure,
             live_catalog,
             store,
             state: Mutex::default(),
         }
+    }
+
+    /// What a client is shown, as JSON.
+    fn client_listing(&self, exposed: &Exposed) -> String {
+        (self.client_listing)(exposed, self.time_limits).to_string()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -237,43 +247,19 @@ impl Ledger {
 }
 
 impl State {
-    fn note_search(&mut self, principal: &Arc<str>, asked: &str, answer: &str) {
-        if self.searches.len() >= HTTP_PRINCIPALS_MAX && !self.searches.contains_key(principal) {
-            // A search that no program follows costs little; a principal that never ends would cost memory.
-            return;
-        }
-        let bytes = asked.len() + answer.len();
-        let has_room = self.search_text_bytes + bytes <= SEARCH_TEXTS_BYTES_MAX;
-        let searches = self.searches.entry(Arc::clone(principal)).or_default();
-        searches.count += 1;
-        searches.bytes += bytes as u64;
-        if has_room && searches.texts.len() < 2 * SEARCHES_MAX && bytes <= TEXT_BYTES_MAX {
-            searches.texts.extend([asked.to_owned(), answer.to_owned()]);
-            self.search_text_bytes += bytes;
-        }
-    }
-
-    /// The searches since the principal's last program, which are forgotten here.
-    fn take_searches(&mut self, principal: &str) -> Searches {
-        let searches = self.searches.remove(principal).unwrap_or_default();
-        self.search_text_bytes -= searches.texts.iter().map(String::len).sum::<usize>();
-        searches
-    }
-
-    /// What a client is shown; its text goes into `new` the first time.
+    /// Listing of what a client is shown, which `text` returns; it goes into `new` the first time.
     fn surface(
         &mut self,
-        client_listing: ClientListing,
         exposed: &Arc<Exposed>,
         new: &mut Vec<(String, String)>,
+        text: impl Fn() -> String,
     ) -> Listing {
         if let Some((of, listing)) = &self.surface
             && Arc::ptr_eq(of, exposed)
         {
             return listing.clone();
         }
-        let body = client_listing(exposed).to_string();
-        let listing = self.listing(body, new);
+        let listing = self.listing(text(), new);
         self.surface = Some((Arc::clone(exposed), listing.clone()));
         listing
     }

@@ -1,6 +1,7 @@
 //! Definitions of `search` and `execute`, within a token budget that a test below checks.
 
 use limbeck_domain::limits::OUTPUT_TOKENS_DEFAULT;
+use limbeck_gateway::{Render, TimeLimits};
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ const SEARCH_DESCRIPTION: &str = "Find tools of the connected MCP servers. Retur
 enough to write the program for `execute`.";
 
 const EXECUTE_DESCRIPTION: &str = "Run a TypeScript or Python program that calls tools of the connected MCP servers; only what it returns and prints comes back.
-`await tools.server.tool({...})` calls a tool and returns its value; failures throw ToolError {code, message, hint}. Use Promise.all for parallel calls, loops for pages. \
+`await tools.server.tool({...})` calls a tool and returns its value (a text without a declared type is a string, not parsed); failures throw ToolError {code, message, hint}. Use Promise.all for parallel calls, loops for pages. \
 Also available: search(query), describe(server, tool), servers(), servers.x.resources.read(uri), servers.x.prompts.get(name, args), input, console, store.get/set, artifacts.open(id), emit(block), timers, URL, crypto. No network, files or modules.
 Top-level await and return. Python: `await tools.server.tool(a=1)`, asyncio.gather, standard library. Example:
 const issues = await tools.github.list_issues({ owner: \"o\", repo: \"r\" });
@@ -39,11 +40,11 @@ impl BuiltInTool {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// Definition of the tool in `tools/list`.
-    pub(super) fn definition(self) -> Tool {
+    /// Definition of the tool in `tools/list` of a gateway with these time limits.
+    pub(super) fn definition(self, time: TimeLimits) -> Tool {
         let (description, schema) = match self {
             Self::Search => (SEARCH_DESCRIPTION, search_schema()),
-            Self::Execute => (EXECUTE_DESCRIPTION, execute_schema()),
+            Self::Execute => (EXECUTE_DESCRIPTION, execute_schema(time)),
         };
         let annotations = ToolAnnotations::new().read_only(self == Self::Search);
         tool(self.name(), description, schema).with_annotations(annotations)
@@ -65,7 +66,8 @@ fn search_schema() -> Value {
     })
 }
 
-fn execute_schema() -> Value {
+fn execute_schema(time: TimeLimits) -> Value {
+    let TimeLimits { default_ms, max_ms } = time;
     json!({
         "type": "object",
         "properties": {
@@ -73,8 +75,9 @@ fn execute_schema() -> Value {
             "language": language(),
             "input": {"description": "any JSON, `input` in the program"},
             "mode": {"enum": ["run", "check", "plan"], "default": "run", "description": "only check for mistakes, or only list calls"},
-            "timeout_ms": {"type": "integer", "minimum": 1, "maximum": 300_000, "default": 60_000},
+            "timeout_ms": {"type": "integer", "minimum": 1, "maximum": max_ms, "default": default_ms},
             "max_output_tokens": {"type": "integer", "default": OUTPUT_TOKENS_DEFAULT},
+            "render": {"enum": Render::ALL.map(|(name, _)| name), "default": "json", "description": "of the answer"},
             "tools": {"type": "array", "items": {"type": "string"}, "description": "allow only these, e.g. `github.list_*`"}
         },
         "required": ["code"]
@@ -107,15 +110,38 @@ fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
 mod tests {
     use super::*;
 
+    const TIME: TimeLimits = TimeLimits {
+        default_ms: 60_000,
+        max_ms: 300_000,
+    };
+
     #[test]
     fn the_list_stays_within_its_token_budget() {
-        let json =
-            serde_json::to_string(&json!({"tools": BuiltInTool::ALL.map(BuiltInTool::definition)}))
-                .unwrap();
+        let tools = BuiltInTool::ALL.map(|tool| tool.definition(TIME));
+        let json = serde_json::to_string(&json!({"tools": tools})).unwrap();
         let tokens = limbeck_gateway::tokens::count(&json);
         assert!(
             tokens <= 650,
             "tools/list has {tokens} tokens, 650 are allowed"
         );
+    }
+
+    #[test]
+    fn the_schema_states_the_limits_of_this_gateway_and_every_way_to_render() {
+        let time = TimeLimits {
+            default_ms: 5_000,
+            max_ms: 7_000,
+        };
+        let tool = BuiltInTool::Execute.definition(time);
+        let properties = &tool.input_schema["properties"];
+        let timeout = &properties["timeout_ms"];
+        assert_eq!(
+            (&timeout["maximum"], &timeout["default"]),
+            (&json!(7_000), &json!(5_000))
+        );
+        let render = &properties["render"];
+        assert_eq!(render["enum"], json!(["json", "toon", "auto"]));
+        let default = Render::from_name(render["default"].as_str().unwrap());
+        assert_eq!(default, Some(Render::default()));
     }
 }

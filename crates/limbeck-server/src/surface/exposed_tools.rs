@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use limbeck_domain::{ToolDefinition, ToolId, text};
 use limbeck_gateway::exposure::{Exposed, definition_json};
-use limbeck_gateway::ledger;
+use limbeck_gateway::{TimeLimits, ledger};
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
@@ -62,9 +62,9 @@ impl ExposedTools {
     }
 
     /// Every tool a client lists: `search` and `execute`, then these.
-    pub(super) fn with_built_in(&self) -> Vec<Tool> {
+    pub(super) fn with_built_in(&self, time: TimeLimits) -> Vec<Tool> {
         let exposed = self.iter().map(|listed| listed.tool.clone());
-        let built_in = BuiltInTool::ALL.map(BuiltInTool::definition);
+        let built_in = BuiltInTool::ALL.map(|tool| tool.definition(time));
         built_in.into_iter().chain(exposed).collect()
     }
 }
@@ -88,8 +88,8 @@ impl ExposedToolsCache {
 }
 
 /// What a model reads of the tools and instructions when a client connects, for the ledger.
-pub fn client_listing(exposed: &Exposed) -> Value {
-    let tools = ExposedTools::of(exposed).with_built_in();
+pub fn client_listing(exposed: &Exposed, time: TimeLimits) -> Value {
+    let tools = ExposedTools::of(exposed).with_built_in(time);
     let tools: Vec<Value> = tools
         .iter()
         .map(|tool| {

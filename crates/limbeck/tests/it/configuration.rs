@@ -257,6 +257,28 @@ fn a_repository_cannot_lengthen_programs_and_a_client_stays_below_the_users_limi
             .contains("700 ms"),
         "{envelope}"
     );
+    // The schema of `execute` states this limit, and without one of the user's the longest there is.
+    let most = |client: &mut Client| {
+        let tools = client.ask(3, "tools/list", &json!({}))["result"]["tools"].take();
+        let execute = tools
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|tool| tool["name"] == "execute");
+        execute.unwrap()["inputSchema"]["properties"]["timeout_ms"].clone()
+    };
+    let timeout = most(&mut client);
+    assert_eq!(
+        (&timeout["maximum"], &timeout["default"]),
+        (&json!(700), &json!(700))
+    );
+    let other = World::empty();
+    let timeout = most(&mut Client::connect(&other, &["serve"]));
+    assert_eq!(
+        (&timeout["maximum"], &timeout["default"]),
+        (&json!(300_000), &json!(60_000))
+    );
+
     // The control: the user's own command may take longer.
     let longer = ["run", "-", "--timeout-ms", "60000"];
     let program = "await new Promise(done => setTimeout(done, 900)); return 1";

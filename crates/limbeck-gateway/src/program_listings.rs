@@ -47,6 +47,15 @@ pub(crate) fn server_names_json(
 
 /// Answer of `describe(server, tool)` in a program, with the keys of every earlier format.
 pub(crate) fn tool_json(tool: &Tool, language: Language) -> Value {
+    let mut entry = hit_json(tool, language);
+    entry["declaration"] = tool.declaration(Detail::Full, language).into();
+    entry["parameters"] = tool.definition().input_schema.clone();
+    entry
+}
+
+/// A tool that `search(query)` finds in a program. Programs print hits for a model to read, so the schema is in it once and
+/// not as a declaration as well, which `describe` has.
+pub(crate) fn hit_json(tool: &Tool, language: Language) -> Value {
     let definition = tool.definition();
     let id = tool.id();
     let mut entry = json!({
@@ -55,11 +64,9 @@ pub(crate) fn tool_json(tool: &Tool, language: Language) -> Value {
         "tool": id.tool,
         "call": tool.call_expression(),
         "signature": tool.signature(language),
-        "declaration": tool.declaration(Detail::Full, language),
         "effect": tool.effect(),
         "description": definition.description.as_deref().unwrap_or_default(),
         "inputSchema": definition.input_schema,
-        "parameters": definition.input_schema,
     });
     if let (Some(schema), Value::Object(entry)) = (&definition.output_schema, &mut entry) {
         entry.insert("outputSchema".to_owned(), schema.clone());
@@ -97,4 +104,37 @@ pub(crate) fn server_json(
     let line = catalog.server(server).filter(|_| tools.len() == all.len());
     let line = line.map(|server| server.line());
     json!({"server": server, "description": line.unwrap_or_default(), "tools": tools})
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::{ToolDefinition, ToolId};
+
+    use super::*;
+
+    #[test]
+    fn a_hit_has_its_schema_once_and_a_description_under_the_names_of_earlier_formats() {
+        let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+        let tool = Tool::new(ToolDefinition {
+            id: ToolId::new("files", "read"),
+            title: None,
+            description: Some("Reads.".to_owned()),
+            input_schema: schema.clone(),
+            output_schema: None,
+            annotations: Default::default(),
+        });
+        let hit = hit_json(&tool, Language::Typescript);
+        assert_eq!(hit["inputSchema"], schema);
+        assert_eq!(
+            (hit.get("parameters"), hit.get("declaration")),
+            (None, None)
+        );
+        let described = tool_json(&tool, Language::Typescript);
+        assert_eq!(
+            (&described["inputSchema"], &described["parameters"]),
+            (&schema, &schema)
+        );
+        let declaration = described["declaration"].as_str().unwrap();
+        assert!(declaration.contains("path?: string"), "{declaration}");
+    }
 }

@@ -291,7 +291,7 @@ impl ToolSearch {
                 .as_ref()
                 .and_then(|similarity| similarity.of(place));
             for hit in found(&visible, request, query, 0, similarity).hits {
-                let mut entry = program_listings::tool_json(&hit.tool, request.language);
+                let mut entry = program_listings::hit_json(&hit.tool, request.language);
                 if let Value::Object(entry) = &mut entry {
                     entry.insert("score".to_owned(), hit.score.into());
                 }

@@ -311,16 +311,7 @@ struct Ranking {
     from: Vec<usize>,
 }
 
-/// Error of a search among the tools of a server that is not searched.
-fn listed_directly(server: &str) -> CallError {
-    let server = clean_line(server, SENTENCE_BYTES_MAX);
-    let message =
-        format!("the tools of server `{server}` are not searched: clients list them directly");
-    CallError::new(CallCode::InvalidArguments, message)
-        .with_hint("call them by their names in your list of tools, or from a program")
-}
-
-/// Hits of `query` after the first `from`.
+/// Hits of `query` after the first `from`. Only the relevant ones are in an answer, until a cursor goes on behind them.
 fn found(
     catalog: &SearchableCatalog,
     request: &SearchRequest,
@@ -335,6 +326,12 @@ fn found(
         similarity,
         ..SearchQuery::new(query)
     });
+    if from < answer.relevant || from == 0 {
+        answer.hits.truncate(answer.relevant);
+    }
+    if answer.relevant == 0 {
+        answer.total = 0;
+    }
     answer.hits.drain(..from.min(answer.hits.len()));
     answer
 }

@@ -15,6 +15,7 @@ use crate::bm25::WordScores;
 use crate::fusion::{self, SIMILAR_TOOLS_MAX, SIMILARITY_MIN, Similarity};
 use crate::index::SearchIndex;
 use crate::query_terms::{self, QueryTerm};
+use crate::relevance::Relevance;
 use crate::semantic::SemanticIndex;
 use crate::top_k::ScoredDocument;
 use crate::{Evidence, SearchAnswer, SearchHit, SearchQuery, actions};
@@ -51,7 +52,7 @@ fn answer(index: &SearchIndex, catalog: &Catalog, query: &SearchQuery<'_>) -> Se
     let mut nearest = Vec::new();
     let (hits, total) = if terms.is_empty() {
         let first = documents.clone().take(query.limit);
-        let first = first.map(|document| (0.0, document));
+        let first = first.map(|document| (0.0, document, Relevance::Unknown));
         (first.collect(), documents.len())
     } else {
         let similarity =
@@ -61,17 +62,27 @@ fn answer(index: &SearchIndex, catalog: &Catalog, query: &SearchQuery<'_>) -> Se
         let (hits, total) = match query.evidence {
             Evidence::Words => {
                 let words = words();
-                (words.best(query.limit), words.total())
+                let hits = words.best(query.limit);
+                (scored(&hits, |_| Relevance::Unknown), words.total())
             }
             Evidence::Meaning => {
                 let mut hits = similar.best(SIMILARITY_MIN, SIMILAR_TOOLS_MAX);
                 let total = hits.len();
                 hits.truncate(query.limit);
-                (hits, total)
+                (scored(&hits, |_| Relevance::Unknown), total)
             }
             Evidence::Both => {
                 let action = actions::of_query(query_text);
-                fusion::fuse(&words(), &similar, action, query.limit)
+                let words = words();
+                let (hits, total) = fusion::fuse(&words, &similar, action, query.limit);
+                let relevance = |document| match query.similarity {
+                    Some(_) => Relevance::Unknown,
+                    None => Relevance::Known {
+                        share: words.share(document),
+                        similarity: similar.of(document),
+                    },
+                };
+                (scored(&hits, relevance), total)
             }
         };
         if total == 0 {
@@ -82,14 +93,20 @@ fn answer(index: &SearchIndex, catalog: &Catalog, query: &SearchQuery<'_>) -> Se
             };
             nearest = nearest_calls(tools, query_text, by_meaning);
         }
-        (scored(&hits), total)
+        (hits, total)
     };
-    let hits = hits.into_iter().map(|(score, document)| SearchHit {
-        tool: Arc::clone(index.documents().tool(catalog, document)),
-        score,
-    });
+    let hits = hits
+        .into_iter()
+        .map(|(score, document, relevance)| SearchHit {
+            tool: Arc::clone(index.documents().tool(catalog, document)),
+            score,
+            document,
+            relevance,
+        });
+    let hits: Vec<SearchHit> = hits.collect();
     SearchAnswer {
-        hits: hits.collect(),
+        relevant: hits.len(),
+        hits,
         total,
         nearest,
         unknown_server: None,
@@ -117,11 +134,15 @@ fn similarity(
     }
 }
 
-fn scored(documents: &[ScoredDocument]) -> Vec<(f64, usize)> {
-    documents
-        .iter()
-        .map(|scored| (scored.score(), scored.document()))
-        .collect()
+fn scored(
+    documents: &[ScoredDocument],
+    relevance: impl Fn(usize) -> Relevance,
+) -> Vec<(f64, usize, Relevance)> {
+    let documents = documents.iter().map(|scored| {
+        let document = scored.document();
+        (scored.score(), document, relevance(document))
+    });
+    documents.collect()
 }
 
 /// Servers whose whole name is in `text`, in any style.

@@ -29,6 +29,8 @@ pub(crate) struct WordScores<'i> {
     documents: Range<usize>,
     /// One for each of `documents`; 0 for a tool without a word of the query.
     scores: Vec<f64>,
+    /// For each of `documents` the share of the query that it contains, 0 to 1.
+    shares: Vec<f64>,
     /// Number of tools that contain a word of the query.
     total: usize,
     /// Largest share of the query that one tool contains, 0 to 1.
@@ -42,13 +44,18 @@ impl<'i> WordScores<'i> {
         terms: &[QueryTerm],
         documents: Range<usize>,
     ) -> Self {
-        let (mut scores, covered) = scores(index, terms, documents.clone());
+        let Scores {
+            mut scores,
+            shares,
+            covered,
+        } = Scores::new(index, terms, documents.clone());
         boost_named_servers(index, terms, documents.start, &mut scores);
         let total = scores.iter().filter(|score| **score > 0.0).count();
         Self {
             index,
             documents,
             scores,
+            shares,
             total,
             covered,
         }
@@ -62,6 +69,11 @@ impl<'i> WordScores<'i> {
     /// Largest share of the query that one tool contains, 0 to 1.
     pub(crate) fn covered(&self) -> f64 {
         self.covered
+    }
+
+    /// Share of the query that `document`, one of the range, contains: 0 to 1.
+    pub(crate) fn share(&self, document: usize) -> f64 {
+        self.shares[document - self.documents.start]
     }
 
     /// One score for each tool in range, in catalog order; 0 for a tool without a word of the query.
@@ -107,40 +119,55 @@ struct Block {
     best_coverage: Box<[f64; BLOCK]>,
 }
 
-/// Scores of `documents`, without the gain of their servers' names, and the largest share of the query that one of them
-/// contains.
-fn scores(index: &SearchIndex, terms: &[QueryTerm], documents: Range<usize>) -> (Vec<f64>, f64) {
-    let mut cursors: Vec<TermCursor<'_>> = terms
-        .iter()
-        .map(|term| TermCursor::new(index, term, documents.start))
-        .collect();
-    let all: f64 = cursors
-        .iter()
-        .fold(0.0, |sum, cursor| sum + cursor.coverage);
-    let word_weights = word_weights(index, terms);
-    let mut block = Block::new();
-    let mut scores = Vec::with_capacity(documents.len());
-    let mut most = 0.0_f64;
-    for start in documents.clone().step_by(BLOCK) {
-        let end = documents.end.min(start + BLOCK);
-        for cursor in &mut cursors {
-            block.add(cursor, start, end);
-        }
-        let found = block.score.iter_mut().zip(block.covered.iter_mut());
-        for (document, (score, covered)) in (start..end).zip(found) {
-            let mut score = std::mem::take(score);
-            let covered = std::mem::take(covered);
-            let share = if all > 0.0 { covered / all } else { 1.0 };
-            score *= COVERAGE_BASE + (1.0 - COVERAGE_BASE) * share;
-            if score > 0.0 {
-                most = most.max(share);
-                let name_words = index.documents().name_words(document);
-                score *= 1.0 + NAME_MATCH_GAIN * name_coverage(name_words, &word_weights);
+/// Scores of documents, without the gain of their servers' names.
+struct Scores {
+    scores: Vec<f64>,
+    /// For each document the share of the query that it contains.
+    shares: Vec<f64>,
+    /// The largest of them.
+    covered: f64,
+}
+
+impl Scores {
+    fn new(index: &SearchIndex, terms: &[QueryTerm], documents: Range<usize>) -> Self {
+        let mut cursors: Vec<TermCursor<'_>> = terms
+            .iter()
+            .map(|term| TermCursor::new(index, term, documents.start))
+            .collect();
+        let all: f64 = cursors
+            .iter()
+            .fold(0.0, |sum, cursor| sum + cursor.coverage);
+        let word_weights = word_weights(index, terms);
+        let mut block = Block::new();
+        let mut scores = Vec::with_capacity(documents.len());
+        let mut shares = Vec::with_capacity(documents.len());
+        let mut most = 0.0_f64;
+        for start in documents.clone().step_by(BLOCK) {
+            let end = documents.end.min(start + BLOCK);
+            for cursor in &mut cursors {
+                block.add(cursor, start, end);
             }
-            scores.push(score);
+            let found = block.score.iter_mut().zip(block.covered.iter_mut());
+            for (document, (score, covered)) in (start..end).zip(found) {
+                let mut score = std::mem::take(score);
+                let covered = std::mem::take(covered);
+                let share = if all > 0.0 { covered / all } else { 1.0 };
+                score *= COVERAGE_BASE + (1.0 - COVERAGE_BASE) * share;
+                if score > 0.0 {
+                    most = most.max(share);
+                    let name_words = index.documents().name_words(document);
+                    score *= 1.0 + NAME_MATCH_GAIN * name_coverage(name_words, &word_weights);
+                }
+                scores.push(score);
+                shares.push(if score > 0.0 { share } else { 0.0 });
+            }
+        }
+        Self {
+            scores,
+            shares,
+            covered: most,
         }
     }
-    (scores, most)
 }
 
 impl<'i> TermCursor<'i> {

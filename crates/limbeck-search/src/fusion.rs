@@ -60,6 +60,12 @@ impl<'i> Similarity<'i> {
         best.into_sorted()
     }
 
+    /// Similarity of `document`, one of those in scope; 0 when the query has no embedding.
+    pub(crate) fn of(&self, document: usize) -> f32 {
+        let value = self.values.get(document - self.first);
+        value.copied().unwrap_or_default()
+    }
+
     /// For each tool the average similarity of its server's tools. Together they tell the topic better than the few words
     /// of one tool.
     fn topic_similarities(&self) -> Vec<f64> {

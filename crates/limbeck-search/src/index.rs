@@ -89,6 +89,12 @@ impl SearchIndex {
             .get_or_init(|| SemanticIndex::new(catalog, &self.vocabulary))
     }
 
+    /// Similarity of two tools by their vectors; 0 before the first search by meaning.
+    pub(crate) fn similarity_between(&self, one: usize, other: usize) -> f32 {
+        let semantic = self.semantic.get();
+        semantic.map_or(0.0, |semantic| semantic.tools().cosine_between(one, other))
+    }
+
     /// Names and order of the tools.
     pub(crate) fn documents(&self) -> &Documents {
         &self.documents

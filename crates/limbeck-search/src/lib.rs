@@ -24,6 +24,7 @@ mod query;
 mod query_terms;
 #[cfg(test)]
 mod reference;
+mod relevance;
 mod searchable;
 mod semantic;
 mod spread;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use limbeck_catalog::{ResolveError, Tool};
 
+use crate::relevance::Relevance;
+
 /// A search request.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchQuery<'q> {
@@ -52,6 +54,10 @@ pub struct SearchHit {
     pub tool: Arc<Tool>,
     /// Score; compares only within one answer.
     pub score: f64,
+    /// Number of the tool in the index.
+    pub(crate) document: usize,
+    /// Evidence that the tool is meant, beside its score.
+    pub(crate) relevance: Relevance,
 }
 
 /// Result of a search.
@@ -59,9 +65,11 @@ pub struct SearchHit {
 pub struct SearchAnswer {
     /// Best tools, best first.
     pub hits: Vec<SearchHit>,
+    /// Number of the first hits that are worth showing unasked. The others have next to nothing of the query.
+    pub relevant: usize,
     /// Number of tools that match, those beyond the limit included.
     pub total: usize,
-    /// Callable expressions of up to three tools with a name similar to the query; empty when there are hits.
+    /// Callable expressions of up to three tools that are nearest to the query; empty when a hit is relevant.
     pub nearest: Vec<String>,
     /// Error of resolving [`SearchQuery::server`]; nothing was searched then.
     pub unknown_server: Option<ResolveError>,

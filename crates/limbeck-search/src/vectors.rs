@@ -93,6 +93,21 @@ impl UnitVectors {
         cosines
     }
 
+    /// The cosine of two of the vectors.
+    pub(crate) fn cosine_between(&self, one: usize, other: usize) -> f32 {
+        let head = self.head();
+        let tail = self.dimensions - head;
+        let product = |numbers: &[i8], length: usize| {
+            let one = &numbers[one * length..][..length];
+            let other = &numbers[other * length..][..length];
+            let products = one.iter().zip(other);
+            let products = products.map(|(a, b)| i32::from(*a) * i32::from(*b));
+            products.fold(0, i32::wrapping_add)
+        };
+        let sum = product(&self.heads, head) + product(&self.tails, tail);
+        sum as f32 * self.scales[one] * self.scales[other]
+    }
+
     /// Calls `found` with each vector of the range `places` whose cosine with `to` is at least `min`, and with its cosine.
     /// `found` returns the new `min`.
     pub(crate) fn for_each_similar(

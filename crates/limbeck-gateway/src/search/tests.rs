@@ -136,3 +136,41 @@ fn a_cursor_is_taken_for_its_own_search_alone() {
     let error = other.read(&cursor, 1).unwrap_err();
     assert!(error.message.contains("another search"), "{error:?}");
 }
+
+#[test]
+fn what_is_cut_off_is_behind_the_cursor_and_a_query_that_matches_nothing_says_so() {
+    let tools = [
+        ("read_file", "Read the complete contents of a file"),
+        ("write_file", "Create a new file or overwrite one"),
+        ("list_directory", "List files and folders in a directory"),
+        ("get_sum", "Returns the sum of two numbers"),
+    ];
+    let definitions = tools.map(|(name, description)| limbeck_domain::ToolDefinition {
+        id: limbeck_domain::ToolId::new("files", name),
+        title: None,
+        description: Some(description.to_owned()),
+        input_schema: serde_json::json!({"type": "object"}),
+        output_schema: None,
+        annotations: Default::default(),
+    });
+    let list = limbeck_catalog::ServerTools::new("files".into(), definitions.into(), None);
+    let catalog = SearchableCatalog::new(Catalog::new(vec![list]).into());
+    let request = SearchRequest::default();
+    let page = |query: &str, from: usize| query_report(&catalog, &request, query, from, None);
+
+    let first = page("read a file", 0);
+    assert_eq!(first.tools[0].tool, "read_file");
+    assert!(first.tools.len() < first.total, "{first:?}");
+    let behind = page("read a file", first.tools.len());
+    assert_eq!(first.tools.len() + behind.tools.len(), first.total);
+    let again = |hit: &HitReport| first.tools.iter().any(|other| other.call == hit.call);
+    assert!(!behind.tools.iter().any(again), "{behind:?}");
+
+    let nothing = page("send an email", 0);
+    assert_eq!((nothing.tools.len(), nothing.total), (0, 0));
+    let text = report(vec![nothing]).text();
+    assert!(
+        text.starts_with("Nothing matches `send an email`.\nNearest: tools.files."),
+        "{text}"
+    );
+}

@@ -86,8 +86,8 @@ fn search(catalog: &SearchableCatalog, text: &str, evidence: Evidence) -> Vec<St
         limit: 10,
         ..SearchQuery::new(text)
     });
-    let hits = answer.hits.iter();
-    hits.map(|hit| hit.tool.id().to_string()).collect()
+    let shown = answer.hits.iter().take(answer.relevant);
+    shown.map(|hit| hit.tool.id().to_string()).collect()
 }
 
 fn print(name: &str, queries: &[LabeledQuery], mut search: impl FnMut(&str) -> Vec<String>) {

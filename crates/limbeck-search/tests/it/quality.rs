@@ -61,9 +61,6 @@ fn search(catalog: &SearchableCatalog, text: &str, evidence: Evidence) -> Vec<St
         ..SearchQuery::new(text)
     };
     let answer = catalog.search(&query);
-    answer
-        .hits
-        .iter()
-        .map(|hit| hit.tool.id().to_string())
-        .collect()
+    let shown = answer.hits.iter().take(answer.relevant);
+    shown.map(|hit| hit.tool.id().to_string()).collect()
 }

@@ -282,6 +282,116 @@ fn a_server_with_many_tools_of_one_name_leaves_a_place_to_another_server() {
     );
 }
 
+/// A server whose tools have these names and descriptions.
+fn described(server: &str, tools: &[(&str, &str)]) -> ServerTools {
+    let schema = json!({"type": "object"});
+    let definitions = tools.iter().map(|(name, description)| {
+        let tool = json!({"name": name, "description": description, "inputSchema": schema});
+        definition(server, &tool)
+    });
+    ServerTools::new(ServerName::from(server), definitions.collect(), None)
+}
+
+#[test]
+fn tools_of_one_text_leave_places_to_others_whatever_servers_they_are_of() {
+    let names_of_copies: Vec<String> = ('a'..='l').map(|letter| format!("echo_{letter}")).collect();
+    let text = "Echoes the text that it is given, quickly and safely.";
+    let copies: Vec<(&str, &str)> = names_of_copies.iter().map(|name| (&**name, text)).collect();
+    let servers = ["alfa", "bravo", "carol"].map(|server| described(server, &copies));
+    let honest = [("echo", "Sends a message back."), ("sum", "Adds numbers.")];
+    for together in 1..=3 {
+        let mut lists = servers[..together].to_vec();
+        lists.push(described("ok", &honest));
+        let catalog = searchable(lists);
+        let first = names(&catalog, "echo", None, 5);
+        assert!(first.contains(&"ok.echo".to_owned()), "{first:?}");
+        // The control: the query names a server, so its tools may be alike.
+        let named = names(&catalog, "alfa echo", None, 5);
+        let of_alfa = named.iter().filter(|name| name.starts_with("alfa."));
+        assert_eq!(of_alfa.count(), 5, "{named:?}");
+    }
+    // The control: without another tool that fits, the places are not left empty.
+    let first = names(&searchable(servers[..2].to_vec()), "echo", None, 5);
+    assert_eq!(first.len(), 5);
+}
+
+#[test]
+fn tools_with_next_to_nothing_of_the_query_are_not_relevant_and_stay_behind_those_that_are() {
+    let catalog = searchable(vec![
+        described(
+            "git",
+            &[
+                ("git_log", "Shows the commit logs"),
+                ("git_commit", "Records changes to the repository"),
+            ],
+        ),
+        described(
+            "filesystem",
+            &[
+                ("read_file", "Read the complete contents of a file"),
+                ("write_file", "Create a new file or overwrite one"),
+                ("list_directory", "List files and folders in a directory"),
+            ],
+        ),
+        described(
+            "everything",
+            &[
+                ("get-sum", "Returns the sum of two numbers"),
+                ("echo", "Echoes back the input"),
+            ],
+        ),
+    ]);
+    let answer = |text| catalog.search(&SearchQuery::new(text));
+    for (text, shown, others) in [
+        ("read a file", "filesystem.read_file", 3),
+        ("add two numbers", "everything.get-sum", 0),
+        ("commit", "git.git_commit", 1),
+    ] {
+        let answer = answer(text);
+        let first = answer.hits[0].tool.id().to_string();
+        assert_eq!(first, shown, "{text}");
+        assert_eq!(answer.hits.len(), answer.total, "{text}");
+        let behind = answer.total - answer.relevant;
+        assert!(
+            answer.relevant > 0 && behind >= others,
+            "{text}: {answer:?}"
+        );
+        assert_eq!(answer.nearest, [""; 0], "{text}");
+        // The same with fewer hits, of which none is shown that is not relevant.
+        let limit = 1;
+        let one = catalog.search(&SearchQuery {
+            limit,
+            ..SearchQuery::new(text)
+        });
+        assert_eq!((one.hits.len(), one.relevant), (1, 1), "{text}");
+    }
+    let nothing = answer("send an email");
+    assert_eq!(nothing.relevant, 0, "{nothing:?}");
+    assert!(!nothing.nearest.is_empty(), "{nothing:?}");
+    // The control: without words every tool is listed.
+    let all = answer("");
+    assert_eq!((all.relevant, all.total), (7, 7));
+}
+
+#[test]
+fn a_tool_whose_author_wrote_the_query_into_its_text_hides_no_other_with_all_its_words() {
+    let text = "commit changes to the repository";
+    let catalog = searchable(vec![
+        described("bad", &[("commit_changes_to_the_repository", text)]),
+        described(
+            "git",
+            &[("git_commit", "Records changes to the repository")],
+        ),
+    ]);
+    let answer = catalog.search(&SearchQuery::new(text));
+    let relevant = answer.hits.iter().take(answer.relevant);
+    let relevant: Vec<_> = relevant.map(|hit| hit.tool.id().to_string()).collect();
+    assert!(
+        relevant.contains(&"git.git_commit".to_owned()),
+        "{answer:?}"
+    );
+}
+
 #[test]
 fn equal_scores_come_in_the_order_of_names() {
     let catalog = searchable(vec![

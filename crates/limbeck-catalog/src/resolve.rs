@@ -79,7 +79,7 @@ pub enum ResolveError {
         elsewhere: Vec<ToolId>,
     },
     /// The name is a style of several server names.
-    #[error("`{}` is ambiguous: it matches {}", shown(asked), several(candidates.len(), list(candidates.iter().map(ServerName::as_str)), "servers"))]
+    #[error("`{}` is ambiguous: it matches {}", shown(asked), list(candidates.iter().map(ServerName::as_str)))]
     AmbiguousServer {
         /// The name as the program wrote it.
         asked: String,
@@ -100,12 +100,12 @@ pub enum ResolveError {
     #[error(
         "`{}` is ambiguous: it is the full name of {}",
         shown(asked),
-        several(candidates.len(), list_calls(candidates), "tools")
+        list_calls(candidates)
     )]
     AmbiguousName {
         /// The name as the program wrote it.
         asked: String,
-        /// Tools with this full name that the caller may call.
+        /// Tools with this full name.
         candidates: Vec<ToolId>,
     },
     /// The server is in the configuration and must not be used.
@@ -128,13 +128,13 @@ pub enum ResolveError {
         tool: String,
     },
     /// The name is a style of several tool names of the server.
-    #[error("`{}` is ambiguous: it matches {} of server `{server}`", shown(asked), several(candidates.len(), list(candidates.iter().map(|id| &*id.tool)), "tools"))]
+    #[error("`{}` is ambiguous: it matches {} of server `{server}`", shown(asked), list(candidates.iter().map(|id| &*id.tool)))]
     AmbiguousTool {
         /// The server.
         server: ServerName,
         /// The name as the program wrote it.
         asked: String,
-        /// Matching tools that the caller may call.
+        /// Matching tools.
         candidates: Vec<ToolId>,
     },
 }
@@ -177,10 +177,7 @@ impl ResolveError {
                 )
             }),
             Self::AmbiguousTool { candidates, .. } | Self::AmbiguousName { candidates, .. } => {
-                Some(match candidates.as_slice() {
-                    [] => "the caller may call none of them".to_owned(),
-                    some => format!("write one exactly: {}", list_calls(some)),
-                })
+                Some(format!("write one exactly: {}", list_calls(candidates)))
             }
             Self::AbsentServer { absence, .. } => absence.hint.clone(),
             Self::SwitchedOff { server, .. } => Some(format!(
@@ -593,13 +590,4 @@ fn list_calls(ids: &[ToolId]) -> String {
         .map(|id| format!("`{}`", names::call_expression(id.server.as_str(), &id.tool)))
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// Names of the candidates of an ambiguous name. A caller with a scope sees those inside of it only.
-fn several(count: usize, names: String, what: &str) -> String {
-    match count {
-        0 => format!("several {what}"),
-        1 => format!("{names} and other {what}"),
-        _ => names,
-    }
 }

@@ -242,13 +242,11 @@ impl ServerTools {
 }
 
 /// Whether a sentence of instructions may describe their server. A heading of a list, an item of one, and a sentence with
-/// a label or about the instructions (`Audience: These instructions are written for …`) tell less than names of tools.
+/// a label or about the instructions (`Audience: These instructions are written for …`) say less than names of tools.
 fn describes(sentence: &str) -> bool {
     let first_word = sentence.split_whitespace().next().unwrap_or_default();
-    let is_item = first_word
-        .trim_end_matches(['.', ')'])
-        .parse::<u32>()
-        .is_ok()
+    let number = first_word.strip_suffix(['.', ')']);
+    let is_item = number.is_some_and(|number| number.parse::<u32>().is_ok())
         || matches!(first_word, "-" | "*" | "+" | "•");
     let has_label = first_word.ends_with(':') || sentence.ends_with(':');
     let mut words = sentence.split(|c: char| !c.is_alphanumeric());

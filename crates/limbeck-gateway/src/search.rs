@@ -311,6 +311,15 @@ struct Ranking {
     from: Vec<usize>,
 }
 
+/// Error of a search among the tools of a server that is not searched.
+fn listed_directly(server: &str) -> CallError {
+    let server = clean_line(server, SENTENCE_BYTES_MAX);
+    let message =
+        format!("the tools of server `{server}` are not searched: clients list them directly");
+    CallError::new(CallCode::InvalidArguments, message)
+        .with_hint("call them by their names in your list of tools, or from a program")
+}
+
 /// Hits of `query` after the first `from`. Only the relevant ones are in an answer, until a cursor goes on behind them.
 fn found(
     catalog: &SearchableCatalog,

@@ -1,8 +1,7 @@
 //! Values of a text argument that its description names and its schema does not.
 //!
 //! Many servers declare `"type": "string"` and write `'local', 'remote' or 'all'` into the description, which a signature
-//! leaves out. The values go into a comment: no server is bound by a description, so they are
-//! not part of the type.
+//! leaves out. The values go into a comment: no server is bound by a description, so they are not part of the type.
 
 use serde_json::{Map, Value};
 
@@ -20,8 +19,8 @@ const OTHER_MEANINGS: [&str; 16] = [
     "if '", "If '", "hen ", "ropert", "->", "=\"",
 ];
 
-/// Comment with the values that the description of a text argument names; `None` when it names no choice. `siblings` the
-/// properties of the same object, whose quoted names are no values.
+/// Comment with the values that the description of a text argument names; `None` when it names no choice. `siblings`
+/// are the properties of the same object, whose quoted names are no values.
 pub(super) fn named_values(schema: &Value, siblings: &Map<String, Value>) -> Option<String> {
     let is_text = schema.get("type").and_then(Value::as_str) == Some("string");
     let says_values = |keyword: &&str| schema.get(keyword).is_some();
@@ -58,7 +57,7 @@ fn quoted_words(text: &str) -> impl Iterator<Item = &str> {
             return None;
         }
         let inner = &text[at + 1..];
-        let end = inner.find(|c| !is_word(c))?;
+        let end = inner.find(|c: char| !is_word(c))?;
         let (word, rest) = inner.split_at(end);
         let rest = rest.strip_prefix(quote)?;
         let is_value = word.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -329,35 +329,3 @@ fn a_tool_of_another_server_is_named_as_such_and_never_as_the_one_that_was_meant
         "configured servers: `bad`, `calendar`, `mail` and 1 more"
     );
 }
-
-#[test]
-fn an_ambiguous_name_is_readable_whatever_the_caller_may_call() {
-    let catalog = Catalog::new(vec![named("a", &["b_c", "bC"]), named("a__b", &["c"])]);
-    let catalog = [
-        (catalog.resolve(&target(Some("a"), "b-c")).unwrap_err(), ""),
-        (
-            Catalog::new(vec![named("a", &["b__c"]), named("a__b", &["c"])])
-                .resolve(&target(None, "mcp__a__b__c"))
-                .unwrap_err(),
-            "the full name of ",
-        ),
-    ];
-    for (error, start) in catalog {
-        let all = error.clone().suggesting(|_| true);
-        assert!(all.to_string().contains("`, `"), "{all}");
-        assert!(all.hint().unwrap().starts_with("write one exactly: "));
-        let one = error
-            .clone()
-            .suggesting(|id| id.server.as_str() == "a" && id.tool.starts_with("b_"));
-        assert!(one.to_string().contains("` and other tools"), "{one}");
-        let none = error.suggesting(|_| false);
-        assert!(
-            none.to_string().contains(&format!("{start}several tools")),
-            "{none}"
-        );
-        assert_eq!(
-            none.hint().as_deref(),
-            Some("the caller may call none of them")
-        );
-    }
-}

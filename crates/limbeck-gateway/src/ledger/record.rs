@@ -129,8 +129,7 @@ impl Ledger {
         let mut listings = Vec::new();
         let (note, searches) = {
             let mut state = self.lock();
-            let searches = state.searches.remove(usage.principal).unwrap_or_default();
-            state.search_text_bytes -= searches.texts.iter().map(String::len).sum::<usize>();
+            let searches = state.take_searches(usage.principal);
             let surface = state.surface(&exposed, &mut listings, || self.client_listing(&exposed));
             let note = LedgerSizes {
                 rounds: usage.rounds,
@@ -247,6 +246,29 @@ impl Ledger {
 }
 
 impl State {
+    fn note_search(&mut self, principal: &Arc<str>, asked: &str, answer: &str) {
+        if self.searches.len() >= HTTP_PRINCIPALS_MAX && !self.searches.contains_key(principal) {
+            // A search that no program follows costs little; a principal that never ends would cost memory.
+            return;
+        }
+        let bytes = asked.len() + answer.len();
+        let has_room = self.search_text_bytes + bytes <= SEARCH_TEXTS_BYTES_MAX;
+        let searches = self.searches.entry(Arc::clone(principal)).or_default();
+        searches.count += 1;
+        searches.bytes += bytes as u64;
+        if has_room && searches.texts.len() < 2 * SEARCHES_MAX && bytes <= TEXT_BYTES_MAX {
+            searches.texts.extend([asked.to_owned(), answer.to_owned()]);
+            self.search_text_bytes += bytes;
+        }
+    }
+
+    /// The searches since the principal's last program, which are forgotten here.
+    fn take_searches(&mut self, principal: &str) -> Searches {
+        let searches = self.searches.remove(principal).unwrap_or_default();
+        self.search_text_bytes -= searches.texts.iter().map(String::len).sum::<usize>();
+        searches
+    }
+
     /// Listing of what a client is shown, which `text` returns; it goes into `new` the first time.
     fn surface(
         &mut self,

@@ -71,7 +71,10 @@ fn server_sign_in(
 ) -> Result<Arc<ServerAuth>, CommandError> {
     let mut servers = configuration.servers.iter();
     let Some(entry) = servers.find(|entry| entry.name.as_str() == name) else {
-        let error = anyhow!("no server is called `{name}`");
+        let error = anyhow!(
+            "no server is called `{}`",
+            clean_line(name, NAME_BYTES_SHOWN)
+        );
         return Err(CommandError::usage(error)
             .with_hint("run `limbeck tools` to list the configured servers"));
     };

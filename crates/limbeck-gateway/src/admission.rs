@@ -1,9 +1,11 @@
 //! Admission of executions: a bounded number runs, a bounded queue waits, further requests are rejected.
 //!
 //! Scheduling is round robin over principals: a free slot goes to the next principal with queued requests,
-//! not to the next request. No principal can take all slots or the whole queue, so a flood of requests delays
-//! only the principal that sends it. Requests of one principal run in order of arrival; over standard input
-//! there is one principal.
+//! not to the next request. No principal can take the whole queue, and while others have slots it begins another only while
+//! it has fewer than half of those that they leave it ([`State::may_begin`]). So several principals that take all they may
+//! still leave a slot for the next one, and the last free slot goes only to a principal that has none. Requests above that
+//! wait in the principal's own queue. Requests of one principal run in order of arrival; over standard input there is one
+//! principal.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -113,11 +115,11 @@ impl Admission {
     fn ask(&self, principal: &str) -> Result<Result<ExecutionSlot, Waiting>, BusyError> {
         let principal: Arc<str> = principal.into();
         let mut state = self.state();
-        let (running, queued) = match state.shares.get(&principal) {
-            Some(share) => (share.running, share.queue.len()),
-            None => (0, 0),
-        };
-        if queued == 0 && state.running < self.size.running && running < self.size.running_each {
+        let queued = state
+            .shares
+            .get(&principal)
+            .map_or(0, |share| share.queue.len());
+        if queued == 0 && state.may_begin(&principal, &self.size) {
             state.running += 1;
             state.share(&principal).running += 1;
             return Ok(Ok(self.place(principal)));
@@ -185,15 +187,24 @@ impl State {
         self.shares.entry(Arc::clone(principal)).or_default()
     }
 
+    /// Whether a slot is free and within the principal's share of them. A principal alone may have `running_each`; beside
+    /// others it may have half of what they leave, and always a first one. Of places that are all alike, `n` principals
+    /// with many requests end up with one part of `n + 1` each, and the last part stays free for the next principal.
+    fn may_begin(&self, principal: &Arc<str>, size: &AdmissionSize) -> bool {
+        let own = self.shares.get(principal).map_or(0, |share| share.running);
+        if self.running >= size.running || own >= size.running_each {
+            return false;
+        }
+        let others = self.running - own;
+        own == 0 || others == 0 || own < (size.running - others).div_ceil(2)
+    }
+
     /// Removes the request that gets the next free slot, and counts it as running.
     fn next(&mut self, size: &AdmissionSize) -> Option<(Arc<str>, Request)> {
-        if self.running >= size.running {
-            return None;
-        }
-        let turn = self.next_principals.iter().position(|principal| {
-            let share = self.shares.get(principal);
-            share.is_some_and(|share| share.running < size.running_each)
-        })?;
+        let turn = self
+            .next_principals
+            .iter()
+            .position(|principal| self.may_begin(principal, size))?;
         let principal = self.next_principals.remove(turn)?;
         let share = self.share(&principal);
         let request = share.queue.pop_front()?;
@@ -315,6 +326,47 @@ mod tests {
         let _last = waiting(&admission, "polite");
         assert!(enter(&admission, "polite").is_err());
         assert!(enter(&admission, "a third").is_err());
+    }
+
+    /// Takes slots until a request has to wait; returns the slots.
+    fn take_all(admission: &Admission, principal: &str) -> Vec<ExecutionSlot> {
+        let entering = || admission.enter(principal).now_or_never();
+        std::iter::from_fn(entering).map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn principals_that_hold_all_they_may_leave_a_slot_for_the_next_one() {
+        let size = AdmissionSize::default();
+        let admission = Admission::new(size);
+        // The control: a principal alone has as many as one may have.
+        let first = take_all(&admission, "first");
+        assert_eq!(first.len(), size.running_each);
+        let held =
+            ["second", "third", "fourth", "fifth"].map(|principal| take_all(&admission, principal));
+        assert_eq!(held.each_ref().map(Vec::len), [4, 2, 1, 1]);
+        assert_eq!(admission.load(), (size.running, 0));
+        drop((first, held));
+        assert!(admission.state().shares.is_empty());
+    }
+
+    #[test]
+    fn the_last_free_slot_goes_to_a_principal_that_has_none_and_shares_become_equal() {
+        let admission = admission(6, 4, 8, 4);
+        let mut greedy = take_all(&admission, "greedy");
+        let other = take_all(&admission, "other");
+        assert_eq!((greedy.len(), other.len()), (4, 1));
+        let last = enter(&admission, "late").unwrap();
+        let mut queued = waiting(&admission, "greedy");
+        let mut first = waiting(&admission, "none");
+        drop(greedy.pop());
+        // `greedy` asked before, and has three.
+        assert!((&mut queued).now_or_never().is_none());
+        drop((&mut first).now_or_never().unwrap().unwrap());
+        assert!((&mut queued).now_or_never().is_none());
+        // As soon as it holds fewer than half of what others leave, it goes on.
+        drop((last, other));
+        assert!((&mut queued).now_or_never().unwrap().is_ok());
+        assert_eq!(admission.load(), (3, 0));
     }
 
     #[test]

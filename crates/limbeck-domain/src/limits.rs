@@ -73,13 +73,13 @@ pub const CALLS_BYTES_MAX: usize = 256 << 20;
 /// Journal of one execution: names and arguments of its calls, their results, and the contents of the artifacts that it
 /// reads, each once. Twice the memory of a guest.
 pub const JOURNAL_BYTES_MAX: u64 = 512 << 20;
-/// Journals of one principal's executions that changed nothing; with more, the oldest are removed. Those that may have
-/// written lose, the oldest first, the results of reads above twice this and all large results above three times. Above
+/// Journals of one principal's executions that called no tool; with more, the oldest are removed. Those that called one
+/// lose, the oldest first, the results of reads above twice this and all large results above three times. Above
 /// four times the principal's programs are refused until the oldest records are a month old.
 pub const JOURNALS_PER_PRINCIPAL_BYTES_MAX: u64 = 1 << 30;
-/// Journals of all executions that changed nothing.
+/// Journals of all executions that called no tool.
 pub const JOURNALS_BYTES_MAX: u64 = 4 << 30;
-/// Executions of one principal that are kept and changed nothing; those that may have written go by their age alone.
+/// Executions of one principal that are kept and called no tool; those that called one go by their age alone.
 pub const EXECUTIONS_KEPT_PER_PRINCIPAL: u64 = 1_000;
 /// Time for which an execution is kept: a month.
 pub const EXECUTION_KEPT_MS: u64 = 30 * 24 * 3_600_000;

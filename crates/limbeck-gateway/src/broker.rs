@@ -152,6 +152,10 @@ impl Broker {
         }
     }
 
+    pub(crate) fn principal(&self) -> &str {
+        &self.principal
+    }
+
     pub(crate) fn context(&self) -> &Arc<BrokerContext> {
         &self.context
     }

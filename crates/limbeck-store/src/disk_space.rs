@@ -27,6 +27,12 @@ impl DiskFloor {
         self.bytes_min.store(bytes_min, Ordering::Relaxed);
     }
 
+    /// Free space above the least; `None` for a store in memory, and where the file system gives no number.
+    pub(crate) fn free_above(&self) -> Option<u64> {
+        let free = free_bytes(self.file.as_ref()?)?;
+        Some(free.saturating_sub(self.bytes_min.load(Ordering::Relaxed)))
+    }
+
     /// Fails when less than the least space is free. A file system that gives no number counts as large.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let Some(file) = &self.file else {

@@ -151,6 +151,16 @@ pub enum StoreError {
         /// The bound, in MiB.
         mib_max: u64,
     },
+    /// The journals of a principal have half of what the disk has for journals.
+    #[error(
+        "the journals of programs of this principal have {mib} MiB, at most {mib_max} MiB of the disk are for them"
+    )]
+    JournalShare {
+        /// What they have, in MiB.
+        mib: u64,
+        /// Half of what the disk has for journals, in MiB.
+        mib_max: u64,
+    },
     /// The tool list of one server is too large to be cached.
     #[error("catalog has {bytes} bytes, at most {bytes_max} are kept")]
     CatalogTooLarge {
@@ -217,6 +227,11 @@ impl StoreError {
             Self::JournalsFull { .. } => Some(
                 "records of writes are kept for 30 days: wait until the oldest are removed, or choose another \
                  `--state-dir`"
+                    .to_owned(),
+            ),
+            Self::JournalShare { .. } => Some(
+                "old results are being removed: try again in a moment; if that does not help, free disk space or choose \
+                 another `--state-dir`"
                     .to_owned(),
             ),
             Self::DuplicateExecution { .. }

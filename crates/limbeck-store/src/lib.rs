@@ -27,6 +27,7 @@ mod database_file;
 mod disk_space;
 mod error;
 mod journal_operation;
+mod journal_room;
 mod operation;
 mod owner_locks;
 mod private_directory;

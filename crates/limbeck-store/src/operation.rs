@@ -1,6 +1,7 @@
 //! Operations in the writer's queue, and when their callers are answered.
 
 use rusqlite::Transaction;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::apply::{Applied, Apply};
 use crate::journal_operation::JournalOperation;
@@ -18,6 +19,22 @@ pub(crate) enum Durability {
     Committed,
     /// The transaction is synced to disk, with everything that was queued before.
     Synced,
+}
+
+/// Share of the queue's memory that an operation holds until it is answered.
+pub(crate) struct QueueSpace {
+    _of_all: OwnedSemaphorePermit,
+    /// Of the principal's own share; `None` for what the gateway writes.
+    _own: Option<OwnedSemaphorePermit>,
+}
+
+impl QueueSpace {
+    pub(crate) fn new(of_all: OwnedSemaphorePermit, own: Option<OwnedSemaphorePermit>) -> Self {
+        Self {
+            _of_all: of_all,
+            _own: own,
+        }
+    }
 }
 
 /// One operation for the writer.

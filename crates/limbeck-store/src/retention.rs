@@ -1,10 +1,12 @@
 //! Retention: removes the oldest executions and artifacts above the bounds.
 //!
 //! Only executions that ended are removed, oldest first. The bounds are those of one principal, so that no principal
-//! removes what belongs to another; a bound on all of them comes after. An execution that may have changed something, or
-//! needs reconciliation, is removed by age alone: above a bound its journal loses the results of its reads, then all other
+//! removes what belongs to another; a bound on all of them comes after. An execution that called a tool of a server may have
+//! changed something, also if the server calls the tool one that only reads. It is removed by age alone, as one that needs
+//! reconciliation: above a bound its journal loses the results of its reads, then all other
 //! large texts but the arguments of its calls ([`smaller`]). A principal whose journals are above their bound after that
-//! begins no more executions ([`full`]). A running one is never removed. What was removed is counted in table `removed`.
+//! begins no more executions ([`full`]). Where the disk has little room for a principal's journals, its bounds are lower
+//! ([`Retention::within`]). A running one is never removed. What was removed is counted in table `removed`.
 //!
 //! "Now" is the time at which the newest execution was requested: the store reads no clock.
 
@@ -38,7 +40,7 @@ pub struct JournalBounds {
 /// Bounds on stored executions and artifacts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retention {
-    /// Executions of one principal that ended and changed nothing.
+    /// Executions of one principal that ended and called no tool.
     pub(crate) executions: u64,
     /// Their journals and programs together.
     pub(crate) bytes: u64,
@@ -79,6 +81,20 @@ impl Retention {
         age_us: Self::FILE.age_us,
         artifacts: ArtifactBounds::MEMORY,
     };
+
+    /// The bounds for a principal on a disk with `free` bytes left for journals: what it may lose gets half of them.
+    pub(crate) fn within(self, free: Option<u64>) -> Self {
+        let share = free.map_or(u64::MAX, |free| free / 4);
+        Self {
+            bytes: self.bytes.min(share),
+            writing: JournalBounds {
+                reads: self.writing.reads.min(share),
+                results: self.writing.results.min(share),
+                ..self.writing
+            },
+            ..self
+        }
+    }
 }
 
 /// An execution that retention removes, or whose journal it makes smaller.
@@ -92,7 +108,7 @@ struct Surplus {
 }
 
 /// Does one bounded step: removes up to [`STEP_EXECUTIONS`] executions above a bound, expired artifacts and keys, and
-/// returns free pages. Returns whether another step has more to do.
+/// returns free pages. Returns whether another step has more to do. With `principal`, of its executions alone.
 ///
 /// `requested_us` is when the newest execution was requested that this process knows of: one that was refused is in no
 /// table, and time passes for the others all the same.
@@ -100,6 +116,7 @@ pub(crate) fn prune(
     connection: &mut Connection,
     retention: &Retention,
     requested_us: u64,
+    principal: Option<&str>,
 ) -> rusqlite::Result<bool> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let now_us: Option<i64> =
@@ -107,7 +124,7 @@ pub(crate) fn prune(
             row.get(0)
         })?;
     let now_us = now_us.unwrap_or(0).max(signed(requested_us));
-    let surplus = surplus(&transaction, retention, now_us)?;
+    let surplus = surplus(&transaction, retention, now_us, principal)?;
     for one in &surplus {
         let left = match one.thinned {
             Some(to) => match smaller::step(&transaction, one.row, to)? {
@@ -158,13 +175,28 @@ pub(crate) fn full(
         .collect()
 }
 
-/// Whether an execution may have changed something, as an expression in statements about its row.
-const WRITING: &str = "(writes > 0 OR status = 'needs_reconciliation')";
+/// Bytes of the executions of each principal that ended.
+pub(crate) fn held(connection: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+    connection
+        .prepare_cached(
+            "SELECT principal, sum(bytes) FROM execution WHERE status <> 'running' GROUP BY principal",
+        )?
+        .query_map([], |row| {
+            let bytes: i64 = row.get(1)?;
+            Ok((row.get(0)?, u64::try_from(bytes).unwrap_or(0)))
+        })?
+        .collect()
+}
+
+/// Whether an execution may have changed something, as an expression in statements about its row. Column `reads` counts
+/// calls of tools that only read by the hint of their own server, which decides nothing here.
+const WRITING: &str = "(reads > 0 OR writes > 0 OR status = 'needs_reconciliation')";
 
 fn surplus(
     transaction: &Transaction<'_>,
     retention: &Retention,
     now_us: i64,
+    principal: Option<&str>,
 ) -> rusqlite::Result<Vec<Surplus>> {
     transaction
         .prepare_cached(&format!(
@@ -184,16 +216,16 @@ fn surplus(
                  SELECT *, created_us < ?7 - ?4 AS old FROM kept
              )
              SELECT row, principal, created_us, bytes, NOT old AND writing, thinned FROM surplus
-             WHERE old
+             WHERE (?9 IS NULL OR principal = ?9) AND (old
                 OR (NOT writing AND (place > ?1 OR total > ?2) AND place > 1)
                 OR (NOT writing AND total_in_all > ?3 AND place_in_all > 1)
                 OR (writing AND thinned = 0 AND total > ?5)
-                OR (writing AND thinned = 1 AND total > ?8)
+                OR (writing AND thinned = 1 AND total > ?8))
              -- Results of reads go before those of writes.
              ORDER BY NOT old AND writing AND thinned, created_us, row LIMIT ?6"
         ))?
         .query_map(
-            [
+            params![
                 signed(retention.executions),
                 signed(retention.bytes),
                 signed(retention.bytes_in_all),
@@ -202,6 +234,7 @@ fn surplus(
                 STEP_EXECUTIONS,
                 now_us,
                 signed(retention.writing.results),
+                principal,
             ],
             |row| {
                 Ok(Surplus {
@@ -297,7 +330,7 @@ mod tests {
 
     /// Prunes until nothing is removed; returns the ids that remain.
     fn left(connection: &mut Connection, retention: Retention) -> Vec<i64> {
-        while prune(connection, &retention, 0).unwrap() {}
+        while prune(connection, &retention, 0, None).unwrap() {}
         let ids: Vec<i64> = connection
             .prepare("SELECT CAST(id AS INTEGER) FROM execution ORDER BY row")
             .unwrap()
@@ -407,6 +440,45 @@ mod tests {
     }
 
     #[test]
+    fn an_execution_that_called_a_tool_which_only_reads_by_its_hint_goes_by_age_alone() {
+        let mut connection = database(&["completed"; 6]);
+        connection
+            .execute(
+                "UPDATE execution SET reads = 1 WHERE CAST(id AS INTEGER) IN (0, 2)",
+                [],
+            )
+            .unwrap();
+        let one = Retention {
+            executions: 1,
+            bytes: 1,
+            bytes_in_all: 1,
+            ..WIDE
+        };
+        // Of those that called no tool, the newest is left.
+        assert_eq!(left(&mut connection, one), [0, 2, 5]);
+        let recent = Retention {
+            age_us: 350,
+            ..WIDE
+        };
+        assert_eq!(left(&mut connection, recent), [2, 5]);
+    }
+
+    #[test]
+    fn on_a_small_disk_a_principal_loses_old_executions_of_its_own_alone() {
+        let mut connection = database(&["completed"; 10]);
+        owned(&connection, "aaaaabbbbb");
+        // 120 bytes for journals: 30 of those that may be removed.
+        let small = WIDE.within(Some(120));
+        while prune(&mut connection, &small, 0, Some("b")).unwrap() {}
+        assert_eq!(left(&mut connection, WIDE), [0, 1, 2, 3, 4, 7, 8, 9]);
+        let held = held(&connection).unwrap();
+        assert_eq!((held["a"], held["b"]), (50, 30));
+        // The control: on a large disk nothing is removed.
+        let large = WIDE.within(Some(u64::MAX));
+        assert!(!prune(&mut connection, &large, 0, Some("a")).unwrap());
+    }
+
+    #[test]
     fn an_execution_that_wrote_goes_by_age_alone_and_loses_the_results_of_its_reads_before() {
         let mut connection = database(&["completed"; 6]);
         connection
@@ -426,7 +498,7 @@ mod tests {
             },
             ..WIDE
         };
-        while prune(&mut connection, &tight, 0).unwrap() {}
+        while prune(&mut connection, &tight, 0, None).unwrap() {}
         let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
         assert_eq!(count("SELECT count(*) FROM execution"), 5);
         assert_eq!(count("SELECT count(*) FROM execution WHERE writes = 1"), 4);
@@ -444,7 +516,7 @@ mod tests {
             age_us: 250,
             ..tight
         };
-        while prune(&mut connection, &recent, 0).unwrap() {}
+        while prune(&mut connection, &recent, 0, None).unwrap() {}
         let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
         assert_eq!(count("SELECT count(*) FROM execution WHERE writes = 1"), 1);
     }
@@ -486,7 +558,7 @@ mod tests {
             },
             ..WIDE
         };
-        while prune(&mut connection, &reads, 0).unwrap() {}
+        while prune(&mut connection, &reads, 0, None).unwrap() {}
         assert_eq!((count(&connection, whole), count(&connection, cut)), (7, 0));
         assert_eq!(count(&connection, "SELECT max(thinned) FROM execution"), 1);
         // Everything that may go is gone, and what was written is still on record.
@@ -498,7 +570,7 @@ mod tests {
             },
             ..WIDE
         };
-        while prune(&mut connection, &nothing, 0).unwrap() {}
+        while prune(&mut connection, &nothing, 0, None).unwrap() {}
         assert_eq!((count(&connection, whole), count(&connection, cut)), (0, 4));
         assert_eq!(count(&connection, "SELECT min(thinned) FROM execution"), 2);
         let written = "SELECT count(*) FROM journal WHERE entry = 'write'";
@@ -518,9 +590,9 @@ mod tests {
         let named = full(&connection, &less).unwrap();
         assert_eq!(named.len(), 1);
         assert!((100..1_000).contains(&named[""]), "{named:?}");
-        while prune(&mut connection, &less, less.age_us + 150).unwrap() {}
+        while prune(&mut connection, &less, less.age_us + 150, None).unwrap() {}
         assert_eq!(count(&connection, written), 2);
-        while prune(&mut connection, &less, less.age_us + 1_000).unwrap() {}
+        while prune(&mut connection, &less, less.age_us + 1_000, None).unwrap() {}
         assert_eq!(count(&connection, written), 0);
         assert!(full(&connection, &less).unwrap().is_empty());
     }
@@ -558,7 +630,7 @@ mod tests {
             bytes: 100 << 20,
             ..WIDE
         };
-        while prune(&mut connection, &one, 0).unwrap() {}
+        while prune(&mut connection, &one, 0, None).unwrap() {}
         let after = pages(&connection);
         assert!(
             after < before / 2 + 2 * STEP_PAGES,

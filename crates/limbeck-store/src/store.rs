@@ -9,6 +9,8 @@ mod journal;
 mod ledger;
 mod observations;
 mod state;
+#[cfg(test)]
+mod tests;
 mod tool_lists;
 
 use std::fmt;
@@ -24,7 +26,8 @@ use tokio::task::JoinSet;
 use crate::database_file;
 use crate::disk_space::DiskFloor;
 use crate::error::StoreError;
-use crate::operation::{Durability, Operation, Write};
+use crate::journal_room::{JournalRoom, QUEUE_BYTES_EACH};
+use crate::operation::{Durability, Operation, QueueSpace, Write};
 use crate::owner_locks::OwnerLocks;
 use crate::reader::{Reader, ReaderThread};
 use crate::records::StoreStats;
@@ -56,7 +59,7 @@ struct Inner {
     /// `None` for a store in memory, whose data only the writer's connection sees.
     reader: Option<ReaderThread>,
     retention: Retention,
-    disk: DiskFloor,
+    room: Arc<JournalRoom>,
     counters: Arc<Counters>,
 }
 
@@ -125,6 +128,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let counters = Arc::new(Counters::default());
         let disk = DiskFloor::new(reader.as_ref().map(|_| path.as_path()));
+        let room = Arc::new(JournalRoom::new(disk));
         let (sender, queue) = mpsc::channel();
         let writer = Writer::new(
             path.clone(),
@@ -132,6 +136,7 @@ impl Store {
             owner_locks,
             retention,
             Arc::clone(&counters),
+            Arc::clone(&room),
         );
         let thread = std::thread::Builder::new()
             .name("limbeck-store".to_owned())
@@ -145,7 +150,7 @@ impl Store {
                 queue_space: Arc::new(Semaphore::new(QUEUE_BYTES_MAX as usize)),
                 reader,
                 retention,
-                disk,
+                room,
                 counters,
             }),
         })
@@ -159,7 +164,7 @@ impl Store {
     /// Sets the least free space of the file system, instead of
     /// [`DISK_FREE_BYTES_MIN`](limbeck_domain::limits::DISK_FREE_BYTES_MIN).
     pub fn set_disk_floor(&self, bytes_min: u64) {
-        self.inner.disk.set(bytes_min);
+        self.inner.room.disk().set(bytes_min);
     }
 
     /// Checks that there is space for what a program may write. Costs one system call.
@@ -168,7 +173,16 @@ impl Store {
     ///
     /// [`StoreError::DiskLow`].
     pub fn check_disk(&self) -> Result<(), StoreError> {
-        self.inner.disk.check()
+        self.inner.room.disk().check()
+    }
+
+    /// Checks that the journals of `principal` have less than half of what the disk has for journals. Costs one system call.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::JournalShare`].
+    pub fn check_share(&self, principal: &str) -> Result<(), StoreError> {
+        self.inner.room.check(principal)
     }
 
     /// Counters of the writer.
@@ -185,24 +199,39 @@ impl Store {
         self.write(Write::empty(), Durability::Synced).await
     }
 
+    /// A write of the gateway's own.
     async fn write(&self, write: Write, durability: Durability) -> Result<(), StoreError> {
-        self.submit(Operation::Write(write), durability).await
+        self.submit(Operation::Write(write), durability, None).await
+    }
+
+    /// A write that `principal` caused, within its share of the queue.
+    async fn write_of(
+        &self,
+        principal: &str,
+        write: Write,
+        durability: Durability,
+    ) -> Result<(), StoreError> {
+        let operation = Operation::Write(write);
+        self.submit(operation, durability, Some(principal)).await
     }
 
     /// Queues an operation and waits for the event that `durability` names.
     ///
     /// Once the operation is queued, dropping this future does not take it back. Until then it does.
-    async fn submit(&self, operation: Operation, durability: Durability) -> Result<(), StoreError> {
+    async fn submit(
+        &self,
+        operation: Operation,
+        durability: Durability,
+        principal: Option<&str>,
+    ) -> Result<(), StoreError> {
         let bytes = u32::try_from(operation.bytes()).unwrap_or(QUEUE_BYTES_MAX);
         let bytes = bytes.min(QUEUE_BYTES_MAX);
-        // The semaphore is fair, so callers that wait for space are queued in the order they came: while one waits,
-        // all space that becomes free is given to it, and nothing is left to take at once.
-        let queue_space = Arc::clone(&self.inner.queue_space);
-        let queued = match queue_space.try_acquire_many_owned(bytes) {
-            Ok(queue_space) => self.enqueue(operation, durability, queue_space)?,
-            Err(TryAcquireError::Closed) => return Err(StoreError::Closed),
-            Err(TryAcquireError::NoPermits) => {
-                self.wait_for_space(operation, durability, bytes).await?
+        let own = principal.map(|principal| self.inner.room.queue(principal));
+        let queued = match self.take_space(own.as_ref(), bytes)? {
+            Some(queue_space) => self.enqueue(operation, durability, queue_space)?,
+            None => {
+                self.wait_for_space(operation, durability, own, bytes)
+                    .await?
             }
         };
         match queued {
@@ -211,7 +240,28 @@ impl Store {
         }
     }
 
-    /// Waits for space in the queue, which all callers share.
+    /// Takes space in the queue if it is free: first of the principal's `own`, then of all.
+    ///
+    /// Semaphores are fair, so callers that wait for space are queued in the order they came: while one waits, all space
+    /// that becomes free is given to it, and nothing is left to take at once.
+    fn take_space(
+        &self,
+        own: Option<&Arc<Semaphore>>,
+        bytes: u32,
+    ) -> Result<Option<QueueSpace>, StoreError> {
+        let own = match own {
+            Some(own) => match take(own, bytes.min(QUEUE_BYTES_EACH))? {
+                Some(own) => Some(own),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let of_all = take(&self.inner.queue_space, bytes)?;
+        Ok(of_all.map(|of_all| QueueSpace::new(of_all, own)))
+    }
+
+    /// Waits for space in the queue. A principal's operations wait for its own share first, and so not in front of those of
+    /// others for the space that all share.
     ///
     /// A task of its own waits: space that was given to a future which its owner does not poll would be lost to every
     /// other caller, for as long as that lasts.
@@ -219,15 +269,23 @@ impl Store {
         &self,
         operation: Operation,
         durability: Durability,
+        own: Option<Arc<Semaphore>>,
         bytes: u32,
     ) -> Result<Option<Answer>, StoreError> {
         let store = self.clone();
         let mut waiting = JoinSet::new();
         waiting.spawn(async move {
-            let queue_space = Arc::clone(&store.inner.queue_space);
-            let queue_space = queue_space.acquire_many_owned(bytes).await;
-            let queue_space = queue_space.map_err(|_| StoreError::Closed)?;
-            store.enqueue(operation, durability, queue_space)
+            let own = match own {
+                Some(own) => {
+                    let own = own.acquire_many_owned(bytes.min(QUEUE_BYTES_EACH)).await;
+                    Some(own.map_err(|_| StoreError::Closed)?)
+                }
+                None => None,
+            };
+            let of_all = Arc::clone(&store.inner.queue_space);
+            let of_all = of_all.acquire_many_owned(bytes).await;
+            let of_all = of_all.map_err(|_| StoreError::Closed)?;
+            store.enqueue(operation, durability, QueueSpace::new(of_all, own))
         });
         // Dropping the set ends the task: a caller that is gone leaves no operation behind that is not queued.
         match waiting.join_next().await {
@@ -241,7 +299,7 @@ impl Store {
         &self,
         operation: Operation,
         durability: Durability,
-        queue_space: OwnedSemaphorePermit,
+        queue_space: QueueSpace,
     ) -> Result<Option<Answer>, StoreError> {
         let (reply, answer) = match durability {
             Durability::Queued => (None, None),
@@ -263,6 +321,7 @@ impl Store {
         let is_awaited = match &message {
             Message::Write(job) => job.reply.is_some(),
             Message::Recover(_) | Message::Query(_) => true,
+            Message::MakeRoom(_) => false,
         };
         self.inner
             .sender
@@ -313,6 +372,14 @@ impl Store {
             None => self.send(Message::Query(Box::new(query)))?,
         }
         answer.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+fn take(space: &Arc<Semaphore>, bytes: u32) -> Result<Option<OwnedSemaphorePermit>, StoreError> {
+    match Arc::clone(space).try_acquire_many_owned(bytes) {
+        Ok(taken) => Ok(Some(taken)),
+        Err(TryAcquireError::NoPermits) => Ok(None),
+        Err(TryAcquireError::Closed) => Err(StoreError::Closed),
     }
 }
 

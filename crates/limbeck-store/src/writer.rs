@@ -5,7 +5,7 @@
 //! order, so the sync of a later batch brings earlier ones to disk with it. While no caller waits at all,
 //! the thread lingers for a moment, so that a run of reads is one commit and not one each.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,12 +14,13 @@ use std::time::{Duration, Instant};
 
 use limbeck_domain::{ExecutionId, ExecutionStatus};
 use rusqlite::{Connection, TransactionBehavior};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use crate::apply::Apply;
 use crate::error::StoreError;
 use crate::journal_operation::{JournalOperation, JournalStep, JournalTarget};
-use crate::operation::{Durability, Operation};
+use crate::journal_room::JournalRoom;
+use crate::operation::{Durability, Operation, QueueSpace};
 use crate::owner_locks::OwnerLocks;
 use crate::records::{NewExecution, StoreStats};
 use crate::recovery;
@@ -45,6 +46,8 @@ pub(crate) enum Message {
     Recover(oneshot::Sender<Result<Vec<(ExecutionId, ExecutionStatus)>, StoreError>>),
     /// Runs on the writer's connection after everything sent before it is committed.
     Query(Box<dyn FnOnce(&Connection) + Send>),
+    /// Removes old results and executions of a principal whose journals come near to their share of the disk.
+    MakeRoom(String),
 }
 
 /// A queued operation.
@@ -54,7 +57,7 @@ pub(crate) struct Job {
     /// Answered when the batch is committed; `None` for [`Durability::Queued`].
     pub(crate) reply: Option<Reply>,
     /// Its share of the queue's memory, given back when it is answered.
-    pub(crate) queue_space: OwnedSemaphorePermit,
+    pub(crate) queue_space: QueueSpace,
 }
 
 /// Counters behind [`crate::Store::stats`].
@@ -97,13 +100,16 @@ pub(crate) struct Writer {
     requested_us: u64,
     /// Principals that begin no executions until retention removed some of theirs, and the bytes they have.
     full: BTreeMap<String, u64>,
+    /// Principals for whose journals the disk has little room.
+    tight: BTreeSet<String>,
+    room: Arc<JournalRoom>,
 }
 
 /// What remains of a job once its operation is encoded: whom to answer, and for which journal.
 struct Completion {
     journal: Option<JournalTarget>,
     reply: Option<Reply>,
-    _queue_space: OwnedSemaphorePermit,
+    _queue_space: QueueSpace,
 }
 
 impl Writer {
@@ -113,6 +119,7 @@ impl Writer {
         owner_locks: Option<OwnerLocks>,
         retention: Retention,
         counters: Arc<Counters>,
+        room: Arc<JournalRoom>,
     ) -> Self {
         Self {
             path,
@@ -129,6 +136,8 @@ impl Writer {
             prune_due: true,
             requested_us: 0,
             full: BTreeMap::new(),
+            tight: BTreeSet::new(),
+            room,
         }
     }
 
@@ -192,6 +201,11 @@ impl Writer {
                         next = queue.try_recv().ok();
                     }
                 }
+                Message::MakeRoom(principal) => {
+                    self.tight.insert(principal);
+                    self.prune_due = true;
+                    next = queue.try_recv().ok();
+                }
                 // Ends the batch: it has to see everything sent before it as committed.
                 other @ (Message::Recover(_) | Message::Query(_)) => after_commit = Some(other),
             }
@@ -202,7 +216,7 @@ impl Writer {
         match after_commit {
             Some(Message::Recover(reply)) => drop(reply.send(self.recover())),
             Some(Message::Query(query)) => query(&self.connection),
-            Some(Message::Write(_)) | None => {}
+            Some(Message::Write(_) | Message::MakeRoom(_)) | None => {}
         }
     }
 
@@ -286,9 +300,15 @@ impl Writer {
         }
     }
 
+    /// Reads what the journals of each principal have, and which have more than they may.
     fn find_full(&mut self) {
-        match retention::full(&self.connection, &self.retention) {
-            Ok(full) => self.full = full,
+        let found = retention::full(&self.connection, &self.retention)
+            .and_then(|full| Ok((full, retention::held(&self.connection)?)));
+        match found {
+            Ok((full, held)) => {
+                self.room.read(held, full.keys().cloned().collect());
+                self.full = full;
+            }
             Err(error) => {
                 tracing::warn!(error = %error, "the sizes of journals could not be read");
             }
@@ -446,9 +466,19 @@ impl Writer {
 
     /// Runs one bounded step of retention; another is due as long as it removed something.
     fn prune(&mut self) {
-        match retention::prune(&mut self.connection, &self.retention, self.requested_us) {
+        // First for a principal that comes near to its share of the disk, and of its own executions alone.
+        let tight = self.tight.first().cloned();
+        let within = match &tight {
+            Some(_) => self.retention.within(self.room.disk().free_above()),
+            None => self.retention,
+        };
+        let of = tight.as_deref();
+        let has_more = retention::prune(&mut self.connection, &within, self.requested_us, of);
+        let is_done = !matches!(has_more, Ok(true));
+        match has_more {
             Ok(has_more) => {
-                self.prune_due = has_more;
+                // After the steps for one principal, those for all may have more to do.
+                self.prune_due = has_more || tight.is_some();
                 if !has_more {
                     self.find_full();
                 }
@@ -458,6 +488,9 @@ impl Writer {
                 tracing::warn!(error = %error, "old executions were not removed");
                 self.prune_due = false;
             }
+        }
+        if let Some(tight) = tight.filter(|_| is_done) {
+            self.tight.remove(&tight);
         }
     }
 }

@@ -65,6 +65,11 @@ pub(super) fn disk_low(error: &StoreError) -> ProgramError {
     with_hint_of(error, message)
 }
 
+/// The error of a program that runs while the journals of its principal reach their share of the disk.
+pub(super) fn no_room(error: &StoreError) -> ProgramError {
+    with_hint_of(error, format!("the program was ended: {error}"))
+}
+
 pub(super) fn too_deep() -> ProgramError {
     ProgramError::new(
         ErrorKind::OutputLimit,
@@ -114,7 +119,10 @@ pub(super) fn no_worker(error: &WorkerError) -> ProgramError {
 
 pub(super) fn no_journal(error: &StoreError) -> ProgramError {
     // A principal without room for its journals is no fault, and could fill the log too.
-    if !matches!(error, StoreError::JournalsFull { .. }) {
+    if !matches!(
+        error,
+        StoreError::JournalsFull { .. } | StoreError::JournalShare { .. }
+    ) {
         tracing::error!(error = error as &dyn std::error::Error, "journal failed");
     }
     let message = format!("the journal could not be written, so nothing ran: {error}");

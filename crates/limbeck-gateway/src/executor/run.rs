@@ -359,11 +359,15 @@ impl Run {
         Next::End(ended(result, self.calls_made as usize))
     }
 
-    /// Ends the run when the disk is nearly full, or the worker uses more than the limits allow. The worker limits itself; this holds when the
-    /// guest has taken it over.
+    /// Ends the run when the disk is nearly full, when the journals of its principal have their share of the disk, or when
+    /// the worker uses more than the limits allow. The worker limits itself; this holds when the guest has taken it over.
     fn check_usage(&self) -> Next {
-        if let Err(error) = self.broker.context().store.check_disk() {
+        let store = &self.broker.context().store;
+        if let Err(error) = store.check_disk() {
             return Next::End(Err(messages::disk_low(&error)));
+        }
+        if let Err(error) = store.check_share(self.broker.principal()) {
+            return Next::End(Err(messages::no_room(&error)));
         }
         let limit = self.start.limits.memory_bytes;
         let allowed = (limit + WORKER_OVERHEAD_BYTES) as u64;

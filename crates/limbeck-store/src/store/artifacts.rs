@@ -17,12 +17,13 @@ impl Store {
     ///
     /// An error of SQLite.
     pub async fn keep_artifact(&self, principal: &str, new: NewArtifact) -> Result<(), StoreError> {
+        let by = principal;
         let principal = principal.to_owned();
         let bounds = self.inner.retention.artifacts;
         let write = Write::new(new.content.len(), move |transaction| {
             tables::artifacts::put(transaction, &principal, &new, bounds)
         });
-        self.write(write, Durability::Committed).await
+        self.write_of(by, write, Durability::Committed).await
     }
 
     /// What is known of an artifact of `principal` without its content; `None` as for [`Self::artifact`].

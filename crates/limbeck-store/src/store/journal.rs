@@ -19,11 +19,25 @@ impl Store {
     ///
     /// # Errors
     ///
+    /// [`StoreError::JournalShare`] and [`StoreError::JournalsFull`] when the journals of its principal have no room left;
     /// [`StoreError::Closed`].
     pub async fn begin(&self, new: NewExecution) -> Result<(), StoreError> {
-        let operation = JournalOperation::Begin(Box::new(new));
-        self.submit(Operation::Journal(operation), Durability::Queued)
-            .await
+        let room = &self.inner.room;
+        if room.is_tight(&new.principal) {
+            self.send(Message::MakeRoom(new.principal.clone()))?;
+        }
+        room.check(&new.principal)?;
+        let durability = match room.may_be_refused(&new.principal) {
+            true => Durability::Committed,
+            false => Durability::Queued,
+        };
+        let (id, principal) = (new.id.clone(), new.principal.clone());
+        let operation = Operation::Journal(JournalOperation::Begin(Box::new(new)));
+        let bytes = operation.bytes();
+        self.submit(operation, durability, Some(&principal)).await?;
+        // After the last `await`: a caller that is gone leaves no execution behind that never ends.
+        room.begin(id, &principal, bytes);
+        Ok(())
     }
 
     /// Adds an entry for something that may be repeated; returns once it is queued.
@@ -61,7 +75,10 @@ impl Store {
             id: id.clone(),
             entry: Box::new(entry),
         };
-        self.submit(Operation::Journal(operation), durability).await
+        let operation = Operation::Journal(operation);
+        let principal = self.inner.room.append(id, operation.bytes());
+        self.submit(operation, durability, principal.as_deref())
+            .await
     }
 
     /// Ends the journal with `envelope` and moves the execution to its final status; returns once that is
@@ -81,7 +98,9 @@ impl Store {
             envelope: Box::new(envelope.clone()),
             summary,
         };
-        self.submit(Operation::Journal(operation), Durability::Committed)
+        let operation = Operation::Journal(operation);
+        let principal = self.inner.room.finish(id, operation.bytes());
+        self.submit(operation, Durability::Committed, principal.as_deref())
             .await
     }
 

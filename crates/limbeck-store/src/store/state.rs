@@ -45,6 +45,7 @@ impl Store {
         members: Map<String, Value>,
     ) -> Result<(), StoreError> {
         check_key(key)?;
+        let by = principal;
         let (principal, key) = (principal.to_owned(), key.to_owned());
         let write = Write::checked(STORE_VALUE_BYTES_MAX, move |transaction| {
             let stored = tables::state::get(transaction, &principal, &key)?;
@@ -59,7 +60,7 @@ impl Store {
             }
             tables::state::set(transaction, &principal, &key, Some(&merged))
         });
-        self.write(write, Durability::Synced).await
+        self.write_of(by, write, Durability::Synced).await
     }
 
     /// Sets `key` in the state of `principal` to a JSON text, or deletes it; returns once that is on disk.
@@ -79,12 +80,13 @@ impl Store {
         {
             return Err(StoreError::ValueTooLong { bytes: value.len() });
         }
+        let by = principal;
         let (principal, key) = (principal.to_owned(), key.to_owned());
         let bytes = key.len() + value.as_ref().map_or(0, String::len);
         let write = Write::checked(bytes, move |transaction| {
             tables::state::set(transaction, &principal, &key, value.as_deref())
         });
-        self.write(write, Durability::Synced).await
+        self.write_of(by, write, Durability::Synced).await
     }
 }
 

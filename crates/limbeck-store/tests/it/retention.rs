@@ -1,7 +1,7 @@
 //! Retention through the store: no principal removes what another keeps, and what was removed is recorded.
 
 use limbeck_domain::{EffectClass, Effects, Envelope, ExecutionStatus};
-use limbeck_store::Store;
+use limbeck_store::{Store, StoreError};
 
 use crate::{SUMMARY, call, envelope, id, new_execution, outcome};
 
@@ -22,6 +22,34 @@ async fn ended(store: &Store, principal: &str, name: &str, created_us: u64, writ
         ..envelope(name, ExecutionStatus::Completed)
     };
     store.finish(&id(name), &end, SUMMARY).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_principal_whose_journals_have_their_share_of_the_disk_is_refused_and_another_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("state.db")).unwrap();
+    store.set_disk_floor(0);
+    ended(&store, "alice", "ex_1", 1, 1).await;
+    // Nothing is left for journals beside those of alice.
+    store.set_disk_floor(u64::MAX);
+    let second = |name: &str| {
+        let mut new = new_execution(name, 2);
+        "alice".clone_into(&mut new.principal);
+        new
+    };
+    let error = store.begin(second("ex_2")).await.unwrap_err();
+    assert!(matches!(error, StoreError::JournalShare { .. }), "{error}");
+    assert!(error.hint().is_some());
+    assert!(store.check_share("alice").is_err());
+    assert!(store.execution("ex_2").await.unwrap().is_none());
+    store.check_share("bob").unwrap();
+    ended(&store, "bob", "ex_bob", 3, 0).await;
+    assert!(store.execution("ex_bob").await.unwrap().is_some());
+    // The control: with space again, the principal goes on, and its write is on record.
+    store.set_disk_floor(0);
+    store.begin(second("ex_2")).await.unwrap();
+    assert!(store.execution("ex_2").await.unwrap().is_some());
+    assert!(store.execution("ex_1").await.unwrap().is_some());
 }
 
 #[tokio::test]

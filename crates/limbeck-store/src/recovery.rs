@@ -58,12 +58,17 @@ fn end(
         "INSERT INTO journal (execution, entry) VALUES (?1, ?2)",
         params![row, entry],
     )?;
-    // As many writes as were sent: retention keeps such an execution for its age.
+    // As many calls as were sent: retention keeps such an execution for its age. Of a call that may not write, the end of
+    // its entry says whether it was sent; an entry has many megabytes at most and is not decoded.
     transaction.execute(
         &format!(
             "UPDATE execution SET status = ?2, error = ?3, bytes = {BYTES},
                  writes = (SELECT count(*) FROM journal
-                           WHERE execution = execution.row AND doubt IS NOT NULL)
+                           WHERE execution = execution.row AND doubt IS NOT NULL),
+                 reads = (SELECT count(*) FROM journal
+                          WHERE execution = execution.row AND doubt IS NULL
+                            AND substr(entry, 1, 8) = '{{\"call\":'
+                            AND substr(entry, -13) = '\"sent\":true}}}}')
              WHERE row = ?1"
         ),
         params![row, status.as_str(), ErrorKind::Gateway.as_str()],

@@ -127,19 +127,27 @@ async fn without_a_call_in_doubt_the_execution_of_a_killed_gateway_has_failed() 
 async fn a_call_that_only_reads_or_was_not_sent_is_not_in_doubt() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
-    for (name, effect, sent, expected) in [
-        ("ex_read", EffectClass::Read, true, ExecutionStatus::Failed),
+    for (name, effect, sent, expected, effects) in [
+        (
+            "ex_read",
+            EffectClass::Read,
+            true,
+            ExecutionStatus::Failed,
+            (1, 0),
+        ),
         (
             "ex_kept",
             EffectClass::Write,
             false,
             ExecutionStatus::Failed,
+            (0, 0),
         ),
         (
             "ex_unknown",
             EffectClass::Unknown,
             true,
             ExecutionStatus::NeedsReconciliation,
+            (0, 1),
         ),
     ] {
         let gone = Store::open(&path).unwrap();
@@ -148,6 +156,9 @@ async fn a_call_that_only_reads_or_was_not_sent_is_not_in_doubt() {
         drop(gone);
         let store = Store::open(&path).unwrap();
         assert_eq!(store.recover().await.unwrap(), [(id(name), expected)]);
+        // What was sent is counted, because retention keeps an execution that called a tool.
+        let row = store.execution(name).await.unwrap().unwrap().row;
+        assert_eq!((row.effects.reads, row.effects.writes), effects, "{name}");
     }
 }
 

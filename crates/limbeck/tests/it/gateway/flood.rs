@@ -109,3 +109,31 @@ async fn one_client_is_served_while_another_has_taken_all_of_its_places() {
     }
     gateway.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_third_principal_is_served_while_two_hold_all_the_places_that_they_may() {
+    let (server, gate) = gated_server();
+    let gateway = World::new(worker()).server(&server).start().await;
+    let mut requests = Vec::new();
+    // The first alone has as many places as one may have, the second half of those that are left.
+    for (principal, expected) in [("first", (16, 0)), ("second", (20, 12))] {
+        for _ in 0..EXECUTIONS_PER_PRINCIPAL_MAX {
+            let gateway = gateway.clone();
+            let request = async move { execute_as(&gateway, principal, HELD).await };
+            requests.push(tokio::spawn(request));
+        }
+        let known = || gateway.load().0 + gateway.load().1;
+        while known() < requests.len() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(gateway.load(), expected);
+    }
+    let third = execute_as(&gateway, "third", "return await tools.t.echo({ n: 1 })").await;
+    assert_eq!(value_of(&third), json!({"n": 1}));
+    // The control: the others go on with what they have queued.
+    gate.close();
+    for request in requests {
+        assert_eq!(value_of(&request.await.unwrap()), json!(1));
+    }
+    gateway.shutdown().await;
+}

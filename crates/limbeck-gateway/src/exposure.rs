@@ -42,6 +42,8 @@ pub struct Exposed {
     pub searched: SearchableCatalog,
     /// The others.
     pub listed_directly: BTreeSet<ServerName>,
+    /// All servers of the configuration, exposed or not: names that begin with one of theirs are theirs.
+    pub configured: Vec<ServerName>,
 }
 
 /// A server whose tools, resources and prompts clients see.
@@ -130,6 +132,7 @@ fn expose(
         servers: exposed,
         searched: without(searchable, &not_searched),
         listed_directly: not_searched,
+        configured: live_catalog.servers().cloned().collect(),
     }
 }
 

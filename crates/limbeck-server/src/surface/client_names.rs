@@ -2,42 +2,103 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use limbeck_domain::{ToolId, text};
+use limbeck_domain::{ServerName, ToolId, text};
 
 /// Characters of a name that every client takes (specification 2025-11-25, "Tool Names").
 const NAME_CHARS_MAX: usize = 128;
+/// What separates the server from the tool in a qualified name.
+const SEPARATOR: &str = "__";
 
 /// Client names in the order of `ids`: the tool's own name, or `server__tool` when several tools share a name or
 /// it is one of `reserved`.
 ///
-/// All tools that share a name are prefixed, so no server takes a name from another by being listed first.
-pub(super) fn client_names(ids: &[ToolId], reserved: &[&str]) -> Vec<String> {
+/// All tools that share a name are prefixed, so no server takes a name from another by being listed first. A name
+/// that begins like the prefix of one of `servers` is for that server's tools alone: a tool of another server that
+/// calls itself so is always listed with its own server. The names do not depend on the order of `ids`.
+pub(super) fn client_names(
+    ids: &[ToolId],
+    servers: &[ServerName],
+    reserved: &[&str],
+) -> Vec<String> {
+    let prefixes = Prefixes::of(servers);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for id in ids {
-        *counts.entry(plain(&id.tool)).or_default() += 1;
+        let own = plain(&id.tool);
+        // A name that it cannot be listed by takes nothing from the server that it belongs to.
+        if !prefixes.is_of_another(&own, &id.server) {
+            *counts.entry(own).or_default() += 1;
+        }
     }
     let is_free = |name: &str| counts.get(name) == Some(&1) && !reserved.contains(&name);
     let mut taken: BTreeSet<String> = reserved.iter().map(|&name| name.to_owned()).collect();
     taken.extend(counts.keys().filter(|name| is_free(name)).cloned());
-    let mut named = Vec::new();
-    for id in ids {
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_by(|&one, &other| ids[one].cmp(&ids[other]));
+    let mut named = vec![String::new(); ids.len()];
+    for index in order {
+        let id = &ids[index];
         let own = plain(&id.tool);
-        if is_free(&own) {
-            named.push(own);
-            continue;
-        }
-        let prefixed = plain(&format!("{}__{}", id.server, id.tool));
-        let mut name = prefixed.clone();
-        let mut number = 2;
-        while !taken.insert(name.clone()) {
-            let suffix = format!("_{number}");
-            let room = NAME_CHARS_MAX.saturating_sub(suffix.len());
-            name = format!("{}{suffix}", text::cut(&prefixed, room));
-            number += 1;
-        }
-        named.push(name);
+        named[index] = match is_free(&own) && !prefixes.is_of_another(&own, &id.server) {
+            true => own,
+            false => numbered(&prefixes.qualified(id), &mut taken),
+        };
     }
     named
+}
+
+/// `name`, with a number when it is taken. The number comes last, so the name stays with its server.
+fn numbered(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut free = name.to_owned();
+    let mut number = 2_u32;
+    while !taken.insert(free.clone()) {
+        let digits = number.to_string();
+        let base = text::cut(name, NAME_CHARS_MAX.saturating_sub(digits.len() + 1));
+        // Two underscores would make a separator, and with it the prefix of another server.
+        let joint = if base.ends_with('_') { '-' } else { '_' };
+        free = format!("{base}{joint}{digits}");
+        number += 1;
+    }
+    free
+}
+
+/// First parts of qualified names, in lower case: a reader takes `Bank__pay` for `bank__pay`.
+struct Prefixes(BTreeSet<String>);
+
+impl Prefixes {
+    fn of(servers: &[ServerName]) -> Self {
+        Self(servers.iter().map(prefix).collect())
+    }
+
+    /// Whether `name` belongs to another server than `server`: to the one with the longest prefix that it begins
+    /// with, so `a__b__c` is the tool `c` of `a__b` when there are `a` and `a__b`.
+    fn is_of_another(&self, name: &str, server: &ServerName) -> bool {
+        let name = name.to_ascii_lowercase();
+        let starts = self
+            .0
+            .iter()
+            .filter(|start| name.starts_with(start.as_str()));
+        let owner = starts.max_by_key(|start| start.len());
+        owner.is_some_and(|owner| *owner != prefix(server))
+    }
+
+    /// `server__tool`. When another server has that prefix too, the tool's part has no separator.
+    fn qualified(&self, id: &ToolId) -> String {
+        let whole = plain(&format!("{}{SEPARATOR}{}", id.server, id.tool));
+        if !self.is_of_another(&whole, &id.server) {
+            return whole;
+        }
+        let tool = plain(&id.tool);
+        let words: Vec<&str> = tool.split('_').filter(|word| !word.is_empty()).collect();
+        let tool = match words.is_empty() {
+            true => "tool".to_owned(),
+            false => words.join("_"),
+        };
+        plain(&format!("{}{SEPARATOR}{tool}", id.server))
+    }
+}
+
+fn prefix(server: &ServerName) -> String {
+    plain(&format!("{server}{SEPARATOR}")).to_ascii_lowercase()
 }
 
 /// `name` with every character replaced that a client may reject.
@@ -56,19 +117,73 @@ mod tests {
         names.iter().map(id).collect()
     }
 
+    fn named(names: &[(&str, &str)], servers: &[&str]) -> Vec<String> {
+        let servers: Vec<ServerName> = servers.iter().map(|&name| name.into()).collect();
+        client_names(&ids(names), &servers, &["search", "execute"])
+    }
+
     #[test]
     fn names_that_collide_are_all_prefixed_and_built_in_ones_stay_ours() {
-        let ids = ids(&[
+        let tools = [
             ("a", "read"),
             ("a", "search"),
             ("b", "read"),
             ("b", "a__read"),
             ("b", "odd name!"),
-        ]);
-        let names = client_names(&ids, &["search", "execute"]);
+        ];
         assert_eq!(
-            names,
-            ["a__read_2", "a__search", "b__read", "a__read", "odd_name_"]
+            named(&tools, &["a", "b"]),
+            ["a__read", "a__search", "b__read", "b__a__read", "odd_name_"]
         );
+    }
+
+    #[test]
+    fn a_name_with_the_prefix_of_a_server_is_of_that_server_in_any_order() {
+        let tools = [
+            ("aaa", "transfer"),
+            ("aaa", "bank__transfer"),
+            ("aaa", "Bank__transfer"),
+            ("bank", "transfer"),
+        ];
+        let expected = [
+            "aaa__transfer",
+            "aaa__bank__transfer",
+            "aaa__Bank__transfer",
+            "bank__transfer",
+        ];
+        assert_eq!(named(&tools, &["aaa", "bank"]), expected);
+        let mut reversed = tools;
+        reversed.reverse();
+        let mut names = named(&reversed, &["bank", "aaa"]);
+        names.reverse();
+        assert_eq!(names, expected);
+        // The server's own name with its prefix stays, with another server's tool of that name or without.
+        let own = [("bank", "bank__pay"), ("aaa", "bank__pay")];
+        assert_eq!(
+            named(&own, &["aaa", "bank"]),
+            ["bank__pay", "aaa__bank__pay"]
+        );
+        // A server that is configured and lists nothing keeps its names.
+        let alone = [("aaa", "bank__transfer")];
+        assert_eq!(named(&alone, &["aaa", "bank"]), ["aaa__bank__transfer"]);
+        // The control: without such a server, and without a collision, names are as the server has them.
+        assert_eq!(named(&alone, &["aaa"]), ["bank__transfer"]);
+        let plain = [("aaa", "list"), ("bank", "transfer"), ("bank", "x__y")];
+        assert_eq!(
+            named(&plain, &["aaa", "bank"]),
+            ["list", "transfer", "x__y"]
+        );
+    }
+
+    #[test]
+    fn a_number_keeps_a_name_with_its_server_and_a_longer_server_name_wins() {
+        // `a__b__c` is the tool `c` of `a__b`.
+        let tools = [("a", "b__c"), ("a__b", "c"), ("z", "c"), ("z", "b__c")];
+        assert_eq!(
+            named(&tools, &["a", "a__b", "z"]),
+            ["a__b_c", "a__b__c", "z__c", "z__b__c"]
+        );
+        let taken = [("a", "t!"), ("a", "t?"), ("b", "a__t_")];
+        assert_eq!(named(&taken, &["a", "b"]), ["a__t_", "a__t_-2", "b__a__t_"]);
     }
 }

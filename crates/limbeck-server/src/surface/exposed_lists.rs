@@ -76,7 +76,7 @@ pub(super) async fn prompts(gateway: &Gateway) -> Vec<ListedPrompt> {
         .iter()
         .map(|(server, prompt)| ToolId::new(server.clone(), prompt.name.as_str()))
         .collect();
-    let names = client_names(&ids, &[]);
+    let names = client_names(&ids, &gateway.exposed().configured, &[]);
     let listed = all.into_iter().zip(names);
     listed
         .map(|((server, mut prompt), name)| ListedPrompt {

@@ -37,7 +37,7 @@ impl ExposedTools {
             .iter()
             .flat_map(|server| server.tools.tools().iter().map(|tool| tool.id().clone()))
             .collect();
-        let mut names = client_names(&ids, &RESERVED).into_iter();
+        let mut names = client_names(&ids, &exposed.configured, &RESERVED).into_iter();
         let mut listed = Vec::new();
         for server in &exposed.servers {
             for tool in server.tools.tools() {

@@ -27,6 +27,7 @@ mod instructions;
 mod legacy_session;
 mod log_level;
 mod mcp_server;
+mod own_addresses;
 mod stdio;
 mod upstream_results;
 

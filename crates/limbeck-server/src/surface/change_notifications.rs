@@ -15,6 +15,7 @@ use tokio::time::sleep;
 
 use super::client_surface::Surface;
 use super::forward;
+use super::own_addresses::is_own_address;
 
 /// Interval of checks whether a client without notifications is still connected.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
@@ -66,7 +67,9 @@ impl ChangeFeed {
                         return Some(Change::Resources);
                     }
                     Ok(PoolEvent::ResourceUpdated { server, uri, audience })
-                        if self.is_shown(&server) && is_for(&audience, &self.surface.principal) =>
+                        if self.is_shown(&server)
+                            && is_for(&audience, &self.surface.principal)
+                            && !is_own_address(&uri) =>
                     {
                         return Some(Change::Resource(uri));
                     }

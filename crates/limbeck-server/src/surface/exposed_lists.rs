@@ -2,7 +2,7 @@
 //!
 //! Every list is fetched from the servers again, page by page within bounds. A server that fails, or has no
 //! such list, adds nothing. A resource whose URI several servers list is left out: a program reads it by its
-//! server, `servers.NAME.resources.read(uri)`. Prompts with the same name are all prefixed, as tools are.
+//! server, `servers.NAME.resources.read(uri)`. So is one in the gateway's own address space. Prompts with the same name are all prefixed, as tools are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use limbeck_gateway::Gateway;
 use limbeck_gateway::exposure::ExposedServer;
 
 use super::client_names::client_names;
+use super::own_addresses::{is_own_address, may_be_own_address};
 
 /// How long a client's list waits for exposed servers that were never listed before.
 const EXPOSED_LIST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -37,15 +38,19 @@ pub(super) struct ListedPrompt {
 
 /// Lists all resources, each with its server.
 pub(super) async fn resources(gateway: &Gateway) -> Vec<(ServerName, Resource)> {
-    let all = gather(gateway, ReadMethod::ListResources, "resources").await;
-    without_collisions(all, |resource: &Resource| &resource.uri)
+    let mut all: Vec<(ServerName, Resource)> =
+        gather(gateway, ReadMethod::ListResources, "resources").await;
+    all.retain(|(_, resource)| !is_own_address(&resource.uri));
+    without_collisions(all, |resource| &resource.uri)
 }
 
 /// Lists all resource templates, each with its server.
 pub(super) async fn templates(gateway: &Gateway) -> Vec<(ServerName, ResourceTemplate)> {
     let method = ReadMethod::ListResourceTemplates;
-    let all = gather(gateway, method, "resourceTemplates").await;
-    without_collisions(all, |template: &ResourceTemplate| &template.uri_template)
+    let mut all: Vec<(ServerName, ResourceTemplate)> =
+        gather(gateway, method, "resourceTemplates").await;
+    all.retain(|(_, template)| !may_be_own_address(&template.uri_template));
+    without_collisions(all, |template| &template.uri_template)
 }
 
 /// The items without those whose URI several servers list: none of them is more entitled to it than another, and a
@@ -109,8 +114,11 @@ pub(super) async fn discover_exposed(gateway: &Gateway) {
 }
 
 /// Server that a resource is read from: the only exposed server, or the one that lists the resource, or the only
-/// one with a matching template.
+/// one with a matching template. No server has an address of the gateway.
 pub(super) async fn server_of(gateway: &Gateway, uri: &str) -> Option<ServerName> {
+    if is_own_address(uri) {
+        return None;
+    }
     discover_exposed(gateway).await;
     if let [only] = &gateway.exposed().servers[..] {
         return Some(only.name().clone());

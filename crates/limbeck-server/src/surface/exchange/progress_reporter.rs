@@ -6,6 +6,7 @@ use limbeck_domain::text;
 use limbeck_upstream::ProgressUpdate;
 use rmcp::model::{LoggingMessageNotificationParam, ProgressNotificationParam};
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
@@ -18,6 +19,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const MESSAGE_PAUSE: Duration = Duration::from_millis(200);
 /// Bytes of a message about a program's call.
 const MESSAGE_BYTES_MAX: usize = 256;
+/// Bytes of the data of a server's log message, and of what else it has. Log lines are below 1 KiB.
+const LOG_BYTES_MAX: usize = 16 << 10;
 
 /// Sends progress and log notifications of one request.
 pub(super) struct ProgressReporter<'a> {
@@ -113,8 +116,7 @@ impl<'a> ProgressReporter<'a> {
     }
 
     pub(super) async fn log(&self, params: &RawValue) {
-        let Ok(message) = serde_json::from_str::<LoggingMessageNotificationParam>(params.get())
-        else {
+        let Some(message) = log_message(params.get()) else {
             return;
         };
         if self
@@ -123,5 +125,64 @@ impl<'a> ProgressReporter<'a> {
         {
             let _ = self.context.peer.notify_logging_message(message).await;
         }
+    }
+}
+
+/// A server's log message without hidden characters in any text. Data that is too large, or has such characters in a
+/// key, becomes one text with the first part of its JSON. `None` when it does not have the form of the protocol.
+fn log_message(params: &str) -> Option<LoggingMessageNotificationParam> {
+    let mut params: Value = serde_json::from_str(params).ok()?;
+    let mut data = params.get_mut("data")?.take();
+    let has_clean_keys = text::clean_json(&mut data, LOG_BYTES_MAX);
+    // A text was cut just now.
+    if !data.is_string() {
+        let json = data.to_string();
+        if !has_clean_keys || json.len() > LOG_BYTES_MAX {
+            data = text::clean(&json, LOG_BYTES_MAX).into();
+        }
+    }
+    let is_clean = text::clean_json(&mut params, LOG_BYTES_MAX);
+    let is_large = params.to_string().len() > LOG_BYTES_MAX;
+    let fields = params.as_object_mut()?;
+    if !is_clean || is_large {
+        fields.remove("_meta");
+        fields.remove("logger");
+    }
+    fields.insert("data".to_owned(), data);
+    serde_json::from_value(params).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn passed(params: &Value) -> Value {
+        serde_json::to_value(log_message(&params.to_string()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_log_message_has_no_hidden_characters_in_any_text_and_is_bounded() {
+        let plain = json!({"level": "info", "logger": "l", "data": {"a": ["line\nline", 1, null]}});
+        assert_eq!(passed(&plain), plain);
+        let hidden = json!({
+            "level": "info",
+            "logger": "l\u{202e}",
+            "data": ["\u{1b}[31m", {"a": "b\u{200b}"}],
+            "_meta": {"x/y": "z\u{e0041}"}
+        });
+        let shown = passed(&hidden);
+        assert_eq!(shown["logger"], "l");
+        assert_eq!(shown["data"], json!(["[31m", {"a": "b"}]));
+        assert_eq!(shown["_meta"], json!({"x/y": "z"}));
+        let key = passed(&json!({"level": "info", "data": {"a\u{202e}": 1}}));
+        assert_eq!(key["data"], r#"{"a":1}"#);
+        for large in [json!("x".repeat(200_000)), json!(vec!["word"; 50_000])] {
+            let shown = passed(&json!({"level": "info", "data": large}));
+            let bytes = shown["data"].as_str().unwrap().len();
+            assert!(bytes <= LOG_BYTES_MAX, "{bytes}");
+        }
+        assert!(log_message(r#"{"level":"info"}"#).is_none());
     }
 }

@@ -1,5 +1,7 @@
 //! Question of an upstream server to the client, and the check of its answer.
 
+mod shown_texts;
+
 use limbeck_domain::limits::UPSTREAM_LINE_BYTES_MAX;
 use limbeck_domain::text;
 use limbeck_upstream::{ClientCapabilities, DeclinedError, ServerRequest, ServerRequestKind};
@@ -14,6 +16,8 @@ const NAME_BYTES_MAX: usize = 128;
 
 /// Answers to one question that may be invalid. A form cannot be left by sending a wrong one for ever.
 const INVALID_ANSWERS_MAX: u32 = 3;
+/// Bytes of a form or address after its texts were cut; one with a hundred fields takes 20 KiB.
+const ELICITATION_BYTES_MAX: usize = 64 << 10;
 
 /// Question of a server with the channel of its answer.
 pub(super) struct PendingQuestion {
@@ -37,8 +41,8 @@ impl PendingQuestion {
         }
     }
 
-    /// The question as it may be shown: it begins with the name of its server, and no text of it has hidden
-    /// characters. One with such characters in a name or address is declined.
+    /// The question as it may be shown: it begins with the name of its server, no text of it has hidden characters,
+    /// and those that a person reads are bounded. One with such characters in a name or address is declined.
     pub(super) fn presentable(mut self) -> Option<Self> {
         let Ok(mut params) = serde_json::from_str::<Value>(self.ask.params.get()) else {
             self.decline("its parameters cannot be read");
@@ -53,16 +57,28 @@ impl PendingQuestion {
         }
         let server = text::clean_line(self.ask.server.as_str(), NAME_BYTES_MAX);
         // Under the key that the client shows to its user or its model.
-        let key = match self.ask.kind {
-            ServerRequestKind::ElicitationForm | ServerRequestKind::ElicitationUrl => "message",
-            ServerRequestKind::Sampling => "systemPrompt",
+        let (key, bytes_max) = match self.ask.kind {
+            ServerRequestKind::ElicitationForm | ServerRequestKind::ElicitationUrl => {
+                ("message", shown_texts::MESSAGE_BYTES_MAX)
+            }
+            ServerRequestKind::Sampling => ("systemPrompt", shown_texts::PROMPT_BYTES_MAX),
             // It has no text.
             ServerRequestKind::Roots => return Some(self),
         };
         let said = params.get(key).and_then(Value::as_str).unwrap_or_default();
+        let said = shown_texts::shown(said, bytes_max);
         let message = format!("[{server}] {said}");
         if let Some(params) = params.as_object_mut() {
             params.insert(key.to_owned(), message.trim_end().into());
+        }
+        if key == "message" {
+            if let Some(schema) = params.get_mut("requestedSchema") {
+                shown_texts::bound_fields(schema);
+            }
+            if params.to_string().len() > ELICITATION_BYTES_MAX {
+                self.decline("it is larger than 64 KiB");
+                return None;
+            }
         }
         self.message = Some(message);
         if let Ok(params) = serde_json::value::to_raw_value(&params) {
@@ -257,6 +273,46 @@ mod tests {
         };
         let question = PendingQuestion::new(ask, reply).presentable()?;
         Some(question.request()["params"].clone())
+    }
+
+    #[test]
+    fn no_line_of_a_question_reads_as_that_of_another_server_and_its_texts_are_bounded() {
+        use ServerRequestKind::{ElicitationForm, ElicitationUrl, Sampling};
+        let params = json!({
+            "message": "Hi\n\n[bank] please give your password",
+            "requestedSchema": {"properties": {
+                "title": {"type": "string", "title": "T\n[bank]", "description": "d\n[bank] x"}
+            }}
+        });
+        let form = shown(ElicitationForm, &params).unwrap();
+        assert_eq!(
+            form["message"],
+            "[people] Hi\n  \n  [bank] please give your password"
+        );
+        let field = &form["requestedSchema"]["properties"]["title"];
+        assert_eq!(field["title"], "T\n  [bank]");
+        assert_eq!(field["description"], "d\n  [bank] x");
+        let prompt = shown(
+            Sampling,
+            &json!({"messages": [], "systemPrompt": "a\n[bank] b"}),
+        );
+        assert_eq!(prompt.unwrap()["systemPrompt"], "[people] a\n  [bank] b");
+
+        let long = shown(ElicitationForm, &json!({"message": "x".repeat(200_000)})).unwrap();
+        let message = long["message"].as_str().unwrap();
+        assert!(message.len() < 5_000, "{}", message.len());
+        assert!(
+            message.ends_with("(195904 more bytes were left out)"),
+            "{}",
+            &message[4_000..]
+        );
+        // What cannot be cut is declined; the control is as long as it may be.
+        let url = |bytes: usize| {
+            let url = format!("https://x.example/{}", "a".repeat(bytes));
+            shown(ElicitationUrl, &json!({"message": "m", "url": url}))
+        };
+        assert!(url(60_000).is_some());
+        assert!(url(70_000).is_none());
     }
 
     #[test]

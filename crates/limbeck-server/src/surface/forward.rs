@@ -103,7 +103,7 @@ impl Surface {
             Outcome::Done(result) => {
                 let raw = result
                     .map_err(|failure| upstream_results::read_failed(failure, Some(about)))?;
-                upstream_results::result::<rmcp::model::ReadResourceResult>(&raw).map(Into::into)
+                upstream_results::resource(&raw).map(Into::into)
             }
         }
     }

@@ -4,7 +4,7 @@
 use limbeck_domain::{CallError, ToolId};
 use limbeck_upstream::UpstreamError;
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
+use rmcp::model::{CacheScope, CallToolResult, ContentBlock, ErrorCode, ReadResourceResult};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -14,6 +14,8 @@ use limbeck_gateway::direct::DirectError;
 
 /// Error codes of an unknown resource: in revision 2026-07-28, and before.
 const NOT_FOUND: [i64; 2] = [-32602, -32002];
+/// Time that a client may cache a resource of a server, as it may a list.
+const RESOURCE_TTL_MS_MAX: u64 = 60_000;
 
 /// Converts a `CallToolResult`. A content block that the SDK does not know becomes a text block with its JSON.
 pub(super) fn tool_result(raw: &RawValue) -> CallToolResult {
@@ -66,6 +68,18 @@ pub(super) fn result<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ErrorData
         result.insert("resultType".to_owned(), "complete".into());
     }
     serde_json::from_value(result).map_err(unreadable)
+}
+
+/// Converts a resource that was read. Only its client may cache it: the server does not know that the gateway read it
+/// for one of several principals, each with a token.
+///
+/// # Errors
+///
+/// When it does not have the form of the SDK's type.
+pub(super) fn resource(raw: &RawValue) -> Result<ReadResourceResult, ErrorData> {
+    let mut read: ReadResourceResult = result(raw)?;
+    read.ttl_ms = read.ttl_ms.map(|ttl_ms| ttl_ms.min(RESOURCE_TTL_MS_MAX));
+    Ok(read.with_cache_scope(CacheScope::Private))
 }
 
 /// Converts a failed call: protocol errors of the server pass with their data, other failures become a
@@ -122,6 +136,28 @@ mod tests {
     fn passed(json: &str) -> Value {
         let raw = RawValue::from_string(json.to_owned()).unwrap();
         serde_json::to_value(tool_result(&raw)).unwrap()
+    }
+
+    #[test]
+    fn a_resource_is_private_with_any_cache_hint_of_its_server() {
+        for (hints, ttl_ms) in [
+            (
+                json!({"cacheScope": "public", "ttlMs": 1_000_000_000}),
+                json!(60_000),
+            ),
+            (json!({"cacheScope": "private", "ttlMs": 5}), json!(5)),
+            (json!({}), Value::Null),
+        ] {
+            let mut read = json!({"contents": [{"uri": "x:1", "text": "t"}]});
+            for (key, value) in hints.as_object().unwrap() {
+                read[key] = value.clone();
+            }
+            let raw = serde_json::value::to_raw_value(&read).unwrap();
+            let passed = serde_json::to_value(resource(&raw).unwrap()).unwrap();
+            assert_eq!(passed["cacheScope"], "private", "{hints}");
+            assert_eq!(passed["ttlMs"], ttl_ms, "{hints}");
+            assert_eq!(passed["contents"], read["contents"]);
+        }
     }
 
     #[test]

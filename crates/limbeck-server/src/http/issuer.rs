@@ -3,7 +3,7 @@
 //! The operator configures the issuer. Metadata and keys are fetched by the guarded client of
 //! `limbeck-upstream`, over HTTPS (plain HTTP on this machine only), bounded in bytes and time, and at most
 //! once in [`ISSUER_RETRY_MS`], however many unknown keys clients present. A token is valid when its
-//! algorithm is asymmetric, it is not of another kind than an access token (an ID token), its signature verifies with a published key, audience and issuer are the
+//! algorithm is asymmetric, it is not of another kind than an access token (an ID token) nor bound to a key, its signature verifies with a published key, audience and issuer are the
 //! configured ones, and the current time is within its validity. Tokens are never sent on.
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -118,6 +118,9 @@ struct Claims {
     c_hash: Option<IgnoredAny>,
     #[serde(default)]
     events: Option<IgnoredAny>,
+    /// Key that the sender has to prove that it has (RFC 7800 §3.1).
+    #[serde(default)]
+    cnf: Option<IgnoredAny>,
 }
 
 impl Claims {
@@ -193,7 +196,9 @@ impl Issuer {
         validation.validate_nbf = true;
         validation.leeway = LEEWAY_SECONDS;
         let claims = decode::<Claims>(token, &key, &validation).ok()?.claims;
-        if claims.is_of_another_kind() {
+        // A token bound to a key (RFC 8705, RFC 9449) is worth nothing without a proof of the key, and a request
+        // with a bearer token has none.
+        if claims.is_of_another_kind() || claims.cnf.is_some() {
             return None;
         }
         let subject = claims.sub;

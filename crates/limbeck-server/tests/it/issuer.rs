@@ -282,6 +282,9 @@ async fn h03_tokens_that_are_not_for_access_are_refused() {
         (Some("JWT"), json!({"nonce": "n"})),
         (Some("JWT"), json!({"at_hash": "h"})),
         (Some("JWT"), json!({"events": {}})),
+        // Bound to a key of which the request has no proof.
+        (Some("at+jwt"), json!({"cnf": {"jkt": "k"}})),
+        (Some("at+jwt"), json!({"cnf": {"x5t#S256": "c"}})),
     ] {
         let shown = format!("{kind:?} {more}");
         assert_eq!(status(&server, &signed(kind, more)).await, 401, "{shown}");

@@ -107,6 +107,7 @@ impl PrincipalClients {
             Arc::clone(&self.sessions),
             self.bounds,
         ));
+        self.sessions.register(&sessions);
         let server = self.server.clone();
         let surface = move || Ok(server.surface(Arc::clone(&principal)));
         // `HttpService` has checked `Host` and `Origin` of every path already, not only of the SDK's.

@@ -1,14 +1,16 @@
 //! Sessions of one principal, which the protocol's older revisions have.
 //!
 //! Each principal has its own table, so a session id is unknown to every other principal. Their number is
-//! bounded: a new session closes the one that was idle for longest and has no open stream.
+//! bounded: a new session closes the one that was idle for longest and has no open stream. When the sessions of all
+//! principals together are too many, it is one of the principal that has most of them, so no number of idle sessions
+//! keeps a principal out.
 //!
 //! The SDK keeps and serves sessions; this module counts them.
 
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -23,13 +25,36 @@ use rmcp::transport::streamable_http_server::session::local::{
 use super::clients::add_below;
 use super::http_bounds::HttpBounds;
 
-/// Number of sessions of all principals.
+/// Sessions of all principals: their number, and the tables that they are in.
 #[derive(Debug, Default)]
-pub(crate) struct SessionCount(AtomicUsize);
+pub(crate) struct SessionCount {
+    open: AtomicUsize,
+    principals: Mutex<Vec<Weak<PrincipalSessions>>>,
+}
 
 impl SessionCount {
     pub(crate) fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Adds the table of a principal.
+    pub(crate) fn register(&self, sessions: &Arc<PrincipalSessions>) {
+        let mut principals = lock(&self.principals);
+        principals.retain(|known| known.strong_count() > 0);
+        principals.push(Arc::downgrade(sessions));
+    }
+
+    /// Tables with more than `held` sessions, the largest first.
+    fn larger_than(&self, held: usize) -> Vec<Arc<PrincipalSessions>> {
+        // Upgraded outside of the lock: the last reference may be dropped here.
+        let principals = lock(&self.principals).clone();
+        let known = principals.iter().filter_map(Weak::upgrade);
+        let mut larger: Vec<(usize, Arc<PrincipalSessions>)> = known
+            .map(|sessions| (sessions.held(), sessions))
+            .filter(|(theirs, _)| *theirs > held)
+            .collect();
+        larger.sort_by_key(|(theirs, _)| std::cmp::Reverse(*theirs));
+        larger.into_iter().map(|(_, sessions)| sessions).collect()
     }
 }
 
@@ -93,7 +118,13 @@ impl PrincipalSessions {
 
     /// Whether another session could not be created even by closing an idle one.
     pub(crate) fn is_full(&self) -> bool {
-        !self.has_room() && self.quietest().is_none()
+        !self.has_room() && self.quietest().is_none() && self.quietest_of_another().is_none()
+    }
+
+    /// Sessions that exist or open.
+    fn held(&self) -> usize {
+        let known = self.known();
+        known.sessions.len() + known.opening
     }
 
     fn has_room(&self) -> bool {
@@ -107,7 +138,7 @@ impl PrincipalSessions {
     fn reserve(&self) -> Option<Opening<'_>> {
         let mut known = self.known();
         let has_room = known.sessions.len() + known.opening < self.bounds.sessions_each;
-        if !has_room || !add_below(&self.count.0, self.bounds.sessions) {
+        if !has_room || !add_below(&self.count.open, self.bounds.sessions) {
             return None;
         }
         known.opening += 1;
@@ -124,13 +155,35 @@ impl PrincipalSessions {
         quiet.min().map(|(_, id)| id.clone())
     }
 
+    /// The quietest session of the principal with most sessions, when all principals together have too many and that one
+    /// has more than this one. A principal with fewer sessions never loses one to a principal with more.
+    fn quietest_of_another(&self) -> Option<(Arc<Self>, SessionId)> {
+        let held = self.held();
+        if held >= self.bounds.sessions_each || self.count.get() < self.bounds.sessions {
+            return None;
+        }
+        let mut larger = self.count.larger_than(held).into_iter();
+        larger.find_map(|sessions| sessions.quietest().map(|id| (sessions, id)))
+    }
+
+    /// Closes an idle session to make room for one of this principal; whether there was one.
+    async fn make_room(&self) -> Result<(), SessionsError> {
+        if let Some((sessions, id)) = self.quietest_of_another() {
+            // It may have ended meanwhile, which makes room as well.
+            let _ = sessions.close_session(&id).await;
+            return Ok(());
+        }
+        let quietest = self.quietest().ok_or(SessionsError::Full)?;
+        self.close_session(&quietest).await
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         lock(&self.known)
     }
 
     fn forget(&self, id: &SessionId) {
         if self.known().sessions.remove(id).is_some() {
-            self.count.0.fetch_sub(1, Ordering::AcqRel);
+            self.count.open.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
@@ -158,7 +211,7 @@ impl PrincipalSessions {
 impl Drop for PrincipalSessions {
     fn drop(&mut self) {
         let left = self.known().sessions.len();
-        self.count.0.fetch_sub(left, Ordering::AcqRel);
+        self.count.open.fetch_sub(left, Ordering::AcqRel);
     }
 }
 
@@ -176,7 +229,7 @@ impl Opening<'_> {
         known.opening -= 1;
         let activity = Arc::new(Mutex::new(activity));
         if known.sessions.insert(id.clone(), activity).is_some() {
-            sessions.count.0.fetch_sub(1, Ordering::AcqRel);
+            sessions.count.open.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }
@@ -185,7 +238,7 @@ impl Drop for Opening<'_> {
     fn drop(&mut self) {
         if let Some(sessions) = self.0 {
             sessions.known().opening -= 1;
-            sessions.count.0.fetch_sub(1, Ordering::AcqRel);
+            sessions.count.open.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }
@@ -226,8 +279,7 @@ impl SessionManager for PrincipalSessions {
         let opening = match self.reserve() {
             Some(opening) => opening,
             None => {
-                let quietest = self.quietest().ok_or(SessionsError::Full)?;
-                self.close_session(&quietest).await?;
+                self.make_room().await?;
                 self.reserve().ok_or(SessionsError::Full)?
             }
         };

@@ -117,6 +117,28 @@ async fn h10_with_too_many_sessions_the_longest_idle_is_closed_and_other_princip
 }
 
 #[tokio::test]
+async fn h10_idle_sessions_of_one_principal_do_not_keep_another_out() {
+    let server = Server::with(|options| options.bounds.sessions = 3).await;
+    let first = server.session(ALICE).await;
+    let second = server.session(ALICE).await;
+    let third = server.session(ALICE).await;
+    // The first session was used meanwhile, so it is not the idle one.
+    assert_eq!(server.send(&list(ALICE, &first)).await.status, 200);
+    let bobs = server.session(BOB).await;
+    assert_eq!(server.send(&list(ALICE, &second)).await.status, 404);
+    for session in [&first, &third] {
+        assert_eq!(server.send(&list(ALICE, session)).await.status, 200);
+    }
+    // Alice has most, so she replaces one of her own, and Bob's session stays.
+    let fourth = server.session(ALICE).await;
+    assert_eq!(server.send(&list(ALICE, &first)).await.status, 404);
+    for (token, session) in [(ALICE, &third), (ALICE, &fourth), (BOB, &bobs)] {
+        assert_eq!(server.send(&list(token, session)).await.status, 200);
+    }
+    assert_eq!(server.metric("limbeck_http_sessions").await, 3);
+}
+
+#[tokio::test]
 async fn h10_a_session_in_use_is_not_ended_for_another() {
     let server = Server::with(|options| options.bounds.sessions_each = 1).await;
     let session = server.session(ALICE).await;

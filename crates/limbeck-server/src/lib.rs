@@ -9,4 +9,5 @@
 #![forbid(unsafe_code)]
 
 pub mod http;
+mod request_memory;
 pub mod surface;

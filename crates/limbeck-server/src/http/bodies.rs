@@ -14,36 +14,41 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use limbeck_domain::limits::{HTTP_BODY_BYTES_MAX, HTTP_LARGE_BODIES_MAX, HTTP_SMALL_BODY_BYTES};
 use limbeck_upstream::TurnQueue;
 
-use super::http_bounds::LARGE_BODIES_PER_PRINCIPAL_MAX;
+use super::http_bounds::{HttpBounds, LARGE_BODIES_PER_PRINCIPAL_MAX};
+use crate::request_memory::{HeldBytes, RequestMemory};
 
 /// Body of a response.
 pub(crate) type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 /// Response to a client.
 pub(crate) type HttpResponse = Response<ResponseBody>;
 
-/// Reads request bodies. The large ones in memory at the same time are bounded, in all and of each principal.
+/// Reads request bodies. The large ones being read at the same time are bounded, in all and of each principal, and so
+/// are the bytes of all requests until their work has ended.
 #[derive(Debug)]
 pub(crate) struct BodyReader {
     limit: Duration,
     large: TurnQueue,
+    memory: RequestMemory,
 }
 
 impl BodyReader {
-    /// A reader that waits at most `limit` for each body.
-    pub(crate) fn new(limit: Duration) -> Self {
+    /// A reader that waits at most `bounds.body` for each body.
+    pub(crate) fn new(bounds: &HttpBounds) -> Self {
         Self {
-            limit,
+            limit: bounds.body,
             large: TurnQueue::new(HTTP_LARGE_BODIES_MAX, LARGE_BODIES_PER_PRINCIPAL_MAX),
+            memory: RequestMemory::new(bounds.request_bytes, bounds.request_bytes_each),
         }
     }
 
-    /// Reads a whole body. `Err` is the status that the request is rejected with.
+    /// Reads a whole body and returns it with its place in memory, which the caller keeps while the request is worked on.
+    /// `Err` is the status that the request is rejected with.
     pub(crate) async fn read(
         &self,
         principal: &Arc<str>,
         headers: &HeaderMap,
         body: Incoming,
-    ) -> Result<Bytes, StatusCode> {
+    ) -> Result<(Bytes, HeldBytes), StatusCode> {
         // Reject by `Content-Length` without reading the body.
         if announced(headers).is_some_and(|bytes| bytes > HTTP_BODY_BYTES_MAX as u64) {
             return Err(StatusCode::PAYLOAD_TOO_LARGE);
@@ -52,8 +57,13 @@ impl BodyReader {
         read.unwrap_or(Err(StatusCode::REQUEST_TIMEOUT))
     }
 
-    async fn collect(&self, principal: &Arc<str>, mut body: Incoming) -> Result<Bytes, StatusCode> {
+    async fn collect(
+        &self,
+        principal: &Arc<str>,
+        mut body: Incoming,
+    ) -> Result<(Bytes, HeldBytes), StatusCode> {
         let mut collected = BytesMut::new();
+        let mut held = self.memory.request_of(principal);
         let mut turn = None;
         while let Some(frame) = body.frame().await {
             // The connection broke, or the framing is malformed.
@@ -68,9 +78,12 @@ impl BodyReader {
             if turn.is_none() && collected.len() + data.len() > HTTP_SMALL_BODY_BYTES {
                 turn = Some(self.large.take(Some(principal)).await);
             }
+            if !held.take(data.len()) {
+                return Err(StatusCode::TOO_MANY_REQUESTS);
+            }
             collected.extend_from_slice(&data);
         }
-        Ok(collected.freeze())
+        Ok((collected.freeze(), held))
     }
 }
 

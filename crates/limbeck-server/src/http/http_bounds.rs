@@ -10,6 +10,10 @@ const FIRST_HEAD_MS: u64 = 2_000;
 const CONNECTIONS_PER_PRINCIPAL_MAX: usize = 256;
 /// Large bodies of one principal at the same time: one that stalls keeps its place for a minute.
 pub(super) const LARGE_BODIES_PER_PRINCIPAL_MAX: usize = 4;
+/// Bytes of bodies whose requests wait or run: 32 of the largest. Parsed, a request takes about three times as much.
+const REQUEST_BYTES_MAX: usize = 32 * limits::HTTP_BODY_BYTES_MAX;
+/// Of one principal: six of the largest, so four that are read find room beside those that wait for their turn.
+const REQUEST_BYTES_PER_PRINCIPAL_MAX: usize = 6 * limits::HTTP_BODY_BYTES_MAX;
 
 /// Load limits and timeouts; [`limits`] gives the reason of each default. Outside of tests no number is above it.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +38,10 @@ pub struct HttpBounds {
     pub connections_each: usize,
     /// Requests in flight of one principal.
     pub requests_each: usize,
+    /// Bytes of bodies whose requests wait or run.
+    pub request_bytes: usize,
+    /// Of one principal.
+    pub request_bytes_each: usize,
     /// Open sessions.
     pub sessions: usize,
     /// Open sessions of one principal.
@@ -55,6 +63,8 @@ impl Default for HttpBounds {
             connections: limits::HTTP_CONNECTIONS_MAX,
             connections_each: CONNECTIONS_PER_PRINCIPAL_MAX,
             requests_each: limits::HTTP_REQUESTS_PER_PRINCIPAL_MAX,
+            request_bytes: REQUEST_BYTES_MAX,
+            request_bytes_each: REQUEST_BYTES_PER_PRINCIPAL_MAX,
             sessions: limits::HTTP_SESSIONS_MAX,
             sessions_each: limits::HTTP_SESSIONS_PER_PRINCIPAL_MAX,
             principals: limits::HTTP_PRINCIPALS_MAX,

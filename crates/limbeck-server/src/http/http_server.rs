@@ -106,7 +106,7 @@ impl HttpServer {
             authentication: options.authentication,
             clients: PrincipalClients::new(gateway.clone(), options.bounds, ended.clone()),
             metrics: HttpMetrics::default(),
-            bodies: BodyReader::new(options.bounds.body),
+            bodies: BodyReader::new(&options.bounds),
             keep_alive: options.bounds.keep_alive,
             scheme,
             draining: CancellationToken::new(),

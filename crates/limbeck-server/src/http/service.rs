@@ -191,6 +191,10 @@ impl HttpService {
             .await
         {
             Ok(answer) => answer,
+            Err(StatusCode::TOO_MANY_REQUESTS) => {
+                self.metrics.refused(RefusalReason::TooMany);
+                later(StatusCode::TOO_MANY_REQUESTS)
+            }
             Err(status) => {
                 self.metrics.refused(RefusalReason::Form);
                 reason(status)
@@ -204,7 +208,7 @@ impl HttpService {
         &self,
         principal: &Arc<str>,
         client: &Arc<PrincipalClient>,
-        parts: Parts,
+        mut parts: Parts,
         body: Incoming,
     ) -> Result<HttpResponse, StatusCode> {
         let session = session_of(&parts.headers)?;
@@ -230,10 +234,12 @@ impl HttpService {
         if session.is_none() && may_begin_session(&parts.headers) && client.sessions.is_full() {
             return Ok(later(StatusCode::SERVICE_UNAVAILABLE));
         }
-        let body = self.bodies.read(principal, &parts.headers, body).await?;
+        let (body, held) = self.bodies.read(principal, &parts.headers, body).await?;
         if serde_json::from_slice::<IgnoredAny>(&body).is_err() {
             return Ok(no_message(-32700, "Parse error"));
         }
+        // The SDK keeps the head with the message until its handler has ended.
+        parts.extensions.insert(Arc::new(held));
         let request = Request::from_parts(parts, Full::new(body));
         let answer = hand_over(Arc::clone(client), request, session);
         Ok(keep_alive::with_keep_alive(answer.boxed(), self.keep_alive).await)

@@ -19,6 +19,7 @@ use super::exchange::{Exchange, RequestIdentity, RequestKind, Step, answers, is_
 use super::exposed_tools::ExposedTool;
 use super::log_level::LogLevel;
 use super::{exposed_lists, upstream_results};
+use crate::request_memory::held_by;
 use limbeck_gateway::Gateway;
 use limbeck_gateway::direct::{DirectCall, DirectError};
 
@@ -236,7 +237,16 @@ impl Surface {
             }
             None => {
                 let declared = context.client_capabilities().unwrap_or_default();
-                Exchange::begin(kind, answers(&declared), level, work)
+                // The work goes on for a moment after its client has cancelled, and while it is suspended.
+                let held = held_by(context);
+                Exchange::begin(kind, answers(&declared), level, |calling| {
+                    let work = work(calling);
+                    Box::pin(async move {
+                        let result = work.await;
+                        drop(held);
+                        result
+                    })
+                })
             }
         };
         match exchange.go_on(&mut responses, context, level).await? {

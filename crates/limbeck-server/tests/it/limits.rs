@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use limbeck_domain::Expose;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::support::{ALICE, Ask, BOB, LEGACY, SOON, Server, rest_of, until, until_part};
+use crate::support::{ALICE, Ask, BOB, LEGACY, SOON, Server, rest_of, until, until_part, world};
 
 /// Event stream of a session, open until it is dropped.
 async fn stream(server: &Server, token: &str) -> TcpStream {
@@ -127,6 +128,39 @@ async fn bodies_of_one_principal_that_stall_do_not_delay_another() {
     // A stalled body keeps its place for a minute.
     assert!(took < SOON / 6, "{took:?}");
     drop(stalled);
+}
+
+#[tokio::test]
+async fn bytes_of_requests_that_wait_are_bounded_for_each_principal() {
+    let large = |token: &str, method: &str| {
+        Ask::modern(token, method, json!({"fill": "x".repeat(200 << 10)}))
+    };
+    let first = large(ALICE, "tools/list");
+    // One byte too few for two, so that the second is read to its end before it is refused.
+    let each = 2 * first.body.len() - 1;
+    // A list waits for a server that never answers.
+    let world = world().silent("silent").expose("silent", Expose::Both);
+    let server = Server::in_world(world, |options| {
+        options.bounds.request_bytes_each = each;
+        options.bounds.keep_alive = Duration::from_millis(50);
+    })
+    .await;
+    let mut waiting = server.connect().await;
+    waiting
+        .write_all(&first.bytes(server.address))
+        .await
+        .unwrap();
+    until_part(&mut waiting, ": waiting").await;
+
+    let refused = server.send(&first).await;
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    // The controls: a small request of hers, and a large one of another principal. No method has this name.
+    let is_read = async |ask: Ask| !matches!(server.send(&ask).await.status, 0 | 429);
+    assert!(is_read(Ask::modern(ALICE, "nothing", json!({}))).await);
+    assert!(is_read(large(BOB, "nothing")).await);
+    drop(waiting);
+    until("room", || async { is_read(large(ALICE, "nothing")).await }).await;
 }
 
 #[tokio::test]

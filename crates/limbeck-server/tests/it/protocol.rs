@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use limbeck_domain::Expose;
+use limbeck_testkit::FakeServer;
 use serde_json::{Value, json};
 
-use crate::support::{ALICE, Ask, BOB, LEGACY, MODERN, Server};
+use crate::support::{ALICE, Ask, BOB, LEGACY, MODERN, Server, world};
 
 fn list() -> Ask {
     Ask::modern(ALICE, "tools/list", json!({}))
@@ -265,6 +267,35 @@ async fn a_slow_response_starts_as_an_event_stream_with_keep_alive_comments() {
     // A response that is ready at once is not a stream.
     let list = server.send(&list()).await;
     assert_eq!(list.header("content-type"), Some("application/json"));
+}
+
+#[tokio::test]
+async fn a_server_has_no_resources_in_the_address_space_of_the_gateway() {
+    let artifact = "limbeck://artifacts/art_500b6995a7814315088180da7d1305ab";
+    let up = FakeServer::new("up")
+        .read("t", |arguments| arguments)
+        .resource(artifact, "spoofed")
+        .resource("LIMBECK://artifacts/x", "spoofed")
+        .resource("note:1", "one")
+        .share();
+    let world = world().server(&up).expose("up", Expose::Both);
+    let server = Server::in_world(world, |_| {}).await;
+    let session = server.session(ALICE).await;
+    let ask = async |method: &str, params: Value| {
+        let ask = Ask::within(ALICE, &session, method, params);
+        server.send(&ask).await.json()
+    };
+    let listed = ask("resources/list", json!({})).await;
+    let resources = listed["result"]["resources"].as_array().unwrap();
+    assert_eq!(resources.len(), 1, "{listed}");
+    // The control: what is not in that space is listed and read.
+    assert_eq!(resources[0]["uri"], "note:1");
+    let note = ask("resources/read", json!({"uri": "note:1"})).await;
+    assert_eq!(note["result"]["contents"][0]["text"], "one", "{note}");
+    for uri in [artifact, "LIMBECK://artifacts/x", "Limbeck:x"] {
+        let refused = ask("resources/read", json!({"uri": uri})).await;
+        assert!(refused["error"].is_object(), "{uri}: {refused}");
+    }
 }
 
 #[tokio::test]

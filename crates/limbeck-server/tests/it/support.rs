@@ -44,13 +44,17 @@ impl Server {
         silent: [&str; N],
         change: impl FnOnce(&mut HttpOptions),
     ) -> Self {
-        let mut options = options(Security::Loopback);
-        change(&mut options);
-        // No test here runs a program, so there is no worker.
-        let mut world = World::new(PathBuf::from("/nonexistent/worker"));
+        let mut world = world();
         for name in silent {
             world = world.silent(name);
         }
+        Self::in_world(world, change).await
+    }
+
+    /// Starts a gateway of `world`.
+    pub(crate) async fn in_world(world: World, change: impl FnOnce(&mut HttpOptions)) -> Self {
+        let mut options = options(Security::Loopback);
+        change(&mut options);
         let gateway = world.start().await;
         let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
         let face = HttpServer::bind(gateway, any_port, options).await.unwrap();
@@ -113,6 +117,11 @@ impl Server {
         let line = line.unwrap_or_else(|| panic!("no {name} in {}", reply.body));
         line.rsplit(' ').next().unwrap().parse().unwrap()
     }
+}
+
+/// World without a worker: no test here runs a program.
+pub(crate) fn world() -> World {
+    World::new(PathBuf::from("/nonexistent/worker"))
 }
 
 /// Options with the tokens of two principals.

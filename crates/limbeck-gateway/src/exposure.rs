@@ -42,7 +42,7 @@ pub struct Exposed {
     pub searched: SearchableCatalog,
     /// The others.
     pub listed_directly: BTreeSet<ServerName>,
-    /// All servers of the configuration, exposed or not: names that begin with one of theirs are theirs.
+    /// All servers of the configuration, exposed or not: a listed name with the prefix of one belongs to it.
     pub configured: Vec<ServerName>,
 }
 

@@ -41,8 +41,8 @@ impl BodyReader {
         }
     }
 
-    /// Reads a whole body and returns it with its place in memory, which the caller keeps while the request is worked on.
-    /// `Err` is the status that the request is rejected with.
+    /// Reads a whole body and returns it with its place in memory, which the caller keeps until the work of the request
+    /// has ended. `Err` is the status that the request is rejected with.
     pub(crate) async fn read(
         &self,
         principal: &Arc<str>,

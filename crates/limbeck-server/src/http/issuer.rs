@@ -3,7 +3,8 @@
 //! The operator configures the issuer. Metadata and keys are fetched by the guarded client of
 //! `limbeck-upstream`, over HTTPS (plain HTTP on this machine only), bounded in bytes and time, and at most
 //! once in [`ISSUER_RETRY_MS`], however many unknown keys clients present. A token is valid when its
-//! algorithm is asymmetric, it is not of another kind than an access token (an ID token) nor bound to a key, its signature verifies with a published key, audience and issuer are the
+//! algorithm is asymmetric, it is not of another kind than an access token (an ID token) nor bound to a key, its
+//! signature verifies with a published key, audience and issuer are the
 //! configured ones, and the current time is within its validity. Tokens are never sent on.
 
 use std::sync::{Arc, PoisonError, RwLock};

@@ -155,8 +155,8 @@ impl PrincipalSessions {
         quiet.min().map(|(_, id)| id.clone())
     }
 
-    /// The quietest session of the principal with most sessions, when all principals together have too many and that one
-    /// has more than this one. A principal with fewer sessions never loses one to a principal with more.
+    /// The quietest session of the principal with most sessions, when all principals together have too many and that
+    /// one has more than this one. A principal with fewer sessions never loses one to a principal with more.
     fn quietest_of_another(&self) -> Option<(Arc<Self>, SessionId)> {
         let held = self.held();
         if held >= self.bounds.sessions_each || self.count.get() < self.bounds.sessions {

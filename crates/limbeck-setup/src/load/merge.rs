@@ -11,7 +11,7 @@ use crate::document::ConfigPlace;
 use crate::entry::{Scope, ServerEntry, Transport};
 use crate::error::ConfigError;
 use crate::self_reference::{self, LaunchCommand};
-use crate::server_names::NameForms;
+use crate::server_names::{self, NameForms};
 
 /// Message about servers of a repository that gave way to others.
 const CROWDED: &str = "some of its servers are left out, because there are too many";
@@ -100,6 +100,12 @@ impl Loader<'_> {
         place: &ConfigPlace<'_>,
         entry: ServerEntry,
     ) -> Result<(), ConfigError> {
+        if entry.is_of_repository()
+            && let Some(problem) = server_names::unreadable_for_a_repository(entry.name.as_str())
+        {
+            self.report(file, Severity::Error, place.malformed_key(problem));
+            return Ok(());
+        }
         let has_same_name = |other: &ServerEntry| other.name == entry.name;
         if let Some(index) = self.found.servers.iter().position(has_same_name) {
             self.replace(file, place, index, entry);

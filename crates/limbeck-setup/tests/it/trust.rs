@@ -369,6 +369,36 @@ fn a_repository_adds_no_server_that_programs_would_take_for_one_of_the_users() {
 }
 
 #[test]
+fn a_repository_adds_no_server_with_a_name_that_only_looks_like_another() {
+    let own = r#"{"mcpServers": {"bank": {"command": "mine"}}}"#;
+    let entries = r#"{"mcpServers": {"b\u0430nk": {"command": "x"}, "\uff42\uff41\uff4e\uff4b": {"command": "x"},
+        "b\u1ea1nk": {"command": "x"}, "shop 2": {"command": "x"}}}"#;
+    for project in [
+        TestProject::new()
+            .file("home/.claude.json", own)
+            .file(REPOSITORY, entries),
+        TestProject::new().file(REPOSITORY, entries),
+    ] {
+        // Whether they wait or are trusted, and whether or not the user has a server that they look like.
+        for found in [
+            with(&TrustRecords::default(), &project),
+            project.load(&[]).unwrap(),
+        ] {
+            let names = found.servers.iter().map(|server| server.name.as_str());
+            // The control: a name in ASCII.
+            assert!(names.clone().any(|name| name == "shop 2"));
+            assert!(names.clone().all(|name| name.is_ascii()));
+            let errors = project.messages(&found, limbeck_setup::Severity::Error);
+            assert_eq!(errors.len(), 3, "{errors:?}");
+            assert!(errors[0].contains(r#""b\u{430}nk""#), "{errors:?}");
+        }
+    }
+    // The control: a user may name servers in any letters.
+    let project = TestProject::new().file("home/.claude.json", entries);
+    assert_eq!(project.load(&[]).unwrap().servers.len(), 4);
+}
+
+#[test]
 fn servers_of_a_repository_do_not_take_the_places_of_the_users() {
     let many = |prefix: &str, count: usize| -> String {
         let entries: Vec<String> = (0..count)

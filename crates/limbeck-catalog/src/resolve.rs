@@ -5,7 +5,7 @@ use std::sync::Arc;
 use limbeck_domain::{CallCode, CallError, ServerName, ToolId, ToolTarget, text};
 
 use crate::absence::AbsentServer;
-use crate::bare_name;
+use crate::bare_name::{self, BareName};
 use crate::catalog::Catalog;
 use crate::names;
 use crate::nearest::{NEAREST_MAX, nearest, nearest_tools};
@@ -126,6 +126,8 @@ pub enum ResolveError {
         server: ServerName,
         /// The name as the program wrote it.
         tool: String,
+        /// Tools of other servers that a name without a server fits as well.
+        others: Vec<ToolId>,
     },
     /// The name is a style of several tool names of the server.
     #[error("`{}` is ambiguous: it matches {} of server `{server}`", shown(asked), list(candidates.iter().map(|id| &*id.tool)))]
@@ -180,9 +182,13 @@ impl ResolveError {
                 Some(format!("write one exactly: {}", list_calls(candidates)))
             }
             Self::AbsentServer { absence, .. } => absence.hint.clone(),
-            Self::SwitchedOff { server, .. } => Some(format!(
-                "the user switched it off; use another tool of `{server}`"
-            )),
+            Self::SwitchedOff { server, others, .. } => Some(match others.as_slice() {
+                [] => format!("the user switched it off; use another tool of `{server}`"),
+                others => format!(
+                    "the user switched it off; if you mean another, write it with its server: {}",
+                    list_calls(others)
+                ),
+            }),
         }
     }
 
@@ -216,7 +222,7 @@ impl From<ResolveError> for CallError {
             }
             ResolveError::AmbiguousName { asked, .. } => call.tool = Some(shown(&asked)),
             ResolveError::AbsentServer { server, .. } => call.server = Some(shown(&server)),
-            ResolveError::SwitchedOff { server, tool } => {
+            ResolveError::SwitchedOff { server, tool, .. } => {
                 call.server = Some(server.to_string());
                 call.tool = Some(shown(&tool));
             }
@@ -381,6 +387,14 @@ fn tool(
             tool: Arc::clone(tool),
             note: note_so_far,
         }),
+        // It counts as taken: a name that is a style of it must not run another tool in its place.
+        Match::Alias(_) | Match::Many(_) | Match::None if server.is_switched_off(name) => {
+            Err(ResolveError::SwitchedOff {
+                server: server.name().clone(),
+                tool: name.to_owned(),
+                others: Vec::new(),
+            })
+        }
         Match::Alias(tool) => {
             let tool_note = note(name, &tool.id().tool);
             let note = match note_so_far {
@@ -397,10 +411,6 @@ fn tool(
             asked: name.to_owned(),
             candidates: tools.iter().map(|tool| tool.id().clone()).collect(),
         }),
-        Match::None if server.is_switched_off(name) => Err(ResolveError::SwitchedOff {
-            server: server.name().clone(),
-            tool: name.to_owned(),
-        }),
         Match::None => Err(ResolveError::UnknownTool {
             server: Some(server.name().clone()),
             asked: name.to_owned(),
@@ -414,6 +424,7 @@ fn tool(
 fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved, ResolveError> {
     let mut first_error = None;
     let (mut exact, mut alike) = (Vec::<Resolved>::new(), Vec::<Resolved>::new());
+    let (mut exact_off, mut alike_off) = (None, None);
     for (server_name, tool_name) in splits(name) {
         let found = match server(catalog, server_name, Suggest::Nothing) {
             Ok((server, note)) => tool(server, tool_name, note, suggest),
@@ -434,19 +445,46 @@ fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved
                     rank.push(resolved);
                 }
             }
-            Err(error) => first_error = first_error.or(Some(error)),
+            Err(error) => {
+                if let ResolveError::SwitchedOff { server, .. } = &error {
+                    let off = if is_exactly_off(catalog, server, server_name, tool_name) {
+                        &mut exact_off
+                    } else {
+                        &mut alike_off
+                    };
+                    off.get_or_insert_with(|| error.clone());
+                }
+                first_error = first_error.or(Some(error));
+            }
         }
+    }
+    // A tool that is switched off counts as one that the name can mean.
+    let off = if exact.is_empty() {
+        exact_off.or(alike_off)
+    } else {
+        exact_off
+    };
+    if let Some(error) = off {
+        return Err(error);
     }
     let mut found = if exact.is_empty() { alike } else { exact };
     match found.len() {
         0 => {
-            if first_error.is_none()
-                && let Some(tool) = bare_name::find(catalog, name)
-            {
-                let note = Some(note(name, &tool.id().to_string()));
-                return Ok(Resolved { tool, note });
+            if let Some(error) = first_error {
+                return Err(error);
             }
-            Err(first_error.unwrap_or_else(|| unknown_full_name(catalog, name, suggest)))
+            match bare_name::find(catalog, name) {
+                BareName::Tool(tool) => {
+                    let note = Some(note(name, &tool.id().to_string()));
+                    Ok(Resolved { tool, note })
+                }
+                BareName::SwitchedOff { server, others } => Err(ResolveError::SwitchedOff {
+                    server,
+                    tool: name.to_owned(),
+                    others,
+                }),
+                BareName::Unknown => Err(unknown_full_name(catalog, name, suggest)),
+            }
         }
         1 => Ok(found.remove(0)),
         _ => Err(ResolveError::AmbiguousName {
@@ -457,6 +495,14 @@ fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved
                 .collect(),
         }),
     }
+}
+
+/// Whether both names are as they are in the entry of `server`, which switches the tool off.
+fn is_exactly_off(catalog: &Catalog, server: &ServerName, written: &str, tool: &str) -> bool {
+    server.as_str() == written
+        && catalog
+            .server(server)
+            .is_some_and(|server| server.has_switched_off(tool))
 }
 
 fn unknown_full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> ResolveError {

@@ -107,11 +107,20 @@ impl ServerTools {
         &self.inner.switched_off
     }
 
+    /// Whether the server's entry switches off the tool with exactly this name.
+    pub(crate) fn has_switched_off(&self, name: &str) -> bool {
+        self.switched_off().iter().any(|tool| **tool == *name)
+    }
+
     /// Whether `name` is a tool that the server's entry switches off, in any style.
     pub(crate) fn is_switched_off(&self, name: &str) -> bool {
         let style = names::style(name);
-        let mut off = self.switched_off().iter();
-        off.any(|tool| **tool == *name || (!style.is_empty() && names::fold(tool) == style))
+        let is_style = |tool: &str| {
+            let identifier = names::identifier(tool);
+            let folds = [names::fold(tool), names::fold(&identifier)];
+            identifier == name || (!style.is_empty() && folds.contains(&style))
+        };
+        self.has_switched_off(name) || self.switched_off().iter().any(|tool| is_style(tool))
     }
 
     /// Keeps only the tools for which `keep` returns true.

@@ -279,6 +279,69 @@ fn a_tool_that_the_entry_switches_off_is_refused_as_such() {
     }
 }
 
+/// A server whose entry switches off the tools `off`.
+fn restricted(name: &str, tools: &[&str], off: &[&str]) -> ServerTools {
+    let rules = ToolRules {
+        except: off.iter().map(|&tool| tool.to_owned()).collect(),
+        ..ToolRules::default()
+    };
+    let list = tools
+        .iter()
+        .map(|tool| definition(name, &json!({"name": tool})));
+    ServerTools::allowed_by(&rules, name.into(), list.collect(), None)
+}
+
+#[test]
+fn a_name_that_is_switched_off_does_not_lead_to_another_tool() {
+    let catalog = Catalog::new(vec![
+        restricted(
+            "up",
+            &["delete_all", "get_item", "getItem", "echo"],
+            &["delete_all", "get_item"],
+        ),
+        named("other", &["delete_all", "list"]),
+    ]);
+    for (server, tool) in [
+        (None, "delete_all"),
+        (Some("up"), "get_item"),
+        (Some("up"), "Get-Item"),
+        (None, "up.get_item"),
+        (None, "get_item"),
+    ] {
+        let error = refused(&catalog, server, tool);
+        assert_eq!(error.code, CallCode::Denied, "{tool}");
+        assert!(
+            error.message.contains("is switched off"),
+            "{}",
+            error.message
+        );
+    }
+    let hint = refused(&catalog, None, "delete_all").hint.unwrap();
+    assert!(hint.contains("`tools.other.delete_all`"), "{hint}");
+    // The controls: exact names, and names that no switched-off tool has.
+    for (server, tool, expected) in [
+        (Some("other"), "delete_all", "other.delete_all"),
+        (None, "other.delete_all", "other.delete_all"),
+        (Some("up"), "getItem", "up.getItem"),
+        (None, "getItem", "up.getItem"),
+        (Some("up"), "Echo", "up.echo"),
+        (None, "list", "other.list"),
+    ] {
+        assert_eq!(found(&catalog, server, tool).0, expected);
+    }
+}
+
+#[test]
+fn a_full_name_of_a_tool_that_is_switched_off_is_not_split_in_another_way() {
+    let other = || named("a__b", &["c"]);
+    let off = Catalog::new(vec![restricted("a", &["b__c", "d"], &["b__c"]), other()]);
+    assert_eq!(refused(&off, None, "mcp__a__b__c").code, CallCode::Denied);
+    // The controls: the other tool by its own name, and the same full name where no tool is switched off.
+    assert_eq!(found(&off, Some("a__b"), "c").0, "a__b.c");
+    let without = Catalog::new(vec![named("a", &["d"]), other()]);
+    assert_eq!(found(&without, None, "mcp__a__b__c").0, "a__b.c");
+}
+
 #[test]
 fn letters_in_the_wrong_order_are_nearer_than_other_words() {
     let servers = ["fetch", "git", "time", "tools"].map(|name| named(name, &["t"]));

@@ -155,6 +155,18 @@ impl LiveCatalog {
         scope.unmatched(&tools, &unlisted)
     }
 
+    /// A pattern of `scope` that is the full name of several tools, and these tools. A server without known tools may have
+    /// any tool.
+    pub(crate) fn ambiguous_pattern<'s>(&self, scope: &'s Scope) -> Option<(&'s str, Vec<ToolId>)> {
+        let catalog = self.snapshot();
+        scope.ambiguous_pattern(|tool| {
+            let server = catalog.server(&tool.server);
+            server.is_some_and(|server| {
+                server.tools().is_empty() || server.tool(&tool.tool).is_some()
+            })
+        })
+    }
+
     /// The tools known now, ready to be searched.
     pub fn searchable(&self) -> SearchableCatalog {
         self.inner.read().catalog.clone()

@@ -110,6 +110,31 @@ impl Scope {
         patterns.filter(|pattern| !is_matched(pattern)).collect()
     }
 
+    /// A pattern without wildcards that is the full name of several tools, and these tools: `mcp__a__b__c` of `a.b__c` and
+    /// of `a__b.c`. Its author means one of them and [`Scope::covers`] matches both. `may_exist` returns whether there
+    /// can be such a tool.
+    pub fn ambiguous_pattern(
+        &self,
+        may_exist: impl Fn(&ToolId) -> bool,
+    ) -> Option<(&str, Vec<ToolId>)> {
+        let patterns = self.patterns.iter().flatten().map(String::as_str);
+        let mut full_names = patterns.filter(|pattern| !pattern.contains('*'));
+        full_names.find_map(|pattern| {
+            let tools: Vec<ToolId> = readings(pattern).filter(|tool| may_exist(tool)).collect();
+            (tools.len() > 1).then_some((pattern, tools))
+        })
+    }
+
+    /// The pattern that matches `tool` alone: `server.tool`, or the full name where the dots of the names would make that
+    /// ambiguous.
+    pub fn pattern_of(tool: &ToolId) -> String {
+        let dotted = tool.to_string();
+        match dotted.matches('.').count() {
+            1 => dotted,
+            _ => format!("mcp__{}__{}", tool.server, tool.tool),
+        }
+    }
+
     /// Refuses a tool that the execution may not use.
     ///
     /// # Errors
@@ -154,6 +179,14 @@ fn matches(pattern: &str, tool: &ToolId) -> bool {
         let (of_server, of_tool) = (&pattern[..at], &pattern[at + separator.len()..]);
         glob(of_server, server) && glob(of_tool, name)
     })
+}
+
+/// The tools that a pattern without wildcards matches: one for each separator that may be the border.
+fn readings(pattern: &str) -> impl Iterator<Item = ToolId> {
+    let (pattern, separator) = split_form(pattern);
+    pattern
+        .match_indices(separator)
+        .map(move |(at, _)| ToolId::new(&pattern[..at], &pattern[at + separator.len()..]))
 }
 
 /// Whether a pattern matches some name of a tool of `server`.
@@ -302,6 +335,47 @@ mod tests {
         assert_eq!(Scope::everything().unmatched(&[], &[]), [""; 0]);
         let scope = Scope::parse(["shop", "shp", "fils"]).unwrap();
         assert_eq!(scope.unmatched(&tools, &unlisted), ["shp", "fils"]);
+    }
+
+    #[test]
+    fn a_full_name_of_two_tools_is_found_and_other_patterns_are_not() {
+        let tools = [
+            ToolId::new("a", "b__c"),
+            ToolId::new("a__b", "c"),
+            ToolId::new("shop", "eu.list"),
+            ToolId::new("shop.eu", "list"),
+        ];
+        let ambiguous = |pattern: &str| {
+            let scope = Scope::parse(["x.y", pattern]).unwrap();
+            let found = scope.ambiguous_pattern(|tool| tools.contains(tool));
+            found.map(|(found, of)| {
+                assert_eq!(found, pattern);
+                assert!(of.iter().all(|tool| scope.covers(tool)));
+                let exact = of.iter().map(Scope::pattern_of);
+                exact.collect::<Vec<_>>().join(" ")
+            })
+        };
+        assert_eq!(ambiguous("mcp__a__b__c").as_deref(), Some("a.b__c a__b.c"));
+        assert_eq!(
+            ambiguous("shop.eu.list").as_deref(),
+            Some("mcp__shop__eu.list mcp__shop.eu__list")
+        );
+        // The controls: each exact form, wildcards, and a name of which only one reading exists.
+        for pattern in [
+            "a.b__c",
+            "a__b.c",
+            "mcp__shop__eu.list",
+            "mcp__shop.eu__list",
+            "mcp__a__*",
+            "a",
+            "*",
+            "mcp__a__b__d",
+        ] {
+            assert_eq!(ambiguous(pattern), None, "{pattern}");
+        }
+        let one = Scope::parse(["mcp__a__b__c"]).unwrap();
+        assert_eq!(one.ambiguous_pattern(|tool| *tool == tools[1]), None);
+        assert_eq!(Scope::everything().ambiguous_pattern(|_| true), None);
     }
 
     #[test]

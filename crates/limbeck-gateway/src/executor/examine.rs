@@ -55,7 +55,7 @@ impl Executor {
         mode: Mode,
         cancel: &CancellationToken,
     ) -> Result<Examination, ProgramError> {
-        request.check()?;
+        request.check(&self.broker.live_catalog)?;
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(messages::cancelled()),

@@ -72,7 +72,7 @@ impl Executor {
         mut request: ExecuteRequest,
         context: CallContext,
     ) -> Result<Shown, ProgramError> {
-        request.check()?;
+        request.check(&self.broker.live_catalog)?;
         let admitted = tokio::select! {
             place = self.admission.enter(&request.principal) => place,
             () = context.cancel.cancelled() => return Err(messages::cancelled()),

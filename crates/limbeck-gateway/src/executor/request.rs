@@ -4,12 +4,20 @@ use limbeck_domain::limits::{
     INPUT_BYTES_MAX, OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN,
     PROGRAM_BYTES_MAX, WALL_MS_MAX,
 };
-use limbeck_domain::{ErrorKind, ExecutionLimits, Language, Mode, ProgramError, ProgramStart};
+use limbeck_domain::{
+    ErrorKind, ExecutionLimits, Language, Mode, ProgramError, ProgramStart, ToolId, text,
+};
 use limbeck_policy::Scope;
 
 use crate::clock::now_us;
 use crate::listings::Listings;
+use crate::live_catalog::LiveCatalog;
 use crate::render::Render;
+
+/// Readings of a pattern that are named in an error.
+const READINGS_NAMED_MAX: usize = 3;
+/// Bytes shown of each.
+const PATTERN_BYTES_SHOWN: usize = 160;
 
 /// A program and what it may use.
 #[derive(Clone, Debug)]
@@ -61,7 +69,7 @@ impl AnswerForm {
 
 impl ExecuteRequest {
     /// Refuses a request that no worker is needed for.
-    pub(super) fn check(&self) -> Result<(), ProgramError> {
+    pub(super) fn check(&self, live_catalog: &LiveCatalog) -> Result<(), ProgramError> {
         let wrong = |message: String| ProgramError::new(ErrorKind::Request, message);
         if self.program.trim().is_empty() {
             return Err(wrong("the program is empty".to_owned())
@@ -80,7 +88,10 @@ impl ExecuteRequest {
                 self.input.len()
             )));
         }
-        Ok(())
+        match live_catalog.ambiguous_pattern(&self.scope) {
+            Some((pattern, tools)) => Err(ambiguous_pattern(pattern, &tools)),
+            None => Ok(()),
+        }
     }
 
     /// Limits of the run, and a warning when the time is not that asked for.
@@ -129,4 +140,22 @@ impl ExecuteRequest {
             mode,
         })
     }
+}
+
+/// The error of a pattern that matches several tools where a call by that name would mean one.
+fn ambiguous_pattern(pattern: &str, tools: &[ToolId]) -> ProgramError {
+    let quoted = |name: &str| format!("`{}`", text::clean_line(name, PATTERN_BYTES_SHOWN));
+    let readings = tools.iter().take(READINGS_NAMED_MAX);
+    let readings: Vec<String> = readings
+        .map(|tool| quoted(&Scope::pattern_of(tool)))
+        .collect();
+    let message = format!(
+        "the pattern {} in `tools` is ambiguous: it can mean {}",
+        quoted(pattern),
+        readings.join(" and ")
+    );
+    ProgramError::new(ErrorKind::Request, message).with_hint(format!(
+        "write the one that you mean: {}",
+        readings.join(" or ")
+    ))
 }

@@ -4,7 +4,7 @@ use limbeck_catalog::FindingKind;
 use limbeck_domain::{ErrorKind, Mode};
 use limbeck_gateway::Gateway;
 use limbeck_policy::Scope;
-use limbeck_testkit::{World, python_request, request, run, value_of};
+use limbeck_testkit::{FakeServer, World, python_request, request, run, value_of};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -132,4 +132,41 @@ async fn a_pattern_of_tools_that_matches_no_tool_of_a_listed_server_is_a_warning
     let wide = gateway.execute(wide, CancellationToken::new()).await;
     assert_eq!(wide.warnings, [""; 0]);
     gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pattern_that_is_the_full_name_of_two_tools_is_refused() {
+    let a = FakeServer::new("a")
+        .read("b__c", |_| json!({"n": 1}))
+        .share();
+    let a_b = FakeServer::new("a__b")
+        .read("c", |_| json!({"n": 2}))
+        .share();
+    let both = World::new(worker()).server(&a).server(&a_b).start().await;
+    let program = "return [await tools.a.b__c({})]";
+    let within = |pattern: &str| {
+        let mut narrow = request(program);
+        narrow.scope = Scope::parse([pattern]).unwrap();
+        narrow
+    };
+    let cancel = CancellationToken::new();
+    let refused = both.execute(within("mcp__a__b__c"), cancel.clone()).await;
+    let error = refused.error.as_ref().unwrap();
+    assert_eq!(error.kind, ErrorKind::Request, "{error:?}");
+    for named in ["`mcp__a__b__c`", "`a.b__c`", "`a__b.c`"] {
+        assert!(error.message.contains(named), "{error:?}");
+    }
+    let examined = both.examine(within("mcp__a__b__c"), Mode::Check, &cancel);
+    assert_eq!(examined.await.unwrap_err().kind, ErrorKind::Request);
+    assert_eq!(a.calls(), [""; 0]);
+    // The controls: the exact name, a pattern with a wildcard, and the full name where one tool has it.
+    for pattern in ["a.b__c", "mcp__a__b__*"] {
+        let exact = both.execute(within(pattern), cancel.clone()).await;
+        assert_eq!(value_of(&exact), json!([{"n": 1}]), "{exact:?}");
+    }
+    both.shutdown().await;
+    let one = World::new(worker()).server(&a).start().await;
+    let fits = one.execute(within("mcp__a__b__c"), cancel.clone()).await;
+    assert_eq!(value_of(&fits), json!([{"n": 1}]), "{fits:?}");
+    one.shutdown().await;
 }

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::document::ConfigPlace;
 use crate::escaped_text;
-use crate::{package_runner, server_environment};
+use crate::{choosing_variables, package_runner};
 
 /// Bytes of a text that a person can review: some 200 lines. Entries of published servers stay under 2 KiB.
 const REVIEWED_BYTES_MAX: usize = 16 << 10;
@@ -147,11 +147,8 @@ fn remarks_about(place: &ConfigPlace<'_>) -> Vec<String> {
         && let Ok(entries) = env.entries()
     {
         for (name, _) in entries {
-            if server_environment::chooses_code(name) {
-                remarks.push(format!(
-                    "`env.{}` chooses code that the server loads",
-                    escaped_path_part(name)
-                ));
+            if let Some(what) = choosing_variables::choice_of(name) {
+                remarks.push(format!("`env.{}` chooses {what}", escaped_path_part(name)));
             }
         }
     }

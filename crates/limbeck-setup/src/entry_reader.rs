@@ -15,8 +15,8 @@ use crate::diagnostic::ValueError;
 use crate::document::ConfigPlace;
 use crate::entry::{HttpKind, Origin, Scope, ServerEntry, Transport, TrustState};
 use crate::oauth::OAuthEntry;
-use crate::server_environment;
 use crate::variables::Variables;
+use crate::{choosing_variables, server_environment};
 use address::{add_header, networks};
 use keys::{CLIENT_KEYS, LIMBECK_KEYS, UNSUPPORTED_KEYS};
 
@@ -274,10 +274,10 @@ impl EntryReader<'_> {
                 if name.is_empty() || name.contains(['=', '\0']) {
                     return Err(value.malformed("is not a valid variable name"));
                 }
-                if self.scope == Scope::Repository && server_environment::chooses_code(name) {
-                    warnings.push(
-                        value.malformed("lets the repository choose code that the server loads"),
-                    );
+                if self.scope == Scope::Repository
+                    && let Some(what) = choosing_variables::choice_of(name)
+                {
+                    warnings.push(value.malformed(format!("lets the repository choose {what}")));
                 }
                 if let Some(problem) = references::literal_reference(value.text()?) {
                     warnings.push(value.malformed(problem));

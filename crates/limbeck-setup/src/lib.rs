@@ -30,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+mod choosing_variables;
 mod configuration;
 mod definition_text;
 mod diagnostic;

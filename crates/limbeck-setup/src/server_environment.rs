@@ -55,23 +55,6 @@ const INHERITED_ON_WINDOWS: &[&str] = &[
     "USERPROFILE",
 ];
 
-/// Variables that make a program load code that their value names.
-const LOADERS: &[&str] = &[
-    "BASH_ENV",
-    "ENV",
-    "GIT_SSH_COMMAND",
-    "LD_AUDIT",
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "NODE_OPTIONS",
-    "PATH",
-    "PERL5OPT",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "PYTHONSTARTUP",
-    "RUBYOPT",
-];
-
 /// The whole environment of a server: inherited variables and `declared` ones, which win; each name once.
 pub(crate) fn complete(world: &World, declared: Vec<(String, String)>) -> Vec<(String, String)> {
     // Windows has one variable of a name, in capitals or not: `Path` of an entry is its `PATH`.
@@ -93,13 +76,6 @@ pub(crate) fn complete(world: &World, declared: Vec<(String, String)>) -> Vec<(S
         .filter(|(_, value)| !value.starts_with("()"))
         .chain(declared.iter().cloned())
         .collect()
-}
-
-/// Whether the value of `name` chooses code that the server loads, in capitals or not: some systems and programs
-/// make no difference.
-pub(crate) fn chooses_code(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    LOADERS.contains(&&*name) || name.starts_with("DYLD_")
 }
 
 #[cfg(test)]
@@ -135,8 +111,6 @@ mod tests {
         };
         assert_eq!(values(OperatingSystem::Windows), ["declared"]);
         assert_eq!(values(OperatingSystem::Linux), ["inherited", "declared"]);
-        assert!(chooses_code("Path") && chooses_code("node_options"));
-        assert!(!chooses_code("PATHS"));
     }
 
     #[test]

@@ -376,6 +376,33 @@ fn d28_a_program_that_was_replaced_since_it_was_trusted_is_said_once_it_is_anoth
 }
 
 #[test]
+fn a_variable_that_chooses_code_is_said_before_it_is_trusted() {
+    let world = World::empty();
+    let of = |variable: &str| json!({"command": "npx", "args": ["some-server@1.2.3"], "env": {variable: "x"}});
+    let servers = json!({"mcpServers": {
+        "source": of("npm_config_registry"), "home": of("HOME"), "code": of("NODE_PATH"), "key": of("API_KEY"),
+    }});
+    world.file(".mcp.json", &servers.to_string());
+    let shown = limbeck(&world, ["trust", "--json"]).ends_with(0).json();
+    for server in shown["servers"].as_array().unwrap() {
+        let expected = match server["name"].as_str().unwrap() {
+            "source" => json!([
+                "`env.npm_config_registry` chooses where npm takes packages, scripts or programs from"
+            ]),
+            "home" => json!([
+                "`env.HOME` chooses settings files, which may choose code that the server loads"
+            ]),
+            "code" => json!(["`env.NODE_PATH` chooses code that the server loads"]),
+            // The control.
+            _ => json!([]),
+        };
+        assert_eq!(server["remarks"], expected, "{server}");
+    }
+    // They can be trusted all the same.
+    trust(&world, "home").ends_with(0);
+}
+
+#[test]
 fn d28_a_package_without_a_version_is_said_before_it_is_trusted() {
     let world = World::empty();
     let of = |package: &str| json!({"command": "npx", "args": ["-y", package]});

@@ -20,8 +20,10 @@ from world import LIMBECK, PATIENCE_S, World
 class Terminal:
     """A command of the binary whose standard streams are a terminal."""
 
-    def __init__(self, world: World, columns: int, *args: str, **environment: str) -> None:
+    def __init__(self, world: World, columns: int, *args: str, typed: str = "", **environment: str) -> None:
         self.to, end = pty.openpty()
+        # Input that waits for the command before it starts.
+        self.type(typed)
         fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.child = subprocess.Popen(
             [LIMBECK, *args],
@@ -60,8 +62,10 @@ class Terminal:
 
 
 @contextmanager
-def terminal(world: World, *args: str, columns: int = 80, **environment: str) -> Iterator[Terminal]:
-    shown = Terminal(world, columns, *args, **environment)
+def terminal(
+    world: World, *args: str, columns: int = 80, typed: str = "", **environment: str
+) -> Iterator[Terminal]:
+    shown = Terminal(world, columns, *args, typed=typed, **environment)
     try:
         yield shown
     finally:
@@ -95,6 +99,23 @@ def test_trust_asks_after_the_definition_was_shown(world: World) -> None:
         shown.until("[y/N]")
         shown.type("y\n")
         assert shown.end() == 0
+    assert state(world) == "ready"
+
+
+def test_an_answer_that_was_typed_before_the_question_trusts_nothing(world: World) -> None:
+    repository(world, "first")
+    with terminal(world, "trust", "shop", typed="y\n") as shown:
+        shown.until("[y/N]")
+        # The question is still open: this is its first answer.
+        shown.type("n\n")
+        assert shown.end() == 1, shown.shown
+        assert "nothing is trusted" in shown.shown
+    assert state(world) == "untrusted"
+    # The control: typed after it, the same answer counts.
+    with terminal(world, "trust", "shop", typed="n\n") as shown:
+        shown.until("[y/N]")
+        shown.type("y\n")
+        assert shown.end() == 0, shown.shown
     assert state(world) == "ready"
 
 

@@ -188,6 +188,9 @@ fn ask(invocation: &Invocation, chosen: &[&ServerEntry]) -> Result<(), CommandEr
         1 => "trust this definition?".to_owned(),
         count => format!("trust these {count} definitions?"),
     };
+    discard_typed_input()
+        .context("what was typed before the question cannot be discarded")
+        .map_err(CommandError::usage)?;
     invocation.printer.prompt(&format!("{question} [y/N] "));
     let mut answer = String::new();
     let stdin = std::io::stdin().lock().take(ANSWER_BYTES_MAX);
@@ -214,6 +217,21 @@ fn ask(invocation: &Invocation, chosen: &[&ServerEntry]) -> Result<(), CommandEr
         let error = anyhow!("a definition changed while it was shown, so nothing is trusted");
         return Err(CommandError::usage(error).with_hint("review it again: `limbeck trust`"));
     }
+    Ok(())
+}
+
+/// Discards what was typed before now: an answer to a question that was not asked yet, such as a `y` pasted with the
+/// command, accepts nothing.
+#[cfg(unix)]
+fn discard_typed_input() -> std::io::Result<()> {
+    let stdin = std::io::stdin();
+    rustix::termios::tcflush(&stdin, rustix::termios::QueueSelector::IFlush)?;
+    Ok(())
+}
+
+/// The console of other systems has no call for it in the libraries that are used here.
+#[cfg(not(unix))]
+fn discard_typed_input() -> std::io::Result<()> {
     Ok(())
 }
 

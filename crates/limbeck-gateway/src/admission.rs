@@ -53,10 +53,24 @@ pub(crate) struct ExecutionSlot {
 
 /// Rejection of a request: no slot is free and the queue, or the principal's share of it, is full.
 #[derive(Debug, thiserror::Error)]
-#[error("{running} executions are running and {queued} are waiting")]
+#[error("{} and {}", running_text(.running), waiting_text(.queued))]
 pub(crate) struct BusyError {
     running: usize,
     queued: usize,
+}
+
+fn running_text(count: &usize) -> String {
+    match *count {
+        1 => "1 execution is running".to_owned(),
+        count => format!("{count} executions are running"),
+    }
+}
+
+fn waiting_text(count: &usize) -> String {
+    match *count {
+        1 => "1 is waiting".to_owned(),
+        count => format!("{count} are waiting"),
+    }
 }
 
 #[derive(Debug, Default)]
@@ -293,7 +307,7 @@ mod tests {
         let refused = enter(&admission, "a").unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "1 executions are running and 1 are waiting"
+            "1 execution is running and 1 is waiting"
         );
         drop(first);
         drop(next.now_or_never().unwrap().unwrap());

@@ -238,6 +238,14 @@ impl UpstreamError {
         }
     }
 
+    /// Whether the program or the directory that the entry names does not exist.
+    pub(crate) fn is_of_absent_file(&self) -> bool {
+        matches!(
+            self,
+            Self::ProgramNotFound { .. } | Self::DirectoryNotFound { .. }
+        )
+    }
+
     /// Next step for the user, where there is one.
     pub(crate) fn next_step(&self, server: &ServerName) -> Option<String> {
         self.hint(&ToolId::new(server.clone(), ""))

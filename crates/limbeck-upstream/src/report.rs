@@ -62,7 +62,8 @@ pub enum ServerState {
         /// Why it failed.
         error: String,
     },
-    /// Failed; the next call starts it again.
+    /// Failed; the next call starts it again. Also when its program or directory does not exist: waiting changes
+    /// nothing, so the back-off is not shown.
     Failed {
         /// Why it failed.
         error: String,

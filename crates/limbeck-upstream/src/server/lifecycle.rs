@@ -103,9 +103,10 @@ impl ServerLifecycle {
                 server: connection.handshake_result().server.clone(),
             },
             LifecyclePhase::Failed { until, error } => {
+                let is_absent = error.is_of_absent_file();
                 let error = error.full_text();
                 match until.checked_duration_since(Instant::now()) {
-                    Some(retry_in) if !retry_in.is_zero() => {
+                    Some(retry_in) if !retry_in.is_zero() && !is_absent => {
                         ServerState::BackingOff { retry_in, error }
                     }
                     _ => ServerState::Failed { error },

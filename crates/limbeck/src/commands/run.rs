@@ -67,11 +67,22 @@ pub(super) async fn run(
             shown.stdout.clear();
             shown.stderr.clear();
         }
+        name_options(&mut shown);
         print_envelope(&invocation.printer, &shown, source);
         Ok(())
     };
     session.close().await;
     printed.map(|()| signal.map_or_else(|| ExitStatus::of(&envelope), EndSignal::exit))
+}
+
+/// Names the option of this command where a hint names the argument of `execute`, which a model sends.
+fn name_options(envelope: &mut Envelope) {
+    if let Some(error) = &mut envelope.error
+        && error.kind == ErrorKind::Timeout
+        && let Some(hint) = &mut error.hint
+    {
+        *hint = hint.replace("`timeout_ms`", "`--timeout-ms`");
+    }
 }
 
 fn request(arguments: &RunArgs) -> Result<ExecuteRequest, CommandError> {

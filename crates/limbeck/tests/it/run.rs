@@ -136,7 +136,7 @@ fn a_program_that_computes_and_one_that_waits_run_out_of_time_in_the_same_words(
     let computes = ends("while (true) {}");
     assert_eq!(
         computes,
-        "error: the program ran longer than 300 ms\n\nhint: raise `timeout_ms`, or do less in one program\n"
+        "error: the program ran longer than 300 ms\n\nhint: raise `--timeout-ms`, or do less in one program\n"
     );
     let waits = ends("await new Promise(done => setTimeout(done, 50_000))");
     assert_eq!(waits, computes);

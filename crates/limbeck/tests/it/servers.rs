@@ -73,6 +73,7 @@ fn a_server_that_fails_is_listed_with_its_words_and_the_others_work() {
     let outcome = world.limbeck(["tools"]).ends_with(1);
     for (name, state) in [
         ("shop", "ready"),
+        ("absent", "failed"),
         ("remote", "backing_off"),
         ("off", "disabled"),
     ] {

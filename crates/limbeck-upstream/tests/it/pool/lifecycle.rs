@@ -251,6 +251,8 @@ async fn a_missing_program_is_named() {
         error.to_string(),
         "program `no-such-program` was not found in PATH"
     );
+    let state = pool.state(&"missing".into());
+    assert!(matches!(state, ServerState::Failed { .. }), "{state:?}");
     healthy_answers(&pool).await;
     pool.shutdown().await;
 }

@@ -212,10 +212,11 @@ impl DirectCalls {
     ) {
         let error = match result {
             Ok(_) => None,
-            Err(DirectError::Upstream(UpstreamError::Cancelled)) => Some(ProgramError::new(
-                ErrorKind::Cancelled,
-                "the client gave the call up",
-            )),
+            Err(DirectError::Upstream(
+                UpstreamError::Cancelled | UpstreamError::CancelledUnsent,
+            )) => Some(given_up()),
+            // It waited for its place at the server.
+            Err(DirectError::Call(error)) if error.code == CallCode::Cancelled => Some(given_up()),
             Err(DirectError::Upstream(error)) => {
                 Some(ProgramError::new(ErrorKind::Exception, error.full_text()))
             }
@@ -288,6 +289,10 @@ fn not_recorded(error: &StoreError, message: String) -> CallError {
         Some(hint) => call_error.with_hint(hint),
         None => call_error,
     }
+}
+
+fn given_up() -> ProgramError {
+    ProgramError::new(ErrorKind::Cancelled, "the client gave the call up")
 }
 
 /// Effects of one call; none when nothing was sent.

@@ -137,6 +137,7 @@ impl World {
             .collect();
         let options = PoolOptions {
             declares: ClientCapabilities::ALL,
+            ..PoolOptions::default()
         };
         let mut upstreams = UpstreamPool::with_options(self.processes, &options);
         for server in self.servers {

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call_observer::CallObserver;
 use crate::server_request::ServerRequestKind;
 use crate::sync::lock;
+use crate::turns::Turn;
 
 /// Context of one call to a server.
 #[derive(Clone)]
@@ -21,6 +22,9 @@ pub struct CallContext {
     pub principal: Option<Arc<str>>,
     /// Questions of the server that were declined because no client could be asked.
     pub unasked: UnaskedQuestions,
+    /// Place among the calls that the server serves at a time, taken with [`crate::UpstreamPool::place`]; without one
+    /// the call waits for it.
+    pub place: Option<Arc<Turn>>,
 }
 
 /// Methods of a server's questions that were declined without asking anybody. To the server this looks as if the user
@@ -47,6 +51,7 @@ impl CallContext {
             observer: None,
             principal: None,
             unasked: UnaskedQuestions::default(),
+            place: None,
         }
     }
 
@@ -78,6 +83,7 @@ impl std::fmt::Debug for CallContext {
             .field("observer", &self.observer.is_some())
             .field("principal", &self.principal)
             .field("unasked", &self.unasked)
+            .field("place", &self.place.is_some())
             .finish()
     }
 }

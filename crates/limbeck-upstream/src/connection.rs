@@ -1,7 +1,8 @@
 //! Connection to one server after its handshake: sends requests and returns raw results.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rmcp::RoleClient;
@@ -14,7 +15,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use limbeck_domain::{limits, text};
+use limbeck_domain::{limits, limits::HTTP_PRINCIPALS_MAX, text};
 
 use crate::call_context::CallContext;
 use crate::call_feedback::CallFeedback;
@@ -27,12 +28,15 @@ use crate::rpc::handshake_result::HandshakeResult;
 use crate::rpc::pending::{PendingRequests, RawResponse, ReplySlot, ResponseError};
 use crate::server_messages::ServerMessages;
 use crate::stdio::connection::StdioConnection;
+use crate::sync::lock;
 use crate::time::in_ms;
 
 /// Time to wait for the exit status of a process whose output ended.
 const STATUS_WAIT: Duration = Duration::from_secs(1);
 /// Time to write a cancellation. A server that does not read its input that long is restarted.
 const CANCEL_WRITE: Duration = Duration::from_secs(2);
+/// JSON-RPC error code of a server that needs its user to open an address (`URLElicitationRequiredError`).
+const URL_NEEDED: i64 = -32042;
 /// Key in `_meta` of a request that asks for log messages.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// A server that stayed connected this long is considered to have started well.
@@ -110,6 +114,9 @@ pub(crate) struct Connection {
     opened: Instant,
     noticed_end: OnceLock<Instant>,
     has_answered: AtomicBool,
+    has_logged_output: AtomicBool,
+    /// Principals other than the user who runs the gateway, with their calls that had no answer.
+    suspects: Mutex<BTreeMap<Arc<str>, usize>>,
 }
 
 impl Connection {
@@ -131,6 +138,8 @@ impl Connection {
             opened: Instant::now(),
             noticed_end: OnceLock::new(),
             has_answered: AtomicBool::new(false),
+            has_logged_output: AtomicBool::new(false),
+            suspects: Mutex::default(),
         }
     }
 
@@ -151,6 +160,42 @@ impl Connection {
     pub(crate) fn has_proved_itself(&self) -> bool {
         self.has_answered.load(Ordering::Relaxed)
             || self.ended_at().duration_since(self.opened) >= PROVED_AFTER
+    }
+
+    /// Whether the connection was open so long that its end says nothing about its last calls.
+    pub(crate) fn was_open_long(&self) -> bool {
+        self.ended_at().duration_since(self.opened) >= PROVED_AFTER
+    }
+
+    /// Notes a call of `principal` that is sent next; the user who runs the gateway is `None` and not noted.
+    pub(crate) fn begin_call(&self, principal: Option<&Arc<str>>) {
+        let Some(principal) = principal else {
+            return;
+        };
+        let mut suspects = lock(&self.suspects);
+        if suspects.len() < HTTP_PRINCIPALS_MAX || suspects.contains_key(principal) {
+            *suspects.entry(principal.clone()).or_default() += 1;
+        }
+    }
+
+    /// Notes that a call of `principal` was answered. One that was lost, cancelled or timed out is not: the server may
+    /// still crash under it.
+    pub(crate) fn end_call(&self, principal: Option<&Arc<str>>) {
+        let Some(principal) = principal else {
+            return;
+        };
+        let mut suspects = lock(&self.suspects);
+        if let Some(calls) = suspects.get_mut(principal) {
+            *calls -= 1;
+            if *calls == 0 {
+                suspects.remove(principal);
+            }
+        }
+    }
+
+    /// Principals, other than the user who runs the gateway, with calls that had no answer.
+    pub(crate) fn suspects(&self) -> Vec<Arc<str>> {
+        lock(&self.suspects).keys().cloned().collect()
     }
 
     /// When the connection was first noticed to have ended.
@@ -311,18 +356,36 @@ impl Connection {
         RawValue::from_string(words).unwrap_or(result)
     }
 
-    /// Error data without secrets; `None` when redaction leaves invalid JSON.
-    fn data_without_secrets(&self, data: &Value) -> Option<Box<Value>> {
+    /// Error data without secrets and hidden characters; `None` when redaction leaves invalid JSON, and for a key with
+    /// hidden characters.
+    fn clean_data(&self, data: &Value) -> Option<Box<Value>> {
         let data = self.transport.redact(data.to_string());
-        serde_json::from_str(&data).ok()
+        let mut data: Box<Value> = serde_json::from_str(&data).ok()?;
+        text::clean_json(&mut data, limits::ERROR_DATA_BYTES_MAX).then_some(data)
+    }
+
+    /// The error that asks for addresses to open. They are left out: a client may open them without a word, and an
+    /// address is shown to a user only after the checks of a question.
+    fn url_needed(&self, message: &str) -> UpstreamError {
+        let server = self.server_messages().server();
+        UpstreamError::Protocol {
+            code: URL_NEEDED,
+            message: format!(
+                "server `{server}` asks its user to open an address, which is not passed on: {message}"
+            ),
+            data: None,
+        }
     }
 
     fn result_of(&self, answer: RawResponse) -> Result<Box<RawValue>, UpstreamError> {
         answer.map_err(|fault| match fault {
+            ResponseError::Rpc(error) if error.code == URL_NEEDED => {
+                self.url_needed(&self.transport.redact(error.message))
+            }
             ResponseError::Rpc(error) => UpstreamError::Protocol {
                 code: error.code,
                 message: self.transport.redact(error.message),
-                data: error.data.and_then(|data| self.data_without_secrets(&data)),
+                data: error.data.and_then(|data| self.clean_data(&data)),
             },
             ResponseError::Invalid { reason } => UpstreamError::InvalidAnswer {
                 reason: self.transport.redact(reason),
@@ -353,9 +416,23 @@ impl Connection {
             (None, None) => "the connection ended".to_owned(),
         };
         UpstreamError::ConnectionLost {
+            stderr_tail: self.quoted_output(&status),
             status,
-            stderr_tail: self.transport.stderr_excerpt(),
         }
+    }
+
+    /// End of standard error for an error text. Where several principals make calls it is logged, once, and not
+    /// quoted: it may hold the arguments of another one's call.
+    fn quoted_output(&self, status: &str) -> String {
+        let output = self.transport.stderr_excerpt();
+        if !self.server_messages().is_shared() {
+            return output;
+        }
+        if !output.is_empty() && !self.has_logged_output.swap(true, Ordering::Relaxed) {
+            let server = self.server_messages().server();
+            tracing::warn!(%server, status, ?output, "a server ended; errors do not quote its last output");
+        }
+        String::new()
     }
 }
 

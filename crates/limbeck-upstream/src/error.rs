@@ -44,6 +44,12 @@ pub enum UpstreamError {
         /// The directory.
         directory: String,
     },
+    /// The server could not be started; the reason has no path of the host.
+    #[error("the server cannot be started: {reason}")]
+    NotStarted {
+        /// Reason without a path.
+        reason: &'static str,
+    },
     /// The program exists but could not be started.
     #[error("program `{program}` could not be started")]
     Spawn {
@@ -110,7 +116,7 @@ pub enum UpstreamError {
         reason: String,
     },
     /// The server failed recently; calls fail at once until the back-off time has passed.
-    #[error("{error}; next try in {}", seconds(*retry_in_ms))]
+    #[error("{}; nothing was sent; next try in {}", earlier(.error), seconds(*retry_in_ms))]
     BackingOff {
         /// Time until the next attempt.
         retry_in_ms: u64,
@@ -203,6 +209,23 @@ pub enum UpstreamError {
     /// The caller cancelled the call.
     #[error("the call was cancelled")]
     Cancelled,
+    /// The caller cancelled the call while it waited for its place or for the server's start.
+    #[error("the call was cancelled before it was sent")]
+    CancelledUnsent,
+}
+
+/// The failure that a server is left alone for, as a caller reads it whose own call was not sent.
+fn earlier(error: &UpstreamError) -> String {
+    match error {
+        UpstreamError::ConnectionLost {
+            status,
+            stderr_tail,
+        } => format!(
+            "the connection to the server was lost during an earlier call ({status}){}",
+            said(stderr_tail)
+        ),
+        error => error.to_string(),
+    }
 }
 
 /// Formats the end of standard error as a suffix; empty without any.
@@ -246,6 +269,17 @@ impl UpstreamError {
         )
     }
 
+    /// The error of a start without the paths of the host, for principals other than the user who runs the gateway.
+    pub(crate) fn without_paths(self) -> Self {
+        let reason = match &self {
+            Self::ProgramNotFound { .. } => "its program was not found",
+            Self::DirectoryNotFound { .. } => "its directory does not exist",
+            Self::Spawn { .. } => "its program could not be executed",
+            _ => return self,
+        };
+        Self::NotStarted { reason }
+    }
+
     /// Next step for the user, where there is one.
     pub(crate) fn next_step(&self, server: &ServerName) -> Option<String> {
         self.hint(&ToolId::new(server.clone(), ""))
@@ -268,6 +302,7 @@ impl UpstreamError {
             | Self::Stopped
             | Self::ProgramNotFound { .. }
             | Self::DirectoryNotFound { .. }
+            | Self::NotStarted { .. }
             | Self::Spawn { .. }
             | Self::StartTimeout { .. }
             | Self::Exited { .. }
@@ -288,7 +323,7 @@ impl UpstreamError {
             }
             Self::TooLarge { .. } => CallCode::LimitExceeded,
             Self::InvalidArguments { .. } => CallCode::InvalidArguments,
-            Self::Cancelled => CallCode::Cancelled,
+            Self::Cancelled | Self::CancelledUnsent => CallCode::Cancelled,
         }
     }
 
@@ -300,6 +335,7 @@ impl UpstreamError {
             | Self::Unusable(_)
             | Self::ProgramNotFound { .. }
             | Self::DirectoryNotFound { .. }
+            | Self::NotStarted { .. }
             | Self::Spawn { .. }
             | Self::StartTimeout { .. }
             | Self::Exited { .. }
@@ -311,7 +347,8 @@ impl UpstreamError {
             | Self::InvalidArguments { .. }
             | Self::Secret { .. }
             | Self::SignInNeeded { .. }
-            | Self::SignInFailed { .. } => true,
+            | Self::SignInFailed { .. }
+            | Self::CancelledUnsent => true,
             // A gateway that is shutting down may have sent it before, and a server may redirect what it has read.
             Self::Stopped
             | Self::NotAllowed { .. }
@@ -341,6 +378,7 @@ impl UpstreamError {
             | Self::Stopped
             | Self::ProgramNotFound { .. }
             | Self::DirectoryNotFound { .. }
+            | Self::NotStarted { .. }
             | Self::Spawn { .. }
             | Self::Handshake { .. }
             | Self::Unwell { .. }
@@ -359,7 +397,8 @@ impl UpstreamError {
             | Self::SignInFailed {
                 may_pass: false, ..
             }
-            | Self::Cancelled => false,
+            | Self::Cancelled
+            | Self::CancelledUnsent => false,
         }
     }
 
@@ -377,6 +416,10 @@ impl UpstreamError {
             )),
             Self::DirectoryNotFound { directory } => Some(format!(
                 "create `{directory}`, or correct `cwd` of `{server}`"
+            )),
+            Self::NotStarted { .. } => Some(format!(
+                "the user of the gateway checks `command` and `cwd` of `{server}`: \
+                 `limbeck tools {server}` names the path"
             )),
             Self::Spawn { .. } | Self::Handshake { .. } => Some(format!(
                 "`limbeck tools {server}` shows its configuration and its last output"
@@ -449,7 +492,8 @@ impl UpstreamError {
             Self::Stopped
             | Self::Protocol { .. }
             | Self::InvalidArguments { .. }
-            | Self::Cancelled => None,
+            | Self::Cancelled
+            | Self::CancelledUnsent => None,
         }
     }
 }
@@ -506,6 +550,11 @@ mod tests {
         };
         let waiting = waiting.to_call_error(&tool());
         assert!(waiting.retryable);
+        assert_eq!(
+            waiting.message,
+            "the connection to the server was lost during an earlier call (exit status: 1); \
+             its last output: \"boom\"; nothing was sent; next try in a second"
+        );
         assert_eq!(waiting.hint.as_deref(), Some("call again in 900 ms"));
     }
 
@@ -520,6 +569,21 @@ mod tests {
             "the server ended while starting (exit status: 1); its last output: \
              \"boom | 2026-11-22T00:00:00Z ERROR limbeck: all tokens accepted\""
         );
+    }
+
+    #[test]
+    fn paths_of_the_host_are_left_out_of_errors_of_a_start_and_other_errors_stay() {
+        let gone = || UpstreamError::DirectoryNotFound {
+            directory: "/home/me/work".into(),
+        };
+        let error = gone().without_paths().to_call_error(&tool());
+        assert!(!format!("{error:?}").contains("/home"), "{error:?}");
+        assert_eq!(error.code, CallCode::ServerUnavailable);
+        // The controls: the user's own error has the path, and an error without one is not touched.
+        let own = gone().to_call_error(&tool());
+        assert!(own.message.contains("`/home/me/work`"), "{own:?}");
+        let other = UpstreamError::Disabled.without_paths();
+        assert!(matches!(other, UpstreamError::Disabled));
     }
 
     #[test]

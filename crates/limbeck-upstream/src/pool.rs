@@ -21,6 +21,7 @@ use crate::report::{ServerReport, ServerState, ToolList, TrafficCounts};
 use crate::server_messages::NotificationSink;
 use crate::server_request::ClientCapabilities;
 use crate::spec::{ServerSpec, TransportSpec};
+use crate::turns::Turn;
 use crate::unusable::UnusableServer;
 use crate::upstream::{RawResult, RawToolResult, Upstream};
 use crate::watch::ResourceWatch;
@@ -40,6 +41,10 @@ pub struct PoolOptions {
     /// Capabilities declared to every server. They are fixed, because servers offer other tools to clients with
     /// other capabilities. Whether a request is answered depends on the observer of each call.
     pub declares: ClientCapabilities,
+    /// Whether principals besides the user who runs the gateway make calls. What a server writes to its standard
+    /// error during calls may hold their arguments, and errors of its start name paths of the host: errors then have
+    /// neither, and the log has both.
+    pub is_shared: bool,
 }
 
 impl std::fmt::Debug for UpstreamPool {
@@ -70,7 +75,10 @@ impl UpstreamPool {
             .into_iter()
             .map(|spec| {
                 let changes = ChangeThrottle::new(spec.name.clone(), events.clone());
-                let sink = NotificationSink::new(spec.name.clone(), options.declares, changes);
+                let sink = NotificationSink {
+                    is_shared: options.is_shared,
+                    ..NotificationSink::new(spec.name.clone(), options.declares, changes)
+                };
                 let sink = Arc::new(sink);
                 (spec.name.clone(), entry(spec, &cache, sink))
             })
@@ -124,6 +132,21 @@ impl UpstreamPool {
         // The server comes from the permit, never from the caller, so a permit cannot be used elsewhere.
         let upstream = self.upstream(&permit.call().tool.server, context.principal.as_ref())?;
         upstream.call(permit, context).await
+    }
+
+    /// Waits for a place of `principal` among the calls that a server serves at a time, so that a call can be
+    /// recorded when it is about to be sent. `None` where there is no such bound, or where the call itself is refused.
+    /// Dropping the future leaves the queue.
+    pub async fn place(
+        &self,
+        server: &ServerName,
+        principal: Option<&Arc<str>>,
+    ) -> Option<Arc<Turn>> {
+        let Some(PoolEntry::Server(server)) = self.servers.get(server) else {
+            return None;
+        };
+        let server = server.of(principal).ok()?;
+        Some(Arc::new(server.place(principal).await))
     }
 
     /// Sends a permitted read once, starting its server when needed, and waits for the result.

@@ -6,10 +6,12 @@
 //! ```
 //!
 //! A failed start, and a crash of a server that had not worked before, count as strikes; each strike doubles
-//! the back-off time. A server that worked and then crashed is started again by the very next call. A server
-//! without calls for its idle timeout is stopped; the next call starts it again.
+//! the back-off time. A server that worked and then crashed is started again by the very next call. A crash under
+//! calls of other principals counts against them ([`crashes`]). A server without calls for its idle timeout is
+//! stopped; the next call starts it again.
 
 mod breaker;
+mod crashes;
 mod lifecycle;
 mod request_counter;
 
@@ -37,7 +39,7 @@ use crate::server_messages::NotificationSink;
 use crate::spec::ServerSpec;
 use crate::sync::lock;
 use crate::time::in_ms;
-use crate::turns::TurnQueue;
+use crate::turns::{Turn, TurnQueue};
 use crate::upstream::{RawResult, RawToolResult, Upstream};
 use crate::upstream_request::UpstreamRequest;
 use crate::watch::ResourceWatch;
@@ -105,6 +107,12 @@ impl UpstreamServer {
         !has_connection && self.0.load.idle_since().is_some()
     }
 
+    /// Waits for a place of `principal` among the calls that the server serves at a time.
+    pub(crate) async fn place(&self, principal: Option<&Arc<str>>) -> Turn {
+        let _queued = self.0.load.queue();
+        self.0.slots.take(principal).await
+    }
+
     /// State of the server and its diagnostics.
     pub(crate) fn report(&self) -> ServerReport {
         let (state, last_error) = {
@@ -153,7 +161,7 @@ impl Upstream for UpstreamServer {
         async {
             let mut counted = self.0.load.queue();
             counted.begin();
-            let connection = self.0.connection().await?;
+            let connection = self.0.connection(None).await?;
             match tool_listing::tools(&connection, &self.0.spec).await {
                 // The connection was closed on purpose, so its end is no failure of the server.
                 Err(_) if self.0.connector.context.closing.is_cancelled() => {
@@ -199,7 +207,7 @@ impl Upstream for UpstreamServer {
     fn watch(&self, uri: String) -> BoxFuture<'_, Result<ResourceWatch, UpstreamError>> {
         async move {
             let watch = self.0.watched.watch(uri);
-            self.0.connection().await?;
+            self.0.connection(None).await?;
             Ok(watch)
         }
         .boxed()
@@ -234,29 +242,50 @@ impl Inner {
         let ready = async {
             // First the slot, then the breaker: a call may wait long for a slot, and the breaker must judge at
             // the time of sending.
-            let slot = self.slots.take(context.principal.as_ref()).await;
+            let principal = context.principal.as_ref();
+            // The caller holds a place, unless the server was replaced by one with places of its own since.
+            let held = context.place.as_ref();
+            let slot = match held.is_some_and(|place| place.is_of(&self.slots)) {
+                true => None,
+                false => Some(self.slots.take(principal).await),
+            };
             let attempt = BreakerPermit::admit(self, context.principal.clone())?;
             counted.begin();
-            Ok::<_, UpstreamError>((slot, attempt, self.connection().await?))
+            Ok::<_, UpstreamError>((slot, attempt, self.connection(principal).await?))
         };
         // Waiting for a slot or a start does not count against the time limit of the call.
         let (_slot, attempt, connection) = tokio::select! {
             biased;
-            () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled),
+            () = context.cancel.cancelled() => return Err(UpstreamError::CancelledUnsent),
             ready = ready => ready?,
         };
+        connection.begin_call(context.principal.as_ref());
         let answer =
             input_rounds::send(&connection, request, self.spec.call_timeout, context).await;
+        if is_answer(&answer) {
+            connection.end_call(context.principal.as_ref());
+        }
         attempt.ended(answer.as_ref().map(drop));
         answer
     }
 
-    /// Returns the open connection; starts the server, or joins a start in progress, when there is none.
-    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+    /// Returns the open connection for a call of `principal`; starts the server, or joins a start in progress, when
+    /// there is none.
+    async fn connection(
+        self: &Arc<Self>,
+        principal: Option<&Arc<str>>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
         let start = {
             // Checked under the lock: two callers must not start two processes.
             let mut life = lock(&self.life);
             life.notice_crash();
+            // Before the phase: the calls of others may have started the server again.
+            if let Some((retry_in, error)) = life.crashes.left_alone(principal, Instant::now()) {
+                return Err(UpstreamError::BackingOff {
+                    retry_in_ms: in_ms(retry_in),
+                    error,
+                });
+            }
             match &life.phase {
                 LifecyclePhase::Ready(connection) => return Ok(connection.clone()),
                 LifecyclePhase::Stopped => return Err(UpstreamError::Stopped),
@@ -285,7 +314,9 @@ impl Inner {
         tracker.spawn(async move {
             // A shutdown must not wait for a start that may take a minute.
             let connected = tokio::select! {
-                connected = self.connector.connect() => connected.map(Arc::new),
+                connected = self.connector.connect() => {
+                    connected.map(Arc::new).map_err(|error| self.for_callers(error))
+                }
                 () = self.connector.context.closing.cancelled() => Err(UpstreamError::Stopped),
             };
             // State first, then the waiting callers: the next caller must find the connection.
@@ -301,6 +332,15 @@ impl Inner {
 }
 
 impl Inner {
+    /// The error of a start as callers read it. Paths of the host are for the log where several principals make calls.
+    fn for_callers(&self, error: UpstreamError) -> UpstreamError {
+        if !self.connector.context.sink.is_shared {
+            return error;
+        }
+        tracing::warn!(server = %self.spec.name, error = %error.full_text(), "a server did not start");
+        error.without_paths()
+    }
+
     /// Starts the background tasks of a connection.
     fn attend(self: &Arc<Self>, connection: &Arc<Connection>) {
         let tracker = &self.connector.context.tracker;
@@ -346,6 +386,16 @@ impl Inner {
         connection.close();
         true
     }
+}
+
+/// Whether the server is done with a call: it is not while the call may still have an effect there.
+fn is_answer(answer: &Result<Box<RawValue>, UpstreamError>) -> bool {
+    !matches!(
+        answer,
+        Err(UpstreamError::ConnectionLost { .. }
+            | UpstreamError::CallTimeout { .. }
+            | UpstreamError::Cancelled)
+    )
 }
 
 /// Permission of the circuit breaker for one call. Dropping it reports the call as cancelled.

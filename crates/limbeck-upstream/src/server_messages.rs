@@ -2,8 +2,8 @@
 //!
 //! Progress names its call by a token that is registered before the call is sent. A request does not name a
 //! call: on pipes it is forwarded only while exactly one call is in flight; over HTTP it usually arrives on the
-//! stream of its call. A request that could belong to several calls is declined, because one user's answer must
-//! not reach another user's call.
+//! stream of its call. A request that could belong to several calls is answered with an error, because one user's
+//! answer must not reach another user's call.
 //!
 //! All transports use it alike: a transport registers calls with [`ServerMessages::register_call`] and passes
 //! messages to [`ServerMessages::handle_notification`] and [`ServerMessages::handle_request`].
@@ -39,6 +39,8 @@ pub(crate) struct NotificationSink {
     pub(crate) principal: Option<Arc<str>>,
     /// Capabilities declared to the server; other requests are rejected.
     pub(crate) declared: ClientCapabilities,
+    /// Whether several principals make calls, so that errors quote nothing that the server wrote during them.
+    pub(crate) is_shared: bool,
     pub(crate) changes: ChangeThrottle,
     /// Whether it was logged that the server took no answer.
     pub(crate) has_unwritten_answer: AtomicBool,
@@ -54,6 +56,7 @@ impl NotificationSink {
             server,
             principal: None,
             declared,
+            is_shared: false,
             changes,
             has_unwritten_answer: AtomicBool::new(false),
         }
@@ -67,6 +70,7 @@ impl NotificationSink {
         };
         Self {
             principal,
+            is_shared: self.is_shared,
             ..Self::new(
                 self.server.clone(),
                 self.declared,
@@ -111,6 +115,11 @@ impl ServerMessages {
     /// Capabilities declared to the server.
     pub(crate) fn declared(&self) -> ClientCapabilities {
         self.sink.declared
+    }
+
+    /// Whether several principals make calls to the server.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.sink.is_shared
     }
 
     /// Registers a call whose request is about to be sent as `id`, with its progress token.
@@ -239,18 +248,17 @@ impl ServerMessages {
             self.questions_declined.fetch_add(1, Ordering::Relaxed);
             return Err(unknown_method(method));
         }
-        let answer = match self.call_of(origin) {
-            Ok(feedback) => {
-                feedback
-                    .forward(&self.sink.server, kind, params.as_deref())
-                    .await
-            }
-            Err(declined) => {
+        let feedback = match self.call_of(origin) {
+            Ok(feedback) => feedback,
+            Err(unclear) => {
                 self.note_unasked(kind);
-                Err(declined)
+                self.questions_declined.fetch_add(1, Ordering::Relaxed);
+                // Never the result `decline`: that is the word of a user, and none was asked.
+                return Err(ErrorData::new(ErrorCode(REJECTED), unclear.reason, None));
             }
         };
-        match answer {
+        let answer = feedback.forward(&self.sink.server, kind, params.as_deref());
+        match answer.await {
             Ok(raw) => serde_json::from_str(raw.get())
                 .map_err(|error| ErrorData::internal_error(error.to_string(), None)),
             Err(declined) => {
@@ -260,7 +268,7 @@ impl ServerMessages {
         }
     }
 
-    /// Notes at every call in flight that a question was declined which may belong to it.
+    /// Notes at every call in flight that no user was asked a question which may belong to it.
     fn note_unasked(&self, kind: ServerRequestKind) {
         for call in lock(&self.calls).values() {
             call.feedback.note_unasked(kind);

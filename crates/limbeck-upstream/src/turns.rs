@@ -150,6 +150,13 @@ impl TurnQueue {
     }
 }
 
+impl Turn {
+    /// Whether the place is one of `queue`.
+    pub(crate) fn is_of(&self, queue: &TurnQueue) -> bool {
+        Arc::ptr_eq(&self.queue.0, &queue.0)
+    }
+}
+
 impl State {
     fn forget_if_idle(&mut self, principal: &Principal) {
         let is_idle = |share: &Share| share.held == 0 && share.waiting.is_empty();

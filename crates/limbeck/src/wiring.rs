@@ -32,11 +32,6 @@ use configuration::{looked_in, notices};
 use servers::{credentials, server_source, server_spec};
 use state::{open_store_or_memory, recover};
 
-/// Capabilities that are declared to servers: all that a client could have. Whether the client of a call has one is
-/// decided call by call.
-const DECLARED: PoolOptions = PoolOptions {
-    declares: ClientCapabilities::ALL,
-};
 /// Time for workers and servers to end. The pipes of those that have not ended close with this process.
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
@@ -47,8 +42,8 @@ pub(crate) enum GatewayLifetime {
     Command,
     /// Until its client disconnects.
     Client,
-    /// Until it is stopped, for clients of several principals. No result types are learnt or shown: the names in a result
-    /// of one principal are not for another.
+    /// Until it is stopped, for clients of several principals. No result types are learnt or shown, and no error quotes
+    /// what a server wrote during a call: what is in a call of one principal is not for another.
     SharedByClients,
 }
 
@@ -163,9 +158,14 @@ impl GatewaySession {
             tracing::warn!("the embedding endpoint cannot be used: {problem}");
             None
         });
+        let options = PoolOptions {
+            // All that a client could have: whether the client of a call has one is decided call by call.
+            declares: ClientCapabilities::ALL,
+            is_shared: lifetime == GatewayLifetime::SharedByClients,
+        };
         let gateway = Gateway::start(GatewayConfig {
             workers: workers(lifetime, minimum)?,
-            upstreams: UpstreamPool::with_options(specs, &DECLARED),
+            upstreams: UpstreamPool::with_options(specs, &options),
             store,
             wall_ms: wall_ms(&configuration.settings).value,
             wall_ms_max: match (lifetime, &configuration.settings.wall_ms) {

@@ -18,15 +18,17 @@ use limbeck_domain::{
     ToolTarget,
 };
 use limbeck_policy::Permit;
-use limbeck_upstream::{CallContext, RawToolResult, UnaskedQuestions, UpstreamError};
+use limbeck_upstream::{CallContext, RawToolResult, Turn, UnaskedQuestions, UpstreamError};
 use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
 
 use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN, Work};
 use super::prepare::{PreparedCall, RefusedCall};
 use super::progress_prefix::ProgressPrefix;
 use super::result_value::{self, BinaryBlocks, ResultValue, value_for_program};
 use super::{Broker, result_bytes};
+use crate::config::other_principal;
 
 /// Bytes of a description of how a result differs from its declared schema.
 const CONTRADICTION_BYTES_MAX: usize = 200;
@@ -74,6 +76,8 @@ struct AdmittedCall {
     room: Option<AnswerPermit>,
     /// Place among the calls that the server has of this execution.
     slot: Option<OwnedSemaphorePermit>,
+    /// Place among the calls that the server serves at a time; `None` where it has no such bound.
+    place: Option<Arc<Turn>>,
 }
 
 /// Result of a tool call in the form its caller gets.
@@ -170,19 +174,16 @@ impl Broker {
                 () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
                 admitted = self.admit(target, &call.body) => admitted,
             },
-            Delivery::Direct | Delivery::Once => {
-                let prepared = self.prepare(target, &call.body).await;
-                prepared.map(|prepared| AdmittedCall {
-                    prepared,
-                    room: None,
-                    slot: None,
-                })
-            }
+            Delivery::Direct | Delivery::Once => match self.prepare(target, &call.body).await {
+                Ok(prepared) => self.placed(prepared, None, None).await,
+                Err(refused) => Err(refused),
+            },
         };
         let AdmittedCall {
             prepared: PreparedCall { tool, permit, note },
             mut room,
             slot,
+            place,
         } = match admitted {
             Ok(admitted) => admitted,
             Err(RefusedCall { error, tool }) => {
@@ -195,7 +196,8 @@ impl Broker {
             return Invoked::not_sent(error, note);
         }
         let unasked = UnaskedQuestions::default();
-        let sent = self.send(&tool, permit, delivery, unasked.clone()).await;
+        let sent = self.send(&tool, permit, delivery, place, unasked.clone());
+        let sent = sent.await;
         let (result, contradiction) = match sent {
             Ok(result) => self.output(&tool, result, target.form, delivery).await,
             Err(error) => {
@@ -250,11 +252,43 @@ impl Broker {
         if !prepared.permit.call().effect.may_write() && self.reads.is_cancelled() {
             return Err(RefusedCall::cancelled());
         }
+        self.placed(prepared, Some(room), slot).await
+    }
+
+    /// Waits for the place of a call among those that its server serves at a time. The intent is journalled after that:
+    /// a call in the queue was not sent, also when the gateway is killed meanwhile.
+    async fn placed(
+        &self,
+        prepared: PreparedCall,
+        room: Option<AnswerPermit>,
+        slot: Option<OwnedSemaphorePermit>,
+    ) -> Result<AdmittedCall, RefusedCall> {
+        let server = &prepared.tool.id().server;
+        let principal = other_principal(&self.principal);
+        let place = tokio::select! {
+            biased;
+            () = self.cancel_of(prepared.permit.call().effect).cancelled() => {
+                return Err(RefusedCall {
+                    tool: Some(prepared.tool.id().clone()),
+                    ..RefusedCall::cancelled()
+                });
+            }
+            place = self.context.upstreams.place(server, principal.as_ref()) => place,
+        };
         Ok(AdmittedCall {
             prepared,
-            room: Some(room),
+            room,
             slot,
+            place,
         })
+    }
+
+    /// What cancels a call with this effect.
+    fn cancel_of(&self, effect: EffectClass) -> &CancellationToken {
+        match effect {
+            EffectClass::Read => &self.reads,
+            EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => &self.cancel,
+        }
     }
 
     /// Waits until `server` can take one more call of the execution and its result has room.
@@ -300,14 +334,10 @@ impl Broker {
         tool: &Tool,
         permit: Permit,
         delivery: Delivery,
+        place: Option<Arc<Turn>>,
         unasked: UnaskedQuestions,
     ) -> Result<Box<RawValue>, UpstreamError> {
-        let cancel = match permit.call().effect {
-            EffectClass::Read => self.reads.child_token(),
-            EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => {
-                self.cancel.child_token()
-            }
-        };
+        let cancel = self.cancel_of(permit.call().effect).child_token();
         let caller = self.caller.clone();
         let caller = match delivery {
             // A client sees one progress for the whole program, so each message names its tool.
@@ -316,6 +346,7 @@ impl Broker {
         };
         let context = CallContext {
             unasked,
+            place,
             ..self.call_context(cancel).with_observer(caller)
         };
         let RawToolResult(result) = self.context.upstreams.call(permit, context).await?;
@@ -418,7 +449,7 @@ fn with_unasked(
         return note;
     }
     let asked = format!(
-        "server `{server}` asked a question (`{}`) that no client could be asked, so it was declined; its result may say that the user declined",
+        "server `{server}` asked a question (`{}`) that no client could be asked; the user did not see it, even if the result says that the user declined",
         methods.join("`, `")
     );
     Some(match note {

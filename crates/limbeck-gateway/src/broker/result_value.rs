@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use limbeck_domain::text::cut;
+use limbeck_domain::text::clean;
 use limbeck_domain::{CallCode, CallError, ToolDefinition};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -85,9 +85,13 @@ pub(super) fn value_of(
         let text = joined_text(&blocks).unwrap_or_default();
         let text = match text.trim() {
             "" => "the tool reported an error without a text",
-            text => cut(text, ERROR_TEXT_BYTES_MAX),
+            text => text,
         };
-        return Err(fail(CallCode::ToolFailed, text.to_owned()));
+        // An error of a program that does not catch it is read as words of the gateway.
+        return Err(fail(
+            CallCode::ToolFailed,
+            clean(text, ERROR_TEXT_BYTES_MAX),
+        ));
     }
     if let Some(structured) = parsed.structured.filter(|value| value.get() != "null") {
         return Ok(ResultValue::plain(structured.get().to_owned()));
@@ -258,6 +262,8 @@ mod tests {
         let error = unwrap(&failed, true).unwrap_err();
         assert_eq!(error.code, CallCode::ToolFailed);
         assert_eq!(error.message, "no such file");
+        let hidden = json!({"content": [text("no\u{202e} such\u{200b} file")], "isError": true});
+        assert_eq!(unwrap(&hidden, true).unwrap_err().message, "no such file");
         assert_eq!(error.tool.as_deref(), Some("t"));
 
         let not_boolean = json!({"content": [text("ok")], "isError": "yes"});

@@ -17,6 +17,9 @@ const NOT_FOUND: [i64; 2] = [-32602, -32002];
 /// Time that a client may cache a resource of a server, as it may a list.
 const RESOURCE_TTL_MS_MAX: u64 = 60_000;
 
+/// Error code of a server that needs its user to open an address.
+const URL_NEEDED: i32 = -32042;
+
 /// Converts a `CallToolResult`. A content block that the SDK does not know becomes a text block with its JSON.
 pub(super) fn tool_result(raw: &RawValue) -> CallToolResult {
     let Ok(mut result) = serde_json::from_str::<Map<String, Value>>(raw.get()) else {
@@ -120,7 +123,11 @@ pub(super) fn read_failed(failure: DirectError, what: Option<Value>) -> ErrorDat
 }
 
 fn protocol_error(code: i64, message: String, data: Option<Value>) -> ErrorData {
-    let code = i32::try_from(code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+    let code = match i32::try_from(code) {
+        // Its data, the addresses to open, is not passed on, and clients fail without it.
+        Ok(URL_NEEDED) | Err(_) => ErrorCode::INTERNAL_ERROR,
+        Ok(code) => ErrorCode(code),
+    };
     ErrorData::new(code, message, data)
 }
 

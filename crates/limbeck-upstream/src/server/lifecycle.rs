@@ -10,16 +10,19 @@ use crate::connection::Connection;
 use crate::error::UpstreamError;
 use crate::report::ServerState;
 
+use super::crashes::CrashRecord;
+
 /// Back-off after the first failure.
 const BACK_OFF_FIRST: Duration = Duration::from_secs(1);
 /// Longest back-off.
-const BACK_OFF_MAX: Duration = Duration::from_secs(60);
+pub(super) const BACK_OFF_MAX: Duration = Duration::from_secs(60);
 
 pub(super) struct ServerLifecycle {
     pub(super) phase: LifecyclePhase,
     /// Failures since the server last worked.
     strikes: u32,
     pub(super) last_error: Option<Arc<UpstreamError>>,
+    pub(super) crashes: CrashRecord,
 }
 
 pub(super) enum LifecyclePhase {
@@ -42,6 +45,7 @@ impl ServerLifecycle {
             phase: LifecyclePhase::Idle,
             strikes: 0,
             last_error: None,
+            crashes: CrashRecord::default(),
         }
     }
 
@@ -74,6 +78,14 @@ impl ServerLifecycle {
         }
         // The back-off counts from the crash, not from the call that noticed it.
         let (error, since) = (connection.lost_now(), connection.ended_at());
+        let suspects = connection.suspects();
+        if !suspects.is_empty() {
+            let proved = connection.was_open_long();
+            let crash = Arc::new(error.clone());
+            let alone = self.crashes.add(suspects, proved, &crash, since);
+            self.fail(error, since, alone);
+            return;
+        }
         if connection.has_proved_itself() {
             self.strikes = 0;
         }
@@ -117,7 +129,7 @@ impl ServerLifecycle {
 }
 
 /// Back-off after so many strikes: none, 1 s, 2 s, 4 s … 60 s.
-fn back_off(strikes: u32) -> Duration {
+pub(super) fn back_off(strikes: u32) -> Duration {
     match strikes.checked_sub(1) {
         None => Duration::ZERO,
         Some(doublings) => BACK_OFF_FIRST

@@ -11,6 +11,7 @@ mod hostile_starts;
 mod lifecycle;
 mod observer;
 mod offers;
+mod principals;
 mod results;
 mod shutdown;
 mod support;

@@ -35,8 +35,8 @@ def reply(req, result):
     send(json.dumps(req["id"]), '"result":' + (result if isinstance(result, str) else json.dumps(result)))
 
 
-def fail(req, code):
-    send(json.dumps(req["id"]), '"error":{"code":%d,"message":"refused"}' % code)
+def fail(req, code, **more):
+    send(json.dumps(req["id"]), '"error":' + json.dumps(dict({"code": code, "message": "refused"}, **more)))
 
 
 def call(req, name, args):
@@ -52,7 +52,7 @@ def call(req, name, args):
         sys.stderr.flush()
         os._exit(args.get("status", 7))
     if name == "refuse":
-        return fail(req, -32602)
+        return fail(req, **dict({"code": -32602}, **args))
     if name == "raw":
         return reply(req, args["result"])
     if name == "big":

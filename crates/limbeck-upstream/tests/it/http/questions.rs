@@ -82,6 +82,7 @@ async fn requests_of_concurrent_calls_each_reach_their_own_observer() {
     let peer = FakeServer::start(move |seen| asking(seen, &waiting)).await;
     let options = PoolOptions {
         declares: ClientCapabilities::ALL,
+        ..PoolOptions::default()
     };
     let pool = UpstreamPool::with_options(vec![spec(http(&peer.url()))], &options);
     let all_asked = Arc::new(Barrier::new(3));

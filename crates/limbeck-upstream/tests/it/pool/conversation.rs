@@ -145,7 +145,7 @@ async fn what_no_client_can_answer_is_declined_as_the_protocol_says() {
 }
 
 #[tokio::test]
-async fn a_request_that_could_belong_to_either_of_two_calls_is_declined() {
+async fn a_request_that_could_belong_to_either_of_two_calls_is_answered_with_an_error() {
     let log = ServerLog::new();
     let pool = pool(asking(&["--log", &log.path()]));
     let (one, other) = (
@@ -161,9 +161,13 @@ async fn a_request_that_could_belong_to_either_of_two_calls_is_declined() {
         call_as(&pool, &other, "ask", &ask),
         call_as(&pool, &one, "wait", &wait),
     );
-    let declined = json!({"result": {"action": "decline"}});
-    assert_eq!(content(&first.unwrap()), declined);
-    assert_eq!(content(&second.unwrap()), declined);
+    // An error, not a `decline`, which only a user gives.
+    for unclear in [first.unwrap(), second.unwrap()] {
+        let error = &content(&unclear)["error"];
+        assert_eq!(error["code"], -1);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("unclear which of"), "{message}");
+    }
     long.unwrap();
     assert!(one.asked().is_empty() && other.asked().is_empty());
     // The control: the same request during a single call.

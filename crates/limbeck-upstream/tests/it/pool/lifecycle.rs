@@ -61,7 +61,9 @@ async fn a_cancelled_caller_does_not_cancel_the_start() {
         eventually("the process starts", || !log.starts().is_empty()).await;
         gone.cancel();
     });
-    assert!(matches!(left.unwrap_err(), UpstreamError::Cancelled));
+    let left = left.unwrap_err();
+    assert!(matches!(left, UpstreamError::CancelledUnsent), "{left}");
+    assert!(left.had_no_effect());
     healthy_answers(&pool).await;
     assert_eq!(log.starts().len(), 1);
     pool.shutdown().await;
@@ -219,7 +221,9 @@ async fn a_server_that_does_not_start_backs_off_and_is_tried_again() {
         (CallCode::ServerUnavailable, true)
     );
     assert!(
-        reported.message.contains("\"no such token\"; next try in"),
+        reported
+            .message
+            .contains("\"no such token\"; nothing was sent; next try in"),
         "{reported}"
     );
     assert_eq!(log.starts().len(), starts);

@@ -86,6 +86,7 @@ pub(crate) fn asking(args: &[&str]) -> ServerSpec {
 pub(crate) fn pool(spec: ServerSpec) -> UpstreamPool {
     let options = PoolOptions {
         declares: ClientCapabilities::ALL,
+        ..PoolOptions::default()
     };
     UpstreamPool::with_options(vec![spec, healthy(&[])], &options)
 }

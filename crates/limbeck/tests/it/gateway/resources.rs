@@ -137,7 +137,7 @@ async fn a_read_outside_the_scope_is_refused_and_journalled_as_not_sent() {
     gateway.shutdown().await;
 }
 
-fn process(name: &str, script: &str, args: &[&str]) -> ServerSpec {
+pub(super) fn process(name: &str, script: &str, args: &[&str]) -> ServerSpec {
     let scripts = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../limbeck-upstream/tests/servers"

@@ -34,7 +34,7 @@ fn main() {
         let dir = compiled(guest, &target_dir);
         println!("cargo::rerun-if-changed=artifacts/{guest}.wasm.zst");
         println!("cargo::rerun-if-changed=artifacts/{guest}.json");
-        // Somebody may clean the directory of guests alone.
+        // The directory of guests may be deleted on its own.
         println!("cargo::rerun-if-changed={}", dir.display());
         println!("cargo::rustc-env={variable}={}", dir.display());
     }

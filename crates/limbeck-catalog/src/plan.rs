@@ -21,7 +21,7 @@ const VALUE_BYTES_MAX: usize = 200;
 /// Most arguments listed for one call.
 const ARGUMENTS_MAX: usize = 20;
 
-/// Calls of a program, as far as its text tells.
+/// Calls of a program, as far as they can be read from its text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Plan {
     /// Tools that may be called, by name.

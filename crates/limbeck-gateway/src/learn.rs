@@ -251,7 +251,7 @@ impl Learner {
         }
     }
 
-    /// Tells store and catalog what is news, or `everything`.
+    /// Passes what is new to store and catalog, or `everything`.
     async fn publish(&mut self, everything: bool) {
         self.due = None;
         let mut by_server: HashMap<String, Vec<(Arc<Tool>, Observed)>> = HashMap::new();

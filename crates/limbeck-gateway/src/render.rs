@@ -6,7 +6,7 @@ use toon_format::EncodeOptions;
 
 use crate::tokens;
 
-/// Bytes of JSON above which `auto` does not try TOON: such an envelope is over every token budget.
+/// Bytes of JSON above which `auto` does not try TOON: such an envelope exceeds every token budget.
 const TOON_BYTES_MAX: usize = 1 << 20;
 
 /// Notation of a rendered envelope.

@@ -28,7 +28,7 @@ pub enum WorkerError {
         /// The bound.
         limit_ms: u64,
     },
-    /// The worker speaks another version of the protocol: the executable was replaced.
+    /// The worker uses another version of the protocol: the executable was replaced.
     #[error(
         "worker speaks protocol {got}, the gateway speaks {expected}; was the executable replaced?"
     )]

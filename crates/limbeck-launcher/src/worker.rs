@@ -50,7 +50,7 @@ impl Worker {
                 got: ready.protocol,
                 expected: PROTOCOL_VERSION,
             }),
-            // The conversation lets nothing but `Ready` through while a worker is starting.
+            // While a worker is starting, the conversation accepts only `Ready`.
             FromWorker::Check(_)
             | FromWorker::Call(_)
             | FromWorker::Log(_)

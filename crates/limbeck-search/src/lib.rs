@@ -1,7 +1,7 @@
 //! Search over the tools of a catalog: which tools do what a few words ask for.
 //!
 //! Two kinds of evidence are gathered and their scores added. By words: [`index`] holds the words of all tools,
-//! [`query_terms`] reads a query, [`synonyms`] knows which words stand for each other, and [`bm25`] scores. By
+//! [`query_terms`] reads a query, [`synonyms`] has words with the same meaning, and [`bm25`] scores. By
 //! meaning: [`embedding_table`] has a vector for every piece of a word, and [`semantic`] adds the vectors up. [`actions`]
 //! separates tools that look something up from tools that change it, [`fusion`] adds all scores and [`answer`] answers.
 //! Everything is tables and arithmetic, so equal catalogs give equal answers. `docs/guide/search.md` describes the method

@@ -113,7 +113,7 @@ impl TrustRecords {
         self.0.insert(key, record);
     }
 
-    /// Revokes an acceptance; `false` when there is none.
+    /// Revokes an acceptance; `false` when the server has none to revoke.
     pub fn revoke(&mut self, file: &Path, server: &ServerName) -> bool {
         match self.0.get_mut(&(file.to_owned(), server.clone())) {
             Some(record) if record.by != AcceptedBy::Revoked => {
@@ -126,7 +126,7 @@ impl TrustRecords {
 }
 
 impl TrustPolicy<'_> {
-    /// Trust of an entry; `is_approved` tells whether the user approved its name in the client.
+    /// Trust of an entry; `is_approved` is whether the user approved its name in the client.
     pub(crate) fn judge(self, entry: &ServerEntry, is_approved: bool) -> TrustState {
         let (Scope::Repository, Some(text)) = (&entry.origin.scope, &entry.definition_text) else {
             return TrustState::Own;

@@ -102,7 +102,7 @@ pub struct World {
     pub variables: BTreeMap<String, String>,
     /// The running executable, to recognize configuration entries that start it.
     pub executable: Option<PathBuf>,
-    /// Directory that stands for the root of the file system; `None` for the real root.
+    /// Directory that replaces the root of the file system; `None` for the real root.
     pub root: Option<PathBuf>,
     /// Source of the current time.
     pub clock: Clock,

@@ -212,7 +212,7 @@ pub type MergeObservation = fn(stored: &str, learnt: &str) -> Option<String>;
 pub struct Observation {
     /// Hash of the configuration entry of its server.
     pub spec_hash: String,
-    /// Hash of the tool's definition. A changed definition starts anew.
+    /// Hash of the tool's definition. A changed definition starts without observations.
     pub tool_hash: String,
     /// Name of the tool, verbatim.
     pub tool: String,

@@ -23,7 +23,7 @@ pub(crate) enum RunEnd {
 }
 
 impl RunEnd {
-    /// Tells a failed channel from an error of the program or the guest.
+    /// Distinguishes a failed channel from an error of the program or the guest.
     pub(crate) fn from_guest(error: wasmtime::Error, host: &Host, terms: LanguageTerms) -> Self {
         match error.downcast::<HostError>() {
             Ok(HostError::Channel(error)) => Self::Channel(error),

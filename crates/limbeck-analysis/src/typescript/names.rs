@@ -81,7 +81,7 @@ impl<'a> ToolCall<'a> {
     }
 }
 
-/// Everything that is called, and what else becomes of the names.
+/// Calls of tools, and the other uses of their names.
 pub(super) struct NameResolver<'a> {
     pub(super) calls: Vec<ToolCall<'a>>,
     /// Byte offsets of places where it is not known what is called, with the server when that is known.
@@ -362,7 +362,7 @@ impl<'a> NameResolver<'a> {
         });
     }
 
-    /// Notes that it is not known what becomes of something that can be called.
+    /// Records a callable value whose further use is not known.
     fn unknown(&mut self, tree: &ProgramTree<'_, 'a>, from: NodeId, denoted: &Meaning) {
         let server = match denoted {
             Meaning::Global

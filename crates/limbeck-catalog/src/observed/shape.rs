@@ -21,7 +21,7 @@ use super::formats::Format;
 /// Most names of one object; with more it keeps none. GitHub's repositories have 110.
 const NAMES_MAX: usize = 160;
 /// Most weight of an object's properties, by the number of objects around it. A pull request with its two
-/// repositories and their owners weighs about 500. Each is over twice the next, as [`Position::weight_max`] needs.
+/// repositories and their owners weighs about 500. Each is more than twice the next, as [`Position::weight_max`] needs.
 const OBJECT_WEIGHTS: [usize; 7] = [2_048, 960, 420, 180, 78, 30, 6];
 /// Most arrays and strings nested in each other without an object between them.
 const WRAPS_MAX: usize = 4;

@@ -142,7 +142,7 @@ fn of_text(text: &str, place: Position) -> Shape {
     if text.trim_start().starts_with(['{', '[']) {
         let inside = place.wrapped();
         let inner = if place.is_last() {
-            // At this depth the content would be unknown, which tells the reader nothing.
+            // At this depth the content would be unknown, which is of no use to a reader.
             None
         } else {
             read(text, inside).ok()

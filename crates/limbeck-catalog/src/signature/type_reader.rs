@@ -393,7 +393,7 @@ impl<'s> TypeReader<'s> {
         }
     }
 
-    /// Type of unnamed properties; `None` when there are none.
+    /// Type of unnamed properties; `None` when there are no such properties.
     fn read_rest(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Option<Type> {
         let patterns = schema.get("patternProperties").and_then(Value::as_object);
         let patterns = patterns.filter(|patterns| !patterns.is_empty());

@@ -147,7 +147,7 @@ impl Type {
         }
     }
 
-    /// Whether the type accepts `{}`, as far as the tree tells.
+    /// Whether the type accepts `{}`, as far as the tree shows.
     pub(crate) fn accepts_empty_object(&self) -> bool {
         match self {
             Self::Object(object) => {

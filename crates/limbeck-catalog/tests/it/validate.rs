@@ -1,4 +1,4 @@
-//! Invalid arguments are rejected with an error that tells how to correct them.
+//! Invalid arguments are rejected with an error that names the correction.
 
 use std::time::Instant;
 

@@ -59,10 +59,10 @@ pub(crate) enum SelectError {
     /// The path is invalid or too expensive.
     #[error("path `{}` {reason}", limbeck_domain::text::clean_line(path, 80))]
     Path { path: String, reason: String },
-    /// Too many parts to hold all of them.
+    /// The artifact has too many parts to hold them in memory.
     #[error("the artifact has more than {ARTIFACT_PARTS_MAX} parts")]
     Large,
-    /// What was selected is over the bound of an answer.
+    /// The selection is larger than an answer may be.
     #[error("the selection has more than {CALL_RESULT_BYTES_MAX} bytes")]
     Selection,
     /// The path takes too long over this artifact.

@@ -167,7 +167,7 @@ impl Broker {
         Ok(described.to_string())
     }
 
-    /// What is known of an artifact of this principal; that of another is as unknown as none.
+    /// Description of an artifact of this principal. An artifact of another principal is unknown.
     pub(super) async fn artifact_info(&self, id: Option<&str>) -> Result<ArtifactInfo, CallError> {
         let id = id.and_then(ArtifactId::parse).ok_or_else(unknown)?;
         let store = &self.context.store;

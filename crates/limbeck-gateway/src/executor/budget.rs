@@ -20,7 +20,7 @@ use crate::tokens;
 const ROUNDS: usize = 6;
 /// Bytes that are counted to estimate the tokens of a large text.
 const ESTIMATED_FROM_BYTES: usize = 32 << 10;
-/// Bytes kept of the hint of an error that is over its share.
+/// Bytes kept of the hint of an error that exceeds its share.
 const HINT_BYTES: usize = 200;
 /// An error this short is never left out, so that the reason of a failure stays readable.
 const REASON_TOKENS: usize = 128;
@@ -136,7 +136,7 @@ pub(super) fn not_kept(envelope: &mut Envelope, id: &ArtifactId) {
     );
 }
 
-/// The text of an answer, and the tokens by which it is over its budget; `None` when it is not.
+/// The text of an answer, and the tokens by which it exceeds its budget; `None` when it fits.
 fn measure(envelope: &Envelope, budget: usize, render: Render) -> (String, Option<usize>) {
     let text = render::text(envelope, render);
     let excess = excess(&text, envelope, budget);

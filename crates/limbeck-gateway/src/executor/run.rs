@@ -2,7 +2,7 @@
 //!
 //! The worker runs the guest until the guest waits. Then it gets the results that have arrived meanwhile and the time,
 //! and the guest goes on. Every delivery is in the journal before it is sent, so a guest depends on its start and its
-//! journal alone, and the gateway alone decides when a run is over.
+//! journal alone, and the gateway alone decides when a run ends.
 
 use std::time::Duration;
 
@@ -334,7 +334,7 @@ impl Run {
             now_us: self.clock_us,
             results,
         });
-        // The guest sets its timers anew before it is idle again.
+        // The guest sets its timers again before it is idle.
         self.wake_at_us = None;
         self.send(&frame, self.grace_deadline()).await.into()
     }

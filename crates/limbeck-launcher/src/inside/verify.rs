@@ -21,7 +21,7 @@ use super::namespaces::Surroundings;
 /// Descriptors looked at; those above were closed in one range.
 const DESCRIPTORS: i32 = 256;
 
-/// What can be seen only while the zygote's surroundings are still at hand.
+/// Observations that need files of the zygote, made before they are gone.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     held: Vec<Layer>,
@@ -181,7 +181,7 @@ fn speculation_is_off() -> bool {
     ]
     .into_iter()
     .all(|feature| match speculative_feature_state(feature) {
-        // Not vulnerable, or switched off: for good by us, or by the kernel for everybody.
+        // Not vulnerable, or switched off: permanently by this worker, or by the kernel for every process.
         Ok(Some(state)) => {
             let off = SpeculationFeatureState::DISABLE | SpeculationFeatureState::FORCE_DISABLE;
             state.is_empty() || state.intersects(off)

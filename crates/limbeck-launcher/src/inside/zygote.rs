@@ -177,7 +177,7 @@ impl<T: WorkerMain> Zygote<T> {
         }
     }
 
-    /// Clones with namespaces; without, for good, where they are not allowed.
+    /// Clones with namespaces, or without from the first clone on that the system refuses.
     fn clone_worker(&mut self) -> io::Result<Side> {
         match clone(self.namespaces) {
             Err(error) if self.namespaces != 0 => {

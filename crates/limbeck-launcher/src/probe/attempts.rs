@@ -514,7 +514,7 @@ fn io_uring() -> io::Result<String> {
 fn old_interface() -> io::Result<String> {
     let result: i32;
     #[expect(unsafe_code, reason = "the interface is an instruction")]
-    // SAFETY: number 20 takes nothing and changes nothing but the register it answers in.
+    // SAFETY: number 20 takes no argument and changes only the register of its result.
     unsafe {
         std::arch::asm!("int 0x80", inout("eax") 20 => result, options(nostack));
     }

@@ -263,7 +263,7 @@ impl Issuer {
             return Err(FetchError::OtherIssuer { url: openid });
         }
         let keys_url = metadata.jwks_uri;
-        // An issuer over https must not delegate to keys over plain HTTP, which anybody on the way could replace.
+        // An issuer over https must not delegate to keys over plain HTTP, which every host on the way could replace.
         if is_https(&self.url) && !is_https(&keys_url) {
             return Err(FetchError::KeysUrl);
         }

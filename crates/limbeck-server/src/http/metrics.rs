@@ -69,7 +69,7 @@ struct RefusalLog {
 }
 
 impl HttpMetrics {
-    /// Counts a rejected request and logs it, at most once in [`LOG_EVERY`]: anybody can cause them.
+    /// Counts a rejected request and logs it, at most once in [`LOG_EVERY`]: every client can cause them.
     pub(crate) fn refused(&self, refusal: RefusalReason) {
         self.refused[refusal as usize].fetch_add(1, Ordering::Relaxed);
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);

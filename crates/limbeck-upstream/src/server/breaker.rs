@@ -5,7 +5,7 @@
 //! call is sent, and its outcome decides. An error response counts as a response: the server works.
 //!
 //! Timeouts of one principal open the circuit for that principal alone: what one calls may hang while the server
-//! answers everybody else.
+//! answers every other principal.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -74,7 +74,7 @@ impl StdioNegotiation<'_> {
             Err(fault @ HandshakeError::TimedOut) => {
                 return Err(self.failed(connection, fault).await);
             }
-            // The probe may have confused the server for good, so `initialize` goes to a fresh process.
+            // The probe may have left the server in a state that it does not recover from, so `initialize` goes to a fresh process.
             Err(HandshakeError::Silent | HandshakeError::Ended) => {}
             Err(HandshakeError::Refused { .. } | HandshakeError::NoCommonVersion { .. }) => {
                 // Shorter than a start: a server that answered the probe is up, and a fresh process is tried

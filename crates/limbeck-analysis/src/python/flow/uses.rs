@@ -34,7 +34,7 @@ impl<'a> CallFlow<'_, 'a> {
             .map(|(place, call)| (id(*call), place))
             .collect();
         let mut users = vec![Vec::new(); sites.len()];
-        // Names are used in many places: what becomes of each is found once.
+        // Names are used in many places, so the use of each is looked up once.
         let mut of_names: HashMap<&str, Carried<'a>> = HashMap::new();
         // Sites are bounded, so that their places fit.
         for (source, call) in (0_u32..).zip(sites) {

@@ -1,4 +1,4 @@
-//! How often, whether caught, and what becomes of the result.
+//! How often a call is made, whether its error is caught, and how its result is used.
 
 use super::*;
 

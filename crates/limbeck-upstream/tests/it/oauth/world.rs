@@ -209,7 +209,7 @@ pub(crate) async fn token(auth: &Arc<ServerAuth>) -> Option<String> {
     Some(value.strip_prefix("Bearer ").unwrap().to_owned())
 }
 
-/// Lays `over` upon `under`; null removes.
+/// Merges `over` into `under`; null removes a member.
 fn lay(mut under: Value, over: &Value) -> Value {
     for (key, value) in over.as_object().unwrap() {
         match value {

@@ -50,7 +50,7 @@ pub(super) enum OutputStream {
     },
 }
 
-/// An error of a stream that can be asked what it was. Nobody asks.
+/// Error of a stream, whose description no guest requests.
 pub(super) struct IoError;
 
 /// How a stream operation fails.

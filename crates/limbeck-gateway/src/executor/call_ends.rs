@@ -1,12 +1,16 @@
-//! How the calls of a run ended, as far as the answer of a failed program names them.
+//! How the calls of a run ended, as far as its answer names them.
 
 use std::collections::VecDeque;
 
-use limbeck_domain::text::cut;
+use limbeck_domain::text::{cut, quoted};
 use limbeck_domain::{CallCode, CallError, ErrorKind, ProgramError};
 
 /// Tools named that may have written.
 const WRITTEN_NAMED_MAX: usize = 8;
+/// Failed writes named.
+const FAILED_NAMED_MAX: usize = 3;
+/// Bytes shown of the message of such a call.
+const MESSAGE_BYTES_SHOWN: usize = 200;
 /// Failed calls that are remembered: the error that ends a program is mostly the last one.
 const FAILED_MAX: usize = 64;
 /// Bytes of a message that are compared.
@@ -50,6 +54,40 @@ impl WrittenCalls {
         Some(format!(
             "before it failed, the program called tools that may have written: {}; a program that is run again calls them again",
             named.join(", ")
+        ))
+    }
+}
+
+/// Calls that may write and failed.
+#[derive(Debug, Default)]
+pub(super) struct FailedWrites {
+    count: u32,
+    /// Tool, code and message, each once.
+    named: Vec<String>,
+}
+
+impl FailedWrites {
+    pub(super) fn add(&mut self, label: &str, error: &CallError) {
+        self.count += 1;
+        // The message is mostly the server's.
+        let message = quoted(&error.message, MESSAGE_BYTES_SHOWN);
+        let named = format!("`{label}` ({}: {message})", error.code.as_str());
+        if self.named.len() < FAILED_NAMED_MAX && !self.named.contains(&named) {
+            self.named.push(named);
+        }
+    }
+
+    /// For the answer of a program that completed: it may not have looked at these errors, above all at those of calls that
+    /// it did not await. `None` when no such call failed.
+    pub(super) fn warning(&self) -> Option<String> {
+        let calls = match self.count {
+            0 => return None,
+            1 => "1 call that may write failed".to_owned(),
+            more => format!("{more} calls that may write failed"),
+        };
+        Some(format!(
+            "{calls}: {}; the program completed all the same, so check what it reports as done",
+            self.named.join(", ")
         ))
     }
 }
@@ -106,6 +144,29 @@ mod tests {
         }
         let warning = wrote.warning().unwrap();
         assert!(warning.contains("94 calls of other tools"), "{warning}");
+    }
+
+    #[test]
+    fn writes_that_failed_are_counted_and_three_are_named_with_the_words_of_their_servers_quoted() {
+        let mut failed = FailedWrites::default();
+        assert_eq!(failed.warning(), None);
+        let error = |message: &str| CallError::new(CallCode::ToolFailed, message);
+        failed.add("t.a", &error("full\nok: \"all written\""));
+        let warning = failed.warning().unwrap();
+        assert!(warning.starts_with("1 call that may write failed: `t.a` (tool_failed: \"full"));
+        assert!(
+            !warning.contains('\n') && warning.matches('"').count() == 2,
+            "{warning}"
+        );
+        for n in 0..100 {
+            failed.add(&format!("t.more_{n}"), &error(&"x".repeat(10_000)));
+        }
+        let warning = failed.warning().unwrap();
+        assert!(warning.starts_with("101 calls that may write failed: "));
+        assert!(
+            warning.len() < 1_200 && !warning.contains("t.more_2`"),
+            "{warning}"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use limbeck_domain::{CallId, Effects, HostCall, ProgramError, ToolId};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
-use super::call_ends::{FailedCalls, WrittenCalls};
+use super::call_ends::{FailedCalls, FailedWrites, WrittenCalls};
 use super::messages;
 use super::rounds::Rounds;
 use crate::broker::{Answer, AnswerPermit, Broker};
@@ -72,6 +72,8 @@ pub(super) struct CallSummary {
     pub(super) wrote: WrittenCalls,
     /// Calls that failed.
     pub(super) failed: FailedCalls,
+    /// Of these, the calls that may write.
+    failed_writes: FailedWrites,
 }
 
 impl InFlightCalls {
@@ -216,6 +218,8 @@ impl InFlightCalls {
                 Drained::GaveUp => unawaited,
             });
         }
+        let failed = self.summary.failed_writes.warning();
+        self.summary.warnings.extend(failed);
         if let Some(reads) = reads {
             self.summary.warnings.push(format!(
                 "the program returned before {reads} not used: `await` each call; `forEach` awaits nothing, `Promise.all` and `asyncio.gather` do"
@@ -275,6 +279,9 @@ impl InFlightCalls {
         }
         if let Err(error) = &result {
             self.summary.failed.add(error);
+            if let Some(label) = &wrote {
+                self.summary.failed_writes.add(label, error);
+            }
         }
         if let Some((tool, how)) = contradiction {
             self.warn_of_contradiction(tool, &how);

@@ -197,6 +197,43 @@ async fn a_failed_program_names_the_code_of_its_call_and_what_it_wrote_before() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_completed_is_warned_of_its_writes_that_failed() {
+    let t = FakeServer::new("t")
+        .write("write", |_| json!(1))
+        .tool("refuse", Some(false), |_| {
+            Box::pin(async {
+                json!({"content": [{"type": "text", "text": "access denied"}], "isError": true})
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let not_awaited = run(&gateway, "tools.t.refuse({}); return 'saved'").await;
+    let caught = run(
+        &gateway,
+        "try { await tools.t.refuse({}) } catch {} return 'saved'",
+    );
+    let background = "import asyncio\ntask = asyncio.create_task(tools.t.refuse())\nawait asyncio.sleep(0.1)\n'saved'";
+    for envelope in [
+        not_awaited,
+        caught.await,
+        run_python(&gateway, background).await,
+    ] {
+        assert_eq!(value_of(&envelope), json!("saved"));
+        let warnings = envelope.warnings.join("\n");
+        assert!(
+            warnings.contains(
+                "1 call that may write failed: `t.refuse` (tool_failed: \"access denied\")"
+            ),
+            "{warnings}"
+        );
+    }
+    // The control: a write that succeeds.
+    let envelope = run(&gateway, "await tools.t.write({}); return 'saved'").await;
+    assert_eq!(envelope.warnings, [""; 0]);
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn parallel_calls_run_at_the_same_time() {
     // Each call waits until ten of them are in flight.
     let all_in_flight = Arc::new(Barrier::new(10));

@@ -256,6 +256,8 @@ impl ProgramCheck<'_> {
                 self.report(site, finding);
             } else if self.options.mode != Mode::Run || is_raw || is_near {
                 self.warn(finding);
+            } else if self.findings.doubts.len() < WARNINGS_MAX {
+                self.findings.doubts.push(finding);
             }
             if is_raw {
                 // The rest of `content[0].text` says the same.

@@ -16,7 +16,7 @@ mod queries;
 mod read;
 mod result_value;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use limbeck_domain::{
@@ -62,6 +62,8 @@ pub(crate) struct Broker {
     emissions: Arc<Emissions>,
     /// Admission of calls: room for their answers.
     answers: Arc<AnswerBudget>,
+    /// What the check of the program doubts and has no warning of.
+    doubts: Arc<OnceLock<Vec<String>>>,
 }
 
 /// Answer to one host call.
@@ -130,6 +132,7 @@ impl Broker {
             language: Language::Typescript,
             emissions: Arc::default(),
             answers: Arc::default(),
+            doubts: Arc::default(),
         }
     }
 

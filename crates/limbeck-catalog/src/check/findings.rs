@@ -13,6 +13,10 @@ pub struct Findings {
     pub errors: Vec<Finding>,
     /// Problems that do not stop the program, by line and column.
     pub warnings: Vec<Finding>,
+    /// Reads of properties that the type of a result does not list, as far as a run has no warning of them: the type may be
+    /// incomplete. They explain a value that turns out to be empty.
+    #[serde(skip)]
+    pub doubts: Vec<Finding>,
     /// Servers whose tool lists an error depends on. Listing them again may resolve the error.
     #[serde(skip)]
     pub drawn_from: Vec<ServerName>,
@@ -115,15 +119,19 @@ impl Findings {
             message: finding.message.clone(),
             hint: finding.hint.clone(),
         });
-        let warnings = self.warnings.iter().map(|finding| {
-            let hint = finding.hint.as_deref();
-            let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-            format!("line {}: {}{hint}", finding.line, finding.message)
-        });
         Verdict {
             errors: errors.collect(),
-            warnings: warnings.collect(),
+            warnings: self.warnings.iter().map(Finding::line).collect(),
         }
+    }
+}
+
+impl Finding {
+    /// Line of the program, message and hint in one sentence.
+    pub fn line(&self) -> String {
+        let hint = self.hint.as_deref();
+        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        format!("line {}: {}{hint}", self.line, self.message)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::future::FutureExt as _;
-use limbeck_catalog::{Catalog, CheckOptions, Findings, Plan};
+use limbeck_catalog::{Catalog, CheckOptions, Finding, Findings, Plan};
 use limbeck_domain::{Language, Mode, Sites, ToolTarget, Verdict, text};
 use limbeck_policy::Scope;
 
@@ -53,9 +53,19 @@ impl Broker {
             language: self.language,
             mode: Mode::Run,
         };
-        let mut verdict = check.findings(&sites).await.verdict();
+        let findings = check.findings(&sites).await;
+        // A program is checked once.
+        let _ = self
+            .doubts
+            .set(findings.doubts.iter().map(Finding::line).collect());
+        let mut verdict = findings.verdict();
         verdict.warnings.extend(check.warning_of_scope());
         verdict
+    }
+
+    /// Why the program's value may be empty: properties that it reads and that the types of results do not list.
+    pub(crate) fn doubts(&self) -> &[String] {
+        self.doubts.get().map_or(&[], Vec::as_slice)
     }
 }
 

@@ -9,8 +9,12 @@ use limbeck_domain::{ErrorKind, ProgramError, text};
 use limbeck_wire::Fault;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use super::messages;
+
+/// Longest value that is looked at for content; a longer one has some.
+const EMPTY_BYTES_MAX: usize = 1024;
 
 /// What a worker reports as a program's end.
 fn returned(result: Result<Option<String>, Fault>) -> Result<Option<String>, ProgramError> {
@@ -52,6 +56,22 @@ pub(super) fn ended(
         | ErrorKind::WorkerLost
         | ErrorKind::Gateway => error,
     })
+}
+
+/// Whether a value has nothing to read in it: it and all of its parts are null, 0 or without content.
+pub(super) fn is_empty(value: &str) -> bool {
+    fn has_nothing(value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Bool(_) => false,
+            Value::Number(number) => number.as_f64() == Some(0.0),
+            Value::String(text) => text.is_empty() || text == "undefined",
+            Value::Array(items) => items.iter().all(has_nothing),
+            Value::Object(members) => members.values().all(has_nothing),
+        }
+    }
+    value.len() <= EMPTY_BYTES_MAX
+        && serde_json::from_str(value).is_ok_and(|value| has_nothing(&value))
 }
 
 fn checked(value: String) -> Result<String, ProgramError> {
@@ -156,6 +176,34 @@ impl<'de> Visitor<'de> for StrictVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_empty_when_no_part_of_it_has_content() {
+        for empty in [
+            "null",
+            "0",
+            "\"\"",
+            "[]",
+            "{}",
+            "{\"sum\":0,\"rows\":[null,{}]}",
+            "[\"undefined\"]",
+            "0.0",
+        ] {
+            assert!(is_empty(empty), "{empty}");
+        }
+        for value in [
+            "false",
+            "1",
+            "\"a\"",
+            "[0,1]",
+            "{\"a\":{\"b\":\"c\"}}",
+            "[",
+            "",
+        ] {
+            assert!(!is_empty(value), "{value}");
+        }
+        assert!(!is_empty(&format!("[{}0]", "0,".repeat(1_000))));
+    }
 
     #[test]
     fn a_worker_that_made_calls_cannot_say_that_its_program_never_began() {

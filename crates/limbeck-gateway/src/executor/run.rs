@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::in_flight_calls::{CallSummary, InFlightCalls};
 use super::outcome::{Printed, RunOutcome};
-use super::returned::ended;
+use super::returned::{ended, is_empty};
 use super::{messages, signals};
 use crate::broker::Broker;
 use crate::clock::now_us;
@@ -133,6 +133,7 @@ impl Run {
             warnings,
             wrote,
             failed,
+            ..
         } = match &result {
             Ok(_) => self.calls.finish(self.deadline).await,
             Err(_) => self.calls.cancel().await,
@@ -354,6 +355,11 @@ impl Run {
         // A worker that made a call before it says so is not believed: a run is repeated only when it did nothing.
         self.written_in = written_in.filter(|_| result.is_err() && self.calls_made == 0);
         self.warnings.extend(warnings);
+        if let Ok(Some(value)) = &result
+            && is_empty(value)
+        {
+            self.warnings.extend_from_slice(self.broker.doubts());
+        }
         let dropped = &mut self.printed.dropped;
         *dropped = dropped.saturating_add(log_bytes_dropped);
         Next::End(ended(result, self.calls_made as usize))

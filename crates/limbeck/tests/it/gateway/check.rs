@@ -170,3 +170,32 @@ async fn a_pattern_that_is_the_full_name_of_two_tools_is_refused() {
     assert_eq!(value_of(&fits), json!([{"n": 1}]), "{fits:?}");
     one.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_value_is_explained_by_properties_that_its_results_do_not_have() {
+    let t = FakeServer::new("t")
+        .read("list", |_| json!({"items": [{"total_cents": 5}]}))
+        .declaring(json!({"type": "object", "properties": {"items": {"type": "array", "items": {
+            "type": "object", "properties": {"total_cents": {"type": "integer"}}, "required": ["total_cents"],
+        }}}, "required": ["items"]}))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let program = |read: &str| {
+        format!(
+            "const r = await tools.t.list({{}}); let sum = 0; for (const o of r.items) sum += o.{read}; return sum"
+        )
+    };
+    let empty = run(&gateway, &program("amount")).await;
+    let warnings = empty.warnings.join("\n");
+    assert!(warnings.contains("has no property `amount`"), "{warnings}");
+    // The controls: a property that is there, and a value that says something.
+    let full = run(&gateway, &program("total_cents")).await;
+    assert_eq!((value_of(&full), full.warnings.len()), (json!(5), 0));
+    let said = run(
+        &gateway,
+        "const r = await tools.t.list({}); return [r.items.map(o => o.amount), 'none']",
+    )
+    .await;
+    assert_eq!(said.warnings, [""; 0]);
+    gateway.shutdown().await;
+}

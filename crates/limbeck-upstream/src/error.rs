@@ -411,6 +411,10 @@ impl UpstreamError {
             Self::ProgramNotFound { program, .. } if Path::new(program).is_absolute() => Some(
                 format!("install `{program}`, or correct `command` of `{server}`"),
             ),
+            // A relative path is no name that could be installed.
+            Self::ProgramNotFound { program, searched } if searched != "PATH" => Some(format!(
+                "correct `command` or `cwd` of `{server}`: `{program}` is looked for in {searched}"
+            )),
             Self::ProgramNotFound { program, .. } => Some(format!(
                 "install `{program}`, or give `{server}` the absolute path of the program"
             )),
@@ -599,5 +603,14 @@ mod tests {
             Some("install `npx`, or give `files` the absolute path of the program")
         );
         assert_eq!(error.code, CallCode::ServerUnavailable);
+        let relative = UpstreamError::ProgramNotFound {
+            program: "./srv.sh".into(),
+            searched: "`/home/me`".into(),
+        }
+        .to_call_error(&tool());
+        assert_eq!(
+            relative.hint.as_deref(),
+            Some("correct `command` or `cwd` of `files`: `./srv.sh` is looked for in `/home/me`")
+        );
     }
 }

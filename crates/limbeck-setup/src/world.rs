@@ -130,6 +130,15 @@ impl World {
         }
     }
 
+    /// Why there is no home directory, for a message.
+    pub fn home_problem(&self) -> String {
+        let name = self.system.home_variable();
+        match self.nonempty_variable(name) {
+            Some(_) => format!("{name} is not an absolute path"),
+            None => format!("{name} is not set"),
+        }
+    }
+
     /// A variable as it is set, which may be to an empty value. On Windows its letters may be written otherwise:
     /// the system's own list says `Path`.
     pub fn variable(&self, name: &str) -> Option<&str> {

@@ -88,8 +88,10 @@ pub(crate) fn server_auth(
 fn token_store(invocation: &Invocation, entry: &ServerEntry) -> Result<TokenStore, CommandError> {
     let state = state_file(invocation);
     let Some(directory) = state.as_deref().and_then(std::path::Path::parent) else {
-        let error =
-            anyhow!("tokens cannot be stored: HOME is not set and no state directory is given");
+        let error = anyhow!(
+            "tokens cannot be stored: {} and no state directory is given",
+            invocation.world.home_problem()
+        );
         return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
     };
     if entry.is_of_repository() {

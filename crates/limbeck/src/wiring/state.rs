@@ -23,7 +23,10 @@ const TRUST_FILE: &str = "trust.json";
 /// A state directory that is unknown or cannot be used.
 pub(crate) async fn open_past(invocation: &Invocation) -> Result<Store, CommandError> {
     let Some(path) = state_file(invocation) else {
-        let error = anyhow!("the state directory is unknown: HOME is not set");
+        let error = anyhow!(
+            "the state directory is unknown: {}",
+            invocation.world.home_problem()
+        );
         return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
     };
     let store = Store::open(&path)?;
@@ -45,8 +48,10 @@ pub(super) fn open_store_or_memory(invocation: &Invocation) -> Result<Store, Com
                 printer.hint(&hint);
             }
         }
-        None => printer
-            .warning("executions are not recorded: HOME is not set and no `--state-dir` is given"),
+        None => printer.warning(&format!(
+            "executions are not recorded: {} and no `--state-dir` is given",
+            invocation.world.home_problem()
+        )),
     }
     Ok(Store::in_memory()?)
 }

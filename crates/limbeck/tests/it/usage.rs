@@ -164,6 +164,12 @@ fn without_a_home_everything_runs_and_nothing_is_recorded() {
     };
     let tools = homeless(&["tools"]).ends_with(0);
     assert!(tools.stderr.contains("HOME is not set"), "{tools:?}");
+    let mut relative = world.command(["tools"]);
+    let relative = CommandOutcome::of(relative.env("HOME", "rel").output().unwrap());
+    assert!(
+        relative.stderr.contains("HOME is not an absolute path"),
+        "{relative:?}"
+    );
     let past = homeless(&["executions"]).ends_with(2);
     assert!(past.stderr.contains("--state-dir"), "{past:?}");
 }

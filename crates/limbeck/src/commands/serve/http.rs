@@ -159,7 +159,10 @@ fn supplied_access(
 /// Authentication by a token of our own, generated at the first start.
 fn own_token(invocation: &Invocation) -> Result<HttpAccess, CommandError> {
     let Some(store) = state_file(invocation) else {
-        let error = anyhow!("a token cannot be stored: HOME is not set");
+        let error = anyhow!(
+            "a token cannot be stored: {}",
+            invocation.world.home_problem()
+        );
         let hint =
             "set a state directory with `--state-dir DIR`, or pass tokens with `--token-file FILE`";
         return Err(CommandError::usage(error).with_hint(hint));

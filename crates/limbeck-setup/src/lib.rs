@@ -58,7 +58,10 @@ pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport, TrustState};
 pub use error::ConfigError;
 pub use load::load;
 pub use oauth::{GrantEntry, OAuthEntry};
-pub use own_file::{Existing, ImportFailure, ImportedEntry, NewServer, OwnFile, OwnFileError};
+pub use own_file::{
+    Existing, FoundServers, ImportFailure, ImportedEntry, NewServer, OwnFile, OwnFileError,
+    WrittenServer,
+};
 pub use trust::{
     AcceptedBy, ProgramFingerprint, TrustError, TrustFile, TrustPolicy, TrustRecord, TrustRecords,
 };

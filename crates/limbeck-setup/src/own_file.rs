@@ -3,7 +3,9 @@
 //! A change keeps everything else in the file as it is, comments included. The new file replaces the old one at once
 //! and only its owner can read it; a file that cannot be parsed, or that others could have written, is not changed.
 
+mod conversion;
 mod import;
+mod workspace;
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -15,7 +17,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use crate::diagnostic::{ValueError, ValueErrorKind};
 use crate::document::{self, ConfigPlace, Syntax};
-use crate::entry::Scope;
+use crate::entry::{Scope, ServerEntry};
 use crate::entry_reader::{self, EntryDialect, EntryReader};
 use crate::error::ConfigError;
 use crate::file_content;
@@ -23,7 +25,7 @@ use crate::trust::create_directory;
 use crate::variables::Variables;
 use crate::world::World;
 
-pub use import::{ImportFailure, ImportedEntry};
+pub use import::{FoundServers, ImportFailure, ImportedEntry};
 
 /// Key of the table of servers.
 const SERVERS: &str = "servers";
@@ -56,6 +58,15 @@ pub enum NewServer {
         /// Headers of every request.
         headers: Vec<(String, String)>,
     },
+}
+
+/// An entry as it is in the file now.
+#[derive(Clone, Debug)]
+pub struct WrittenServer {
+    /// The entry as it is read at every start.
+    pub entry: ServerEntry,
+    /// What reading it reports, such as an unset variable that keeps the server from being used.
+    pub warnings: Vec<String>,
 }
 
 /// Whether an entry of the same name is replaced.
@@ -152,7 +163,7 @@ impl<'a> OwnFile<'a> {
         &self.path
     }
 
-    /// Adds a server.
+    /// Adds a server. A relative working directory is one below that of the world, and is written as an absolute path.
     ///
     /// # Errors
     ///
@@ -162,9 +173,13 @@ impl<'a> OwnFile<'a> {
         name: &str,
         server: &NewServer,
         existing: Existing,
-    ) -> Result<(), OwnFileError> {
-        let entry = server.table();
-        self.change(|document| {
+    ) -> Result<WrittenServer, OwnFileError> {
+        let mut entry = server.table();
+        if let NewServer::Stdio { cwd: Some(cwd), .. } = server {
+            let cwd = workspace::absolute(&self.world.cwd, cwd);
+            entry.insert("cwd", toml_edit::value(cwd));
+        }
+        let written = self.change(|document| {
             let servers = self.servers(document)?;
             if servers.contains_key(name) && existing == Existing::Keep {
                 return Err(OwnFileError::Exists {
@@ -174,7 +189,9 @@ impl<'a> OwnFile<'a> {
             }
             insert(servers, name, entry);
             Ok(vec![name.to_owned()])
-        })
+        })?;
+        let added = written.into_iter().next();
+        added.ok_or_else(|| self.refused("its table of servers has another form"))
     }
 
     /// Removes a server. Comments above its entry stay.
@@ -194,6 +211,7 @@ impl<'a> OwnFile<'a> {
             keep_comments(document, &removed);
             Ok(Vec::new())
         })
+        .map(drop)
     }
 
     /// The table of servers, made when the file has no such table.
@@ -219,11 +237,12 @@ impl<'a> OwnFile<'a> {
         }
     }
 
-    /// Changes the file under a lock. `change` returns the names of the entries that must be right afterwards.
+    /// Changes the file under a lock. `change` returns the names of the entries that must be right afterwards, which are
+    /// returned as they are read from now on.
     fn change(
         &self,
         change: impl FnOnce(&mut DocumentMut) -> Result<Vec<String>, OwnFileError>,
-    ) -> Result<(), OwnFileError> {
+    ) -> Result<Vec<WrittenServer>, OwnFileError> {
         let failed = |error| OwnFileError::Io {
             file: self.path.clone(),
             error,
@@ -240,8 +259,9 @@ impl<'a> OwnFile<'a> {
             .map_err(|_| self.refused("it cannot be parsed"))?;
         let names = change(&mut document)?;
         let after = document.to_string();
-        self.verify(&after, &names)?;
-        write(&target, directory, &after).map_err(failed)
+        let written = self.verify(&after, &names)?;
+        write(&target, directory, &after).map_err(failed)?;
+        Ok(written)
     }
 
     /// Content of the file; empty when it does not exist.
@@ -270,8 +290,8 @@ impl<'a> OwnFile<'a> {
         })
     }
 
-    /// Checks that `text` is what the loader accepts, with the entries `names`.
-    fn verify(&self, text: &str, names: &[String]) -> Result<(), OwnFileError> {
+    /// Checks that `text` is what the loader accepts, with the entries `names`, and returns them.
+    fn verify(&self, text: &str, names: &[String]) -> Result<Vec<WrittenServer>, OwnFileError> {
         if text.len() > CONFIG_BYTES_MAX {
             return Err(self.refused(format!("it would be larger than {CONFIG_BYTES_MAX} bytes")));
         }
@@ -283,6 +303,7 @@ impl<'a> OwnFile<'a> {
         if entries.len() > SERVERS_MAX {
             return Err(self.refused(format!("it would have more than {SERVERS_MAX} servers")));
         }
+        let mut written = Vec::new();
         for name in names {
             let wrong = |problem: String| OwnFileError::Entry {
                 name: limbeck_domain::text::clean_line(name, 80),
@@ -299,13 +320,20 @@ impl<'a> OwnFile<'a> {
                 scope: Scope::User,
                 file: &self.path,
             };
-            if let Err(error) = reader.read(checked, place, 1).entry.definition
-                && is_wrong(&error)
-            {
-                return Err(wrong(error.to_string()));
+            let parsed = reader.read(checked, place, 1);
+            let mut warnings: Vec<String> = parsed.warnings.iter().map(explained).collect();
+            if let Err(error) = &parsed.entry.definition {
+                if is_wrong(error) {
+                    return Err(wrong(error.to_string()));
+                }
+                warnings.push(explained(error));
             }
+            written.push(WrittenServer {
+                entry: parsed.entry,
+                warnings,
+            });
         }
-        Ok(())
+        Ok(written)
     }
 }
 
@@ -423,6 +451,14 @@ fn following(root: &mut Table, after: isize) -> Option<&mut Table> {
     }
     let position = next_position(root, after)?;
     at_position(root, position)
+}
+
+/// A finding with its next step, on one line.
+fn explained(error: &ValueError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    }
 }
 
 /// Whether an entry is wrong in itself, and not for want of a variable that may be set later.

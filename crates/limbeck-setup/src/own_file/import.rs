@@ -6,10 +6,13 @@
 use std::path::Path;
 
 use limbeck_domain::limits::SERVERS_MAX;
-use limbeck_domain::{Expose, ServerName};
-use toml_edit::{Array, DocumentMut, InlineTable, Table, Value};
+use limbeck_domain::{ServerName, text};
+use toml_edit::{DocumentMut, Item, Table};
 
-use super::{Existing, NewServer, OwnFile, OwnFileError, insert, is_wrong};
+use super::conversion::table;
+use super::workspace::Workspace;
+use super::{Existing, OwnFile, OwnFileError, explained, insert, is_wrong};
+use crate::definition_text::DefinitionText;
 use crate::diagnostic::ValueError;
 use crate::document::{self, ConfigPlace, LineIndex, Syntax};
 use crate::entry::{Scope, ServerEntry, Transport};
@@ -20,6 +23,9 @@ use crate::load::{CLIENT_STATE_BYTES_MAX, client_servers};
 use crate::self_reference;
 use crate::variables::Variables;
 
+/// Longest directory of a project in a reason, in bytes.
+const DIRECTORY_BYTES_MAX: usize = 120;
+
 /// One entry of the imported file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedEntry {
@@ -27,6 +33,14 @@ pub struct ImportedEntry {
     pub name: ServerName,
     /// Command or url, as a line for the user.
     pub target: String,
+    /// The whole entry as its file has it.
+    pub definition: DefinitionText,
+    /// How the server is reached now; `None` when the entry cannot be used.
+    pub transport: Option<Transport>,
+    /// What reading the entry reports: keys that are not copied, and what keeps the server from being used now.
+    pub warnings: Vec<String>,
+    /// Working directory that is written because the entry is of a workspace and has no absolute one itself.
+    pub cwd: Option<String>,
     /// Why it was not imported; `None` when it was.
     pub left_out: Option<ImportFailure>,
 }
@@ -35,26 +49,46 @@ pub struct ImportedEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportFailure {
     /// The file has a server of this name already.
-    Exists,
+    Exists {
+        /// Whether that one is what would have been written.
+        is_same: bool,
+    },
     /// It is Limbeck itself, or a gateway that Limbeck replaces.
     Gateway,
+    /// It is for one project alone, which the text names.
+    OfProject(String),
     /// It cannot be used, for the reason given.
     Wrong(String),
 }
 
+/// The servers of a client's file, read once, so that what is imported is what was shown.
+#[derive(Clone, Debug)]
+pub struct FoundServers {
+    found: Vec<(ImportedEntry, Option<Table>)>,
+    workspace: Option<Workspace>,
+}
+
+impl FoundServers {
+    /// The entries in the order of the file.
+    pub fn entries(&self) -> impl Iterator<Item = &ImportedEntry> {
+        self.found.iter().map(|(entry, _)| entry)
+    }
+
+    /// Directory of the project that the file belongs to; `None` for a file of the user.
+    pub fn workspace(&self) -> Option<&Path> {
+        self.workspace
+            .as_ref()
+            .map(|workspace| workspace.directory.as_path())
+    }
+}
+
 impl OwnFile<'_> {
-    /// Copies the servers of `file`, a configuration of any known client, and returns what was done with each. With
-    /// `dry_run` nothing is written.
+    /// Reads the servers of `file`, a configuration of any known client.
     ///
     /// # Errors
     ///
-    /// [`OwnFileError`]; the file is as it was.
-    pub fn import(
-        &self,
-        file: &Path,
-        existing: Existing,
-        dry_run: bool,
-    ) -> Result<Vec<ImportedEntry>, OwnFileError> {
+    /// [`OwnFileError::Unusable`].
+    pub fn find_servers(&self, file: &Path) -> Result<FoundServers, OwnFileError> {
         let path = self.world.cwd.join(file);
         let read = file_content::read(self.world, &path, CLIENT_STATE_BYTES_MAX)?;
         let content = read.ok_or_else(|| ConfigError::Missing { file: path.clone() })?;
@@ -73,7 +107,13 @@ impl OwnFile<'_> {
         };
         let root = document::parse(&content.text, syntax).map_err(invalid)?;
         let root = ConfigPlace::root(&root);
-        let tables = client_servers(&root, syntax).map_err(invalid)?;
+        let mut of_projects = of_projects(&root, &path);
+        let tables = match client_servers(&root, syntax) {
+            // The state of a client whose servers are all for single projects.
+            Err(_) if !of_projects.is_empty() => Vec::new(),
+            tables => tables.map_err(invalid)?,
+        };
+        let workspace = Workspace::of(self.world, &path);
         let mut found = Vec::new();
         for (dialect, servers) in tables {
             for (key, place) in servers.entries().map_err(invalid)? {
@@ -81,14 +121,30 @@ impl OwnFile<'_> {
                     break;
                 }
                 let name = entry_reader::server_name(key, &place).map_err(invalid)?;
-                found.push(self.converted(dialect, name, &place, &path));
+                found.push(self.converted(dialect, name, &place, &path, workspace.as_ref()));
             }
         }
+        of_projects.truncate(SERVERS_MAX - found.len());
+        found.extend(of_projects.into_iter().map(|entry| (entry, None)));
+        Ok(FoundServers { found, workspace })
+    }
+
+    /// Copies servers of a client's file, and returns what was done with each. With `dry_run` nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// [`OwnFileError`]; the file is as it was.
+    pub fn import(
+        &self,
+        found: FoundServers,
+        existing: Existing,
+        dry_run: bool,
+    ) -> Result<Vec<ImportedEntry>, OwnFileError> {
         let mut report = Vec::new();
         if dry_run {
-            self.insert_all(&mut self.present()?, found, existing, &mut report)?;
+            self.insert_all(&mut self.present()?, found.found, existing, &mut report)?;
         } else {
-            self.change(|document| self.insert_all(document, found, existing, &mut report))?;
+            self.change(|document| self.insert_all(document, found.found, existing, &mut report))?;
         }
         Ok(report)
     }
@@ -112,8 +168,13 @@ impl OwnFile<'_> {
             if let Some(table) = table {
                 let servers = self.servers(document)?;
                 let name = imported.name.as_str();
-                if servers.contains_key(name) && existing == Existing::Keep {
-                    imported.left_out = Some(ImportFailure::Exists);
+                let present = servers
+                    .get(name)
+                    .filter(|_| existing == Existing::Keep)
+                    .map(canonical);
+                if let Some(present) = present {
+                    let is_same = present.is_some() && present == canonical(&Item::Table(table));
+                    imported.left_out = Some(ImportFailure::Exists { is_same });
                 } else {
                     insert(servers, name, table);
                     names.push(name.to_owned());
@@ -130,36 +191,102 @@ impl OwnFile<'_> {
         name: ServerName,
         place: &ConfigPlace<'_>,
         file: &Path,
+        workspace: Option<&Workspace>,
     ) -> (ImportedEntry, Option<Table>) {
         let reader = EntryReader {
             dialect,
             variables: Variables { world: self.world },
-            scope: Scope::User,
+            scope: match workspace {
+                Some(workspace) => Scope::Project(workspace.directory.clone()),
+                None => Scope::User,
+            },
             file,
         };
-        let entry = reader.read(name.clone(), place, 1).entry;
-        let table = match &entry.definition {
-            Err(error) if is_wrong(error) => Err(error.to_string()),
-            Ok(_) | Err(_) => table(dialect, place, &entry).map_err(|error| error.to_string()),
+        let parsed = reader.read(name.clone(), place, 1);
+        let entry = parsed.entry;
+        let definition = DefinitionText::read(file, &name, place);
+        let mut warnings: Vec<String> = parsed.warnings.iter().map(explained).collect();
+        let table = match (&entry.definition, definition.too_long) {
+            // It could not be shown before the user accepts it.
+            (_, Some(bytes)) if workspace.is_some() => {
+                Err(format!("it has {bytes} bytes, too many to be shown"))
+            }
+            (Err(error), _) if is_wrong(error) => Err(error.to_string()),
+            (Ok(_) | Err(_), _) => {
+                table(dialect, place, &entry, workspace).map_err(|error| error.to_string())
+            }
         };
-        let target = ["command", "url", "httpUrl", "serverUrl", "uri"]
-            .iter()
-            .find_map(|key| place.get(key).ok().flatten())
-            .map(|place| place.escaped())
-            .unwrap_or_default();
         let left_out = match &table {
             _ if is_gateway(&entry) => Some(ImportFailure::Gateway),
             Ok(_) => None,
             Err(problem) => Some(ImportFailure::Wrong(problem.clone())),
         };
         let table = table.ok().filter(|_| left_out.is_none());
+        if let (Some(_), Err(error)) = (&table, &entry.definition) {
+            warnings.push(explained(error));
+        }
+        let cwd = table.as_ref().filter(|_| workspace.is_some());
+        let cwd = cwd.and_then(|table| table.get("cwd")?.as_str().map(str::to_owned));
         let imported = ImportedEntry {
             name,
-            target,
+            target: target(place),
+            definition,
+            transport: entry.definition.ok(),
+            warnings,
+            cwd,
             left_out,
         };
         (imported, table)
     }
+}
+
+fn target(place: &ConfigPlace<'_>) -> String {
+    ["command", "url", "httpUrl", "serverUrl", "uri"]
+        .iter()
+        .find_map(|key| place.get(key).ok().flatten())
+        .map(|place| place.escaped())
+        .unwrap_or_default()
+}
+
+/// Servers that the state of a client has for single projects. They are not copied: each would start everywhere.
+fn of_projects(root: &ConfigPlace<'_>, file: &Path) -> Vec<ImportedEntry> {
+    let mut found = Vec::new();
+    let Ok(Some(projects)) = root.get("projects") else {
+        return found;
+    };
+    for (directory, project) in projects.entries().unwrap_or_default() {
+        let servers = project.get("mcpServers").ok().flatten();
+        let servers = servers.and_then(|servers| servers.entries().ok());
+        for (key, place) in servers.unwrap_or_default() {
+            if found.len() >= SERVERS_MAX {
+                return found;
+            }
+            let Ok(name) = entry_reader::server_name(key, &place) else {
+                continue;
+            };
+            let directory = text::clean_line(directory, DIRECTORY_BYTES_MAX);
+            found.push(ImportedEntry {
+                target: target(&place),
+                definition: DefinitionText::read(file, &name, &place),
+                name,
+                transport: None,
+                warnings: Vec::new(),
+                cwd: None,
+                left_out: Some(ImportFailure::OfProject(directory)),
+            });
+        }
+    }
+    found
+}
+
+/// An entry of the user's own file in a form that two entries share when they say the same.
+fn canonical(item: &Item) -> Option<String> {
+    let mut alone = DocumentMut::new();
+    alone.insert("entry", item.clone());
+    let text = alone.to_string();
+    let root = document::parse(&text, Syntax::Toml).ok()?;
+    let entry = ConfigPlace::root(&root).get("entry").ok()??;
+    Some(entry.canonical())
 }
 
 fn is_gateway(entry: &ServerEntry) -> bool {
@@ -170,228 +297,4 @@ fn is_gateway(entry: &ServerEntry) -> bool {
         Ok(Transport::Http { .. }) | Err(_) => false,
     };
     starts_gateway || self_reference::is_product_name(entry.name.as_str())
-}
-
-/// The entry at `place` in the form of Limbeck's own file. `entry` is the same entry as it was read, for settings that
-/// hold no reference.
-fn table(
-    dialect: EntryDialect,
-    place: &ConfigPlace<'_>,
-    entry: &ServerEntry,
-) -> Result<Table, ValueError> {
-    let written = Written { dialect };
-    let url = ["url", "httpUrl", "serverUrl", "uri"]
-        .iter()
-        .find_map(|key| place.get(key).transpose())
-        .transpose()?;
-    let server = match (place.get("command")?, url) {
-        (Some(command), _) => NewServer::Stdio {
-            command: written.text(&command)?,
-            args: match place.get("args")? {
-                Some(args) => args
-                    .list()?
-                    .iter()
-                    .map(|arg| written.text(arg))
-                    .collect::<Result<_, _>>()?,
-                None => Vec::new(),
-            },
-            env: written.env(place)?,
-            cwd: match place.get("cwd")? {
-                Some(cwd) => Some(written.text(&cwd)?),
-                None => None,
-            },
-        },
-        (None, Some(url)) => NewServer::Http {
-            url: written.text(&url)?,
-            headers: written.headers(place)?,
-        },
-        (None, None) => return Err(place.malformed("has neither `command` nor `url`")),
-    };
-    let mut table = server.table();
-    if let Ok(Transport::Http { kind, .. }) = &entry.definition {
-        let kind = match kind {
-            crate::entry::HttpKind::Auto => None,
-            crate::entry::HttpKind::Streamable => Some("http"),
-            crate::entry::HttpKind::Sse => Some("sse"),
-        };
-        if let Some(kind) = kind {
-            table.insert("type", toml_edit::value(kind));
-        }
-    }
-    if let Some(oauth) = written.oauth(place)? {
-        table.insert("oauth", toml_edit::value(oauth));
-    }
-    insert_settings(&mut table, place, entry)?;
-    Ok(table)
-}
-
-/// Settings without references.
-fn insert_settings(
-    table: &mut Table,
-    place: &ConfigPlace<'_>,
-    entry: &ServerEntry,
-) -> Result<(), ValueError> {
-    let mut number = |key: &str, value: Option<u64>| {
-        if let Some(value) = value.and_then(|value| i64::try_from(value).ok()) {
-            table.insert(key, toml_edit::value(value));
-        }
-    };
-    number("timeout_ms", entry.timeout_ms);
-    number("start_timeout_ms", entry.start_timeout_ms);
-    number("idle_timeout_ms", entry.idle_timeout_ms);
-    number("concurrency", entry.concurrency.map(|count| count as u64));
-    if entry.disabled {
-        table.insert("disabled", toml_edit::value(true));
-    }
-    if !entry.observe {
-        table.insert("observe", toml_edit::value(false));
-    }
-    if entry.oauth.shared {
-        table.insert("shared_credentials", toml_edit::value(true));
-    }
-    if let Some(description) = &entry.description {
-        table.insert("description", toml_edit::value(description));
-    }
-    if entry.expose != Expose::default()
-        && let Some(expose) = place.get("expose")?
-    {
-        table.insert("expose", toml_edit::value(expose.text()?));
-    }
-    if let Some(allowed) = place.get("allow_http")?
-        && allowed.boolean()?
-    {
-        table.insert("allow_http", toml_edit::value(true));
-    }
-    if let Some(networks) = place.get("allow_networks")? {
-        let networks = networks.list()?;
-        let networks: Result<Array, _> = networks.iter().map(ConfigPlace::text).collect();
-        table.insert("allow_networks", toml_edit::value(networks?));
-    }
-    let rules = &entry.tool_rules;
-    match rules.only.as_slice() {
-        [] => {}
-        [only] => {
-            let only: Array = only.iter().map(String::as_str).collect();
-            table.insert("enabled_tools", toml_edit::value(only));
-        }
-        _ => return Err(place.malformed("has several lists of enabled tools")),
-    }
-    if !rules.except.is_empty() {
-        let except: Array = rules.except.iter().map(String::as_str).collect();
-        table.insert("disabled_tools", toml_edit::value(except));
-    }
-    Ok(())
-}
-
-/// Reader of values as they are written.
-struct Written {
-    dialect: EntryDialect,
-}
-
-impl Written {
-    fn text(&self, place: &ConfigPlace<'_>) -> Result<String, ValueError> {
-        let text = place.text()?;
-        // Codex replaces nothing, and Limbeck's own file has no escape for `${`.
-        if self.dialect == EntryDialect::Codex && text.contains("${") {
-            return Err(place.malformed("has `${`, which Limbeck would replace"));
-        }
-        Ok(text.to_owned())
-    }
-
-    fn pairs(&self, place: &ConfigPlace<'_>) -> Result<Vec<(String, String)>, ValueError> {
-        let pair =
-            |(name, value): (&str, ConfigPlace<'_>)| Ok((name.to_owned(), self.text(&value)?));
-        place.entries()?.into_iter().map(pair).collect()
-    }
-
-    fn env(&self, place: &ConfigPlace<'_>) -> Result<Vec<(String, String)>, ValueError> {
-        let mut env = match place.get("env")? {
-            Some(env) => self.pairs(&env)?,
-            None => Vec::new(),
-        };
-        if self.dialect == EntryDialect::Codex
-            && let Some(names) = place.get("env_vars")?
-        {
-            for name in names.list()? {
-                let name = name.text()?;
-                env.push((name.to_owned(), format!("${{{name}}}")));
-            }
-        }
-        Ok(env)
-    }
-
-    fn headers(&self, place: &ConfigPlace<'_>) -> Result<Vec<(String, String)>, ValueError> {
-        let key = match self.dialect {
-            EntryDialect::Codex => "http_headers",
-            EntryDialect::Client | EntryDialect::Limbeck => "headers",
-        };
-        let mut headers = match place.get(key)? {
-            Some(headers) => self.pairs(&headers)?,
-            None => Vec::new(),
-        };
-        if self.dialect == EntryDialect::Codex {
-            if let Some(found) = place.get("env_http_headers")? {
-                for (name, variable) in self.pairs(&found)? {
-                    headers.push((name, format!("${{{variable}}}")));
-                }
-            }
-            if let Some(found) = place.get("bearer_token_env_var")? {
-                let value = format!("Bearer ${{{}}}", found.text()?);
-                headers.push(("Authorization".to_owned(), value));
-            }
-        }
-        Ok(headers)
-    }
-
-    fn oauth(&self, place: &ConfigPlace<'_>) -> Result<Option<Value>, ValueError> {
-        if let Some(found) = place.get("oauth")? {
-            return self.value(&found).map(Some);
-        }
-        if self.dialect == EntryDialect::Codex
-            && let Some(scopes) = place.get("scopes")?
-        {
-            let mut oauth = InlineTable::new();
-            oauth.insert("scopes", self.value(&scopes)?);
-            return Ok(Some(Value::InlineTable(oauth)));
-        }
-        // Cursor's form.
-        let Some(auth) = place.get("auth")?.filter(|auth| auth.entries().is_ok()) else {
-            return Ok(None);
-        };
-        let mut oauth = InlineTable::new();
-        for (theirs, ours) in [
-            ("CLIENT_ID", "client_id"),
-            ("CLIENT_SECRET", "client_secret"),
-            ("scopes", "scopes"),
-        ] {
-            if let Some(found) = auth.get(theirs)? {
-                oauth.insert(ours, self.value(&found)?);
-            }
-        }
-        Ok(Some(Value::InlineTable(oauth)))
-    }
-
-    fn value(&self, place: &ConfigPlace<'_>) -> Result<Value, ValueError> {
-        if place.text().is_ok() {
-            return self.text(place).map(Value::from);
-        }
-        if let Ok(boolean) = place.boolean() {
-            return Ok(Value::from(boolean));
-        }
-        if let Ok(list) = place.list() {
-            let values = list.iter().map(|item| self.value(item));
-            return Ok(Value::Array(values.collect::<Result<_, _>>()?));
-        }
-        if let Ok(entries) = place.entries() {
-            let mut table = InlineTable::new();
-            for (key, value) in entries {
-                // OpenCode writes `scope`.
-                let key = if key == "scope" { "scopes" } else { key };
-                table.insert(key, self.value(&value)?);
-            }
-            return Ok(Value::InlineTable(table));
-        }
-        let number = place.number(0, i64::MAX.unsigned_abs())?;
-        Ok(Value::from(i64::try_from(number).unwrap_or(i64::MAX)))
-    }
 }

@@ -197,7 +197,7 @@ fn twenty_processes_at_once_lose_no_entry() {
 #[test]
 fn entries_of_clients_are_imported_as_they_are_written() {
     let project = TestProject::new().file(OWN, "# mine\n[servers.kept]\ncommand = 'mine'\n").file(
-        "clients.json",
+        "home/clients.json",
         r#"{ "mcpServers": {
             "git": { "command": "uvx", "args": ["mcp-server-git"], "env": { "KEY": "${TOKEN}" }, "timeout": 30 },
             "far": { "httpUrl": "https://a.example/mcp", "headers": { "Authorization": "Bearer env:T" },
@@ -208,19 +208,17 @@ fn entries_of_clients_are_imported_as_they_are_written() {
             "old": { "command": "npx", "args": ["-y", "code-executor-mcp"] },
             "wrong": { "comand": "x" } } }"#,
     ).file(
-        "codex.toml",
+        "home/codex.toml",
         "[mcp_servers.codex]\ncommand = 'x'\nenv_vars = ['TOKEN']\nenabled_tools = ['log']\nstartup_timeout_sec = 5\n[mcp_servers.codex.env]\nA = '1'\n[mcp_servers.dollar]\ncommand = 'x'\nargs = ['${HOME}']\n",
     );
     let own_world = own_world(&project);
     let own = OwnFile::of(&own_world).unwrap();
     let before = content(&project);
-    let seen = own
-        .import("../clients.json".as_ref(), Existing::Keep, true)
-        .unwrap();
+    let found = own.find_servers("../home/clients.json".as_ref()).unwrap();
+    assert_eq!(found.workspace(), None);
+    let seen = own.import(found.clone(), Existing::Keep, true).unwrap();
     assert_eq!(content(&project), before, "a dry run writes nothing");
-    let done = own
-        .import("../clients.json".as_ref(), Existing::Keep, false)
-        .unwrap();
+    let done = own.import(found, Existing::Keep, false).unwrap();
     assert_eq!(seen, done);
     let left_out: Vec<_> = done
         .iter()
@@ -230,7 +228,7 @@ fn entries_of_clients_are_imported_as_they_are_written() {
         matches!(
             left_out[..],
             [
-                ("kept", ImportFailure::Exists),
+                ("kept", ImportFailure::Exists { is_same: false }),
                 ("limbeck", ImportFailure::Gateway),
                 ("old", ImportFailure::Gateway),
                 ("wrong", ImportFailure::Wrong(_)),
@@ -238,9 +236,8 @@ fn entries_of_clients_are_imported_as_they_are_written() {
         ),
         "{left_out:?}"
     );
-    let codex = own
-        .import("../codex.toml".as_ref(), Existing::Keep, false)
-        .unwrap();
+    let codex = own.find_servers("../home/codex.toml".as_ref()).unwrap();
+    let codex = own.import(codex, Existing::Keep, false).unwrap();
     assert!(
         matches!(&codex[1].left_out, Some(ImportFailure::Wrong(why)) if why.contains("${")),
         "{codex:?}"
@@ -287,5 +284,145 @@ fn entries_of_clients_are_imported_as_they_are_written() {
             }
             _ => {}
         }
+    }
+}
+
+#[test]
+fn an_entry_of_a_taken_name_is_the_same_or_another_one() {
+    let project = TestProject::new()
+        .file(
+            OWN,
+            "# mine\n[servers.same]\nargs = ['a'] # the one\ncommand = 'x'\n[servers.other]\ncommand = 'x'\n",
+        )
+        .file(
+            "home/clients.json",
+            r#"{"mcpServers": {"same": {"command": "x", "args": ["a"]}, "other": {"command": "y"}}}"#,
+        );
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let found = own.find_servers("../home/clients.json".as_ref()).unwrap();
+    let done = own.import(found, Existing::Keep, false).unwrap();
+    let left_out: Vec<_> = done.into_iter().map(|entry| entry.left_out).collect();
+    assert_eq!(
+        left_out,
+        [
+            Some(ImportFailure::Exists { is_same: true }),
+            Some(ImportFailure::Exists { is_same: false }),
+        ]
+    );
+}
+
+#[test]
+fn an_import_reports_what_reading_an_entry_reports() {
+    let project = TestProject::new().file(
+        "home/clients.json",
+        r#"{"mcpServers": {
+            "right": {"command": "x", "alwaysAllow": ["a"]},
+            "file": {"command": "x", "envFile": ".env", "foo": 1},
+            "asked": {"command": "x", "env": {"A": "${input:a}"}},
+            "clear": {"url": "http://other.example/mcp"}}}"#,
+    );
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let found = own.find_servers("../home/clients.json".as_ref()).unwrap();
+    let seen = own.import(found.clone(), Existing::Keep, true).unwrap();
+    let done = own.import(found, Existing::Keep, false).unwrap();
+    assert_eq!(seen, done);
+    assert!(
+        done.iter().all(|entry| entry.left_out.is_none()),
+        "{done:?}"
+    );
+    let warnings = |at: usize| done[at].warnings.join("\n");
+    assert_eq!(warnings(0), "");
+    for key in ["envFile", "foo"] {
+        assert!(warnings(1).contains(key), "{}", warnings(1));
+    }
+    assert!(warnings(2).contains("${input:a}"), "{}", warnings(2));
+    assert!(warnings(3).contains("allow_http"), "{}", warnings(3));
+}
+
+#[test]
+fn a_server_of_a_workspace_starts_there_and_one_of_the_user_does_not() {
+    let servers = r#"{"servers": {
+        "plain": {"command": "node", "args": ["server.js"]},
+        "below": {"command": "./run.sh", "cwd": "tools"},
+        "chosen": {"command": "node", "cwd": "${workspaceFolder}"},
+        "remote": {"url": "https://a.example/mcp"}}}"#;
+    let project = TestProject::new()
+        .file("project/.vscode/mcp.json", servers)
+        .file("home/.cursor/mcp.json", servers);
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let found = own.find_servers(".vscode/mcp.json".as_ref()).unwrap();
+    assert_eq!(found.workspace(), Some(&*project.path("project")));
+    own.import(found, Existing::Keep, false).unwrap();
+    let directories = |file: &str| -> Vec<Option<String>> {
+        let found = own.find_servers(file.as_ref()).unwrap();
+        let done = own.import(found, Existing::Replace, false).unwrap();
+        done.into_iter().map(|entry| entry.cwd).collect()
+    };
+    let workspace = project.path("project").display().to_string();
+    assert_eq!(
+        directories(".vscode/mcp.json"),
+        [
+            Some(workspace.clone()),
+            Some(format!("{workspace}/tools")),
+            Some("${workspaceFolder}".to_owned()),
+            None,
+        ]
+    );
+    let text = content(&project);
+    assert_eq!(
+        text.matches(&format!("cwd = {workspace:?}")).count(),
+        1,
+        "{text}"
+    );
+    // The control.
+    assert_eq!(
+        directories("../home/.cursor/mcp.json"),
+        [None, None, None, None]
+    );
+    assert!(!content(&project).contains(&workspace));
+}
+
+#[test]
+fn servers_of_single_projects_are_listed_and_not_copied() {
+    let project = TestProject::new().file(
+        "home/.claude.json",
+        r#"{"projects": {"/work/a": {"mcpServers": {"here": {"command": "x"}}}, "/work/b": {}}}"#,
+    );
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let found = own.find_servers("../home/.claude.json".as_ref()).unwrap();
+    let done = own.import(found, Existing::Keep, false).unwrap();
+    let [here] = &done[..] else {
+        panic!("{done:?}");
+    };
+    assert_eq!(here.name.as_str(), "here");
+    assert_eq!(
+        here.left_out,
+        Some(ImportFailure::OfProject("/work/a".to_owned()))
+    );
+}
+
+#[test]
+fn a_relative_directory_of_an_added_server_is_written_as_an_absolute_one() {
+    let project = TestProject::new();
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    for (cwd, written) in [
+        (".", project.path("project").display().to_string()),
+        ("${workspaceFolder}", "${workspaceFolder}".to_owned()),
+    ] {
+        let server = NewServer::Stdio {
+            command: "./run.sh".to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: Some(cwd.to_owned()),
+        };
+        let added = own.add("mine", &server, Existing::Replace).unwrap();
+        assert_eq!(added.warnings, [] as [String; 0]);
+        let text = content(&project);
+        assert!(text.contains(&format!("cwd = {written:?}")), "{text}");
     }
 }

@@ -16,13 +16,16 @@ pub(crate) struct AddArgs {
     /// Url of a remote server
     #[arg(value_name = "URL", required_unless_present = "command")]
     pub(crate) url: Option<String>,
+    /// Words behind a program that was given without `--`
+    #[arg(hide = true)]
+    pub(crate) words: Vec<String>,
     /// Command of a local server with its arguments, after `--`
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "url")]
     pub(crate) command: Vec<String>,
     /// Set a variable of the server, such as `TOKEN=${TOKEN}`; repeat for more
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
-    /// Start the server in DIR; `${workspaceFolder}` is the working directory of Limbeck
+    /// Start the server in DIR, which is written as an absolute path; `${workspaceFolder}` is the working directory of Limbeck
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     pub(crate) cwd: Option<String>,
     /// Send a header with every request, such as `Authorization: Bearer env:TOKEN`; repeat for more
@@ -50,6 +53,9 @@ pub(crate) struct ImportArgs {
     /// Show what would be copied, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Copy the servers of a project's file without a question; review them before with `--dry-run`
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

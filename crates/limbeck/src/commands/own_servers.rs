@@ -1,22 +1,29 @@
 //! `limbeck add`, `limbeck remove` and `limbeck import`: the user's own servers, in `~/.config/limbeck/config.toml`.
 
+mod import;
+
 use std::path::Path;
 
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
-use limbeck_setup::{
-    ConfigError, Existing, ImportFailure, ImportedEntry, NewServer, OwnFile, OwnFileError,
-};
-use serde_json::json;
+use limbeck_setup::{Existing, NewServer, OwnFile, OwnFileError, Transport};
+use limbeck_upstream::StdioSpec;
 
-use crate::cli::{AddArgs, ImportArgs, RemoveArgs};
+use crate::cli::{AddArgs, RemoveArgs};
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
+use crate::printer::Printer;
 use crate::shell::quoted;
-use crate::table::TextTable;
+use crate::wiring::read_configuration;
+
+pub(super) use import::import;
 
 /// Longest command or url of a server in a listing, in bytes.
 const TARGET_BYTES_MAX: usize = 200;
+/// Longest warning about an entry, in bytes.
+const WARNING_BYTES_MAX: usize = 1 << 10;
+/// Words in the name of a variable whose value is a secret.
+const SECRET_WORDS: &[&str] = &["KEY", "PASSWORD", "PASSWD", "SECRET", "TOKEN"];
 
 /// Adds a server.
 pub(super) fn add(
@@ -25,13 +32,33 @@ pub(super) fn add(
 ) -> Result<ExitStatus, CommandError> {
     let server = new_server(arguments)?;
     let own = OwnFile::of(&invocation.world).map_err(failure)?;
-    own.add(&arguments.name, &server, existing(arguments.replace))
+    let added = own
+        .add(&arguments.name, &server, existing(arguments.replace))
         .map_err(failure)?;
     let name = clean_line(&arguments.name, TARGET_BYTES_MAX);
-    invocation
-        .printer
-        .note(&format!("server `{name}` is in {}", own.path().display()));
-    invocation.printer.hint(&format!(
+    let printer = &invocation.printer;
+    printer.note(&format!("server `{name}` is in {}", own.path().display()));
+    warn(printer, &name, &added.warnings);
+    if let NewServer::Stdio {
+        command, env, cwd, ..
+    } = &server
+    {
+        if cwd.is_none() && is_relative_path(command) {
+            let there = invocation.world.cwd.join(command);
+            printer.warning(&format!(
+                "server `{name}`: `{}` is looked for in {}, where the server starts; write `{}`, or add `--cwd .` to start it here",
+                clean_line(command, TARGET_BYTES_MAX),
+                added.entry.start_directory.display(),
+                clean_line(&there.display().to_string(), TARGET_BYTES_MAX)
+            ));
+        }
+        note_secrets(printer, env);
+    }
+    if let Ok(transport) = &added.entry.definition {
+        let problem = program_problem(transport, Some(&added.entry.start_directory));
+        warn(printer, &name, problem.as_slice());
+    }
+    printer.hint(&format!(
         "run `limbeck tools {}` to try it",
         quoted(&arguments.name)
     ));
@@ -44,7 +71,10 @@ pub(super) fn remove(
     arguments: &RemoveArgs,
 ) -> Result<ExitStatus, CommandError> {
     let own = OwnFile::of(&invocation.world).map_err(failure)?;
-    own.remove(&arguments.name).map_err(failure)?;
+    own.remove(&arguments.name).map_err(|error| match error {
+        OwnFileError::Missing { .. } => not_own(invocation, &arguments.name, error),
+        error => failure(error),
+    })?;
     let name = clean_line(&arguments.name, TARGET_BYTES_MAX);
     invocation.printer.note(&format!(
         "server `{name}` is removed from {}",
@@ -53,63 +83,71 @@ pub(super) fn remove(
     Ok(ExitStatus::Completed)
 }
 
-/// Copies the servers of a client's file.
-pub(super) fn import(
-    invocation: &Invocation,
-    arguments: &ImportArgs,
-) -> Result<ExitStatus, CommandError> {
-    let own = OwnFile::of(&invocation.world).map_err(failure)?;
-    let existing = existing(arguments.replace);
-    let entries = own
-        .import(&arguments.file, existing, arguments.dry_run)
-        .map_err(|error| import_failure(error, &arguments.file))?;
-    let printer = &invocation.printer;
-    if arguments.json {
-        let entries: Vec<_> = entries
-            .iter()
-            .map(|entry| json!({"name": entry.name, "target": entry.target, "left_out": reason(entry)}))
-            .collect();
-        printer.json(&json!({"file": own.path(), "servers": entries}))?;
-    } else {
-        let mut table = TextTable::with_header(["server", "state", "command or url"]);
-        for entry in &entries {
-            let state = match reason(entry) {
-                None if arguments.dry_run => "would be imported".to_owned(),
-                None => "imported".to_owned(),
-                Some(reason) => format!("left out: {reason}"),
-            };
-            let target = clean_line(&entry.target, TARGET_BYTES_MAX);
-            table.row([
-                entry.name.as_str(),
-                &*clean_line(&state, TARGET_BYTES_MAX),
-                &*target,
-            ]);
-        }
-        printer.table(&table);
+/// Error of removing a server that the user's own file does not have; it names the file that has it.
+fn not_own(invocation: &Invocation, name: &str, error: OwnFileError) -> CommandError {
+    let configuration = read_configuration(invocation).ok();
+    let servers = configuration.iter().flat_map(|found| &found.servers);
+    let mut elsewhere = servers.filter(|entry| entry.name.as_str() == name);
+    match elsewhere.next() {
+        Some(entry) => CommandError::usage(error).with_hint(format!(
+            "the server is in {}, which Limbeck does not change: remove it there",
+            entry.origin
+        )),
+        None => failure(error),
     }
-    let imported = entries.iter().filter(|entry| entry.left_out.is_none());
-    if !arguments.dry_run && imported.count() > 0 {
-        printer.note(&format!("the servers are in {}", own.path().display()));
-        printer.hint(&format!(
-            "remove them from {} and add `limbeck serve` there, so that the client starts only Limbeck",
-            arguments.file.display()
-        ));
-    }
-    let is_wrong = |entry: &ImportedEntry| matches!(entry.left_out, Some(ImportFailure::Wrong(_)));
-    Ok(if entries.iter().any(is_wrong) {
-        ExitStatus::Failed
-    } else {
-        ExitStatus::Completed
-    })
 }
 
-/// Why an entry was left out, for the user.
-fn reason(entry: &ImportedEntry) -> Option<String> {
-    Some(match entry.left_out.as_ref()? {
-        ImportFailure::Exists => "there is one of this name, use `--replace`".to_owned(),
-        ImportFailure::Gateway => "it is a gateway".to_owned(),
-        ImportFailure::Wrong(problem) => problem.clone(),
-    })
+/// Prints what reading an entry reports.
+fn warn(printer: &Printer, name: &str, warnings: &[String]) {
+    for warning in warnings {
+        let warning = format!("server `{name}`: {warning}");
+        printer.warning(&clean_line(&warning, WARNING_BYTES_MAX));
+    }
+}
+
+/// Notes the variables whose value is a secret that the file has now.
+fn note_secrets(printer: &Printer, env: &[(String, String)]) {
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        SECRET_WORDS.iter().any(|word| name.contains(word))
+    };
+    for (name, value) in env {
+        if is_secret(name) && !value.is_empty() && !value.contains("${") {
+            let name = clean_line(name, TARGET_BYTES_MAX);
+            printer.note(&format!(
+                "the value of `{name}` is in the file; to keep it out, set the variable for Limbeck and write `--env '{name}=${{{name}}}'`"
+            ));
+        }
+    }
+}
+
+/// Whether a command is a path that depends on the directory in which the server starts.
+fn is_relative_path(command: &str) -> bool {
+    let is_path = command.contains('/') || cfg!(windows) && command.contains('\\');
+    let is_fixed = command.starts_with("~/") || command.starts_with("${");
+    is_path && !is_fixed && !Path::new(command).is_absolute()
+}
+
+/// Why the program of a local server cannot be started now; `None` for a server that can be started and a remote one.
+fn program_problem(transport: &Transport, start: Option<&Path>) -> Option<String> {
+    let Transport::Stdio {
+        command,
+        args,
+        env,
+        cwd,
+    } = transport
+    else {
+        return None;
+    };
+    // A missing start directory is replaced at the start.
+    let start = start.filter(|start| start.is_dir());
+    let spec = StdioSpec {
+        command: command.clone(),
+        args: args.clone(),
+        env: env.clone(),
+        cwd: cwd.clone().or_else(|| start.map(Path::to_owned)),
+    };
+    Some(spec.program().err()?.to_string())
 }
 
 fn new_server(arguments: &AddArgs) -> Result<NewServer, CommandError> {
@@ -130,7 +168,10 @@ fn new_server(arguments: &AddArgs) -> Result<NewServer, CommandError> {
                 cwd: arguments.cwd.clone(),
             })
         }
-        (Some(url), None) if url.starts_with("https://") || url.starts_with("http://") => {
+        (Some(url), None)
+            if (url.starts_with("https://") || url.starts_with("http://"))
+                && arguments.words.is_empty() =>
+        {
             let pair = |text: &String| match text.split_once(':') {
                 Some((name, value)) if !name.is_empty() => {
                     Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -146,14 +187,25 @@ fn new_server(arguments: &AddArgs) -> Result<NewServer, CommandError> {
                     .collect::<Result<_, _>>()?,
             })
         }
-        (Some(word), None) => Err(wrong(
-            word,
-            &format!(
-                "write a command after `--`: `limbeck add {} -- {}`",
-                quoted(&arguments.name),
-                quoted(word)
-            ),
-        )),
+        (Some(url), None) if url.contains("://") => match arguments.words.first() {
+            Some(word) => Err(wrong(
+                word,
+                "nothing follows the url of a server but options",
+            )),
+            None => Err(wrong(url, "a url starts with `https://` or `http://`")),
+        },
+        (Some(word), None) => {
+            let words = std::iter::once(word).chain(&arguments.words);
+            let words: Vec<String> = words.map(|word| quoted(word)).collect();
+            Err(wrong(
+                word,
+                &format!(
+                    "write a command after `--`: `limbeck add {} -- {}`",
+                    quoted(&arguments.name),
+                    words.join(" ")
+                ),
+            ))
+        }
         (None, None) => Err(wrong("", "give a url, or a command after `--`")),
     }
 }
@@ -163,19 +215,6 @@ fn existing(replace: bool) -> Existing {
         Existing::Replace
     } else {
         Existing::Keep
-    }
-}
-
-/// Error of `import`. A missing file is that of a client here, and not one of `--config`.
-fn import_failure(error: OwnFileError, file: &Path) -> CommandError {
-    match error {
-        OwnFileError::Unusable(ConfigError::Missing { .. }) => {
-            let file = clean_line(&file.display().to_string(), TARGET_BYTES_MAX);
-            CommandError::usage(anyhow!("file `{file}` does not exist")).with_hint(
-                "give the path of a client's file, such as `limbeck import ~/.claude.json`",
-            )
-        }
-        error => failure(error),
     }
 }
 

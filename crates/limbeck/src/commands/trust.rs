@@ -7,7 +7,9 @@ use std::io::{BufRead as _, Read as _};
 
 use anyhow::{Context as _, anyhow};
 use limbeck_domain::text::clean_line;
-use limbeck_setup::{AcceptedBy, Configuration, ServerEntry, TrustError, TrustFile, TrustState};
+use limbeck_setup::{
+    AcceptedBy, Configuration, DefinitionText, ServerEntry, TrustError, TrustFile, TrustState,
+};
 use serde_json::{Value, json};
 
 use crate::cli::TrustArgs;
@@ -36,8 +38,10 @@ pub(super) fn trust(
     }
     let chosen = chosen(&entries, &configuration, arguments)?;
     let Some(file) = trust_file(invocation) else {
-        let error =
-            anyhow!("trust cannot be recorded: HOME is not set and no state directory is given");
+        let error = anyhow!(
+            "trust cannot be recorded: {} and no state directory is given",
+            invocation.world.home_problem()
+        );
         return Err(CommandError::usage(error).with_hint("set one with `--state-dir DIR`"));
     };
     if arguments.revoke {
@@ -169,6 +173,22 @@ fn select_by_hash(chosen: &mut Vec<&ServerEntry>, hash: &str) -> Result<(), Comm
     Ok(())
 }
 
+/// Asks a question on the terminal; anything else than `y` and `yes` means no.
+pub(super) fn is_confirmed(printer: &Printer, question: &str) -> Result<bool, CommandError> {
+    discard_typed_input()
+        .context("what was typed before the question cannot be discarded")
+        .map_err(CommandError::usage)?;
+    printer.prompt(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    let stdin = std::io::stdin().lock().take(ANSWER_BYTES_MAX);
+    std::io::BufReader::new(stdin)
+        .read_line(&mut answer)
+        .context("the answer cannot be read")
+        .map_err(CommandError::usage)?;
+    let answer = answer.trim().to_ascii_lowercase();
+    Ok(matches!(answer.as_str(), "y" | "yes"))
+}
+
 /// Asks the user on the terminal whether to accept the definitions that were shown. They must not change meanwhile.
 fn ask(invocation: &Invocation, chosen: &[&ServerEntry]) -> Result<(), CommandError> {
     if !invocation.stdin_is_terminal {
@@ -188,17 +208,7 @@ fn ask(invocation: &Invocation, chosen: &[&ServerEntry]) -> Result<(), CommandEr
         1 => "trust this definition?".to_owned(),
         count => format!("trust these {count} definitions?"),
     };
-    discard_typed_input()
-        .context("what was typed before the question cannot be discarded")
-        .map_err(CommandError::usage)?;
-    invocation.printer.prompt(&format!("{question} [y/N] "));
-    let mut answer = String::new();
-    let stdin = std::io::stdin().lock().take(ANSWER_BYTES_MAX);
-    std::io::BufReader::new(stdin)
-        .read_line(&mut answer)
-        .context("the answer cannot be read")
-        .map_err(CommandError::usage)?;
-    if !matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+    if !is_confirmed(&invocation.printer, &question)? {
         return Err(CommandError::new(
             ExitStatus::Failed,
             anyhow!("nothing is trusted"),
@@ -290,13 +300,24 @@ fn failure(error: TrustError) -> CommandError {
     CommandError::usage(error).with_hint(hint)
 }
 
-/// Prints the definition: the hash in the first line, so that no text of the entry can look like it.
+/// Prints the definition of an entry of the repository.
 fn print(printer: &Printer, entry: &ServerEntry, state: Option<&str>) {
     let Some(text) = &entry.definition_text else {
         return;
     };
     let state = state.map(|state| format!("  {state}")).unwrap_or_default();
-    printer.data_line(&format!("{}{state}  {}", text.name, entry.origin));
+    let heading = format!("{}{state}  {}", text.name, entry.origin);
+    print_definition(printer, &heading, &name(entry), text);
+}
+
+/// Prints a definition: the hash in the first line, so that no text of the entry can look like it.
+pub(super) fn print_definition(
+    printer: &Printer,
+    heading: &str,
+    name: &str,
+    text: &DefinitionText,
+) {
+    printer.data_line(heading);
     let mut table = TextTable::default().indented(2);
     table.row(["sha256", &text.sha256]);
     for (label, line) in &text.lines {
@@ -304,7 +325,7 @@ fn print(printer: &Printer, entry: &ServerEntry, state: Option<&str>) {
     }
     printer.data(&table.text());
     for remark in &text.remarks {
-        printer.warning(&format!("server {}: {remark}", name(entry)));
+        printer.warning(&format!("server {name}: {remark}"));
     }
 }
 

@@ -1,0 +1,212 @@
+//! `limbeck import`: the servers of a client's file.
+//!
+//! Imported servers are the user's own and are not asked about again. So the definitions in the file of a project, whose
+//! author may be a stranger, are shown as `limbeck trust` shows them, and copied after the user has accepted them.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use limbeck_domain::text::clean_line;
+use limbeck_setup::{
+    ConfigError, DefinitionText, FoundServers, ImportFailure, ImportedEntry, OwnFile, OwnFileError,
+};
+use serde_json::{Map, Value, json};
+
+use super::{TARGET_BYTES_MAX, existing, failure, program_problem, warn};
+use crate::cli::ImportArgs;
+use crate::commands::trust::{is_confirmed, print_definition};
+use crate::exit::{CommandError, ExitStatus};
+use crate::format::counted;
+use crate::invocation::Invocation;
+use crate::printer::Printer;
+use crate::shell::quoted;
+use crate::table::TextTable;
+
+/// Names of imported servers in the last hint, in bytes.
+const NAMES_BYTES_MAX: usize = 400;
+
+/// Copies the servers of a client's file.
+pub(crate) fn import(
+    invocation: &Invocation,
+    arguments: &ImportArgs,
+) -> Result<ExitStatus, CommandError> {
+    let own = OwnFile::of(&invocation.world).map_err(failure)?;
+    let found = own
+        .find_servers(&arguments.file)
+        .map_err(|error| import_failure(error, &arguments.file))?;
+    let printer = &invocation.printer;
+    let is_of_project = found.workspace().is_some();
+    if is_of_project {
+        if !arguments.json {
+            show(printer, &found);
+        }
+        if !arguments.dry_run && !arguments.yes {
+            accept(invocation, arguments, &found)?;
+        }
+    }
+    let mut entries = own
+        .import(found, existing(arguments.replace), arguments.dry_run)
+        .map_err(|error| import_failure(error, &arguments.file))?;
+    for entry in entries.iter_mut().filter(|entry| entry.left_out.is_none()) {
+        let start = entry.cwd.as_deref().map(Path::new);
+        let start = start.or(invocation.world.home.as_deref());
+        let transport = entry.transport.as_ref();
+        let problem = transport.and_then(|transport| program_problem(transport, start));
+        entry.warnings.extend(problem);
+    }
+    if arguments.json {
+        let servers: Vec<_> = entries
+            .iter()
+            .map(|entry| report(entry, is_of_project))
+            .collect();
+        printer.json(&json!({"file": own.path(), "servers": servers}))?;
+    } else {
+        print(printer, &entries, arguments);
+    }
+    let imported: Vec<&str> = entries
+        .iter()
+        .filter(|entry| entry.left_out.is_none())
+        .map(|entry| entry.name.as_str())
+        .collect();
+    if !arguments.dry_run && !imported.is_empty() {
+        let names: Vec<String> = imported.iter().map(|name| format!("`{name}`")).collect();
+        printer.note(&format!("the servers are in {}", own.path().display()));
+        // Entries that were left out are nowhere else.
+        printer.hint(&format!(
+            "remove {} from {} and add `limbeck serve` there, so that the client starts only Limbeck",
+            clean_line(&names.join(", "), NAMES_BYTES_MAX),
+            arguments.file.display()
+        ));
+    }
+    let is_wrong = |entry: &ImportedEntry| matches!(entry.left_out, Some(ImportFailure::Wrong(_)));
+    Ok(if entries.iter().any(is_wrong) {
+        ExitStatus::Failed
+    } else {
+        ExitStatus::Completed
+    })
+}
+
+/// Prints the whole definitions of servers that would be imported, as they are in the file.
+fn show(printer: &Printer, found: &FoundServers) {
+    for entry in importable(found) {
+        let text = &entry.definition;
+        let name = format!("`{}`", clean_line(entry.name.as_str(), TARGET_BYTES_MAX));
+        print_definition(printer, &text.name, &name, text);
+        if let Some(cwd) = &entry.cwd {
+            let cwd = clean_line(cwd, TARGET_BYTES_MAX);
+            printer.note(&format!("server {name} starts in {cwd}"));
+        }
+    }
+}
+
+fn importable(found: &FoundServers) -> impl Iterator<Item = &ImportedEntry> {
+    found.entries().filter(|entry| entry.left_out.is_none())
+}
+
+/// Asks whether to copy the definitions that were shown: from then on they are trusted.
+fn accept(
+    invocation: &Invocation,
+    arguments: &ImportArgs,
+    found: &FoundServers,
+) -> Result<(), CommandError> {
+    let count = importable(found).count();
+    if count == 0 {
+        return Ok(());
+    }
+    // With `--json` no definition was shown.
+    if !invocation.stdin_is_terminal || arguments.json {
+        let error = anyhow!(
+            "nothing is imported, because the servers are of a project and no question could be asked"
+        );
+        let file = quoted(&arguments.file.display().to_string());
+        return Err(CommandError::usage(error).with_hint(format!(
+            "review the definitions with `limbeck import {file} --dry-run`, then run it with `--yes`"
+        )));
+    }
+    let question = format!(
+        "import and trust {} of this project?",
+        counted(count, "server")
+    );
+    if is_confirmed(&invocation.printer, &question)? {
+        return Ok(());
+    }
+    Err(CommandError::new(
+        ExitStatus::Failed,
+        anyhow!("nothing is imported"),
+    ))
+}
+
+fn print(printer: &Printer, entries: &[ImportedEntry], arguments: &ImportArgs) {
+    if entries.is_empty() {
+        let file = clean_line(&arguments.file.display().to_string(), TARGET_BYTES_MAX);
+        printer.note(&format!("{file} has no servers"));
+        return;
+    }
+    let mut table = TextTable::with_header(["server", "state", "command or url"]);
+    for entry in entries {
+        let state = match reason(entry) {
+            None if arguments.dry_run => "would be imported".to_owned(),
+            None => "imported".to_owned(),
+            Some(reason) => format!("left out: {reason}"),
+        };
+        let target = clean_line(&entry.target, TARGET_BYTES_MAX);
+        table.row([
+            entry.name.as_str(),
+            &*clean_line(&state, TARGET_BYTES_MAX),
+            &*target,
+        ]);
+    }
+    printer.table(&table);
+    for entry in entries {
+        let name = clean_line(entry.name.as_str(), TARGET_BYTES_MAX);
+        warn(printer, &name, &entry.warnings);
+    }
+}
+
+fn report(entry: &ImportedEntry, with_definition: bool) -> Value {
+    json!({
+        "name": entry.name,
+        "target": entry.target,
+        "definition": with_definition.then(|| definition(&entry.definition)),
+        "cwd": entry.cwd,
+        "warnings": entry.warnings,
+        "left_out": reason(entry),
+    })
+}
+
+fn definition(text: &DefinitionText) -> Map<String, Value> {
+    let lines = text.lines.iter();
+    lines
+        .map(|(label, line)| (label.clone(), line.clone().into()))
+        .collect()
+}
+
+/// Why an entry was left out, for the user.
+fn reason(entry: &ImportedEntry) -> Option<String> {
+    Some(match entry.left_out.as_ref()? {
+        ImportFailure::Exists { is_same: true } => {
+            "there is one of this name, and it is the same".to_owned()
+        }
+        ImportFailure::Exists { is_same: false } => {
+            "there is one of this name, and it differs; use `--replace`".to_owned()
+        }
+        ImportFailure::Gateway => "it is a gateway".to_owned(),
+        ImportFailure::OfProject(directory) => {
+            format!("it is for the project {directory} alone")
+        }
+        ImportFailure::Wrong(problem) => problem.clone(),
+    })
+}
+
+/// Error of `import`. A missing file is that of a client here, and not one of `--config`.
+fn import_failure(error: OwnFileError, file: &Path) -> CommandError {
+    match error {
+        OwnFileError::Unusable(ConfigError::Missing { .. }) => {
+            let file = clean_line(&file.display().to_string(), TARGET_BYTES_MAX);
+            CommandError::usage(anyhow!("file `{file}` does not exist")).with_hint(
+                "give the path of a client's file, such as `limbeck import ~/.claude.json`",
+            )
+        }
+        error => failure(error),
+    }
+}

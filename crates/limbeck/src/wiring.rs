@@ -5,7 +5,7 @@ mod embeddings;
 mod servers;
 mod state;
 
-pub(crate) use configuration::{configuration, read_configuration, trust_record};
+pub(crate) use configuration::{configuration, read_configuration, trust_record, unreadable};
 pub(crate) use embeddings::embeddings_spec;
 pub(crate) use state::{check_state_directory, open_past, state_file, trust_file};
 
@@ -28,7 +28,7 @@ use crate::environment::own_executable;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
-use configuration::{looked_in, notices};
+use configuration::{importable, looked_in, notices};
 use servers::{credentials, server_source, server_spec};
 use state::{open_store_or_memory, recover};
 
@@ -102,6 +102,10 @@ pub(crate) struct GatewaySession {
     pub(crate) is_configuration_broken: bool,
     /// Files that were searched for servers, when none was found.
     looked_in: Option<String>,
+    /// Files of clients that have servers, when none was found.
+    importable: Vec<String>,
+    /// The first file that could not be read, as a hint.
+    unreadable: Option<String>,
 }
 
 impl GatewaySession {
@@ -192,6 +196,12 @@ impl GatewaySession {
             notes: notes.map(ToString::to_string).collect(),
             is_configuration_broken,
             looked_in: empty.then(|| looked_in(invocation)),
+            importable: if empty {
+                importable(&invocation.world)
+            } else {
+                Vec::new()
+            },
+            unreadable: unreadable(configuration),
         })
     }
 
@@ -221,6 +231,8 @@ impl GatewaySession {
             notes: Vec::new(),
             is_configuration_broken: false,
             looked_in: None,
+            importable: Vec::new(),
+            unreadable: None,
         })
     }
 
@@ -235,8 +247,22 @@ impl GatewaySession {
             printer.note(&format!(
                 "no MCP servers are configured; looked in {looked_in}"
             ));
+            for file in &self.importable {
+                printer.note(&format!(
+                    "{file} has servers, which `limbeck import {file}` copies"
+                ));
+            }
             printer.hint("run `limbeck demo` to see Limbeck with a built-in server");
         }
+    }
+
+    /// Error of a call; about a server that is not known it names the file that could not be read, which may have it.
+    pub(crate) fn call_error(&self, error: &CallError) -> CommandError {
+        let mut failure = call_error(error);
+        if let (CallCode::UnknownServer, Some(unreadable)) = (error.code, &self.unreadable) {
+            failure.hint = Some(unreadable.clone());
+        }
+        failure
     }
 
     /// Stops workers and servers.

@@ -23,7 +23,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::sign_in::server_auth;
 use crate::table::TextTable;
-use crate::wiring::configuration;
+use crate::wiring::{configuration, unreadable};
 
 /// Wrong addresses that a user may paste.
 const PASTES_MAX: usize = 5;
@@ -40,6 +40,7 @@ pub(super) async fn auth(
     let configuration = configuration(invocation)?;
     match command {
         AuthCommand::Login(arguments) => {
+            refuse_beside_header(&configuration, &arguments.server)?;
             let auth = server_sign_in(invocation, &configuration, &arguments.server)?;
             let auth = sign_in_of(auth, arguments.principal.as_deref());
             login(invocation, &auth, arguments).await
@@ -63,6 +64,29 @@ fn sign_in_of(auth: Arc<ServerAuth>, principal: Option<&str>) -> Arc<ServerAuth>
     }
 }
 
+/// Refuses to sign in to a server whose entry has the header that a sign-in sets: the entry's own one is sent.
+fn refuse_beside_header(configuration: &Configuration, name: &str) -> Result<(), CommandError> {
+    let mut servers = configuration.servers.iter();
+    let Some(entry) = servers.find(|entry| entry.name.as_str() == name) else {
+        return Ok(());
+    };
+    let Ok(Transport::Http { headers, .. }) = &entry.definition else {
+        return Ok(());
+    };
+    let is_own = |(header, _): &&(String, String)| header.eq_ignore_ascii_case("authorization");
+    let Some((header, _)) = headers.iter().find(is_own) else {
+        return Ok(());
+    };
+    let error = anyhow!(
+        "the entry of server `{}` has a header `{header}` of its own, which is sent instead of a sign-in",
+        clean_line(name, NAME_BYTES_SHOWN)
+    );
+    Err(CommandError::usage(error).with_hint(format!(
+        "to sign in, remove the header `{header}` from the entry ({})",
+        entry.origin
+    )))
+}
+
 /// Sign-in to the server with this name.
 fn server_sign_in(
     invocation: &Invocation,
@@ -76,7 +100,9 @@ fn server_sign_in(
             clean_line(name, NAME_BYTES_SHOWN)
         );
         return Err(CommandError::usage(error)
-            .with_hint("run `limbeck tools` to list the configured servers"));
+            .with_hint(unreadable(configuration).unwrap_or_else(|| {
+                "run `limbeck tools` to list the configured servers".to_owned()
+            })));
     };
     if let Err(fault) = &entry.definition {
         return Err(CommandError::usage(anyhow!(

@@ -12,7 +12,7 @@ use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::print_value;
-use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
+use crate::wiring::{GatewayLifetime, GatewaySession};
 
 /// Longest name of a server in a message, in bytes.
 const NAME_BYTES_MAX: usize = 80;
@@ -48,7 +48,7 @@ pub(super) async fn call(
         .await;
     let exit = match called {
         Ok(report) => print(&invocation.printer, &report, arguments),
-        Err(error) => Err(signal.map_or_else(|| call_error(&error), EndSignal::error)),
+        Err(error) => Err(signal.map_or_else(|| session.call_error(&error), EndSignal::error)),
     };
     // Servers must be stopped on errors as well, so the session is closed before the result is returned.
     session.close().await;

@@ -9,7 +9,7 @@ use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::table::TextTable;
-use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
+use crate::wiring::{GatewayLifetime, GatewaySession};
 
 /// Searches and prints the tools found for each query.
 pub(super) async fn search(
@@ -35,7 +35,7 @@ pub(super) async fn search(
             session.note_if_empty(&invocation.printer);
             Ok(())
         }
-        Ok(Err(error)) => Err(call_error(&error)),
+        Ok(Err(error)) => Err(session.call_error(&error)),
         Err(interrupted) => Err(interrupted),
     };
     session.close().await;

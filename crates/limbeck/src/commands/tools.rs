@@ -15,7 +15,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::shell::quoted;
 use crate::table::{LastColumn, TextTable, Tone};
-use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
+use crate::wiring::{GatewayLifetime, GatewaySession};
 
 /// Time for a server to start and list its tools, so that every server has a result.
 pub(super) const LIST_TIMEOUT: Duration =
@@ -44,7 +44,9 @@ pub(super) async fn tools(
     let listing = invocation.printer.reporting(STARTING, listing);
     let printed = match signals.interrupting(listing).await {
         Ok(Ok(reports)) => {
-            let exit = if reports.iter().all(works) && !session.is_configuration_broken {
+            // The entry of another server says nothing about the one that was named.
+            let is_whole = server.is_some() || !session.is_configuration_broken;
+            let exit = if reports.iter().all(works) && is_whole {
                 ExitStatus::Completed
             } else {
                 ExitStatus::Failed
@@ -58,7 +60,7 @@ pub(super) async fn tools(
             };
             printed.map(|()| exit)
         }
-        Ok(Err(error)) => Err(call_error(&error)),
+        Ok(Err(error)) => Err(session.call_error(&error)),
         Err(interrupted) => Err(interrupted),
     };
     session.close().await;

@@ -13,7 +13,7 @@ use crate::cli::TypesArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::format::counted;
 use crate::invocation::Invocation;
-use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
+use crate::wiring::{GatewayLifetime, GatewaySession};
 
 /// Prints or writes the declarations of all servers or of one.
 pub(super) async fn types(
@@ -38,7 +38,7 @@ pub(super) async fn types(
             session.note_if_empty(&invocation.printer);
             render(invocation, &session, &reports, arguments)
         }
-        Ok(Err(error)) => Err(call_error(&error)),
+        Ok(Err(error)) => Err(session.call_error(&error)),
         Err(interrupted) => Err(interrupted),
     };
     session.close().await;

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_setup::{
-    AcceptedBy, ConfigError, Configuration, Discovery, ProgramFingerprint, ServerEntry, Severity,
-    Transport, TrustPolicy, TrustRecord, TrustRecords, TrustState, World,
+    AcceptedBy, ConfigError, Configuration, Diagnostic, Discovery, OwnFile, ProgramFingerprint,
+    ServerEntry, Severity, Transport, TrustPolicy, TrustRecord, TrustRecords, TrustState, World,
 };
 use limbeck_upstream::StdioSpec;
 
@@ -18,6 +18,16 @@ use crate::shell::quoted;
 
 /// Variable with the effect of `--trust-project`, for clients whose command line the user cannot change.
 const TRUST_EVERYTHING: &str = "LIMBECK_TRUST_PROJECT";
+/// Files in the home directory in which clients keep servers, and which are not searched.
+const CLIENT_FILES: &[&str] = &[
+    ".codex/config.toml",
+    ".cursor/mcp.json",
+    ".config/Code/User/mcp.json",
+    ".codeium/windsurf/mcp_config.json",
+    ".gemini/settings.json",
+];
+/// Files in the directory of a project in which clients keep servers, and which are not searched.
+const PROJECT_FILES: &[&str] = &[".vscode/mcp.json", ".cursor/mcp.json"];
 /// Sentences about errors that clients receive; the others are counted.
 const NOTICES_MAX: usize = 3;
 /// Longest such sentence in bytes.
@@ -32,7 +42,23 @@ const WARNING_BYTES_MAX: usize = 1 << 10;
 /// A configuration file that was named and cannot be used.
 pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, CommandError> {
     let configuration = read_configuration(invocation)?;
-    for note in &configuration.diagnostics {
+    let own = OwnFile::of(&invocation.world).ok();
+    let is_own_file = |note: &&Diagnostic| {
+        let own = own.as_ref();
+        note.severity == Severity::Error
+            && note.is_of_whole_file
+            && own.is_some_and(|own| own.path() == note.file)
+    };
+    // First: without the user's own file, the other findings are of another configuration than the user's.
+    for note in configuration.diagnostics.iter().filter(is_own_file) {
+        invocation.printer.error(&note.to_string());
+        invocation.printer.hint(&format!(
+            "correct {}; until then none of its servers and settings is used",
+            note.file.display()
+        ));
+    }
+    let others = |note: &&Diagnostic| !is_own_file(note);
+    for note in configuration.diagnostics.iter().filter(others) {
         match note.severity {
             Severity::Detail => tracing::debug!("{note}"),
             Severity::Info => tracing::info!("{note}"),
@@ -43,6 +69,22 @@ pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, Co
         invocation.printer.warning(&warning);
     }
     Ok(configuration)
+}
+
+/// Hint of an error about a server that is not known: the first file that could not be read, which may have the server.
+pub(crate) fn unreadable(configuration: &Configuration) -> Option<String> {
+    let is_unread = |note: &&Diagnostic| note.severity == Severity::Error && note.is_of_whole_file;
+    let note = configuration.diagnostics.iter().find(is_unread)?;
+    let place = note
+        .at
+        .map(|(line, column)| format!(":{line}:{column}"))
+        .unwrap_or_default();
+    let hint = format!(
+        "{}{place} could not be read: {}; correct it first, it may have the server",
+        note.file.display(),
+        note.message
+    );
+    Some(clean_line(&hint, WARNING_BYTES_MAX))
 }
 
 /// Warnings about trusted servers of a repository whose program changed since the user accepted them.
@@ -243,6 +285,31 @@ pub(crate) fn trust_record(
         at_us: world.now_us(),
         program: program_of(world, entry),
     })
+}
+
+/// Files of other clients that exist and have servers, as a shell accepts them.
+pub(super) fn importable(world: &World) -> Vec<String> {
+    let Ok(own) = OwnFile::of(world) else {
+        return Vec::new();
+    };
+    let has_servers = |path: &Path| {
+        let found = own.find_servers(path);
+        found.is_ok_and(|found| found.entries().next().is_some())
+    };
+    let of_user = world.home.iter().flat_map(|home| {
+        let files = CLIENT_FILES
+            .iter()
+            .map(|file| (home.join(file), "~/", *file));
+        files.collect::<Vec<_>>()
+    });
+    let of_project = PROJECT_FILES
+        .iter()
+        .map(|file| (world.cwd.join(file), "", *file));
+    of_user
+        .chain(of_project)
+        .filter(|(path, _, _)| has_servers(path))
+        .map(|(_, place, file)| format!("{place}{file}"))
+        .collect()
 }
 
 /// List of the files that are searched for servers.

@@ -390,3 +390,190 @@ fn servers_are_added_imported_and_removed_by_commands() {
         "{written}"
     );
 }
+
+#[test]
+fn an_import_names_what_was_imported_and_says_what_was_left_out_and_why() {
+    let world = World::empty();
+    world
+        .limbeck(["add", "mine", "--", LIMBECK, "demo-upstream"])
+        .ends_with(0);
+    client_state(
+        &world,
+        &json!({"mcpServers": {
+            "mine": {"command": "other"},
+            "new": {"command": LIMBECK, "args": ["demo-upstream"], "envFile": ".env"},
+            "absent": {"command": "no-such-program-anywhere"},
+        }, "projects": {"/p": {"mcpServers": {"here": {"command": "x"}}}}}),
+    );
+    let file = world.home().join(".claude.json").display().to_string();
+    let done = world.limbeck(["import", &file]).ends_with(0);
+    let hint = done.stderr.lines().find(|line| line.starts_with("hint: "));
+    let hint = hint.unwrap();
+    assert!(
+        hint.starts_with("hint: remove `new`, `absent` from "),
+        "{done:?}"
+    );
+    assert!(done.stdout.contains("it differs"), "{done:?}");
+    assert!(
+        done.stdout.contains("it is for the project /p alone"),
+        "{done:?}"
+    );
+    assert!(done.stderr.contains("envFile"), "{done:?}");
+    assert!(done.stderr.contains("no-such-program-anywhere"), "{done:?}");
+    let again = world
+        .limbeck(["import", &file, "--json"])
+        .ends_with(0)
+        .json();
+    let reason = again["servers"][1]["left_out"].as_str().unwrap();
+    assert!(reason.contains("it is the same"), "{again}");
+    let warnings = again["servers"][1]["warnings"].to_string();
+    assert!(warnings.contains("envFile"), "{again}");
+    // A file without servers.
+    let none = world.home().join("none.json");
+    std::fs::write(&none, "{\"mcpServers\": {}}").unwrap();
+    let none = none.display().to_string();
+    let none = world.limbeck(["import", &none]).ends_with(0);
+    assert!(none.stderr.contains("has no servers"), "{none:?}");
+}
+
+#[test]
+fn the_servers_of_a_project_are_shown_whole_and_imported_after_the_user_accepts_them() {
+    let world = World::empty();
+    let own = world.home().join(".config/limbeck/config.toml");
+    std::fs::create_dir(world.work().join(".vscode")).unwrap();
+    let servers = json!({"servers": {"s": {"command": "sh", "args": ["server.sh"], "env": {"MODE": "fast"}}}});
+    world.file(".vscode/mcp.json", &servers.to_string());
+    let refused = world.limbeck(["import", ".vscode/mcp.json"]).ends_with(2);
+    for part in ["sh server.sh", "env.MODE", "fast"] {
+        assert!(refused.stdout.contains(part), "{part}: {refused:?}");
+    }
+    assert!(refused.stderr.contains("`--yes`"), "{refused:?}");
+    assert!(!own.exists());
+    let dry = world
+        .limbeck(["import", ".vscode/mcp.json", "--dry-run"])
+        .ends_with(0);
+    assert!(dry.stdout.contains("sh server.sh"), "{dry:?}");
+    assert!(!own.exists());
+    let done = world
+        .limbeck(["import", ".vscode/mcp.json", "--yes", "--json"])
+        .ends_with(0)
+        .json();
+    assert_eq!(
+        done["servers"][0]["definition"]["command"], "sh server.sh",
+        "{done}"
+    );
+    let cwd = done["servers"][0]["cwd"].as_str().unwrap();
+    assert!(cwd.ends_with("/work"), "{done}");
+    let written = std::fs::read_to_string(&own).unwrap();
+    assert!(written.contains(&format!("cwd = {cwd:?}")), "{written}");
+}
+
+#[test]
+fn an_added_server_is_checked_at_once_and_hints_have_the_right_form() {
+    let world = World::empty();
+    let relative = world
+        .limbeck(["add", "mine", "--", "./srv.sh", "x"])
+        .ends_with(0);
+    assert!(relative.stderr.contains("`--cwd .`"), "{relative:?}");
+    let here = world
+        .limbeck([
+            "add",
+            "here",
+            "--cwd",
+            ".",
+            "--env",
+            "A_TOKEN=t",
+            "--",
+            "sh",
+        ])
+        .ends_with(0);
+    assert!(!here.stderr.contains("warning: "), "{here:?}");
+    assert!(here.stderr.contains("A_TOKEN=${A_TOKEN}"), "{here:?}");
+    let own = world.home().join(".config/limbeck/config.toml");
+    let written = std::fs::read_to_string(&own).unwrap();
+    assert!(!written.contains("cwd = \".\""), "{written}");
+    let clear = world
+        .limbeck(["add", "clear", "http://other.example/mcp"])
+        .ends_with(0);
+    assert!(clear.stderr.contains("unencrypted"), "{clear:?}");
+
+    let words = world
+        .limbeck(["add", "git", "uvx", "mcp-server-git"])
+        .ends_with(2);
+    assert!(
+        words
+            .stderr
+            .contains("`limbeck add git -- uvx mcp-server-git`"),
+        "{words:?}"
+    );
+    let scheme = world.limbeck(["add", "x", "htp://a.example"]).ends_with(2);
+    assert!(
+        scheme.stderr.contains("`https://` or `http://`"),
+        "{scheme:?}"
+    );
+
+    world.file(
+        ".mcp.json",
+        &json!({"mcpServers": {"theirs": {"command": "sh"}}}).to_string(),
+    );
+    let removed = world.limbeck(["remove", "theirs"]).ends_with(2);
+    assert!(removed.stderr.contains(".mcp.json:1"), "{removed:?}");
+}
+
+#[test]
+fn a_broken_own_file_is_an_error_and_errors_about_servers_name_it() {
+    let world = World::with_shop();
+    let own = world.home().join(".config/limbeck");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(
+        own.join("config.toml"),
+        "[servers.a]\ncommand = 'sh'\n[servers.b\n",
+    )
+    .unwrap();
+    let broken = world.limbeck(["call", "a", "x"]).ends_with(2);
+    assert!(broken.stderr.starts_with("error: "), "{broken:?}");
+    let first = broken.stderr.lines().next().unwrap();
+    assert!(first.contains("config.toml:"), "{broken:?}");
+    assert!(broken.stderr.contains("hint: correct "), "{broken:?}");
+    assert!(broken.stderr.contains("could not be read"), "{broken:?}");
+    // The server of the other file works, and its listing does not fail for the broken one.
+    world.limbeck(["tools", "shop"]).ends_with(0);
+    world.limbeck(["tools"]).ends_with(1);
+}
+
+#[test]
+fn a_sign_in_is_refused_where_the_entry_has_its_own_header() {
+    let world = World::empty();
+    let header = json!({"url": "http://127.0.0.1:1/mcp", "headers": {"authorization": "Bearer x"}});
+    let other = json!({"url": "http://127.0.0.1:1/mcp", "headers": {"X-Other": "x"}});
+    let servers = json!({"mcpServers": {"own": header, "none": other}});
+    world.file(".mcp.json", &servers.to_string());
+    let refused = world
+        .limbeck(["auth", "login", "own", "--no-browser"])
+        .ends_with(2);
+    assert!(
+        refused.stderr.contains("header `authorization`"),
+        "{refused:?}"
+    );
+    // The control fails later, because no server is there.
+    let tried = world.limbeck(["auth", "login", "none", "--no-browser"]);
+    assert!(!tried.stderr.contains("header `"), "{tried:?}");
+}
+
+#[test]
+fn files_of_other_clients_are_named_where_no_server_is_configured() {
+    let world = World::empty();
+    let cursor = world.home().join(".cursor");
+    std::fs::create_dir(&cursor).unwrap();
+    std::fs::write(
+        cursor.join("mcp.json"),
+        json!({"mcpServers": {"a": {"command": "sh"}}}).to_string(),
+    )
+    .unwrap();
+    let tools = world.limbeck(["tools"]).ends_with(0);
+    assert!(
+        tools.stderr.contains("`limbeck import ~/.cursor/mcp.json`"),
+        "{tools:?}"
+    );
+    assert!(!tools.stderr.contains(".codex"), "{tools:?}");
+}

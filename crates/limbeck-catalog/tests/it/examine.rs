@@ -165,9 +165,11 @@ fn a_part_that_a_result_cannot_have_is_an_error_and_an_unlisted_one_a_warning() 
         })
     );
 
-    assert_eq!(
-        judge(&catalog, Mode::Run, read(&["lines", "[]", "name"], false)),
-        Findings::default()
+    let run = judge(&catalog, Mode::Run, read(&["lines", "[]", "name"], false));
+    assert_eq!((run.errors.len(), run.warnings.len()), (0, 0), "{run:?}");
+    assert!(
+        run.doubts[0].message.contains("no property `name`"),
+        "{run:?}"
     );
     let open = judge(&catalog, Mode::Check, read(&["lines", "[]", "name"], false));
     assert_eq!(

@@ -154,10 +154,7 @@ mod tests {
         failed.add("t.a", &error("full\nok: \"all written\""));
         let warning = failed.warning().unwrap();
         assert!(warning.starts_with("1 call that may write failed: `t.a` (tool_failed: \"full"));
-        assert!(
-            !warning.contains('\n') && warning.matches('"').count() == 2,
-            "{warning}"
-        );
+        assert!(!warning.contains('\n'), "{warning}");
         for n in 0..100 {
             failed.add(&format!("t.more_{n}"), &error(&"x".repeat(10_000)));
         }

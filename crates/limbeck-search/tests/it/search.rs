@@ -345,7 +345,7 @@ fn tools_with_next_to_nothing_of_the_query_are_not_relevant_and_stay_behind_thos
     for (text, shown, others) in [
         ("read a file", "filesystem.read_file", 3),
         ("add two numbers", "everything.get-sum", 0),
-        ("commit", "git.git_commit", 1),
+        ("commit", "git.git_commit", 0),
     ] {
         let answer = answer(text);
         let first = answer.hits[0].tool.id().to_string();

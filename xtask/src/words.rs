@@ -52,18 +52,18 @@ const AVOIDED: &[(&str, &str)] = &[
 /// Lines with such words that are left, by the start of their path. Lower a number when you reword some; never
 /// raise one.
 const REMAINING: &[(&str, usize)] = &[
-    ("crates/limbeck-analysis/", 5),
-    ("crates/limbeck-catalog/", 9),
-    ("crates/limbeck-gateway/", 28),
+    ("crates/limbeck-analysis/", 2),
+    ("crates/limbeck-catalog/", 3),
+    ("crates/limbeck-gateway/", 24),
     ("crates/limbeck-guest-js/", 2),
     ("crates/limbeck-guest-py/", 27),
-    ("crates/limbeck-guests/", 2),
-    ("crates/limbeck-launcher/", 19),
-    ("crates/limbeck-server/", 6),
-    ("crates/limbeck-setup/", 4),
+    ("crates/limbeck-guests/", 1),
+    ("crates/limbeck-launcher/", 16),
+    ("crates/limbeck-server/", 2),
+    ("crates/limbeck-setup/", 1),
     ("crates/limbeck-store/", 1),
-    ("crates/limbeck-upstream/", 16),
-    ("crates/limbeck-worker/", 13),
+    ("crates/limbeck-upstream/", 15),
+    ("crates/limbeck-worker/", 11),
     ("tests/", 2),
 ];
 

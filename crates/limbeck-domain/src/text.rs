@@ -37,7 +37,7 @@ pub fn clean_line(text: &str, bytes_max: usize) -> String {
         .collect()
 }
 
-/// Text that somebody else chose, between quotation marks on one line: cut to `bytes_max`, cleaned as by [`clean_line`],
+/// Text that a server or a program chose, between quotation marks on one line: cut to `bytes_max`, cleaned as by [`clean_line`],
 /// with its own quotation marks and backslashes escaped, so that it cannot pass for the words around it.
 pub fn quoted(text: &str, bytes_max: usize) -> String {
     let mut line = String::from("\"");

@@ -136,7 +136,7 @@ impl Counters {
         self.executions.outcomes()
     }
 
-    /// Durations of executions, whatever their status.
+    /// Durations of executions of every status.
     pub fn execution_durations(&self) -> DurationCounts {
         self.executions.durations()
     }
@@ -146,7 +146,7 @@ impl Counters {
         self.calls.outcomes()
     }
 
-    /// Durations of calls, whatever their outcome.
+    /// Durations of calls with every outcome.
     pub fn call_durations(&self) -> DurationCounts {
         self.calls.durations()
     }

@@ -256,7 +256,7 @@ mod tests {
         assert!(reaches("shop.eu.list", "shop.eu") && reaches("shop.eu.list", "shop"));
         assert!(!Scope::parse::<_, &str>([]).unwrap().reaches("files"));
         assert!(Scope::everything().reaches("files"));
-        // Whatever it covers, it reaches.
+        // It reaches every server whose tools it covers.
         for pattern in ["*.read_*", "mcp__*", "my-server.*"] {
             let scope = Scope::parse([pattern]).unwrap();
             assert!(scope.covers(&ToolId::new("my-server", "read_file")));

@@ -81,7 +81,7 @@ impl fmt::Display for ValueError {
 /// Severity of a [`Diagnostic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Information for somebody who looks for it, about what is as it should be.
+    /// Information for a user who looks for it, about what is as it should be.
     Detail,
     /// Information.
     Info,

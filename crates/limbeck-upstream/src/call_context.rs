@@ -1,4 +1,4 @@
-//! Context of one call: its cancellation, its observer, its principal, and what nobody was asked.
+//! Context of one call: its cancellation, its observer, its principal, and the questions that no user saw.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ pub struct CallContext {
     pub place: Option<Arc<Turn>>,
 }
 
-/// Methods of a server's questions that were declined without asking anybody. To the server this looks as if the user
+/// Methods of a server's questions that were declined without asking a user. To the server this looks as if the user
 /// had declined, so the caller has to know. Clones share the methods.
 #[derive(Clone, Debug, Default)]
 pub struct UnaskedQuestions(Arc<Mutex<BTreeSet<&'static str>>>);

@@ -37,7 +37,7 @@ struct SharedFeedback {
     state: Mutex<FeedbackState>,
 }
 
-/// Clock of one request, which stands still while the server waits for an answer of the client.
+/// Clock of one request, which is stopped while the server waits for an answer of the client.
 pub(crate) struct ServerClock {
     started: Instant,
     /// Time that the call had waited for answers before.
@@ -206,7 +206,7 @@ impl CallFeedback {
         Err(DeclinedError::new(reason))
     }
 
-    /// Notes that a question of the server was declined without asking anybody.
+    /// Notes that a question of the server was declined without asking a user.
     pub(crate) fn note_unasked(&self, kind: ServerRequestKind) {
         self.shared.unasked.add(kind);
     }

@@ -520,7 +520,7 @@ mod tests {
 
     #[test]
     fn the_time_to_wait_is_told_in_seconds() {
-        let told = |retry_in_ms| {
+        let shown = |retry_in_ms| {
             let error = Arc::new(UpstreamError::Disabled);
             UpstreamError::BackingOff { retry_in_ms, error }.to_string()
         };
@@ -530,7 +530,7 @@ mod tests {
             (1, "next try in a second"),
             (0, "next try in a second"),
         ] {
-            assert!(told(ms).ends_with(words), "{}", told(ms));
+            assert!(shown(ms).ends_with(words), "{}", shown(ms));
         }
     }
 

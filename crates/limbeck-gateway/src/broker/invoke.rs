@@ -195,6 +195,11 @@ impl Broker {
         if let Err(error) = self.journal.intent(call, tool.id(), effect).await {
             return Invoked::not_sent(error, note);
         }
+        if room.is_some() {
+            // Again, because results of other calls may have come while the journal took the intent. A program that ends
+            // frees its room, and the call is then not sent, because it is cancelled.
+            self.answers.room_to_send().await;
+        }
         let unasked = UnaskedQuestions::default();
         let sent = self.send(&tool, permit, delivery, place, unasked.clone());
         let sent = sent.await;
@@ -438,7 +443,7 @@ fn too_large(bytes: usize, tool: &Tool) -> InvokeError {
     )
 }
 
-/// Adds to `note` that nobody was asked what the server asked: its result may say that the user declined.
+/// Adds to `note` that the server's question was shown to no user: its result may say that the user declined.
 fn with_unasked(
     note: Option<String>,
     server: &ServerName,

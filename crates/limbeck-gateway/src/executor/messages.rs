@@ -304,7 +304,7 @@ mod tests {
         let ended = error(Exit::OutOfMemory);
         assert_eq!(ended.kind, ErrorKind::MemoryLimit);
         assert_eq!(ended.hint.as_deref(), Some(IN_PAGES));
-        // The control: killed by anybody else, it is lost.
+        // The control: killed by another process, it is lost.
         let killed = error(Exit::Signal(Signal::KILL.as_raw()));
         assert_eq!(killed.kind, ErrorKind::WorkerLost);
     }

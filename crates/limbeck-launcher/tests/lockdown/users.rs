@@ -12,7 +12,7 @@ use crate::{escapee, memory};
 /// `nobody`.
 const ID: u32 = 65_534;
 
-/// Executables that everybody may start.
+/// Executables that every user may start.
 struct Executables {
     _directory: tempfile::TempDir,
     test: PathBuf,

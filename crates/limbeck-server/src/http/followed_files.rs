@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 /// Interval of looks.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// What tells one content of a file from another.
+/// What distinguishes one content of a file from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileStamp {
     modified: SystemTime,

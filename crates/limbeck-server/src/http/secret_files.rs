@@ -24,12 +24,12 @@ pub(super) fn close_to_group(_: &Path) {}
 pub(super) enum FileExposure {
     /// Nothing, or it is a pipe (`/dev/fd/63`), whose permission bits mean nothing.
     Private,
-    /// Its group or everybody may read it, or its group may change it.
+    /// Its group or every user may read it, or its group may change it.
     Readable {
         /// Its permission bits.
         mode: u32,
     },
-    /// Everybody may change it.
+    /// Every user may change it.
     Writable {
         /// Its permission bits.
         mode: u32,

@@ -1,6 +1,6 @@
 //! Crashes of a server under calls of principals other than the user who runs the gateway.
 //!
-//! Whoever had calls open when the server crashed is kept from it for 0, 1, 2, 4 … 60 s, and the others start it
+//! A principal with calls open when the server crashed is kept from it for 0, 1, 2, 4 … 60 s, and the others start it
 //! again with their next call: one principal that crashes a server in a loop must not take it from the rest. A server
 //! that crashes under calls of all principals is started [`CRASHES_MAX`] times in [`CRASH_WINDOW`] and no more.
 

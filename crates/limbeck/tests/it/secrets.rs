@@ -194,7 +194,7 @@ fn serve_without_privileges(world: &World) -> Command {
 #[test]
 fn no_worker_holds_a_secret_in_its_memory_or_environment() {
     if !is_root() {
-        // Only root can read the memory of a worker; the next test is for everybody.
+        // Only root can read the memory of a worker; the next test is for every user.
         return;
     }
     let (of_root, of_user) = (world(), world());

@@ -14,7 +14,7 @@ use crate::gateway::worker;
 
 /// Time after which a gateway counts as stopped for good.
 const STOPPED: Duration = Duration::from_secs(120);
-/// Time beyond its limit after which a program has ended, whatever it waits for, compared with one that waits for a timer.
+/// Time beyond its limit after which a program has ended, for anything that it may wait for, compared with one that waits for a timer.
 const SOON: Duration = Duration::from_millis(250);
 /// Tries of which the fastest counts: a busy machine slows some of them, and what the gateway waits for all of them.
 const TRIES: usize = 8;

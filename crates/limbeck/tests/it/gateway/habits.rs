@@ -235,7 +235,7 @@ async fn what_is_outside_of_the_scope_looks_the_same_whether_it_exists_or_not() 
     };
     // Each error without the name that was asked for.
     let program = r#"
-        const told = async (name: string, f: () => unknown) => {
+        const said = async (name: string, f: () => unknown) => {
             try { return ["done", await f()]; } catch (e: any) {
                 const without = (text: any) => String(text).replaceAll(name, "NAME");
                 return [e.code, without(e.message), e.hint, without(e.server), without(e.tool)];
@@ -243,10 +243,10 @@ async fn what_is_outside_of_the_scope_looks_the_same_whether_it_exists_or_not() 
         };
         const out: any = {};
         for (const tool of ["read_secret", "readSecret", "read_nothing"]) {
-            out[`vault.${tool}`] = await told(tool, () => (tools as any).vault[tool]({}));
-            out[`full ${tool}`] = await told(tool, () => callMCPTool(`mcp__vault__${tool}`, {}));
-            out[`bare ${tool}`] = await told(tool, () => callMCPTool(tool, {}));
-            out[`described ${tool}`] = await told(tool, () => describe("vault", tool));
+            out[`vault.${tool}`] = await said(tool, () => (tools as any).vault[tool]({}));
+            out[`full ${tool}`] = await said(tool, () => callMCPTool(`mcp__vault__${tool}`, {}));
+            out[`bare ${tool}`] = await said(tool, () => callMCPTool(tool, {}));
+            out[`described ${tool}`] = await said(tool, () => describe("vault", tool));
         }
         return out
     "#;
@@ -258,10 +258,10 @@ async fn what_is_outside_of_the_scope_looks_the_same_whether_it_exists_or_not() 
     let calls = vault.calls().len();
     let narrow = value_of(&within(Scope::parse(["open.*"]).unwrap(), program).await);
     for form in ["vault.", "full ", "bare ", "described "] {
-        let told = |tool: &str| &narrow[format!("{form}{tool}")];
-        assert_eq!(told("read_secret")[0], "denied", "{narrow}");
-        assert_eq!(told("read_secret"), told("read_nothing"), "{form}");
-        assert_eq!(told("readSecret"), told("read_nothing"), "{form}");
+        let said = |tool: &str| &narrow[format!("{form}{tool}")];
+        assert_eq!(said("read_secret")[0], "denied", "{narrow}");
+        assert_eq!(said("read_secret"), said("read_nothing"), "{form}");
+        assert_eq!(said("readSecret"), said("read_nothing"), "{form}");
     }
     assert_eq!(vault.calls().len(), calls);
     // The check before the run says the same of all three, and of a server that does not exist.
@@ -279,7 +279,7 @@ async fn what_is_outside_of_the_scope_looks_the_same_whether_it_exists_or_not() 
         found.push(error);
     }
     assert!(found.iter().all(|error| *error == found[0]), "{found:?}");
-    // Within the scope an unknown name is told from a known one.
+    // Within the scope an unknown name is distinguished from a known one.
     let unknown = within(
         Scope::parse(["open.*"]).unwrap(),
         "return await tools.open.m({})",

@@ -289,9 +289,11 @@ pub(crate) fn built(profile: Profile, name: &str) -> anyhow::Result<PathBuf> {
 /// The target directory, which has this executable in a directory of its own.
 pub(crate) fn target() -> anyhow::Result<PathBuf> {
     let xtask = std::env::current_exe().context("path of this executable")?;
-    let target = xtask
-        .ancestors()
-        .nth(2)
+    // Cargo puts the executables of tests into a directory below that of the others.
+    let mut directories = xtask.ancestors().skip(1);
+    let target = directories
+        .find(|directory| !directory.ends_with("deps"))
+        .and_then(Path::parent)
         .context("this executable is not in a target directory")?;
     Ok(target.to_owned())
 }

@@ -18,6 +18,8 @@ use crate::error::StoreError;
 
 /// Memory of the queued operations of one principal: an eighth of the queue.
 pub(crate) const QUEUE_BYTES_EACH: u32 = 8 << 20;
+/// Operations of this size and below wait for the space of all alone.
+pub(crate) const QUEUE_BYTES_SMALL: u32 = 4 << 10;
 
 /// Sizes of the journals of each principal.
 #[derive(Debug)]

@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use crate::database_file;
 use crate::disk_space::DiskFloor;
 use crate::error::StoreError;
-use crate::journal_room::{JournalRoom, QUEUE_BYTES_EACH};
+use crate::journal_room::{JournalRoom, QUEUE_BYTES_EACH, QUEUE_BYTES_SMALL};
 use crate::operation::{Durability, Operation, QueueSpace, Write};
 use crate::owner_locks::OwnerLocks;
 use crate::reader::{Reader, ReaderThread};
@@ -226,7 +226,11 @@ impl Store {
     ) -> Result<(), StoreError> {
         let bytes = u32::try_from(operation.bytes()).unwrap_or(QUEUE_BYTES_MAX);
         let bytes = bytes.min(QUEUE_BYTES_MAX);
-        let own = principal.map(|principal| self.inner.room.queue(principal));
+        // A small one does not wait behind the large ones of its principal: calls whose intents waited there would all be
+        // sent at once afterwards, more than there is room for their results.
+        let own = principal
+            .filter(|_| bytes > QUEUE_BYTES_SMALL)
+            .map(|principal| self.inner.room.queue(principal));
         let queued = match self.take_space(own.as_ref(), bytes)? {
             Some(queue_space) => self.enqueue(operation, durability, queue_space)?,
             None => {

@@ -195,11 +195,6 @@ impl Broker {
         if let Err(error) = self.journal.intent(call, tool.id(), effect).await {
             return Invoked::not_sent(error, note);
         }
-        if room.is_some() {
-            // Again, because results of other calls may have come while the journal took the intent. A program that ends
-            // frees its room, and the call is then not sent, because it is cancelled.
-            self.answers.room_to_send().await;
-        }
         let unasked = UnaskedQuestions::default();
         let sent = self.send(&tool, permit, delivery, place, unasked.clone());
         let sent = sent.await;

@@ -40,8 +40,8 @@ pub(super) async fn auth(
     let configuration = configuration(invocation)?;
     match command {
         AuthCommand::Login(arguments) => {
-            refuse_beside_header(&configuration, &arguments.server)?;
             let auth = server_sign_in(invocation, &configuration, &arguments.server)?;
+            refuse_beside_header(&configuration, &arguments.server)?;
             let auth = sign_in_of(auth, arguments.principal.as_deref());
             login(invocation, &auth, arguments).await
         }

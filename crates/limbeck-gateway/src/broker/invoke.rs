@@ -174,9 +174,11 @@ impl Broker {
                 () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
                 admitted = self.admit(target, &call.body) => admitted,
             },
-            Delivery::Direct | Delivery::Once => match self.prepare(target, &call.body).await {
-                Ok(prepared) => self.placed(prepared, None, None).await,
-                Err(refused) => Err(refused),
+            Delivery::Direct | Delivery::Once => tokio::select! {
+                biased;
+                // The client or user gave the call up, while its server was starting, for example.
+                () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
+                admitted = self.admit_alone(target, &call.body) => admitted,
             },
         };
         let AdmittedCall {
@@ -253,6 +255,16 @@ impl Broker {
             return Err(RefusedCall::cancelled());
         }
         self.placed(prepared, Some(room), slot).await
+    }
+
+    /// Admits a call that no program makes: nothing is reserved for its result.
+    async fn admit_alone(
+        &self,
+        target: &ToolTarget,
+        arguments: &str,
+    ) -> Result<AdmittedCall, RefusedCall> {
+        let prepared = self.prepare(target, arguments).await?;
+        self.placed(prepared, None, None).await
     }
 
     /// Waits for the place of a call among those that its server serves at a time. The intent is journalled after that:

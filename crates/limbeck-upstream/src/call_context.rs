@@ -33,7 +33,7 @@ pub struct CallContext {
 pub struct UnaskedQuestions(Arc<Mutex<BTreeSet<&'static str>>>);
 
 impl UnaskedQuestions {
-    /// Notes a question. A list of workspace folders is none for a user: without a client there are no folders.
+    /// Notes a question. A list of workspace folders is not one for a user: without a client there are no folders.
     pub(crate) fn add(&self, kind: ServerRequestKind) {
         if kind != ServerRequestKind::Roots {
             lock(&self.0).insert(kind.method());

@@ -424,12 +424,12 @@ mod tests {
         for kind in kinds {
             feedback.forward(&server, kind, None).await.unwrap_err();
         }
-        let methods = context.unasked.methods();
-        assert_eq!(methods, ["elicitation/create", "roots/list"]);
+        // A list of workspace folders is no question for a user.
+        assert_eq!(context.unasked.methods(), ["elicitation/create"]);
         // The control: a client was asked and did not answer in time.
         let asked = feedback_of(AbsentClient);
         use_up_answer_time(&asked);
-        let kind = ServerRequestKind::Roots;
+        let kind = ServerRequestKind::ElicitationForm;
         asked.forward(&server, kind, None).await.unwrap_err();
         assert_eq!(asked.shared.unasked.methods(), [""; 0]);
     }

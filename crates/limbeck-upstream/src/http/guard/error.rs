@@ -73,20 +73,6 @@ pub enum GuardError {
     },
 }
 
-impl GuardError {
-    /// Whether the request was certainly not sent.
-    pub fn is_unsent(&self) -> bool {
-        match self {
-            Self::Url { .. } | Self::Clear { .. } | Self::Address(_) | Self::Connect { .. } => true,
-            Self::Broken { .. }
-            | Self::TimedOut { .. }
-            | Self::TooLarge { .. }
-            | Self::Encoded { .. }
-            | Self::Redirect { .. } => false,
-        }
-    }
-}
-
 /// Error of a redirect that is not followed.
 pub(crate) fn redirect(target: Option<&Url>) -> GuardError {
     let target = match target.map(|target| (target, target.host())) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use crate::background::Background;
 use crate::stages::Stages;
 use crate::{
     attacks, circles, command, crates, deny, dist, docs, guests, portable, references, test, words,
@@ -49,8 +50,16 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let installation = test::install(root);
     stages.run("dependencies", || deny::run(root));
     stages.run("lints", || lint_all(root));
-    if test::run_stages(root, &mut stages, installation) {
-        let built = stages.run("build of the product", || dist::run(root));
+    let mut product = None;
+    let begin_product = || product = Some(dist::begin(root));
+    if test::run_stages(root, &mut stages, installation, begin_product) {
+        let built = stages.run(
+            "build of the product, begun beside the Python tests",
+            || {
+                product.into_iter().for_each(Background::wait);
+                dist::run(root)
+            },
+        );
         if built {
             stages.run("attacks", || attacks::run(root, &attacks::Args::default()));
             stages.run("documents", || docs::run(root));

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
+use crate::background::Background;
 use crate::command;
 use crate::tools::{self, Profile};
 
@@ -14,15 +15,28 @@ use crate::tools::{self, Profile};
 /// had 102 MiB.
 const EXECUTABLE_BYTES_MAX: u64 = 104 << 20;
 
+/// Builds the product.
+const BUILD: [&str; 6] = [
+    "cargo",
+    "build",
+    "--release",
+    "--locked",
+    "--package",
+    "limbeck",
+];
+
+/// Begins the build of [`run`], which then finds what is built already.
+pub(crate) fn begin(root: &Path) -> Background {
+    Background::start(root, &BUILD)
+}
+
 /// Builds the product and writes `target/dist/limbeck` and `target/dist/limbeck.debug`.
 ///
 /// # Errors
 ///
 /// When it does not build, `objcopy` of GNU binutils is missing, or the executable is larger than its bound.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let mut build = Command::new("cargo");
-    build.args(["build", "--release", "--locked", "--package", "limbeck"]);
-    command::run(build.current_dir(root))?;
+    command::run(Command::new(BUILD[0]).args(&BUILD[1..]).current_dir(root))?;
 
     let built = tools::built(Profile::Release, "limbeck")?;
     let release = built.parent().context("directory of the executable")?;

@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::{Parser, Subcommand};
 
 mod attacks;
+mod background;
 mod bench;
 mod check;
 mod circles;

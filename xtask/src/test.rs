@@ -41,7 +41,7 @@ pub(crate) struct Args {
 /// When something cannot be installed, and when a stage failed, with the names of all that did.
 pub(crate) fn run(root: &Path, args: Args) -> anyhow::Result<()> {
     let mut stages = Stages::new(args.only);
-    run_stages(root, &mut stages, install(root));
+    run_stages(root, &mut stages, install(root), || {});
     stages.finish()
 }
 
@@ -58,8 +58,14 @@ pub(crate) fn install(root: &Path) -> Installation {
     }))
 }
 
-/// Runs the stages of [`run`] and returns whether the tests could be built.
-pub(crate) fn run_stages(root: &Path, stages: &mut Stages, installation: Installation) -> bool {
+/// Runs the stages of [`run`] and returns whether the tests could be built. Calls `before_python` when only tests in
+/// Python are left: they start executables and wait for them, and leave most of two cores idle.
+pub(crate) fn run_stages(
+    root: &Path,
+    stages: &mut Stages,
+    installation: Installation,
+    before_python: impl FnOnce(),
+) -> bool {
     let built = stages.run("build of executables", || {
         // The Python tests start them, and a build of tests alone leaves some out.
         command::run(cargo(root).args(["build", "--workspace"]))
@@ -94,6 +100,7 @@ pub(crate) fn run_stages(root: &Path, stages: &mut Stages, installation: Install
         let shown = ["--run-ignored", "only", "--success-output", "final"];
         nextest(cargo(root).args(["nextest", "run"]).args(tests).args(shown))
     });
+    before_python();
     let pytest = |tests: &str| pytest(root, &python, tests);
     stages.run_if_wanted("the Python prelude, natively", || {
         pytest("crates/limbeck-guest-py/tests")

@@ -311,7 +311,11 @@ fn effects_of(reached: Option<EffectClass>) -> Effects {
 }
 
 fn permitted(request: ReadRequest) -> Result<ReadPermit, CallError> {
-    decide_read(request, &Scope::everything())
+    let facts = limbeck_policy::Facts {
+        scope: &Scope::everything(),
+        now_us: now_us(),
+    };
+    decide_read(request, &facts)
         .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))
 }
 

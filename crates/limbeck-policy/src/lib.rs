@@ -60,7 +60,7 @@ pub enum Denied {
     },
 }
 
-/// Facts that a decision depends on, beside the call. Everything that varies is passed in, so that equal facts give
+/// Facts that a decision about a call or a read depends on. Everything that varies is passed in, so that equal facts give
 /// equal decisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {

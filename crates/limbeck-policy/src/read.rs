@@ -2,7 +2,7 @@
 
 use limbeck_domain::{ReadMethod, ServerName, ToolId};
 
-use crate::{Denied, Scope};
+use crate::{Denied, Facts};
 
 /// One read of a resource, prompt or completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,21 +34,22 @@ impl ReadPermit {
     }
 }
 
-/// Allows `request` when `scope` covers its method as if it were a tool of the server: `files` and
+/// Allows `request` when the scope covers its method as if it were a tool of the server: `files` and
 /// `files.*` do, `files.resources/*` does for resources alone, and `files.read_file` does not.
 ///
 /// # Errors
 ///
 /// [`Denied::OutOfScope`] when no pattern of the scope matches.
-pub fn decide_read(request: ReadRequest, scope: &Scope) -> Result<ReadPermit, Denied> {
+pub fn decide_read(request: ReadRequest, facts: &Facts<'_>) -> Result<ReadPermit, Denied> {
     let tool = ToolId::new(request.server.clone(), request.method.as_str());
-    scope.allows(&tool)?;
+    facts.scope.allows(&tool)?;
     Ok(ReadPermit { request })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Scope;
 
     #[test]
     fn a_scope_of_single_tools_covers_no_resource_and_one_of_the_server_does() {
@@ -58,7 +59,11 @@ mod tests {
                 method,
                 params: "{}".to_owned(),
             };
-            decide_read(request, &Scope::parse([pattern]).unwrap()).is_ok()
+            let facts = Facts {
+                scope: &Scope::parse([pattern]).unwrap(),
+                now_us: 0,
+            };
+            decide_read(request, &facts).is_ok()
         };
         for pattern in [
             "*",

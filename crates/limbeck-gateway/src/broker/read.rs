@@ -221,7 +221,11 @@ fn allowed(
         method: reading.method,
         params: params.to_owned(),
     };
-    decide_read(request, scope).map_err(|denied| denied_error(&denied))
+    let facts = limbeck_policy::Facts {
+        scope,
+        now_us: crate::clock::now_us(),
+    };
+    decide_read(request, &facts).map_err(|denied| denied_error(&denied))
 }
 
 /// One member of a result, unparsed.

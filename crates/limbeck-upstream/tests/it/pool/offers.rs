@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{CallCode, ReadMethod, ServerName, ToolId};
-use limbeck_policy::{ReadPermit, ReadRequest, Scope, decide_read};
+use limbeck_policy::{Facts, ReadPermit, ReadRequest, Scope, decide_read};
 use limbeck_upstream::{CallContext, PoolEvent, ServerState, UpstreamError, UpstreamPool};
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,11 @@ fn read_permit(method: ReadMethod, params: &str) -> ReadPermit {
         method,
         params: params.to_owned(),
     };
-    decide_read(request, &Scope::everything()).unwrap()
+    let facts = Facts {
+        scope: &Scope::everything(),
+        now_us: 0,
+    };
+    decide_read(request, &facts).unwrap()
 }
 
 async fn read(

@@ -12,8 +12,8 @@ from counting import count, shown
 from gateway import serve_config
 from world import LIMBECK, REPOSITORY, World
 
-CATALOGUES = REPOSITORY / "tests/catalogues/catalogues.json.gz"
-SERVER = REPOSITORY / "tests/real/catalogue_server.py"
+CATALOGS = REPOSITORY / "tests/catalogs/catalogs.json.gz"
+SERVER = REPOSITORY / "tests/real/catalog_server.py"
 
 THREE = ["filesystem", "github", "slack-legacy"]
 TEN = [
@@ -45,9 +45,9 @@ class Listing:
 
 def measure(directory: Path) -> list[Listing]:
     """The three sets of servers, through a real gateway whose cache knows them."""
-    captured = json.loads(gzip.decompress(CATALOGUES.read_bytes()))
-    by_name = {catalogue["server"]: catalogue for catalogue in captured}
-    again = {f"{name}-2": catalogue for name, catalogue in by_name.items()}
+    captured = json.loads(gzip.decompress(CATALOGS.read_bytes()))
+    by_name = {catalog["server"]: catalog for catalog in captured}
+    again = {f"{name}-2": catalog for name, catalog in by_name.items()}
     every = dict(list({**by_name, **again}.items())[:SEVENTY])
     return [
         _measure(directory / "three", "three servers", {name: by_name[name] for name in THREE}),
@@ -56,12 +56,12 @@ def measure(directory: Path) -> list[Listing]:
     ]
 
 
-def _measure(directory: Path, name: str, catalogues: dict[str, Any]) -> Listing:
+def _measure(directory: Path, name: str, catalogs: dict[str, Any]) -> Listing:
     world = World(directory)
     servers = {}
-    for server, catalogue in catalogues.items():
+    for server, catalog in catalogs.items():
         path = directory / f"{server}.json"
-        path.write_text(json.dumps(catalogue))
+        path.write_text(json.dumps(catalog))
         servers[server] = {"command": sys.executable, "args": ["-S", "-E", str(SERVER), str(path)]}
     config = world.config(servers)
     listing = [LIMBECK, "tools", "--json", "--config", str(config), "--no-discover"]
@@ -69,7 +69,7 @@ def _measure(directory: Path, name: str, catalogues: dict[str, Any]) -> Listing:
         listing, env=world.environment(), cwd=world.project, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert ran.returncode == 0, ran.stderr
-    tools = [tool for catalogue in catalogues.values() for tool in catalogue["tools"]]
+    tools = [tool for catalog in catalogs.values() for tool in catalog["tools"]]
     direct = [shown(tool["name"], tool.get("description"), tool["inputSchema"]) for tool in tools]
     with serve_config(world, "legacy", config) as gateway:
         ours = [shown(tool.name, tool.description, tool.input_schema) for tool in gateway.tools().tools]

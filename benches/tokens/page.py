@@ -6,7 +6,7 @@ from statistics import median
 from listings import TEN, Listing
 from runs import Outcome
 
-# S0 and S1 list the same tools over every catalogue. Their `tools/list` as they answer it, whole, in o200k tokens:
+# S0 and S1 list the same tools over every catalog. Their `tools/list` as they answer it, whole, in o200k tokens:
 # S0 1.0.0 with both languages switched on (1,984 without Python), S1 1.0.0.
 S0 = 3_202
 S1 = 746
@@ -33,7 +33,7 @@ clients send them. Limbeck: the same for its own tools, and its instructions, wh
 {table}
 
 The three servers are `github`, `slack-legacy` and `filesystem`. Ten servers are typical of a busy developer: {ten}. The seventy
-are the 41 tool lists of published servers in `tests/catalogues`, and 29 of them a second time under another name, like
+are the 41 tool lists of published servers in `tests/catalogs`, and 29 of them a second time under another name, like
 servers for two accounts. S0 and S1 are earlier gateways: their figures are the whole `tools/list` of their published
 versions, which does not depend on the servers and does not name them. For all three gateways the answers of searches
 come on top; the tasks below include them.

@@ -16,8 +16,8 @@ import pytest
 
 from world import PATIENCE_S, REPOSITORY, TOOLS, World, entry, program
 
-CATALOGUES = REPOSITORY / "tests/catalogues/catalogues.json.gz"
-SERVER = Path(__file__).with_name("catalogue_server.py")
+CATALOGS = REPOSITORY / "tests/catalogs/catalogs.json.gz"
+SERVER = Path(__file__).with_name("catalog_server.py")
 
 # Calls of captured tools in every form: both checkers must accept all of them.
 RIGHT_TYPESCRIPT = """
@@ -82,7 +82,7 @@ def plain() -> str:
 HOSTILE = ['"""', "*/ }); //", "\\", "a\u2028b\u202e", "import", "self", "str", "list", "Any", "Tool", "__class__", "a-b", "a_b"]
 
 
-def hostile_catalogue() -> dict[str, Any]:
+def hostile_catalog() -> dict[str, Any]:
     """Tools whose names, properties, values and descriptions are all of the above."""
     properties = {name: {"type": "string", "enum": [name], "description": name, "default": name} for name in HOSTILE}
     nested = {"type": "object", "properties": {**properties, "inner": {"type": "object", "properties": properties}}}
@@ -126,14 +126,14 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> Declared:
     world = World(tmp_path_factory.mktemp("types"))
     servers = {}
     counts = {}
-    with gzip.open(CATALOGUES, "rt", encoding="utf-8") as file:
-        catalogues = json.load(file)
-    for number, catalogue in enumerate([*catalogues, hostile_catalogue()]):
-        path = world.root / f"catalogue-{number}.json"
-        path.write_text(json.dumps(catalogue))
+    with gzip.open(CATALOGS, "rt", encoding="utf-8") as file:
+        catalogs = json.load(file)
+    for number, catalog in enumerate([*catalogs, hostile_catalog()]):
+        path = world.root / f"catalog-{number}.json"
+        path.write_text(json.dumps(catalog))
         # Without `site` an interpreter starts in half the time.
-        servers[catalogue["server"]] = entry([sys.executable, "-IS", str(SERVER)], str(path))
-        counts[catalogue["server"]] = len(catalogue["tools"])
+        servers[catalog["server"]] = entry([sys.executable, "-IS", str(SERVER)], str(path))
+        counts[catalog["server"]] = len(catalog["tools"])
     world.config(servers)
     declared = Declared(world, counts, world.root / "typings")
     for language in ("ts", "py"):
@@ -168,7 +168,7 @@ def run(command: list[str], declared: Declared) -> subprocess.CompletedProcess[s
     )
 
 
-def test_tsc_accepts_every_catalogue_and_a_program_that_uses_it(declared: Declared) -> None:
+def test_tsc_accepts_every_catalog_and_a_program_that_uses_it(declared: Declared) -> None:
     checked = tsc(declared, "right.ts", RIGHT_TYPESCRIPT)
 
     assert (checked.returncode, checked.stdout) == (0, "")
@@ -183,7 +183,7 @@ def test_tsc_refuses_each_call_that_does_not_fit(declared: Declared) -> None:
         assert any(reason in line for line in about), f"{call}: {about}"
 
 
-def test_mypy_accepts_every_catalogue_and_a_program_that_uses_it(declared: Declared) -> None:
+def test_mypy_accepts_every_catalog_and_a_program_that_uses_it(declared: Declared) -> None:
     checked = mypy(declared, "right.py", RIGHT_PYTHON)
 
     assert checked.returncode == 0, checked.stdout
@@ -199,7 +199,7 @@ def test_mypy_refuses_each_call_that_does_not_fit(declared: Declared) -> None:
         assert any(reason in line for line in about), f"{call}: {about}"
 
 
-def test_every_tool_of_every_catalogue_is_declared_in_both_languages(declared: Declared) -> None:
+def test_every_tool_of_every_catalog_is_declared_in_both_languages(declared: Declared) -> None:
     typescript = (declared.directory / "limbeck.d.ts").read_text()
     assert typescript.count("Limbeck.Tool<") + typescript.count("Limbeck.OptionalTool<") == sum(
         declared.servers.values()

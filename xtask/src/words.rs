@@ -72,7 +72,7 @@ const DATA: &[&str] = &[
     "attacks/",
     "crates/limbeck-search/src/stop_words.rs",
     "crates/limbeck-search/src/synonyms",
-    "tests/catalogues/",
+    "tests/catalogs/",
     "tests/python/programs/",
     "tests/python/servers/",
     "xtask/src/words.rs",

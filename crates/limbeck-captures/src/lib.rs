@@ -1,6 +1,6 @@
 //! Tool lists of published MCP servers, for tests and measurements.
 //!
-//! The data is in `tests/catalogues`, whose README names its origin. It is compiled in, so a test reads no file. [`values`]
+//! The data is in `tests/catalogs`, whose README names its origin. It is compiled in, so a test reads no file. [`values`]
 //! generates valid and invalid values for the schemas. The crate is never part of the product. It is separate from
 //! `limbeck-testkit` so that tests of crates below the gateway can use it.
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use queries::{LabeledQuery, QueryKind, RECALL_AT, SearchFigures, Split, queries};
 pub use samples::samples;
 
-static CAPTURES: &[u8] = include_bytes!("../../../tests/catalogues/catalogues.json.gz");
+static CAPTURES: &[u8] = include_bytes!("../../../tests/catalogs/catalogs.json.gz");
 
 /// Tool list of one server.
 #[derive(Clone, Debug, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-static QUERIES: &str = include_str!("../../../tests/catalogues/queries.jsonl");
+static QUERIES: &str = include_str!("../../../tests/catalogs/queries.jsonl");
 
 /// Wording of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]

@@ -214,7 +214,7 @@ fn fuse<'c>(
     let weight = most - (most - MEANING_WEIGHT_LEAST) * covered * covered;
     let scores: HashMap<usize, f64> = by_words.iter().map(|hit| (hit.1, hit.0)).collect();
     let documents = || in_scope.iter().map(|(document, _)| *document);
-    // Both are added up in the order of the catalogue.
+    // Both are added up in the order of the catalog.
     let scored = documents().filter_map(|document| scores.get(&document).copied());
     let liked = documents().filter_map(|document| similarity.get(document).copied());
     let worded = ZScore::of(scored, in_scope.len());

@@ -108,7 +108,7 @@ fn python(value: &Value) -> String {
 #[ignore = "needs tsc, which `cargo xtask test` installs"]
 fn tsc_accepts_the_valid_values_of_every_declaration_and_rejects_the_mutated_ones() {
     let begun = std::time::Instant::now();
-    let mut servers = corpus::catalogues();
+    let mut servers = corpus::catalogs();
     servers.push(corpus::hostile());
     let mut counts = Counts::default();
     let mut program = Program::default();
@@ -159,7 +159,7 @@ fn tsc_accepts_the_valid_values_of_every_declaration_and_rejects_the_mutated_one
 #[test]
 #[ignore = "needs tsc, which `cargo xtask test` installs"]
 fn tsc_accepts_every_one_line_signature_with_the_values_of_its_schemas() {
-    let mut servers = corpus::catalogues();
+    let mut servers = corpus::catalogs();
     servers.push(corpus::hostile());
     let mut counts = Counts::default();
     let mut program = Program::default();
@@ -248,7 +248,7 @@ fn takes_keywords(schema: &Value) -> bool {
 #[test]
 #[ignore = "needs mypy, which `cargo xtask test` installs"]
 fn mypy_accepts_the_valid_calls_of_every_stub_and_rejects_the_mutated_ones() {
-    let mut servers = corpus::catalogues();
+    let mut servers = corpus::catalogs();
     servers.push(corpus::hostile());
     let mut counts = Counts::default();
     let mut program = Program::default();

@@ -65,7 +65,7 @@ fn cost(tool: &Tool) -> Cost {
 }
 
 #[test]
-fn signatures_of_all_catalogues_cost_at_most_a_third_of_their_schemas() {
+fn signatures_of_all_catalogs_cost_at_most_a_third_of_their_schemas() {
     let mut total = Cost::default();
     println!(
         "{:24} signatures of schemas        answers of definitions",

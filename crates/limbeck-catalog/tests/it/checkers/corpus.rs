@@ -49,7 +49,7 @@ const HOSTILE: [&str; 34] = [
 ];
 
 /// Every captured list.
-pub(crate) fn catalogues() -> Vec<ServerTools> {
+pub(crate) fn catalogs() -> Vec<ServerTools> {
     let captures = captures();
     let servers = captures.iter();
     servers

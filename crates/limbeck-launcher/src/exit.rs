@@ -1,4 +1,4 @@
-//! How a process ended.
+//! End of a process: its exit code, or what killed it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What bounds the memory of the workers of one language together, for people.
+//! Bound of the memory of all workers of one language together, as people read it.
 
 use std::fmt;
 

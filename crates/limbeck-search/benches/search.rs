@@ -1,4 +1,4 @@
-//! What a search costs over 3,000 and over 100,000 tools: the captured lists, again and again under other names.
+//! Duration of a search over 3,000 and over 100,000 tools: the captured lists, again and again under other names.
 
 #![allow(
     clippy::disallowed_methods,

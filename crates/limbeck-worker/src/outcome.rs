@@ -1,4 +1,4 @@
-//! How a run ends before the program returns a value, and the steps that the engines share.
+//! Ends of a run without a value, and the steps that the engines share.
 
 use limbeck_domain::{Language, Mode, ProgramError, ProgramStart, Sites};
 use limbeck_wire::Fault;

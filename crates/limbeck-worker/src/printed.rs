@@ -1,4 +1,4 @@
-//! What a program prints, up to a bound: its beginning and its end.
+//! Text that a program prints, up to a bound: its beginning and its end.
 //!
 //! Lines are sent at once as long as half of the bound has room for them. The last of what follows is kept and sent when
 //! the program ends, with a line that says how much between the two was left out. So an answer has what a program

@@ -1,4 +1,4 @@
-//! How the calls of a run ended, as far as its answer names them.
+//! Outcomes of the calls of a run, as far as its answer names them.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What the functions of earlier systems ask of the gateway.
+//! Host calls that the functions of earlier systems make.
 
 use limbeck_domain::HostOp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What Python accepts and refuses, and texts made to exhaust who reads them.
+//! Programs that Python accepts or refuses, and texts made to exhaust the parser.
 
 use std::time::{Duration, Instant};
 

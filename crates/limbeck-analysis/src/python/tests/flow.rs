@@ -1,4 +1,4 @@
-//! How often a call is made, whether its error is caught, and how its result is used.
+//! Repetition of a call, whether its error is caught, and use of its result.
 
 use super::*;
 

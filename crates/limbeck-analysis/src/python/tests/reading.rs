@@ -1,4 +1,4 @@
-//! Where the program is in the text that a model sent.
+//! Place of the program in the text that a model sent.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How a server's way of speaking is found, kept and corrected.
+//! Protocol generation of a server: how it is found, kept and corrected.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

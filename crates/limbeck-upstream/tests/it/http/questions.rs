@@ -1,4 +1,4 @@
-//! What servers report and ask on streams: it concerns the request the stream belongs to.
+//! Reports and questions of servers on streams: they concern the request that the stream belongs to.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What a sign-in refuses, each beside one that differs in nothing else and succeeds.
+//! Sign-ins that are refused, each beside one that differs in nothing else and succeeds.
 
 use limbeck_upstream::oauth::OAuthError;
 use serde_json::json;

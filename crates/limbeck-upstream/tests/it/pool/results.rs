@@ -1,4 +1,4 @@
-//! What goes in and comes out, to the byte.
+//! Arguments and results, compared to the byte.
 
 use limbeck_domain::{CallCode, ToolId, limits};
 use limbeck_upstream::{UpstreamError, UpstreamPool};

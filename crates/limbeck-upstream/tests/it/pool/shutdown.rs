@@ -1,4 +1,4 @@
-//! What is left when the pool is gone: nothing.
+//! End of the pool: no process of a server is left.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What programs leave on disk: bounded journals, artifacts that are read and not copied, a floor of free space, and
+//! State of programs on disk: bounded journals, artifacts that are read and not copied, a floor of free space, and
 //! reports of calls that were never sent.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a program prints reaches its caller while it runs.
+//! Text that a program prints reaches its caller while it runs.
 
 use std::sync::Arc;
 

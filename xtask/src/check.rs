@@ -56,6 +56,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         let built = stages.run(
             "build of the product, begun beside the Python tests",
             || {
+                eprintln!("waiting for the end of the build that was begun");
                 product.into_iter().for_each(Background::wait);
                 dist::run(root)
             },

@@ -287,6 +287,10 @@ impl Files {
         if self.is_within(parent, id) {
             return Err(ErrorCode::Invalid);
         }
+        // As in `make`. What moved into it would have a parent that is gone when the directory is closed.
+        if !self.node(parent).named {
+            return Err(ErrorCode::NoEntry);
+        }
         match self.step(parent, name) {
             Ok(same) if same == id => return Ok(()),
             Ok(other) => {

@@ -64,6 +64,28 @@ fn an_open_directory_outlives_all_that_was_above_it() {
 }
 
 #[test]
+fn a_removed_directory_that_is_open_takes_nothing_by_a_rename() {
+    let mut files = Files::new();
+    for path in ["tmp/a", "tmp/b", "tmp/moved"] {
+        files.create_directory(ROOT, path, 0).unwrap();
+    }
+    let removed = files.find(ROOT, "tmp/a").unwrap();
+    let kept = files.find(ROOT, "tmp/b").unwrap();
+    for id in [removed, kept] {
+        files.hold(id);
+    }
+    files.remove_directory(ROOT, "tmp/a").unwrap();
+    let refused = files.rename((ROOT, "tmp/moved"), (removed, "moved"));
+    assert_eq!(refused, Err(ErrorCode::NoEntry));
+    // The control: an open directory that has a name.
+    files.rename((ROOT, "tmp/moved"), (kept, "moved")).unwrap();
+    for id in [removed, kept] {
+        files.release(id);
+    }
+    assert_eq!(files.find(ROOT, "tmp/b/moved/.."), Ok(kept));
+}
+
+#[test]
 fn no_path_leaves_the_tree() {
     let mut files = Files::new();
     assert_eq!(files.find(tmp(&files), "../../../tmp"), Ok(tmp(&files)));

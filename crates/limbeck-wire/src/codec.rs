@@ -112,6 +112,7 @@ fn write<T: Serialize>(payload: &T, buffer: Vec<u8>) -> postcard::Result<Vec<u8>
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, WireError> {
     match postcard::take_from_bytes(body) {
+        // Bytes left over are a frame of another build, or an attempt to hide something in one.
         Ok((payload, [])) => Ok(payload),
         Ok(_) | Err(_) => Err(WireError::Body),
     }
@@ -130,6 +131,7 @@ pub fn encode<F: Frame>(frame: &F, buffer: Vec<u8>) -> Result<Vec<u8>, (WireErro
     buffer.push(kind);
     let mut buffer = match frame.write_body(buffer) {
         Ok(buffer) => buffer,
+        // The encoder has taken the buffer. Plain data in memory that can grow always encodes.
         Err(_) => return Err((WireError::Body, Vec::new())),
     };
     let bytes = buffer.len() - start - HEADER_BYTES;
@@ -137,6 +139,7 @@ pub fn encode<F: Frame>(frame: &F, buffer: Vec<u8>) -> Result<Vec<u8>, (WireErro
         buffer.truncate(start);
         return Err((error, buffer));
     }
+    // Written last, because the length of the body is known only now. `check` has bounded it far below `u32::MAX`.
     let header = (bytes as u32).to_le_bytes();
     buffer[start..start + HEADER_BYTES].copy_from_slice(&header);
     Ok(buffer)
@@ -214,6 +217,7 @@ impl<F> Default for FrameReader<F> {
 impl<F: Frame> FrameReader<F> {
     /// Adds bytes as they arrived. A caller that takes frames out in between holds at most one frame and one read.
     pub fn push(&mut self, bytes: &[u8]) {
+        // Not when a frame is taken: the caller still borrows it then.
         if self.read > 0 {
             self.buffer.drain(..self.read);
             self.read = 0;
@@ -233,6 +237,7 @@ impl<F: Frame> FrameReader<F> {
             return Ok(None);
         };
         let bytes = u32::from_le_bytes(*header) as usize;
+        // Before the body is waited for: a length that lies must not make the gateway buffer that much.
         in_bounds(bytes, FRAME_BYTES_MAX)?;
         let Some(&kind) = rest.first() else {
             return Ok(None);

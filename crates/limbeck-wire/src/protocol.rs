@@ -230,6 +230,7 @@ impl Conversation {
     }
 
     fn call(&mut self, call: &HostCall) -> Result<(), ProtocolError> {
+        // Without gaps and repeats: the journal and the replay find a call by its id.
         let expected = self.last_call.next();
         if call.id != expected {
             return Err(ProtocolError::CallId {
@@ -292,11 +293,13 @@ fn check_sandbox(sandbox: &Sandbox) -> Result<(), ProtocolError> {
         held,
         missing,
     } = sandbox;
+    // Also bounded where frames are decoded. This function does not rely on how its argument was made.
     items_at_most("layers", held.len(), Layer::ALL.len())?;
     items_at_most("missing layers", missing.len(), Layer::ALL.len())?;
     for layer in missing {
         at_most("a reason", layer.reason.len(), REASON_BYTES_MAX)?;
     }
+    // A worker that was taken over may claim any tier; it has none above that of the layers it names.
     if *tier > Sandbox::of(held.clone(), Vec::new()).tier {
         return Err(ProtocolError::Nonsense("a tier above that of its layers"));
     }

@@ -52,6 +52,7 @@ impl Channel {
 
     /// Queues a frame. It leaves with [`Channel::flush`], or now if much is queued.
     pub(crate) fn send(&mut self, frame: &FromWorker) -> Result<(), ChannelError> {
+        // The encoder takes the buffer and returns it, so that its memory is used again. After an error the run ends.
         let queued = std::mem::take(&mut self.outgoing);
         self.outgoing = encode(frame, queued).map_err(|(error, _)| ChannelError::Encode(error))?;
         if self.outgoing.len() >= FLUSH_BYTES {

@@ -88,6 +88,7 @@ impl PreparedWorker {
     ///
     /// Any [`EngineError`].
     pub fn arm(self) -> Result<ArmedWorker, EngineError> {
+        // With room for one, so that no sender waits for its receiver.
         let (to_guest, channels) = mpsc::sync_channel(1);
         let (to_watchdog, watchdog) = mpsc::channel();
         let (report_armed, armed) = mpsc::sync_channel(1);
@@ -180,6 +181,7 @@ fn serve_one(
         return Ok(());
     };
     let deadline = Instant::now().checked_add(Duration::from_millis(start.limits.wall_ms));
+    // A limit that the clock cannot express is never reached.
     if let Some(deadline) = deadline {
         // The watchdog only stops listening when it has seen this thread end.
         let _ = watchdog.send(deadline);

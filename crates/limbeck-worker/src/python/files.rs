@@ -89,6 +89,7 @@ impl Files {
             free: Vec::new(),
             bytes: 0,
         };
+        // The first node is `ROOT`. It is its own parent, so no `..` leads out of it.
         files.add(directory(ROOT), 0);
         for name in BEGIN_WITH {
             let id = files.add(directory(ROOT), 0);
@@ -168,6 +169,7 @@ impl Files {
             Content::Directory { .. } if how.write || how.truncate => {
                 return Err(ErrorCode::IsDirectory);
             }
+            // Without room: a file that is cut does not grow.
             Content::File(_) if how.truncate => self.set_size(id, 0, 0, now_us)?,
             Content::File(_) | Content::Directory { .. } => {}
         }
@@ -227,6 +229,7 @@ impl Files {
         node.modified_us = now_us;
         if let Content::File(data) = &mut node.content {
             data.resize(new, 0);
+            // The bound counts lengths, so what was cut off must not stay allocated.
             if new < old / 2 {
                 data.shrink_to_fit();
             }
@@ -300,6 +303,7 @@ impl Files {
             Err(ErrorCode::NoEntry) => {}
             Err(error) => return Err(error),
         }
+        // Without a holder it would be freed with its old name.
         self.hold(id);
         self.detach(old_parent, old_name)?;
         if let Content::Directory { parent: above, .. } = &mut self.node_mut(id).content {
@@ -320,6 +324,7 @@ impl Files {
         let Content::Directory { entries, .. } = &self.node(directory).content else {
             return None;
         };
+        // By name and not by position, which entries that are made or removed between two reads would shift.
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let (name, id) = entries.range::<str, _>((from, Bound::Unbounded)).next()?;
         Some((name.clone(), self.is_directory(*id)))

@@ -14,7 +14,7 @@ use limbeck_domain::{
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Scope, decide_read};
-use limbeck_store::{ExecutionSummary, NewExecution, StoreError};
+use limbeck_store::{ExecutionSummary, NewExecution};
 use limbeck_upstream::{CallContext, ResourceWatch, UpstreamError};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -24,6 +24,7 @@ use crate::broker::{Broker, BrokerContext, CallReport, Delivery, InvokeError, In
 use crate::clock::now_us;
 use crate::config::{LOCAL_PRINCIPAL, other_principal};
 use crate::executor::mint_id;
+use crate::store_errors::call_error;
 
 /// Where a call came from, in listings.
 const ORIGIN: &str = "mcp direct";
@@ -176,8 +177,8 @@ impl DirectCalls {
 
     async fn begin(&self, id: &ExecutionId, call: &DirectCall) -> Result<(), DirectError> {
         if let Err(error) = self.broker.store.check_disk() {
-            let message = format!("the disk is nearly full, so nothing was sent: {error}");
-            return Err(not_recorded(&error, message).into());
+            let what = "the disk is nearly full, so nothing was sent";
+            return Err(call_error(&error, what).into());
         }
         let new = NewExecution {
             id: id.clone(),
@@ -198,8 +199,8 @@ impl DirectCalls {
             origin: ORIGIN.to_owned(),
         };
         self.broker.store.begin(new).await.map_err(|error| {
-            let message = format!("the journal could not be written, so nothing was sent: {error}");
-            not_recorded(&error, message).into()
+            let what = "the journal could not be written, so nothing was sent";
+            call_error(&error, what).into()
         })
     }
 
@@ -279,15 +280,6 @@ impl DirectCalls {
         let principal = other_principal(principal);
         let watch = self.broker.upstreams.watch(permit, principal.as_ref());
         Ok(watch.await?)
-    }
-}
-
-/// The error of a call that is not sent because the store cannot record it.
-fn not_recorded(error: &StoreError, message: String) -> CallError {
-    let call_error = CallError::new(CallCode::GatewayFault, message);
-    match error.hint() {
-        Some(hint) => call_error.with_hint(hint),
-        None => call_error,
     }
 }
 

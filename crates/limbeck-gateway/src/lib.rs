@@ -45,6 +45,7 @@ pub mod sandbox;
 pub mod search;
 mod server_reports;
 mod server_source;
+mod store_errors;
 pub mod tokens;
 
 pub use admission::AdmissionSize;

@@ -1,7 +1,7 @@
 //! Free space of the file system that the state file is in.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use limbeck_domain::limits::DISK_FREE_BYTES_MIN;
 
@@ -13,6 +13,8 @@ pub(crate) struct DiskFloor {
     /// `None` for a store in memory.
     file: Option<PathBuf>,
     bytes_min: AtomicU64,
+    /// Whether less was free at the last check.
+    is_low: AtomicBool,
 }
 
 impl DiskFloor {
@@ -20,6 +22,7 @@ impl DiskFloor {
         Self {
             file: file.map(Path::to_owned),
             bytes_min: AtomicU64::new(DISK_FREE_BYTES_MIN),
+            is_low: AtomicBool::new(false),
         }
     }
 
@@ -34,18 +37,33 @@ impl DiskFloor {
     }
 
     /// Fails when less than the least space is free. A file system that gives no number counts as large.
+    ///
+    /// The log gets one line for each time that space becomes scarce, and not one for each caller: the log may be on the
+    /// same disk.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let Some(file) = &self.file else {
             return Ok(());
         };
         let bytes_min = self.bytes_min.load(Ordering::Relaxed);
         match free_bytes(file) {
-            Some(free) if free < bytes_min => Err(StoreError::DiskLow {
-                path: file.clone(),
-                free_mib: free >> 20,
-                floor_mib: bytes_min >> 20,
-            }),
-            Some(_) | None => Ok(()),
+            Some(free) if free < bytes_min => {
+                let error = StoreError::DiskLow {
+                    path: file.clone(),
+                    free_mib: free >> 20,
+                    floor_mib: bytes_min >> 20,
+                };
+                if !self.is_low.swap(true, Ordering::Relaxed) {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "the disk is nearly full, so programs are refused"
+                    );
+                }
+                Err(error)
+            }
+            Some(_) | None => {
+                self.is_low.store(false, Ordering::Relaxed);
+                Ok(())
+            }
         }
     }
 }

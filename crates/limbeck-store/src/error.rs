@@ -1,5 +1,7 @@
 //! Errors of the store, with a hint for the user.
 
+mod callers;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +10,11 @@ use limbeck_domain::limits::{
     STORE_BYTES_MAX, STORE_KEY_BYTES_MAX, STORE_KEYS_MAX, STORE_VALUE_BYTES_MAX,
 };
 
+pub use callers::CallerText;
+
 /// Error of a store operation. [`StoreError::hint`] is the next step, where there is one.
+///
+/// Its text names the state file and is for the operator; a client or a program reads [`StoreError::for_callers`].
 ///
 /// It is cheap to clone, because one failed commit answers every caller that waited for it.
 #[derive(Clone, Debug, thiserror::Error)]

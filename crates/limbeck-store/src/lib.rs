@@ -40,7 +40,7 @@ mod store;
 mod tables;
 mod writer;
 
-pub use error::StoreError;
+pub use error::{CallerText, StoreError};
 pub use records::{
     ArtifactInfo, CachedTools, ExecutionRecord, ExecutionRow, ExecutionSummary, LedgerRow,
     MergeObservation, NewArtifact, NewExecution, NewLedgerRow, Observation, Pin, RemovedExecutions,

@@ -16,11 +16,12 @@ pub(crate) use part::{Opened, Part};
 
 use super::Broker;
 use super::answer_budget::AnswerPermit;
-use super::queries::{QueryAnswer, store_fault};
+use super::queries::QueryAnswer;
 use crate::admission::Admission;
 use crate::artifacts::select::StopFlag;
 use crate::artifacts::{JSON, TEXT, UnsavedArtifact, info_json, outline};
 use crate::clock::now_us;
+use crate::store_errors::query_error;
 
 /// Copies of a content that the work on it makes: the content, and an answer that is longer by its escapes.
 const CONTENT_COPIES: usize = 3;
@@ -125,7 +126,7 @@ impl Broker {
         let found = store
             .artifacts(&self.principal, now_us(), ARTIFACTS_LISTED_MAX)
             .await
-            .map_err(|error| store_fault(&error))?;
+            .map_err(|error| query_error(&error))?;
         let found: Vec<_> = found.iter().map(info_json).collect();
         Ok(serde_json::Value::from(found).to_string())
     }
@@ -142,7 +143,7 @@ impl Broker {
         };
         draft.name = name.map(|name| clean_line(&name, ARTIFACT_NAME_BYTES_MAX));
         let kept = self.context.artifacts.keep(&self.principal, draft).await;
-        let info = kept.map_err(|error| store_fault(&error))?;
+        let info = kept.map_err(|error| query_error(&error))?;
         Ok(info_json(&info).to_string())
     }
 
@@ -173,7 +174,7 @@ impl Broker {
         let store = &self.context.store;
         let found = store.artifact_info(&self.principal, &id, now_us()).await;
         found
-            .map_err(|error| store_fault(&error))?
+            .map_err(|error| query_error(&error))?
             .ok_or_else(unknown)
     }
 
@@ -199,7 +200,7 @@ impl Broker {
         let task = tokio::spawn(async move {
             let held = (held, turn);
             let found = store.artifact(&principal, &info.id, now_us()).await;
-            let found = found.map_err(|error| store_fault(&error));
+            let found = found.map_err(|error| query_error(&error));
             let (info, content) = match found.and_then(|found| found.ok_or_else(unknown)) {
                 Ok(found) => found,
                 Err(error) => return (Some(held.0), Err(error)),

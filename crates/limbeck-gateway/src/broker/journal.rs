@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::result_bytes;
 use crate::ledger::{CallMeter, CallUsage};
+use crate::store_errors::call_error;
 
 /// Bytes of an entry besides its texts, estimated.
 const ENTRY_BYTES: usize = 128;
@@ -177,7 +178,7 @@ impl Journal {
             sent: true,
         };
         self.append_durable(entry).await.map_err(|error| {
-            fault(
+            call_error(
                 &error,
                 "the journal could not be written, so the call was not sent",
             )
@@ -244,7 +245,7 @@ impl Journal {
         }
         let written = self.append_durable(entry).await;
         written.map_err(|error| {
-            let error = fault(
+            let error = call_error(
                 &error,
                 "the call was made but its outcome could not be written",
             );
@@ -307,13 +308,4 @@ fn full(bytes_max: u64) -> CallError {
 
 fn elapsed_us(started: Instant) -> u64 {
     u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
-}
-
-fn fault(error: &StoreError, what: &str) -> CallError {
-    tracing::error!(error = error as &dyn std::error::Error, "journal failed");
-    let fault = CallError::new(CallCode::GatewayFault, format!("{what}: {error}"));
-    match error.hint() {
-        Some(hint) => fault.with_hint(hint),
-        None => fault,
-    }
 }

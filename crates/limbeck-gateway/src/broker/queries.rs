@@ -2,7 +2,7 @@
 
 use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
 use limbeck_domain::{CallCode, CallError, HostCall, HostOp};
-use limbeck_store::{ArtifactInfo, StoreError};
+use limbeck_store::ArtifactInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -13,6 +13,7 @@ use super::artifacts::ArtifactBody;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
 use crate::program_listings;
 use crate::search::SearchRequest;
+use crate::store_errors::query_error;
 
 /// A list of tools or servers that is longer than most.
 const LISTING_BYTES: usize = 256 << 10;
@@ -182,7 +183,7 @@ impl Broker {
     async fn store_get(&self, body: KeyBody) -> Result<String, CallError> {
         check_key(&body.key)?;
         let value = self.context.store.kv_get(&self.principal, &body.key).await;
-        let value = value.map_err(|error| store_fault(&error))?;
+        let value = value.map_err(|error| query_error(&error))?;
         Ok(value.unwrap_or_else(|| "null".to_owned()))
     }
 
@@ -208,7 +209,7 @@ impl Broker {
                 store.kv_set(&self.principal, &body.key, value).await
             }
         };
-        written.map_err(|error| store_fault(&error))?;
+        written.map_err(|error| query_error(&error))?;
         Ok("null".to_owned())
     }
 }
@@ -229,23 +230,4 @@ fn check_key(key: &str) -> Result<(), CallError> {
             key.len()
         ),
     ))
-}
-
-pub(super) fn store_fault(error: &StoreError) -> CallError {
-    let call_error = match error {
-        // A limit of the principal's own, and no fault.
-        StoreError::StateFull { .. }
-        | StoreError::TooManyKeys
-        | StoreError::ValueTooLong { .. } => {
-            CallError::new(CallCode::LimitExceeded, error.to_string())
-        }
-        _ => {
-            tracing::error!(error = error as &dyn std::error::Error, "store failed");
-            CallError::new(CallCode::GatewayFault, format!("the store failed: {error}"))
-        }
-    };
-    match error.hint() {
-        Some(hint) => call_error.with_hint(hint),
-        None => call_error,
-    }
 }

@@ -190,6 +190,7 @@ impl Executor {
         };
         if let Err(error) = written {
             tracing::error!(execution = %id, error = &error as &dyn std::error::Error, "end of execution could not be written");
+            let error = error.for_callers().message;
             envelope
                 .warnings
                 .push(format!("the journal could not be written: {error}"));

@@ -10,6 +10,7 @@ use limbeck_store::StoreError;
 use super::signals;
 use crate::admission::BusyError;
 use crate::sandbox;
+use crate::store_errors::program_error;
 
 /// Bytes of a call's name in a message.
 const LABEL_BYTES_MAX: usize = 128;
@@ -61,13 +62,12 @@ pub(super) fn journal_full(bytes_max: u64) -> ProgramError {
 }
 
 pub(super) fn disk_low(error: &StoreError) -> ProgramError {
-    let message = format!("the disk is nearly full, so no program runs: {error}");
-    with_hint_of(error, message)
+    program_error(error, "the disk is nearly full, so no program runs")
 }
 
 /// The error of a program that runs while the journals of its principal reach their share of the disk.
 pub(super) fn no_room(error: &StoreError) -> ProgramError {
-    with_hint_of(error, format!("the program was ended: {error}"))
+    program_error(error, "the program was ended")
 }
 
 pub(super) fn too_deep() -> ProgramError {
@@ -104,13 +104,20 @@ pub(super) fn no_worker(error: &WorkerError) -> ProgramError {
         return sandbox::refusal(sandbox, *minimum);
     }
     tracing::error!(error = error as &dyn std::error::Error, "no worker");
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    let cause = match error {
+        WorkerError::Failing(last) => &**last,
+        other => other,
+    };
+    // The path of the executable is for the log alone.
+    let cause = if let WorkerError::Spawn { error, .. } = cause {
+        error.to_string()
+    } else {
+        let source = std::error::Error::source(cause).map(|source| format!(": {source}"));
+        format!("{cause}{}", source.unwrap_or_default())
+    };
     ProgramError::new(
         ErrorKind::Gateway,
-        format!(
-            "no worker could be started: {error}{}",
-            cause.unwrap_or_default()
-        ),
+        format!("no worker could be started: {cause}"),
     )
     .with_hint(
         "check that the `limbeck` executable was not replaced or removed, then restart the gateway",
@@ -118,23 +125,7 @@ pub(super) fn no_worker(error: &WorkerError) -> ProgramError {
 }
 
 pub(super) fn no_journal(error: &StoreError) -> ProgramError {
-    // A principal without room for its journals is no fault, and could fill the log too.
-    if !matches!(
-        error,
-        StoreError::JournalsFull { .. } | StoreError::JournalShare { .. }
-    ) {
-        tracing::error!(error = error as &dyn std::error::Error, "journal failed");
-    }
-    let message = format!("the journal could not be written, so nothing ran: {error}");
-    with_hint_of(error, message)
-}
-
-fn with_hint_of(error: &StoreError, message: String) -> ProgramError {
-    let program_error = ProgramError::new(ErrorKind::Gateway, message);
-    match error.hint() {
-        Some(hint) => program_error.with_hint(hint),
-        None => program_error,
-    }
+    program_error(error, "the journal could not be written, so nothing ran")
 }
 
 pub(super) fn journal_too_slow(wall_ms: u64) -> ProgramError {

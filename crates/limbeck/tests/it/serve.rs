@@ -279,6 +279,47 @@ fn an_ordinary_end_is_no_failure_of_a_server() {
     assert!(logged.contains("tools could not be listed"), "{logged}");
 }
 
+#[test]
+fn a_store_that_fails_is_named_by_its_path_in_the_log_and_not_to_a_client() {
+    let world = World::empty();
+    let mut client = Client::silent(world.command(["serve"]).stderr(Stdio::piped()));
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+    client.ask(1, "initialize", &hello);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let program = "try { return [await store.get('k')] } catch (error: any) { return [error.code, error.message, error.hint] }";
+    // The control: a store that works.
+    let envelope = client.execute(2, program);
+    assert_eq!(envelope["value"], json!([null]), "{envelope}");
+    assert_eq!(envelope["warnings"], Value::Null, "{envelope}");
+
+    let file = world.home().join(".local/state/limbeck/state.db");
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other
+        .execute_batch("DROP TABLE kv; DROP TABLE journal;")
+        .unwrap();
+    let envelope = client.execute(3, program);
+    assert_eq!(envelope["value"][0], "gateway_fault", "{envelope}");
+    let failed = "the state file cannot be read or written";
+    // The call failed, and the end of the execution could not be recorded.
+    for part in ["value", "warnings"] {
+        assert!(envelope[part].to_string().contains(failed), "{envelope}");
+    }
+    let answer = envelope.to_string();
+    assert!(!answer.contains("state.db"), "{answer}");
+    assert!(
+        !answer.contains(&*world.path().to_string_lossy()),
+        "{answer}"
+    );
+
+    let stderr = client.child.stderr.take().unwrap();
+    let terminate = ["-s", "TERM", &client.child.id().to_string()];
+    Command::new("kill").args(terminate).status().unwrap();
+    client.exit_code();
+    let log = std::io::read_to_string(stderr).unwrap();
+    assert!(log.contains("state.db"), "{log}");
+    assert!(log.contains("no such table: kv"), "{log}");
+}
+
 /// Server whose tool `ask` asks the user before it answers with what it received.
 const ASKING: &str = r#"
 while read -r line; do

@@ -49,6 +49,9 @@ pub enum JournalEntry {
         /// The tool it resolved to; absent when it is not a tool call or was rejected before it was resolved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<ToolId>,
+        /// What the arguments were, where retention removed them; the call's body is then empty.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments_removed: Option<RemovedText>,
         /// Effect of the call; `read` for every call that does not reach a server.
         effect: EffectClass,
         /// Whether it is sent to a server; false for a call that was rejected before.
@@ -187,6 +190,7 @@ mod tests {
                 body: "{}".to_owned(),
             },
             tool: None,
+            arguments_removed: None,
             effect: EffectClass::Read,
             sent: false,
         }

@@ -8,7 +8,7 @@ use limbeck_store::StoreError;
 
 /// The error of a program; `what` says what did not happen.
 pub(crate) fn program_error(error: &StoreError, what: &str) -> ProgramError {
-    log(error);
+    log_fault(error, what);
     let text = error.for_callers();
     let message = format!("{what}: {}", text.message);
     let program_error = ProgramError::new(ErrorKind::Gateway, message);
@@ -20,7 +20,7 @@ pub(crate) fn program_error(error: &StoreError, what: &str) -> ProgramError {
 
 /// The error of a call for which the gateway is at fault; `what` says what did not happen.
 pub(crate) fn call_error(error: &StoreError, what: &str) -> CallError {
-    log(error);
+    log_fault(error, what);
     let text = error.for_callers();
     let message = format!("{what}: {}", text.message);
     let call_error = CallError::new(CallCode::GatewayFault, message);
@@ -45,12 +45,12 @@ fn with_hint(error: CallError, hint: Option<String>) -> CallError {
 }
 
 /// Writes a fault into the operator's log. A principal that reaches its own bounds is no fault, and could fill the log.
-fn log(error: &StoreError) {
+pub(crate) fn log_fault(error: &StoreError, what: &str) {
     // The store itself reports a disk that became nearly full, once.
     if is_bound_of_the_principal(error) || matches!(error, StoreError::DiskLow { .. }) {
         return;
     }
-    tracing::error!(error = error as &dyn std::error::Error, "the store failed");
+    tracing::error!(error = error as &dyn std::error::Error, "{what}");
 }
 
 fn is_bound_of_the_principal(error: &StoreError) -> bool {
@@ -59,7 +59,7 @@ fn is_bound_of_the_principal(error: &StoreError) -> bool {
         | StoreError::TooManyKeys
         | StoreError::ValueTooLong { .. }
         | StoreError::JournalsFull { .. }
-        | StoreError::JournalShare { .. } => true,
+        | StoreError::DiskShare { .. } => true,
         StoreError::Unsafe { .. }
         | StoreError::Io { .. }
         | StoreError::Damaged { .. }

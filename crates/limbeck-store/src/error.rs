@@ -157,14 +157,14 @@ pub enum StoreError {
         /// The bound, in MiB.
         mib_max: u64,
     },
-    /// The journals of a principal have half of what the disk has for journals.
+    /// The journals and artifacts of a principal have half of what the disk has for those of programs.
     #[error(
-        "the journals of programs of this principal have {mib} MiB, at most {mib_max} MiB of the disk are for them"
+        "the journals and artifacts of programs of this principal have {mib} MiB, at most {mib_max} MiB of the disk are for them"
     )]
-    JournalShare {
+    DiskShare {
         /// What they have, in MiB.
         mib: u64,
-        /// Half of what the disk has for journals, in MiB.
+        /// Half of what the disk has for them, in MiB.
         mib_max: u64,
     },
     /// The tool list of one server is too large to be cached.
@@ -235,8 +235,8 @@ impl StoreError {
                  `--state-dir`"
                     .to_owned(),
             ),
-            Self::JournalShare { .. } => Some(
-                "old results are being removed: try again in a moment; if that does not help, free disk space or choose \
+            Self::DiskShare { .. } => Some(
+                "old results and artifacts are being removed: try again in a moment; if that does not help, free disk space or choose \
                  another `--state-dir`"
                     .to_owned(),
             ),

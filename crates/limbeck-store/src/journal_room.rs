@@ -1,9 +1,9 @@
-//! What the journals of each principal hold, in the writer's queue and on disk, and how much they may.
+//! What the journals and artifacts of each principal hold, in the writer's queue and on disk, and how much they may.
 //!
 //! Two things are bounded here, so that no principal takes what others need:
 //! - bytes in the queue ([`JournalRoom::queue`]): a principal with more waits for its own writes and not others for them;
-//! - bytes on disk ([`JournalRoom::check`]): its journals have at most half of what the disk has for them, which is the
-//!   free space above the floor and what they have now.
+//! - bytes on disk ([`JournalRoom::check`]): its journals and artifacts have at most half of what the disk has for them, which
+//!   is the free space above the floor and what they have now.
 //!
 //! The bytes on disk are those that retention last read, and those that were queued since.
 
@@ -21,7 +21,7 @@ pub(crate) const QUEUE_BYTES_EACH: u32 = 8 << 20;
 /// Operations of this size and below wait for the space of all alone.
 pub(crate) const QUEUE_BYTES_SMALL: u32 = 4 << 10;
 
-/// Sizes of the journals of each principal.
+/// Sizes of the journals and artifacts of each principal.
 #[derive(Debug)]
 pub(crate) struct JournalRoom {
     disk: DiskFloor,
@@ -30,8 +30,8 @@ pub(crate) struct JournalRoom {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Bytes of executions that ended, by principal.
-    ended: BTreeMap<String, u64>,
+    /// Bytes of executions that ended and of artifacts, by principal.
+    stored: BTreeMap<String, u64>,
     /// Executions of this process that run.
     running: HashMap<ExecutionId, Running>,
     /// Principals whose next execution the writer may refuse.
@@ -47,6 +47,14 @@ struct Running {
     bytes: u64,
 }
 
+impl State {
+    /// Adds to what `principal` has stored.
+    fn store(&mut self, principal: &str, bytes: u64) {
+        let total = self.stored.entry(principal.to_owned()).or_default();
+        *total = total.saturating_add(bytes);
+    }
+}
+
 impl JournalRoom {
     pub(crate) fn new(disk: DiskFloor) -> Self {
         Self {
@@ -59,7 +67,7 @@ impl JournalRoom {
         &self.disk
     }
 
-    /// Fails when the journals of `principal` have more than half of what the disk has for them.
+    /// Fails when the journals and artifacts of `principal` have more than half of what the disk has for them.
     pub(crate) fn check(&self, principal: &str) -> Result<(), StoreError> {
         match self.disk.free_above() {
             Some(free) => self.check_beside(principal, free),
@@ -67,19 +75,19 @@ impl JournalRoom {
         }
     }
 
-    /// [`Self::check`] where `free` bytes are left for journals.
+    /// [`Self::check`] where `free` bytes are left for journals and artifacts.
     fn check_beside(&self, principal: &str, free: u64) -> Result<(), StoreError> {
         let held = self.held(principal);
         if held <= free {
             return Ok(());
         }
-        Err(StoreError::JournalShare {
+        Err(StoreError::DiskShare {
             mib: held >> 20,
             mib_max: held.midpoint(free) >> 20,
         })
     }
 
-    /// Whether the journals of `principal` come near to their share of the disk, so that old ones should go.
+    /// Whether `principal` comes near to its share of the disk, so that old journals and artifacts of it should go.
     pub(crate) fn is_tight(&self, principal: &str) -> bool {
         let free = self.disk.free_above();
         free.is_some_and(|free| self.held(principal) > free / 4 * 3)
@@ -106,17 +114,20 @@ impl JournalRoom {
     pub(crate) fn finish(&self, id: &ExecutionId, bytes: usize) -> Option<Arc<str>> {
         let mut state = self.state();
         let ended = state.running.remove(id)?;
-        let total = state.ended.entry(ended.principal.to_string()).or_default();
-        *total = total
-            .saturating_add(ended.bytes)
-            .saturating_add(bytes as u64);
+        state.store(&ended.principal, ended.bytes.saturating_add(bytes as u64));
         Some(ended.principal)
     }
 
-    /// Replaces what is known of executions that ended by what the state file has.
-    pub(crate) fn read(&self, ended: BTreeMap<String, u64>, full: BTreeSet<String>) {
+    /// Counts an artifact that is about to be stored. One that replaces an equal one, or is not stored after all, counts until
+    /// the state file is read again.
+    pub(crate) fn keep(&self, principal: &str, bytes: usize) {
+        self.state().store(principal, bytes as u64);
+    }
+
+    /// Replaces what is known of executions that ended and of artifacts by what the state file has.
+    pub(crate) fn read(&self, stored: BTreeMap<String, u64>, full: BTreeSet<String>) {
         let mut state = self.state();
-        state.ended = ended;
+        state.stored = stored;
         state.full = full;
     }
 
@@ -146,8 +157,8 @@ impl JournalRoom {
         let running = running
             .filter(|running| *running.principal == *principal)
             .map(|running| running.bytes);
-        let ended = state.ended.get(principal).copied().unwrap_or(0);
-        running.fold(ended, u64::saturating_add)
+        let stored = state.stored.get(principal).copied().unwrap_or(0);
+        running.fold(stored, u64::saturating_add)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -177,7 +188,7 @@ mod tests {
         assert!(
             matches!(
                 error,
-                StoreError::JournalShare {
+                StoreError::DiskShare {
                     mib: 201,
                     mib_max: 200
                 }
@@ -191,6 +202,23 @@ mod tests {
         assert!(room.check_beside("alice", (198 * MIB) as u64).is_err());
         room.read(BTreeMap::new(), BTreeSet::new());
         room.check_beside("alice", 0).unwrap();
+    }
+
+    #[test]
+    fn artifacts_count_with_the_journals_of_their_principal() {
+        let room = JournalRoom::new(DiskFloor::new(None));
+        room.begin(ExecutionId::new("ex_1"), "alice", 2 * MIB);
+        room.keep("alice", 2 * MIB);
+        room.check_beside("alice", (4 * MIB) as u64).unwrap();
+        room.keep("alice", MIB);
+        let error = room.check_beside("alice", (4 * MIB) as u64).unwrap_err();
+        assert!(
+            matches!(error, StoreError::DiskShare { mib: 5, .. }),
+            "{error:?}"
+        );
+        // The control: another principal has its own share.
+        room.keep("bob", MIB);
+        room.check_beside("bob", (4 * MIB) as u64).unwrap();
     }
 
     #[test]

@@ -176,13 +176,27 @@ impl Store {
         self.inner.room.disk().check()
     }
 
-    /// Checks that the journals of `principal` have less than half of what the disk has for journals. Costs one system call.
+    /// Checks that the journals and artifacts of `principal` have less than half of what the disk has for those of programs.
+    /// Costs one system call.
     ///
     /// # Errors
     ///
-    /// [`StoreError::JournalShare`].
+    /// [`StoreError::DiskShare`].
     pub fn check_share(&self, principal: &str) -> Result<(), StoreError> {
         self.inner.room.check(principal)
+    }
+
+    /// Requests that old results and artifacts of `principal` are removed when it comes near to its share of the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::DiskShare`] when it has its share already.
+    fn make_room(&self, principal: &str) -> Result<(), StoreError> {
+        let room = &self.inner.room;
+        if room.is_tight(principal) {
+            self.send(Message::MakeRoom(principal.to_owned()))?;
+        }
+        room.check(principal)
     }
 
     /// Counters of the writer.

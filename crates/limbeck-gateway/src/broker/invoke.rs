@@ -29,6 +29,7 @@ use super::progress_prefix::ProgressPrefix;
 use super::result_value::{self, BinaryBlocks, ResultValue, value_for_program};
 use super::{Broker, result_bytes};
 use crate::config::other_principal;
+use crate::store_errors::log_fault;
 
 /// Bytes of a description of how a result differs from its declared schema.
 const CONTRADICTION_BYTES_MAX: usize = 200;
@@ -409,10 +410,7 @@ impl Broker {
         for artifact in artifacts {
             if let Err(error) = self.context.artifacts.keep(&self.principal, artifact).await {
                 // The tool has done its work: a disk that is full must not turn that into a failure.
-                tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "an artifact could not be kept"
-                );
+                log_fault(&error, "an artifact could not be kept");
                 let as_sent =
                     result_value::value_of(result, tool.definition(), BinaryBlocks::AsSent)?;
                 return Ok(as_sent.json);

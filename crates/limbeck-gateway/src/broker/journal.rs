@@ -146,6 +146,7 @@ impl Journal {
         let entry = JournalEntry::Call {
             call,
             tool,
+            arguments_removed: None,
             effect,
             sent,
         };
@@ -174,6 +175,7 @@ impl Journal {
         let entry = JournalEntry::Call {
             call,
             tool: Some(tool.clone()),
+            arguments_removed: None,
             effect,
             sent: true,
         };

@@ -15,6 +15,9 @@ pub struct InnerCall {
     /// The tool it resolved to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolId>,
+    /// Size and hash of the arguments, where retention removed them; the call's body is then empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments_removed: Option<RemovedText>,
     /// What it may have done.
     pub effect: EffectClass,
     /// Whether it left for an upstream.
@@ -51,6 +54,7 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
             JournalEntry::Call {
                 call,
                 tool,
+                arguments_removed,
                 effect,
                 sent,
             } => {
@@ -59,6 +63,7 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
                     InnerCall {
                         call: call.clone(),
                         tool: tool.clone(),
+                        arguments_removed: arguments_removed.clone(),
                         effect: *effect,
                         sent: *sent,
                         result: None,

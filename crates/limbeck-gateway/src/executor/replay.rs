@@ -38,8 +38,8 @@ pub enum ReplayError {
         /// What was asked for.
         id: ExecutionId,
     },
-    /// Its journal lacks the results of calls.
-    #[error("results of execution `{id}` were removed from its journal to save space")]
+    /// Its journal lacks results or arguments of calls.
+    #[error("results or arguments of execution `{id}` were removed from its journal to save space")]
     Incomplete {
         /// What was asked for.
         id: ExecutionId,
@@ -123,8 +123,8 @@ struct Playback {
     parts: BTreeMap<CallId, ArtifactId>,
     artifacts: BTreeMap<ArtifactId, Opened>,
     delivered: VecDeque<Delivered>,
-    /// Whether retention removed the value or printed text that this run would be compared with.
-    is_end_cut: bool,
+    /// Whether retention removed arguments, the value or printed text that this run would be compared with.
+    is_cut: bool,
 }
 
 impl Playback {
@@ -136,14 +136,19 @@ impl Playback {
             parts: BTreeMap::new(),
             artifacts: BTreeMap::new(),
             delivered: VecDeque::new(),
-            is_end_cut: false,
+            is_cut: false,
         };
         for entry in journal {
             match entry {
                 JournalEntry::Check { sites, verdict, .. } => {
                     playback.check = Some((CheckRequest { sites }, verdict));
                 }
-                JournalEntry::Call { call, .. } => {
+                JournalEntry::Call {
+                    call,
+                    arguments_removed,
+                    ..
+                } => {
+                    playback.is_cut |= arguments_removed.is_some();
                     playback.calls.insert(call.id, call);
                 }
                 JournalEntry::Outcome { id, result, .. } => {
@@ -153,7 +158,7 @@ impl Playback {
                     playback.parts.insert(id, artifact);
                 }
                 JournalEntry::Delivered(delivered) => playback.delivered.push_back(delivered),
-                JournalEntry::Ended { is_cut, .. } => playback.is_end_cut = is_cut,
+                JournalEntry::Ended { is_cut, .. } => playback.is_cut |= is_cut,
                 // The check for results that are missing finds it.
                 JournalEntry::Removed { .. } => {}
             }
@@ -162,7 +167,7 @@ impl Playback {
     }
 
     /// Reads the contents that parts are read from again, each once. Returns whether every result is there that the
-    /// program received, and the whole end: retention removes them from large journals of executions that wrote.
+    /// program received, all arguments and the whole end: retention removes them from large journals of executions that wrote.
     async fn read_artifacts(
         &mut self,
         store: &Store,
@@ -182,7 +187,7 @@ impl Playback {
             };
             self.artifacts.insert(artifact.clone(), opened);
         }
-        if self.is_end_cut {
+        if self.is_cut {
             return Ok(false);
         }
         let mut received = self.delivered.iter().flat_map(|delivered| &delivered.calls);

@@ -11,6 +11,7 @@ use super::budget::{self, Fitted};
 use crate::admission::ExecutionSlot;
 use crate::artifacts::{ArtifactStore, UnsavedArtifact, binary};
 use crate::render::{self, Render};
+use crate::store_errors::log_fault;
 
 /// Values above this are fitted on a thread of their own: they are rendered and counted several times.
 const LARGE_BYTES: usize = 256 << 10;
@@ -110,8 +111,5 @@ impl ArtifactStore {
 }
 
 fn not_kept(error: &StoreError) {
-    tracing::error!(
-        error = error as &dyn std::error::Error,
-        "an artifact could not be kept"
-    );
+    log_fault(error, "an artifact could not be kept");
 }

@@ -63,7 +63,7 @@ impl StoreError {
             | Self::TooManyKeys
             | Self::StateFull { .. }
             | Self::JournalsFull { .. }
-            | Self::JournalShare { .. }
+            | Self::DiskShare { .. }
             | Self::CatalogTooLarge { .. }
             | Self::Encode { .. }
             | Self::Closed => {

@@ -1,11 +1,11 @@
-//! Makes the journal of an execution that may have changed something smaller, in two steps.
+//! Makes the journal of an execution that may have changed something smaller, in three steps.
 //!
-//! What was called, with which arguments, and how each write and the execution ended stays in both. The first step removes
-//! the results of reads, the second replaces every other large result, the returned value and the printed text by their
-//! size and hash.
+//! What was called, and how each write and the execution ended, stays in all of them. The first step removes the results of
+//! reads, the second replaces every other large result, the returned value and the printed text by their size and hash, and
+//! the third the large arguments of calls.
 
-use limbeck_domain::{JournalEntry, RemovedText};
-use rusqlite::Transaction;
+use limbeck_domain::{JournalEntry, ProgramStart, RemovedText};
+use rusqlite::{OptionalExtension as _, Transaction};
 use sha2::{Digest as _, Sha256};
 
 use crate::tables::journal::BYTES;
@@ -22,6 +22,8 @@ pub(super) enum Thinned {
     Reads = 1,
     /// Without any large result, value or printed text.
     Results = 2,
+    /// Without any large arguments of calls either.
+    Arguments = 3,
 }
 
 /// Does one bounded step; returns the bytes that the execution has after the last one, and `None` while there is more.
@@ -35,7 +37,11 @@ pub(super) fn step(
             remove_reads(transaction, row)?;
             true
         }
-        Thinned::Results => remove_texts(transaction, row)?,
+        Thinned::Results => replace_large(transaction, row, RESULTS, without_texts)?,
+        Thinned::Arguments => {
+            remove_equal_input(transaction, row)?;
+            replace_large(transaction, row, CALLS, without_arguments)?
+        }
     };
     if !is_done {
         return Ok(None);
@@ -62,13 +68,55 @@ fn remove_reads(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Replaces large texts of outcomes and of the end, up to [`STEP_BYTES`]; returns whether none is left.
-fn remove_texts(transaction: &Transaction<'_>, execution: i64) -> rusqlite::Result<bool> {
-    let mut large = transaction.prepare_cached(
-        "SELECT row FROM journal
-         WHERE execution = ?1 AND (outcome IS NOT NULL OR substr(entry, 1, 9) = '{\"ended\":')
-           AND octet_length(entry) > ?2 ORDER BY row",
-    )?;
+/// Removes the input of an execution whose only call has the same text as its arguments. A tool that a client calls itself is
+/// recorded so; the size and hash of the text stay with the call.
+fn remove_equal_input(transaction: &Transaction<'_>, execution: i64) -> rusqlite::Result<()> {
+    let calls: Vec<String> = transaction
+        .prepare_cached(&format!(
+            "SELECT entry FROM journal WHERE execution = ?1 AND {CALLS} LIMIT 2"
+        ))?
+        .query_map([execution], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let [call] = calls.as_slice() else {
+        return Ok(());
+    };
+    let start: Option<String> = transaction
+        .prepare_cached("SELECT start FROM start WHERE execution = ?1")?
+        .query_row([execution], |row| row.get(0))
+        .optional()?;
+    let start = start.and_then(|start| serde_json::from_str::<ProgramStart>(&start).ok());
+    let (Ok(JournalEntry::Call { call, .. }), Some(mut start)) =
+        (serde_json::from_str(call), start)
+    else {
+        return Ok(());
+    };
+    if start.input != call.body || removed(&call.body).is_none() {
+        return Ok(());
+    }
+    "null".clone_into(&mut start.input);
+    if let Ok(start) = serde_json::to_string(&start) {
+        transaction
+            .prepare_cached("UPDATE start SET start = ?2 WHERE execution = ?1")?
+            .execute(rusqlite::params![execution, start])?;
+    }
+    Ok(())
+}
+
+/// Entries with results and ends, as a condition on a row of `journal`.
+const RESULTS: &str = "(outcome IS NOT NULL OR substr(entry, 1, 9) = '{\"ended\":')";
+/// Entries of calls.
+const CALLS: &str = "substr(entry, 1, 8) = '{\"call\":'";
+
+/// Replaces large entries for which `which` holds by `smaller` ones, up to [`STEP_BYTES`]; returns whether none is left.
+fn replace_large(
+    transaction: &Transaction<'_>,
+    execution: i64,
+    which: &str,
+    smaller: fn(&str) -> Option<String>,
+) -> rusqlite::Result<bool> {
+    let mut large = transaction.prepare_cached(&format!(
+        "SELECT row FROM journal WHERE execution = ?1 AND {which} AND octet_length(entry) > ?2 ORDER BY row"
+    ))?;
     let large: Vec<i64> = large
         .query_map([execution, TEXT_KEPT_BYTES as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
@@ -77,17 +125,17 @@ fn remove_texts(transaction: &Transaction<'_>, execution: i64) -> rusqlite::Resu
         if replaced_bytes >= STEP_BYTES {
             return Ok(false);
         }
-        let (bytes, smaller) = transaction
+        let (bytes, replaced) = transaction
             .prepare_cached("SELECT entry FROM journal WHERE row = ?1")?
             .query_row([row], |found| {
                 let entry = found.get_ref(0)?.as_str()?;
-                Ok((entry.len(), without_texts(entry)))
+                Ok((entry.len(), smaller(entry)))
             })?;
         // An entry that has no large text of this kind, such as a long message of an error, stays as it is.
-        if let Some(smaller) = smaller {
+        if let Some(replaced) = replaced {
             transaction
                 .prepare_cached("UPDATE journal SET entry = ?2 WHERE row = ?1")?
-                .execute(rusqlite::params![row, smaller])?;
+                .execute(rusqlite::params![row, replaced])?;
             replaced_bytes += bytes;
         }
     }
@@ -153,6 +201,30 @@ fn without_texts(entry: &str) -> Option<String> {
     serde_json::to_string(&entry).ok()
 }
 
+/// The entry of a call without its arguments; `None` when they are small or it is no such entry.
+fn without_arguments(entry: &str) -> Option<String> {
+    let JournalEntry::Call {
+        mut call,
+        tool,
+        arguments_removed: None,
+        effect,
+        sent,
+    } = serde_json::from_str(entry).ok()?
+    else {
+        return None;
+    };
+    let arguments_removed = Some(removed(&call.body)?);
+    call.body.clear();
+    let entry = JournalEntry::Call {
+        call,
+        tool,
+        arguments_removed,
+        effect,
+        sent,
+    };
+    serde_json::to_string(&entry).ok()
+}
+
 /// What is kept of a text that is large enough to be removed.
 fn removed(text: &str) -> Option<RemovedText> {
     (text.len() > TEXT_KEPT_BYTES).then(|| RemovedText {
@@ -166,7 +238,10 @@ fn removed(text: &str) -> Option<RemovedText> {
 
 #[cfg(test)]
 mod tests {
-    use limbeck_domain::{CallCode, CallError, CallId, Envelope, ExecutionId, ExecutionStatus};
+    use limbeck_domain::{
+        CallCode, CallError, CallId, EffectClass, Envelope, ExecutionId, ExecutionStatus, HostCall,
+        HostOp,
+    };
     use serde_json::value::to_raw_value;
 
     use super::*;
@@ -208,6 +283,42 @@ mod tests {
             without_texts(&outcome(Err(CallError::new(CallCode::ToolFailed, text)))),
             None
         );
+    }
+
+    #[test]
+    fn large_arguments_leave_their_size_and_hash_and_small_ones_stay() {
+        let call = |body: &str| {
+            serde_json::to_string(&JournalEntry::Call {
+                call: HostCall {
+                    id: CallId(7),
+                    op: HostOp::Tool,
+                    head: "{}".to_owned(),
+                    body: body.to_owned(),
+                },
+                tool: None,
+                arguments_removed: None,
+                effect: EffectClass::Write,
+                sent: true,
+            })
+            .unwrap()
+        };
+        let body = "x".repeat(TEXT_KEPT_BYTES + 1);
+        let smaller = without_arguments(&call(&body)).unwrap();
+        // Recovery reads from the end of an entry whether its call was sent.
+        assert!(smaller.ends_with(r#""sent":true}}"#), "{smaller}");
+        let JournalEntry::Call {
+            call: kept,
+            arguments_removed: Some(arguments),
+            ..
+        } = serde_json::from_str(&smaller).unwrap()
+        else {
+            panic!("{smaller}")
+        };
+        assert_eq!((kept.id, kept.body.as_str()), (CallId(7), ""));
+        assert_eq!(Some(arguments), removed(&body));
+        assert_eq!(without_arguments(&smaller), None);
+        assert_eq!(without_arguments(&call("{}")), None);
+        assert_eq!(without_arguments(&outcome(Ok(body))), None);
     }
 
     #[test]

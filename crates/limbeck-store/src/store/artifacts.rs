@@ -15,8 +15,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// An error of SQLite.
+    /// [`StoreError::DiskShare`] when journals and artifacts of `principal` have their share of the disk; an error of SQLite.
     pub async fn keep_artifact(&self, principal: &str, new: NewArtifact) -> Result<(), StoreError> {
+        self.make_room(principal)?;
+        // Before the first `await`, so that artifacts which are saved at the same time count for each other.
+        self.inner.room.keep(principal, new.content.len());
         let by = principal;
         let principal = principal.to_owned();
         let bounds = self.inner.retention.artifacts;

@@ -19,14 +19,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::JournalShare`] and [`StoreError::JournalsFull`] when the journals of its principal have no room left;
+    /// [`StoreError::DiskShare`] and [`StoreError::JournalsFull`] when the journals of its principal have no room left;
     /// [`StoreError::Closed`].
     pub async fn begin(&self, new: NewExecution) -> Result<(), StoreError> {
+        self.make_room(&new.principal)?;
         let room = &self.inner.room;
-        if room.is_tight(&new.principal) {
-            self.send(Message::MakeRoom(new.principal.clone()))?;
-        }
-        room.check(&new.principal)?;
         let durability = match room.may_be_refused(&new.principal) {
             true => Durability::Committed,
             false => Durability::Queued,

@@ -12,6 +12,8 @@ use crate::records::{ArtifactInfo, NewArtifact};
 
 /// Expired artifacts removed in one step, so that a waiting write is not held up.
 const EXPIRED_STEP: u32 = 64;
+/// Artifacts above a bound removed in one step of retention, of some MiB each.
+const EVICTED_STEP: u32 = 4;
 
 /// Bounds on stored artifacts.
 #[derive(Clone, Copy, Debug)]
@@ -64,9 +66,31 @@ pub(crate) fn put(
             to_stored(new.expires_us),
         ])?;
     expire(transaction, to_stored(new.created_us))?;
-    evict(transaction, Some(principal), bounds.count, bounds.bytes)?;
-    evict(transaction, None, u32::MAX, bounds.bytes_in_all)?;
+    evict(
+        transaction,
+        Some(principal),
+        bounds.count,
+        bounds.bytes,
+        u32::MAX,
+    )?;
+    evict(transaction, None, u32::MAX, bounds.bytes_in_all, u32::MAX)?;
     forget_content(transaction)
+}
+
+/// Removes up to [`EVICTED_STEP`] artifacts of a principal above the bounds, oldest first; returns how many. Their content is
+/// removed by [`forget_content`].
+pub(crate) fn evict_step(
+    transaction: &Transaction<'_>,
+    principal: &str,
+    bounds: ArtifactBounds,
+) -> rusqlite::Result<usize> {
+    evict(
+        transaction,
+        Some(principal),
+        bounds.count,
+        bounds.bytes,
+        EVICTED_STEP,
+    )
 }
 
 /// Removes up to [`EXPIRED_STEP`] expired artifacts, oldest first; returns how many.
@@ -79,13 +103,14 @@ pub(crate) fn expire(connection: &Connection, now_us: i64) -> rusqlite::Result<u
         .execute(params![now_us, EXPIRED_STEP])
 }
 
-/// Removes the oldest artifacts of a principal, or of all, until the rest is within the bounds. The newest
-/// artifact stays, however large it is.
+/// Removes the oldest artifacts of a principal, or of all, until the rest is within the bounds or `limit` are removed. The
+/// newest artifact stays, however large it is.
 fn evict(
     transaction: &Transaction<'_>,
     principal: Option<&str>,
     count: u32,
     bytes: u64,
+    limit: u32,
 ) -> rusqlite::Result<usize> {
     transaction
         .prepare_cached(
@@ -94,12 +119,14 @@ fn evict(
                      SELECT row, count(*) OVER newest AS place, sum(bytes) OVER newest AS total
                      FROM artifact WHERE ?1 IS NULL OR principal = ?1
                      WINDOW newest AS (ORDER BY created_us DESC, row DESC))
-                 WHERE place > 1 AND (place > ?2 OR total > ?3))",
+                 WHERE place > 1 AND (place > ?2 OR total > ?3)
+                 ORDER BY place DESC LIMIT ?4)",
         )?
         .execute(params![
             principal,
             count,
-            i64::try_from(bytes).unwrap_or(i64::MAX)
+            i64::try_from(bytes).unwrap_or(i64::MAX),
+            limit
         ])
 }
 

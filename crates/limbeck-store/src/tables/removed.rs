@@ -16,8 +16,8 @@ pub(crate) enum RemovalKind {
     Execution,
     /// Results of its reads.
     Results,
-    /// The other large results of an execution that is counted already.
-    MoreResults,
+    /// Other large texts of an execution that is counted already.
+    MoreTexts,
 }
 
 /// One execution that was removed, or whose journal was made smaller.
@@ -38,7 +38,7 @@ pub(crate) fn add(
     let (executions, thinned) = match removal.kind {
         RemovalKind::Execution => (1, 0),
         RemovalKind::Results => (0, 1),
-        RemovalKind::MoreResults => (0, 0),
+        RemovalKind::MoreTexts => (0, 0),
     };
     transaction
         .prepare_cached(

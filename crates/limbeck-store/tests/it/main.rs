@@ -68,6 +68,7 @@ fn call(number: u32, effect: EffectClass, sent: bool) -> JournalEntry {
             body: r#"{"title":"é \" \n"}"#.to_owned(),
         },
         tool: Some(ToolId::new("github", "create_issue")),
+        arguments_removed: None,
         effect,
         sent,
     }

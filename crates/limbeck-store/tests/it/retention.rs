@@ -1,7 +1,7 @@
 //! Retention through the store: no principal removes what another keeps, and what was removed is recorded.
 
-use limbeck_domain::{EffectClass, Effects, Envelope, ExecutionStatus};
-use limbeck_store::{Store, StoreError};
+use limbeck_domain::{ArtifactId, EffectClass, Effects, Envelope, ExecutionStatus};
+use limbeck_store::{NewArtifact, Store, StoreError};
 
 use crate::{SUMMARY, call, envelope, id, new_execution, outcome};
 
@@ -38,7 +38,7 @@ async fn a_principal_whose_journals_have_their_share_of_the_disk_is_refused_and_
         new
     };
     let error = store.begin(second("ex_2")).await.unwrap_err();
-    assert!(matches!(error, StoreError::JournalShare { .. }), "{error}");
+    assert!(matches!(error, StoreError::DiskShare { .. }), "{error}");
     assert!(error.hint().is_some());
     assert!(store.check_share("alice").is_err());
     assert!(store.execution("ex_2").await.unwrap().is_none());
@@ -50,6 +50,45 @@ async fn a_principal_whose_journals_have_their_share_of_the_disk_is_refused_and_
     store.begin(second("ex_2")).await.unwrap();
     assert!(store.execution("ex_2").await.unwrap().is_some());
     assert!(store.execution("ex_1").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn artifacts_are_in_the_share_of_the_disk_and_are_refused_before_they_are_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("state.db")).unwrap();
+    store.set_disk_floor(0);
+    // Two, because the store reads what is on disk behind the first: it would replace the count of what is queued.
+    store.flush().await.unwrap();
+    store.flush().await.unwrap();
+    let artifact = |number: u8| NewArtifact {
+        id: ArtifactId::parse(&format!("art_{number:032x}")).unwrap(),
+        media_type: "text/plain".to_owned(),
+        name: None,
+        content: vec![number; 1 << 20],
+        created_us: u64::from(number),
+        expires_us: 1_000,
+    };
+    store.keep_artifact("alice", artifact(1)).await.unwrap();
+    // Nothing is left beside that artifact.
+    store.set_disk_floor(u64::MAX);
+    let refused = store.keep_artifact("alice", artifact(2)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::DiskShare { .. }), "{refused}");
+    let mut program = new_execution("ex_1", 2);
+    "alice".clone_into(&mut program.principal);
+    let refused = store.begin(program.clone()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::DiskShare { .. }), "{refused}");
+    // Another principal is not refused.
+    store.keep_artifact("bob", artifact(3)).await.unwrap();
+    let kept = |principal: &'static str| {
+        let store = store.clone();
+        async move { store.artifacts(principal, 5, 10).await.unwrap().len() }
+    };
+    assert_eq!((kept("alice").await, kept("bob").await), (1, 1));
+    // The control: with space again, both are stored.
+    store.set_disk_floor(0);
+    store.keep_artifact("alice", artifact(4)).await.unwrap();
+    store.begin(program).await.unwrap();
+    assert_eq!(kept("alice").await, 2);
 }
 
 #[tokio::test]

@@ -107,7 +107,7 @@ async fn one(
     if as_json {
         return printer.json(&ExecutionJson::new(record, &calls, account.as_ref()));
     }
-    print_head(printer, record, account.as_ref());
+    print_head(printer, record, &calls, account.as_ref());
     print_calls(printer, &calls);
     let error = record
         .envelope
@@ -123,7 +123,12 @@ async fn one(
     Ok(())
 }
 
-fn print_head(printer: &Printer, record: &ExecutionRecord, account: Option<&TokenUsage>) {
+fn print_head(
+    printer: &Printer,
+    record: &ExecutionRecord,
+    calls: &[InnerCall],
+    account: Option<&TokenUsage>,
+) {
     let row = &record.row;
     let took = row
         .took_us
@@ -149,8 +154,17 @@ fn print_head(printer: &Printer, record: &ExecutionRecord, account: Option<&Toke
     match direct_call(&row.origin, program) {
         // The program was made for the record; what the client sent are the arguments.
         Some(call) => {
-            printer.data_line(&format!("\n{call} with the arguments"));
-            print_value(printer, &record.start.input);
+            let removed = calls
+                .iter()
+                .find_map(|call| call.arguments_removed.as_ref());
+            if let Some(RemovedText { bytes, sha256 }) = removed {
+                printer.data_line(&format!(
+                    "\n{call}; its arguments were removed to save space: {bytes} bytes, SHA-256 {sha256}"
+                ));
+            } else {
+                printer.data_line(&format!("\n{call} with the arguments"));
+                print_value(printer, &record.start.input);
+            }
         }
         None => printer.data_line(&format!("\n{}", numbered_lines(program))),
     }
@@ -171,7 +185,7 @@ fn print_calls(printer: &Printer, calls: &[InnerCall]) {
             what(call),
             effect_text(call),
             call.took_us.map(duration_text).unwrap_or_default(),
-            format!("{} B", grouped_digits(call.call.body.len() as u64)),
+            sent_text(call),
             got_text(call),
             outcome_text(call),
         ]);
@@ -212,6 +226,13 @@ fn effect_text(call: &InnerCall) -> String {
     } else {
         "none".to_owned()
     }
+}
+
+/// Size of the arguments of a call, also where they were removed.
+fn sent_text(call: &InnerCall) -> String {
+    let removed = call.arguments_removed.as_ref();
+    let bytes = removed.map_or(call.call.body.len(), |removed| removed.bytes);
+    format!("{} B", grouped_digits(bytes as u64))
 }
 
 fn got_text(call: &InnerCall) -> String {
@@ -271,6 +292,8 @@ struct InnerCallJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    arguments_removed: Option<&'a RemovedText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a CallError>,
@@ -311,6 +334,7 @@ impl<'a> InnerCallJson<'a> {
             sent: call.sent,
             took_us: call.took_us,
             arguments: raw(&call.call.body),
+            arguments_removed: call.arguments_removed.as_ref(),
             result: result.and_then(|result| raw(result.as_ref().ok()?)),
             error: result.and_then(|result| result.as_ref().err()),
             part_of: call.part_of.as_ref(),

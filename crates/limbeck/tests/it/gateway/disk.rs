@@ -114,6 +114,7 @@ async fn large_results_of_writes_are_removed_their_records_stay_and_a_full_princ
     let store = Store::in_memory_within(JournalBounds {
         reads: 20_000,
         results: 20_000,
+        arguments: 20_000,
         records: 20_000,
     })
     .unwrap();
@@ -178,6 +179,50 @@ async fn large_results_of_writes_are_removed_their_records_stay_and_a_full_princ
     assert!(error.to_string().contains("were removed"), "{error}");
     // The control: the newest is whole.
     let report = gateway.replay(newest.execution_id.as_str()).await.unwrap();
+    assert_eq!(report.differences, Vec::<String>::new());
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_arguments_of_old_writes_are_removed_and_their_record_and_a_replay_say_so() {
+    let store = Store::in_memory_within(JournalBounds {
+        reads: 30_000,
+        results: 30_000,
+        arguments: 30_000,
+        records: 100 << 20,
+    })
+    .unwrap();
+    let server = FakeServer::new("t").write("write", |_| json!({})).share();
+    let gateway = World::new(worker())
+        .server(&server)
+        .store(store.clone())
+        .start()
+        .await;
+    let program = "await tools.t.write({ note: 'x'.repeat(4000) }); return 1";
+    let first = run(&gateway, program).await.execution_id;
+    // Retention runs behind every 32 executions.
+    let mut newest = None;
+    for _ in 0..200 {
+        newest = Some(run(&gateway, program).await.execution_id);
+        let calls = inner_calls(&store.journal(&first).await.unwrap());
+        if calls[0].arguments_removed.is_some() {
+            break;
+        }
+    }
+    let calls = inner_calls(&store.journal(&first).await.unwrap());
+    let removed = calls[0].arguments_removed.clone().unwrap();
+    assert!(removed.bytes > 4_000, "{removed:?}");
+    // What was called and how it ended is still on record.
+    assert_eq!(calls[0].call.body, "");
+    assert!(calls[0].sent && calls[0].tool.is_some(), "{calls:?}");
+    assert!(matches!(calls[0].result, Some(Ok(_))), "{calls:?}");
+    let error = gateway.replay(first.as_str()).await.unwrap_err();
+    assert!(matches!(error, ReplayError::Incomplete { .. }), "{error}");
+    // The control: the newest has its arguments and is replayed.
+    let newest = newest.unwrap();
+    let calls = inner_calls(&store.journal(&newest).await.unwrap());
+    assert!(calls[0].call.body.len() > 4_000, "{calls:?}");
+    let report = gateway.replay(newest.as_str()).await.unwrap();
     assert_eq!(report.differences, Vec::<String>::new());
     gateway.shutdown().await;
 }

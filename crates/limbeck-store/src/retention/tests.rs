@@ -1,0 +1,524 @@
+//! Retention on a database in memory, whose rows the tests write themselves.
+
+use std::path::Path;
+
+use limbeck_domain::{ArtifactId, ExecutionLimits, Language, Mode, ProgramStart};
+
+use super::*;
+use crate::records::NewArtifact;
+use crate::schema;
+use crate::tables::artifacts::ArtifactBounds;
+
+const BOUNDS: JournalBounds = JournalBounds {
+    reads: 1_000_000,
+    results: 1_000_000,
+    arguments: 1_000_000,
+    records: 1_000_000,
+};
+const WIDE: Retention = Retention {
+    executions: 100,
+    bytes: 1_000_000,
+    bytes_in_all: 1_000_000,
+    writing: BOUNDS,
+    age_us: 1_000_000,
+    artifacts: ArtifactBounds::FILE,
+};
+
+/// A database with one execution per status: created at 0, 100, 200 …, of 10 bytes each.
+fn database(statuses: &[&str]) -> Connection {
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::migrate(&mut connection, Path::new(":memory:")).unwrap();
+    for (number, status) in statuses.iter().enumerate() {
+        connection
+            .execute(
+                "INSERT INTO execution (id, principal, origin, guest_hash, owner, created_us,
+                     status, title, bytes) VALUES (?1, '', '', '', '', ?1 * 100, ?2, '', 10)",
+                rusqlite::params![number as i64, status],
+            )
+            .unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO start (execution, start) SELECT max(row), '{}' FROM execution;
+                 INSERT INTO journal (execution, entry) SELECT max(row), '{}' FROM execution",
+            )
+            .unwrap();
+    }
+    connection
+}
+
+/// Prunes until nothing is removed; returns the ids that remain.
+fn left(connection: &mut Connection, retention: Retention) -> Vec<i64> {
+    while prune(connection, &retention, 0, None).unwrap() {}
+    let ids: Vec<i64> = connection
+        .prepare("SELECT CAST(id AS INTEGER) FROM execution ORDER BY row")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<rusqlite::Result<_>>()
+        .unwrap();
+    for table in ["start", "journal"] {
+        let rows: usize = connection
+            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
+                row.get::<_, i64>(0)
+            })
+            .unwrap() as usize;
+        assert_eq!(rows, ids.len(), "{table}");
+    }
+    ids
+}
+
+#[test]
+fn executions_within_the_bounds_stay() {
+    let mut connection = database(&["completed"; 20]);
+    assert_eq!(left(&mut connection, WIDE).len(), 20);
+}
+
+#[test]
+fn the_oldest_are_removed_above_the_count_or_the_size() {
+    let few = Retention {
+        executions: 3,
+        ..WIDE
+    };
+    let small = Retention { bytes: 39, ..WIDE };
+    for retention in [few, small] {
+        let mut connection = database(&["completed"; 20]);
+        assert_eq!(left(&mut connection, retention), [17, 18, 19]);
+    }
+}
+
+#[test]
+fn the_newest_stays_however_large_it_is() {
+    let mut connection = database(&["failed"; 3]);
+    let none = Retention { bytes: 1, ..WIDE };
+    assert_eq!(left(&mut connection, none), [2]);
+}
+
+#[test]
+fn running_executions_stay_and_unreconciled_ones_are_removed_by_age_alone() {
+    let statuses = [
+        "needs_reconciliation",
+        "running",
+        "completed",
+        "needs_reconciliation",
+        "completed",
+        "completed",
+    ];
+    let one = Retention {
+        executions: 1,
+        ..WIDE
+    };
+    assert_eq!(left(&mut database(&statuses), one), [0, 1, 3, 5]);
+    let recent = Retention {
+        age_us: 250,
+        ..WIDE
+    };
+    assert_eq!(left(&mut database(&statuses), recent), [1, 3, 4, 5]);
+}
+
+/// Gives executions to principals, one letter each.
+fn owned(connection: &Connection, principals: &str) {
+    for (number, principal) in principals.chars().enumerate() {
+        connection
+            .execute(
+                "UPDATE execution SET principal = ?2 WHERE id = CAST(?1 AS TEXT)",
+                rusqlite::params![number as i64, principal.to_string()],
+            )
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_principal_removes_its_own_executions_and_none_of_another() {
+    let few = Retention {
+        executions: 3,
+        ..WIDE
+    };
+    let small = Retention { bytes: 39, ..WIDE };
+    for retention in [few, small] {
+        let mut connection = database(&["completed"; 10]);
+        owned(&connection, "aabbbbbbbb");
+        assert_eq!(left(&mut connection, retention), [0, 1, 7, 8, 9]);
+        let removed = removed::list(&connection).unwrap();
+        assert_eq!(removed.len(), 1);
+        let it = &removed[0];
+        assert_eq!(
+            (it.principal.as_str(), it.executions, it.bytes),
+            ("b", 5, 50)
+        );
+        assert_eq!((it.first_us, it.last_us), (200, 600));
+    }
+    // All together are bounded after that.
+    let mut connection = database(&["completed"; 10]);
+    owned(&connection, "abcdefghij");
+    let little = Retention {
+        bytes_in_all: 39,
+        ..WIDE
+    };
+    assert_eq!(left(&mut connection, little), [7, 8, 9]);
+}
+
+#[test]
+fn an_execution_that_called_a_tool_which_only_reads_by_its_hint_goes_by_age_alone() {
+    let mut connection = database(&["completed"; 6]);
+    connection
+        .execute(
+            "UPDATE execution SET reads = 1 WHERE CAST(id AS INTEGER) IN (0, 2)",
+            [],
+        )
+        .unwrap();
+    let one = Retention {
+        executions: 1,
+        bytes: 1,
+        bytes_in_all: 1,
+        ..WIDE
+    };
+    // Of those that called no tool, the newest is left.
+    assert_eq!(left(&mut connection, one), [0, 2, 5]);
+    let recent = Retention {
+        age_us: 350,
+        ..WIDE
+    };
+    assert_eq!(left(&mut connection, recent), [2, 5]);
+}
+
+#[test]
+fn on_a_small_disk_a_principal_loses_old_executions_of_its_own_alone() {
+    let mut connection = database(&["completed"; 10]);
+    owned(&connection, "aaaaabbbbb");
+    // 120 bytes for journals: 30 of those that may be removed.
+    let small = WIDE.within(Some(120));
+    while prune(&mut connection, &small, 0, Some("b")).unwrap() {}
+    assert_eq!(left(&mut connection, WIDE), [0, 1, 2, 3, 4, 7, 8, 9]);
+    let held = held(&connection).unwrap();
+    assert_eq!((held["a"], held["b"]), (50, 30));
+    // The control: on a large disk nothing is removed.
+    let large = WIDE.within(Some(u64::MAX));
+    assert!(!prune(&mut connection, &large, 0, Some("a")).unwrap());
+}
+
+#[test]
+fn an_execution_that_wrote_goes_by_age_alone_and_loses_the_results_of_its_reads_before() {
+    let mut connection = database(&["completed"; 6]);
+    connection
+        .execute_batch(
+            "UPDATE execution SET writes = 1 WHERE CAST(id AS INTEGER) < 4;
+             INSERT INTO journal (execution, doubt, entry) SELECT row, 1, 'write' FROM execution;
+             INSERT INTO journal (execution, outcome, entry) SELECT row, 1, 'written' FROM execution;
+             INSERT INTO journal (execution, outcome, entry) SELECT row, 2, 'read' FROM execution;",
+        )
+        .unwrap();
+    let tight = Retention {
+        executions: 1,
+        bytes: 1,
+        writing: JournalBounds {
+            reads: 20,
+            ..BOUNDS
+        },
+        ..WIDE
+    };
+    while prune(&mut connection, &tight, 0, None).unwrap() {}
+    let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(count("SELECT count(*) FROM execution"), 5);
+    assert_eq!(count("SELECT count(*) FROM execution WHERE writes = 1"), 4);
+    assert_eq!(
+        count("SELECT count(*) FROM journal WHERE entry = 'write'"),
+        5
+    );
+    assert_eq!(
+        count("SELECT count(*) FROM journal WHERE entry = 'written'"),
+        5
+    );
+    assert!(count("SELECT count(*) FROM journal WHERE entry = 'read'") < 5);
+    assert!(count("SELECT sum(thinned) FROM removed") > 0);
+    let recent = Retention {
+        age_us: 250,
+        ..tight
+    };
+    while prune(&mut connection, &recent, 0, None).unwrap() {}
+    let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(count("SELECT count(*) FROM execution WHERE writes = 1"), 1);
+}
+
+#[test]
+fn results_of_writes_go_after_those_of_reads_and_the_record_of_the_write_stays_for_its_month() {
+    let mut connection = database(&["completed"; 4]);
+    let outcome = |id: u32| {
+        format!(
+            r#"{{"outcome":{{"id":{id},"result":{{"Ok":"{}"}},"took_us":1}}}}"#,
+            "x".repeat(10_000)
+        )
+    };
+    for (outcome, id) in [(outcome(1), 1), (outcome(2), 2)] {
+        connection
+            .execute(
+                "INSERT INTO journal (execution, outcome, entry) SELECT row, ?1, ?2 FROM execution",
+                rusqlite::params![id, outcome],
+            )
+            .unwrap();
+    }
+    connection
+        .execute_batch(
+            "UPDATE execution SET writes = 1;
+             INSERT INTO journal (execution, doubt, entry) SELECT row, 1, 'write' FROM execution;
+             UPDATE execution SET bytes = 20000",
+        )
+        .unwrap();
+    let count = |connection: &Connection, sql: &str| -> i64 {
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let whole = "SELECT count(*) FROM journal WHERE entry LIKE '{\"outcome\"%'";
+    let cut = "SELECT count(*) FROM journal WHERE entry LIKE '{\"removed\"%'";
+    // The oldest loses the results of its reads, and that is enough.
+    let reads = Retention {
+        writing: JournalBounds {
+            reads: 60_000,
+            ..BOUNDS
+        },
+        ..WIDE
+    };
+    while prune(&mut connection, &reads, 0, None).unwrap() {}
+    assert_eq!((count(&connection, whole), count(&connection, cut)), (7, 0));
+    assert_eq!(count(&connection, "SELECT max(thinned) FROM execution"), 1);
+    // Everything that may go is gone, and what was written is still on record.
+    let nothing = Retention {
+        writing: JournalBounds {
+            reads: 1,
+            results: 1,
+            arguments: 1_000_000,
+            records: 1_000,
+        },
+        ..WIDE
+    };
+    while prune(&mut connection, &nothing, 0, None).unwrap() {}
+    assert_eq!((count(&connection, whole), count(&connection, cut)), (0, 4));
+    assert_eq!(count(&connection, "SELECT min(thinned) FROM execution"), 2);
+    let written = "SELECT count(*) FROM journal WHERE entry = 'write'";
+    assert_eq!(count(&connection, written), 4);
+    let removed = removed::list(&connection).unwrap();
+    assert_eq!((removed[0].executions, removed[0].thinned), (0, 4));
+    assert!((70_000..80_000).contains(&removed[0].bytes), "{removed:?}");
+    // Within its last bound the principal goes on; above it is named, until its records are a month old.
+    assert!(full(&connection, &nothing).unwrap().is_empty());
+    let less = Retention {
+        writing: JournalBounds {
+            records: 100,
+            ..nothing.writing
+        },
+        ..nothing
+    };
+    let named = full(&connection, &less).unwrap();
+    assert_eq!(named.len(), 1);
+    assert!((100..1_000).contains(&named[""]), "{named:?}");
+    while prune(&mut connection, &less, less.age_us + 150, None).unwrap() {}
+    assert_eq!(count(&connection, written), 2);
+    while prune(&mut connection, &less, less.age_us + 1_000, None).unwrap() {}
+    assert_eq!(count(&connection, written), 0);
+    assert!(full(&connection, &less).unwrap().is_empty());
+}
+
+#[test]
+fn arguments_go_after_results_and_never_of_an_execution_that_runs_or_has_a_call_in_doubt() {
+    let statuses = [
+        "running",
+        "needs_reconciliation",
+        "completed",
+        "failed",
+        "completed",
+    ];
+    let mut connection = database(&statuses);
+    let body = "x".repeat(10_000);
+    let call = format!(
+        r#"{{"call":{{"call":{{"id":1,"op":"tool","head":"{{}}","body":"{body}"}},"effect":"write","sent":true}}}}"#
+    );
+    connection
+        .execute(
+            "INSERT INTO journal (execution, doubt, entry) SELECT row, 1, ?1 FROM execution",
+            [&call],
+        )
+        .unwrap();
+    connection
+        .execute_batch("UPDATE execution SET writes = 1, bytes = 10100")
+        .unwrap();
+    let whole = |connection: &Connection| -> Vec<i64> {
+        connection
+            .prepare(
+                "SELECT CAST(id AS INTEGER) FROM execution JOIN journal ON execution = execution.row
+                 WHERE octet_length(entry) > 10000 ORDER BY id",
+            )
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap()
+    };
+    // All results may go, and the newest two executions keep their arguments.
+    let two = Retention {
+        writing: JournalBounds {
+            reads: 1,
+            results: 1,
+            arguments: 25_000,
+            ..BOUNDS
+        },
+        ..WIDE
+    };
+    while prune(&mut connection, &two, 0, None).unwrap() {}
+    assert_eq!(whole(&connection), [0, 1, 3, 4]);
+    // The control for results: they go at a lower bound than arguments.
+    let thinned: Vec<i64> = connection
+        .prepare("SELECT thinned FROM execution ORDER BY row")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<rusqlite::Result<_>>()
+        .unwrap();
+    assert_eq!(thinned, [0, 2, 3, 2, 2]);
+    let none = Retention {
+        writing: JournalBounds {
+            arguments: 1,
+            ..two.writing
+        },
+        ..WIDE
+    };
+    while prune(&mut connection, &none, 0, None).unwrap() {}
+    assert_eq!(whole(&connection), [0, 1]);
+    let removed = removed::list(&connection).unwrap();
+    assert_eq!((removed[0].executions, removed[0].thinned), (0, 4));
+    assert!((29_000..30_000).contains(&removed[0].bytes), "{removed:?}");
+}
+
+#[test]
+fn the_input_of_a_direct_call_goes_with_its_arguments_and_another_input_stays() {
+    let mut connection = database(&["completed"; 2]);
+    let body = "x".repeat(10_000);
+    let call = format!(
+        r#"{{"call":{{"call":{{"id":1,"op":"tool","head":"{{}}","body":"{body}"}},"effect":"write","sent":true}}}}"#
+    );
+    connection
+        .execute(
+            "INSERT INTO journal (execution, doubt, entry) SELECT row, 1, ?1 FROM execution",
+            [&call],
+        )
+        .unwrap();
+    let start = |input: &str| {
+        serde_json::to_string(&ProgramStart {
+            language: Language::Typescript,
+            program: "return 1".to_owned(),
+            input: input.to_owned(),
+            servers: "[]".to_owned(),
+            seed: [7; 32],
+            now_us: 1,
+            limits: ExecutionLimits::default(),
+            mode: Mode::Run,
+        })
+        .unwrap()
+    };
+    let other = "y".repeat(10_000);
+    for (id, input) in [("0", &body), ("1", &other)] {
+        connection
+            .execute(
+                "UPDATE start SET start = ?2 WHERE execution = (SELECT row FROM execution WHERE id = ?1)",
+                rusqlite::params![id, start(input)],
+            )
+            .unwrap();
+    }
+    connection
+        .execute_batch("UPDATE execution SET writes = 1, bytes = 20000")
+        .unwrap();
+    let nothing = Retention {
+        writing: JournalBounds {
+            reads: 1,
+            results: 1,
+            arguments: 1,
+            ..BOUNDS
+        },
+        ..WIDE
+    };
+    while prune(&mut connection, &nothing, 0, None).unwrap() {}
+    let left = |id: &str| -> String {
+        connection
+            .query_row(
+                "SELECT start FROM start JOIN execution ON execution.row = start.execution WHERE id = ?1",
+                [id],
+                |row| row.get(0),
+            )
+            .unwrap()
+    };
+    assert_eq!(left("0"), start("null"));
+    assert_eq!(left("1"), start(&other));
+}
+
+#[test]
+fn on_a_small_disk_the_oldest_artifacts_of_a_principal_go_and_those_of_another_stay() {
+    let mut connection = database(&["completed"]);
+    let transaction = connection.transaction().unwrap();
+    for principal in ["a", "b"] {
+        for number in 0..10 {
+            let new = NewArtifact {
+                id: ArtifactId::parse(&format!("art_{number:032x}")).unwrap(),
+                media_type: "text/plain".to_owned(),
+                name: None,
+                content: vec![b'x'; 10],
+                created_us: number,
+                expires_us: 1_000,
+            };
+            artifacts::put(&transaction, principal, &new, ArtifactBounds::FILE).unwrap();
+        }
+    }
+    transaction.commit().unwrap();
+    // 120 bytes are left: 30 for artifacts.
+    let small = WIDE.within(Some(120));
+    while prune(&mut connection, &small, 0, Some("a")).unwrap() {}
+    let created = |connection: &Connection, principal: &str| -> Vec<u64> {
+        let listed = artifacts::list(connection, principal, 0, 100).unwrap();
+        listed.iter().map(|it| it.created_us).collect()
+    };
+    assert_eq!(created(&connection, "a"), [9, 8, 7]);
+    assert_eq!(created(&connection, "b").len(), 10);
+    let held = held(&connection).unwrap();
+    assert_eq!((held["a"], held["b"]), (30, 100));
+    // The control: on a large disk none go.
+    let large = WIDE.within(Some(u64::MAX));
+    assert!(!prune(&mut connection, &large, 0, Some("b")).unwrap());
+    assert_eq!(created(&connection, "b").len(), 10);
+}
+
+#[test]
+fn the_space_of_a_large_execution_is_given_back_also_when_it_is_the_only_one_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.db");
+    let mut connection = Connection::open(&path).unwrap();
+    schema::configure(&connection).unwrap();
+    schema::migrate(&mut connection, &path).unwrap();
+    for number in 0..2 {
+        connection
+            .execute(
+                "INSERT INTO execution (id, principal, origin, guest_hash, owner, created_us,
+                     status, title, bytes) VALUES (?1, '', '', '', '', ?1, 'completed', '', 64 << 20)",
+                [number],
+            )
+            .unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO start (execution, start) SELECT max(row), '{}' FROM execution;
+                 INSERT INTO journal (execution, entry)
+                     SELECT max(row), hex(zeroblob(32 << 20)) FROM execution",
+            )
+            .unwrap();
+    }
+    let pages = |connection: &Connection| -> u32 {
+        connection
+            .query_row("PRAGMA page_count", [], |row| row.get(0))
+            .unwrap()
+    };
+    let before = pages(&connection);
+    let one = Retention {
+        bytes: 100 << 20,
+        ..WIDE
+    };
+    while prune(&mut connection, &one, 0, None).unwrap() {}
+    let after = pages(&connection);
+    assert!(
+        after < before / 2 + 2 * STEP_PAGES,
+        "{before} pages, now {after}"
+    );
+}

@@ -31,6 +31,7 @@ mod journal_room;
 mod operation;
 mod owner_locks;
 mod private_directory;
+mod read_queue;
 mod reader;
 mod records;
 mod recovery;

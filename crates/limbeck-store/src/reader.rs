@@ -1,13 +1,14 @@
 //! A connection that is being read, with the path that error messages name, and the thread that reads.
 
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
+use crate::read_queue::{Query, ReadQueue};
 use crate::schema;
 
 /// One connection and the file it reads.
@@ -17,6 +18,14 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Runs statements that only SQLite can fail.
+    pub(crate) fn run<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        query(self.connection).map_err(|error| self.error(error))
+    }
+
     pub(crate) fn error(&self, error: rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(self.path, schema::BUSY_MS, error)
     }
@@ -39,26 +48,24 @@ impl Reader<'_> {
     }
 }
 
-/// A query, with where its answer goes.
-pub(crate) type Query = Box<dyn FnOnce(&Connection) + Send>;
-
 /// The thread that owns the reading connection.
 ///
 /// One thread, and not the runtime's threads for blocking work: these are shared with the whole gateway, and every
 /// one of them would wait for the one connection.
 pub(crate) struct ReaderThread {
-    /// `None` only while dropping: the thread ends when its last sender is gone.
-    queue: Option<mpsc::Sender<Query>>,
+    queue: Arc<ReadQueue>,
+    /// `None` only while dropping.
     thread: Option<JoinHandle<()>>,
 }
 
 impl ReaderThread {
     pub(crate) fn start(connection: Connection, path: &Path) -> Result<Self, StoreError> {
-        let (queue, queries) = mpsc::channel::<Query>();
+        let queue = Arc::<ReadQueue>::default();
+        let queries = Arc::clone(&queue);
         let thread = std::thread::Builder::new()
             .name("limbeck-reader".to_owned())
             .spawn(move || {
-                for query in queries {
+                while let Some(query) = queries.next() {
                     // A query that panics loses its answer; it only reads, so the connection is still good.
                     let query = std::panic::AssertUnwindSafe(|| query(&connection));
                     drop(std::panic::catch_unwind(query));
@@ -66,22 +73,23 @@ impl ReaderThread {
             })
             .map_err(|error| StoreError::io(path, error))?;
         Ok(Self {
-            queue: Some(queue),
+            queue,
             thread: Some(thread),
         })
     }
 
-    pub(crate) fn send(&self, query: Query) -> Result<(), StoreError> {
-        let queue = self.queue.as_ref();
-        queue
-            .and_then(|queue| queue.send(query).ok())
-            .ok_or(StoreError::Closed)
+    /// Queues a read that `principal` caused; `None` for one of the gateway.
+    pub(crate) fn send(&self, principal: Option<&str>, query: Query) -> Result<(), StoreError> {
+        match self.queue.push(principal, query) {
+            true => Ok(()),
+            false => Err(StoreError::Closed),
+        }
     }
 }
 
 impl Drop for ReaderThread {
     fn drop(&mut self) {
-        drop(self.queue.take());
+        self.queue.close();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {

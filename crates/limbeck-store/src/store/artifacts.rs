@@ -40,8 +40,8 @@ impl Store {
         id: &ArtifactId,
         now_us: u64,
     ) -> Result<Option<ArtifactInfo>, StoreError> {
-        let (principal, id) = (principal.to_owned(), id.clone());
-        self.query(move |connection| {
+        let (by, principal, id) = (principal, principal.to_owned(), id.clone());
+        self.query_of(by, move |connection| {
             tables::artifacts::get_info(connection, &principal, &id, now_us)
         })
         .await
@@ -59,9 +59,11 @@ impl Store {
         id: &ArtifactId,
         now_us: u64,
     ) -> Result<Option<(ArtifactInfo, Vec<u8>)>, StoreError> {
-        let (principal, id) = (principal.to_owned(), id.clone());
-        self.query(move |connection| tables::artifacts::get(connection, &principal, &id, now_us))
-            .await
+        let (by, principal, id) = (principal, principal.to_owned(), id.clone());
+        self.query_of(by, move |connection| {
+            tables::artifacts::get(connection, &principal, &id, now_us)
+        })
+        .await
     }
 
     /// Media type and content of an artifact that the journal of `execution` refers to. It stays as long as the journal.
@@ -90,8 +92,10 @@ impl Store {
         now_us: u64,
         limit: u32,
     ) -> Result<Vec<ArtifactInfo>, StoreError> {
-        let principal = principal.to_owned();
-        self.query(move |connection| tables::artifacts::list(connection, &principal, now_us, limit))
-            .await
+        let (by, principal) = (principal, principal.to_owned());
+        self.query_of(by, move |connection| {
+            tables::artifacts::list(connection, &principal, now_us, limit)
+        })
+        .await
     }
 }

@@ -18,7 +18,9 @@ impl Store {
         check_key(key)?;
         let (principal, key) = (principal.to_owned(), key.to_owned());
         let (by, read) = (principal.clone(), key.clone());
-        let found = self.query(move |connection| tables::state::get(connection, &by, &read));
+        let found = self.query_of(&principal, move |connection| {
+            tables::state::get(connection, &by, &read)
+        });
         let Some(found) = found.await? else {
             return Ok(None);
         };

@@ -1,13 +1,15 @@
-//! The queue in front of the writer, as several principals use it.
+//! The queues in front of the writer and of the reading connection, as several principals use them.
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Mutex;
 use std::task::Poll;
 
 use limbeck_domain::ArtifactId;
 use tokio::task::JoinSet;
 
 use super::*;
+use crate::journal_room::QUEUE_BYTES_EACH;
 use crate::records::NewArtifact;
 
 const MIB: usize = 1 << 20;
@@ -76,4 +78,40 @@ async fn large_writes_of_one_principal_leave_most_of_the_queue_to_others() {
     while free() < QUEUE_BYTES_MAX as usize {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn many_reads_of_one_principal_delay_a_read_of_another_by_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("state.db")).unwrap();
+    // The thread that reads waits, so that reads queue up.
+    let (go_on, wait) = mpsc::channel::<()>();
+    let blocking = Box::new(move |_: &Connection| {
+        let _ = wait.recv();
+    });
+    let reader = store.inner.reader.as_ref().unwrap();
+    reader.send(None, blocking).unwrap();
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let begin = |principal: &'static str| {
+        let done = Arc::clone(&done);
+        Box::pin(store.query_of(principal, move |_| {
+            done.lock().unwrap().push(principal);
+            Ok(())
+        }))
+    };
+    let mut reads: Vec<_> = (0..100).map(|_| begin("alice")).collect();
+    reads.push(begin("bob"));
+    for read in &mut reads {
+        // The first poll queues the read.
+        let is_done = poll_fn(|context| Poll::Ready(read.as_mut().poll(context).is_ready()));
+        assert!(!is_done.await);
+    }
+    drop(go_on);
+    for read in reads {
+        read.await.unwrap();
+    }
+    let done = done.lock().unwrap();
+    assert_eq!(done.iter().position(|it| *it == "bob"), Some(1));
+    // The control: none of the others is lost.
+    assert_eq!(done.len(), 101);
 }

@@ -61,7 +61,6 @@ const REMAINING: &[(&str, usize)] = &[
     ("crates/limbeck-launcher/", 16),
     ("crates/limbeck-server/", 2),
     ("crates/limbeck-setup/", 1),
-    ("crates/limbeck-store/", 1),
     ("crates/limbeck-upstream/", 15),
     ("crates/limbeck-worker/", 11),
     ("tests/", 2),

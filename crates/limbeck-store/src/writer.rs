@@ -5,6 +5,8 @@
 //! order, so the sync of a later batch brings earlier ones to disk with it. While no caller waits at all,
 //! the thread lingers for a moment, so that a run of reads is one commit and not one each.
 
+mod room;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,9 +24,9 @@ use crate::journal_operation::{JournalOperation, JournalStep, JournalTarget};
 use crate::journal_room::JournalRoom;
 use crate::operation::{Durability, Operation, QueueSpace};
 use crate::owner_locks::OwnerLocks;
-use crate::records::{NewExecution, StoreStats};
+use crate::records::StoreStats;
 use crate::recovery;
-use crate::retention::{self, Retention};
+use crate::retention::Retention;
 use crate::schema;
 
 /// Operations in one transaction: enough to share a sync, few enough that another process gets its turn.
@@ -98,7 +100,7 @@ pub(crate) struct Writer {
     prune_due: bool,
     /// When the newest execution was requested, begun or refused.
     requested_us: u64,
-    /// Principals that begin no executions until retention removed some of theirs, and the bytes they have.
+    /// Principals that begin no executions until retention removed some of their own, and the bytes they have.
     full: BTreeMap<String, u64>,
     /// Principals for whose journals the disk has little room.
     tight: BTreeSet<String>,
@@ -281,40 +283,6 @@ impl Writer {
         }
     }
 
-    /// Refuses an execution of a principal whose journals are above their last bound. One step of retention comes first: the
-    /// time of this request may have made some of them a month old.
-    fn check_room(&mut self, new: &NewExecution) -> Result<(), StoreError> {
-        self.requested_us = self.requested_us.max(new.created_us);
-        if !self.full.contains_key(&new.principal) {
-            return Ok(());
-        }
-        self.prune();
-        self.find_full();
-        self.prune_due = true;
-        match self.full.get(&new.principal) {
-            Some(bytes) => Err(StoreError::JournalsFull {
-                mib: bytes >> 20,
-                mib_max: self.retention.writing.records >> 20,
-            }),
-            None => Ok(()),
-        }
-    }
-
-    /// Reads what the journals of each principal have, and which have more than they may.
-    fn find_full(&mut self) {
-        let found = retention::full(&self.connection, &self.retention)
-            .and_then(|full| Ok((full, retention::held(&self.connection)?)));
-        match found {
-            Ok((full, held)) => {
-                self.room.read(held, full.keys().cloned().collect());
-                self.full = full;
-            }
-            Err(error) => {
-                tracing::warn!(error = %error, "the sizes of journals could not be read");
-            }
-        }
-    }
-
     fn claim_owner_lock(&mut self) -> Result<(), StoreError> {
         let Some(owner_locks) = self.owner_locks.as_mut() else {
             return Ok(());
@@ -462,36 +430,6 @@ impl Writer {
         // After the commit: a lock file that is gone means an owner that is gone.
         owner_locks.sweep();
         Ok(ended)
-    }
-
-    /// Runs one bounded step of retention; another is due as long as it removed something.
-    fn prune(&mut self) {
-        // First for a principal that comes near to its share of the disk, and of its own executions alone.
-        let tight = self.tight.first().cloned();
-        let within = match &tight {
-            Some(_) => self.retention.within(self.room.disk().free_above()),
-            None => self.retention,
-        };
-        let of = tight.as_deref();
-        let has_more = retention::prune(&mut self.connection, &within, self.requested_us, of);
-        let is_done = !matches!(has_more, Ok(true));
-        match has_more {
-            Ok(has_more) => {
-                // After the steps for one principal, those for all may have more to do.
-                self.prune_due = has_more || tight.is_some();
-                if !has_more {
-                    self.find_full();
-                }
-            }
-            Err(error) => {
-                // Old executions stay for now; the next run tries again.
-                tracing::warn!(error = %error, "old executions were not removed");
-                self.prune_due = false;
-            }
-        }
-        if let Some(tight) = tight.filter(|_| is_done) {
-            self.tight.remove(&tight);
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! order, so the sync of a later batch brings earlier ones to disk with it. While no caller waits at all,
 //! the thread lingers for a moment, so that a run of reads is one commit and not one each.
 
+mod commit;
 mod room;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -15,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{ExecutionId, ExecutionStatus};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::apply::Apply;
@@ -303,121 +304,6 @@ impl Writer {
             .as_ref()
             .and_then(OwnerLocks::token)
             .unwrap_or("")
-    }
-
-    fn commit(&mut self, batch: Vec<(Completion, Apply)>, sync: bool) {
-        let (completions, applies): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        let adds_entry = |completion: &&Completion| {
-            let journal = completion.journal.as_ref();
-            journal.is_some_and(JournalTarget::adds_entry)
-        };
-        let entries = completions.iter().filter(adds_entry).count() as u64;
-        match self.transact(&completions, applies, sync) {
-            Ok(results) => {
-                self.counters.commits.fetch_add(1, Ordering::Relaxed);
-                self.counters.entries.fetch_add(entries, Ordering::Relaxed);
-                if sync {
-                    self.counters.synced.fetch_add(1, Ordering::Relaxed);
-                }
-                self.unsynced = !sync;
-                for (completion, result) in completions.into_iter().zip(results) {
-                    self.complete(completion, result);
-                }
-            }
-            Err(error) => {
-                for completion in completions {
-                    self.complete(completion, Err(error.clone()));
-                }
-            }
-        }
-        if self.finishes >= FINISHES_PER_PRUNE || self.written_bytes >= BYTES_PER_PRUNE {
-            self.finishes = 0;
-            self.written_bytes = 0;
-            self.prune_due = true;
-        }
-    }
-
-    /// Applies the batch as one transaction. An operation that fails before it changes anything fails
-    /// alone; an error of SQLite ends the whole batch, and nothing of it is stored.
-    fn transact(
-        &mut self,
-        completions: &[Completion],
-        applies: Vec<Apply>,
-        sync: bool,
-    ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-        self.set_sync_mode(sync)?;
-        let path = &self.path;
-        let sqlite = |error| StoreError::from_sqlite(path, schema::BUSY_MS, error);
-        // Immediate: a transaction that begins by reading and upgrades to writing can fail at once
-        // instead of waiting its turn behind another process.
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(sqlite)?;
-        let mut results = Vec::with_capacity(completions.len());
-        for (completion, apply) in completions.iter().zip(applies) {
-            let result = match &completion.journal {
-                Some(JournalTarget {
-                    id,
-                    step: JournalStep::Append,
-                }) if self.incomplete.contains(id) => {
-                    Err(StoreError::JournalIncomplete { id: id.to_string() })
-                }
-                _ => apply(&transaction).map_err(sqlite)?,
-            };
-            // Marked here and not in `complete`: the next operation of this batch may add to the same
-            // journal.
-            if result.is_err()
-                && let Some(journal) = &completion.journal
-                && journal.leaves_gap()
-            {
-                self.incomplete.insert(journal.id.clone());
-            }
-            results.push(result);
-        }
-        if sync {
-            // SQLite syncs the log only for a commit that changes something, and earlier commits
-            // without a sync may be all that has to be synced.
-            transaction
-                .execute("UPDATE flushed SET count = count + 1", [])
-                .map_err(sqlite)?;
-        }
-        transaction.commit().map_err(sqlite)?;
-        Ok(results)
-    }
-
-    /// Sets whether the next commits return before or after they are on disk.
-    fn set_sync_mode(&mut self, sync: bool) -> Result<(), StoreError> {
-        if self.sync_mode == Some(sync) {
-            return Ok(());
-        }
-        let level = if sync { "FULL" } else { "NORMAL" };
-        self.connection
-            .pragma_update(None, "synchronous", level)
-            .map_err(|error| StoreError::from_sqlite(&self.path, schema::BUSY_MS, error))?;
-        self.sync_mode = Some(sync);
-        Ok(())
-    }
-
-    /// Answers one caller. A lost entry leaves a gap, remembered until the journal ends; a loss without
-    /// a waiting caller is logged.
-    fn complete(&mut self, completion: Completion, result: Result<(), StoreError>) {
-        if let Some(journal) = &completion.journal {
-            if !journal.leaves_gap() {
-                self.incomplete.remove(&journal.id);
-            } else if result.is_err() {
-                self.incomplete.insert(journal.id.clone());
-            }
-        }
-        if let Err(error) = &result
-            && completion.reply.is_none()
-        {
-            tracing::error!(
-                error = error as &dyn std::error::Error,
-                "a record was not stored"
-            );
-        }
-        answer(completion.reply, result);
     }
 
     fn recover(&mut self) -> Result<Vec<(ExecutionId, ExecutionStatus)>, StoreError> {

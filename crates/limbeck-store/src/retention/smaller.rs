@@ -2,7 +2,7 @@
 //!
 //! What was called, and how each write and the execution ended, stays in all of them. The first step removes the results of
 //! reads, the second replaces every other large result, the returned value and the printed text by their size and hash, and
-//! the third the large arguments of calls.
+//! the third the large arguments of calls that are not in doubt.
 
 use limbeck_domain::{JournalEntry, ProgramStart, RemovedText};
 use rusqlite::{OptionalExtension as _, Transaction};
@@ -40,7 +40,7 @@ pub(super) fn step(
         Thinned::Results => replace_large(transaction, row, RESULTS, without_texts)?,
         Thinned::Arguments => {
             remove_equal_input(transaction, row)?;
-            replace_large(transaction, row, CALLS, without_arguments)?
+            replace_large(transaction, row, SETTLED_CALLS, without_arguments)?
         }
     };
     if !is_done {
@@ -73,7 +73,7 @@ fn remove_reads(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()>
 fn remove_equal_input(transaction: &Transaction<'_>, execution: i64) -> rusqlite::Result<()> {
     let calls: Vec<String> = transaction
         .prepare_cached(&format!(
-            "SELECT entry FROM journal WHERE execution = ?1 AND {CALLS} LIMIT 2"
+            "SELECT entry FROM journal WHERE execution = ?1 AND {SETTLED_CALLS} LIMIT 2"
         ))?
         .query_map([execution], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
@@ -104,8 +104,10 @@ fn remove_equal_input(transaction: &Transaction<'_>, execution: i64) -> rusqlite
 
 /// Entries with results and ends, as a condition on a row of `journal`.
 const RESULTS: &str = "(outcome IS NOT NULL OR substr(entry, 1, 9) = '{\"ended\":')";
-/// Entries of calls.
-const CALLS: &str = "substr(entry, 1, 8) = '{\"call\":'";
+/// Entries of calls that are not in doubt, where `?1` is the execution.
+const SETTLED_CALLS: &str = "(substr(entry, 1, 8) = '{\"call\":' AND (doubt IS NULL OR doubt IN (
+    SELECT answer.outcome FROM journal AS answer
+    WHERE answer.execution = ?1 AND answer.outcome IS NOT NULL)))";
 
 /// Replaces large entries for which `which` holds by `smaller` ones, up to [`STEP_BYTES`]; returns whether none is left.
 fn replace_large(

@@ -129,6 +129,7 @@ fn arguments_go_after_results_and_never_of_an_execution_that_runs_or_has_a_call_
     let statuses = [
         "running",
         "needs_reconciliation",
+        "cancelled",
         "completed",
         "failed",
         "completed",
@@ -144,8 +145,13 @@ fn arguments_go_after_results_and_never_of_an_execution_that_runs_or_has_a_call_
             [&call],
         )
         .unwrap();
+    // The call of the cancelled one has no outcome.
     connection
-        .execute_batch("UPDATE execution SET writes = 1, bytes = 10100")
+        .execute_batch(
+            "UPDATE execution SET writes = 1, bytes = 10100;
+             INSERT INTO journal (execution, outcome, entry)
+                 SELECT row, 1, '{}' FROM execution WHERE status <> 'cancelled'",
+        )
         .unwrap();
     let whole = |connection: &Connection| -> Vec<i64> {
         connection
@@ -170,7 +176,7 @@ fn arguments_go_after_results_and_never_of_an_execution_that_runs_or_has_a_call_
         ..WIDE
     };
     while prune(&mut connection, &two, 0, None).unwrap() {}
-    assert_eq!(whole(&connection), [0, 1, 3, 4]);
+    assert_eq!(whole(&connection), [0, 1, 2, 4, 5]);
     // The control for results: they go at a lower bound than arguments.
     let thinned: Vec<i64> = connection
         .prepare("SELECT thinned FROM execution ORDER BY row")
@@ -179,7 +185,7 @@ fn arguments_go_after_results_and_never_of_an_execution_that_runs_or_has_a_call_
         .unwrap()
         .collect::<rusqlite::Result<_>>()
         .unwrap();
-    assert_eq!(thinned, [0, 2, 3, 2, 2]);
+    assert_eq!(thinned, [0, 2, 3, 3, 2, 2]);
     let none = Retention {
         writing: JournalBounds {
             arguments: 1,
@@ -188,9 +194,9 @@ fn arguments_go_after_results_and_never_of_an_execution_that_runs_or_has_a_call_
         ..WIDE
     };
     while prune(&mut connection, &none, 0, None).unwrap() {}
-    assert_eq!(whole(&connection), [0, 1]);
+    assert_eq!(whole(&connection), [0, 1, 2]);
     let removed = removed::list(&connection).unwrap();
-    assert_eq!((removed[0].executions, removed[0].thinned), (0, 4));
+    assert_eq!((removed[0].executions, removed[0].thinned), (0, 5));
     assert!((29_000..30_000).contains(&removed[0].bytes), "{removed:?}");
 }
 
@@ -230,7 +236,10 @@ fn the_input_of_a_direct_call_goes_with_its_arguments_and_another_input_stays() 
             .unwrap();
     }
     connection
-        .execute_batch("UPDATE execution SET writes = 1, bytes = 20000")
+        .execute_batch(
+            "UPDATE execution SET writes = 1, bytes = 20000;
+             INSERT INTO journal (execution, outcome, entry) SELECT row, 1, '{}' FROM execution",
+        )
         .unwrap();
     let nothing = Retention {
         writing: JournalBounds {

@@ -49,7 +49,7 @@ pub(crate) enum Message {
     Recover(oneshot::Sender<Result<Vec<(ExecutionId, ExecutionStatus)>, StoreError>>),
     /// Runs on the writer's connection after everything sent before it is committed.
     Query(Box<dyn FnOnce(&Connection) + Send>),
-    /// Removes old results and executions of a principal whose journals come near to their share of the disk.
+    /// Removes old results, arguments, artifacts and executions of a principal that comes near to its share of the disk.
     MakeRoom(String),
 }
 

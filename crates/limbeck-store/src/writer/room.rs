@@ -25,7 +25,7 @@ impl Writer {
         }
     }
 
-    /// Reads what the journals of each principal have, and which have more than they may.
+    /// Reads what the journals and artifacts of each principal have, and whose journals have more than they may.
     fn find_full(&mut self) {
         let found = retention::full(&self.connection, &self.retention)
             .and_then(|full| Ok((full, retention::held(&self.connection)?)));

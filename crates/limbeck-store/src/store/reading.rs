@@ -23,8 +23,8 @@ impl Store {
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let read = move |reader: &Reader<'_>| reader.run(query);
-        self.read_in_turn(None, read).await
+        self.read_in_turn(None, move |reader| reader.run(query))
+            .await
     }
 
     /// Runs statements for `principal`, which takes turns with others, that only SQLite can fail.
@@ -33,8 +33,8 @@ impl Store {
         principal: &str,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let read = move |reader: &Reader<'_>| reader.run(query);
-        self.read_in_turn(Some(principal), read).await
+        self.read_in_turn(Some(principal), move |reader| reader.run(query))
+            .await
     }
 
     /// Runs `read`, which the gateway itself needs.

@@ -3,6 +3,8 @@
 //! A program gets all pages of a list as one array, the contents of a resource, and the whole result of a prompt.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_RESULT_BYTES_MAX, LIST_PAGES_MAX};
@@ -11,7 +13,7 @@ use limbeck_domain::{
     ToolTarget,
 };
 use limbeck_policy::{ReadRequest, Scope, decide_read};
-use limbeck_upstream::{RawResult, UpstreamError};
+use limbeck_upstream::{CallContext, RawResult, Turn, UpstreamError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -20,6 +22,7 @@ use super::answer_budget::{CALL_BYTES_MIN, Work};
 use super::prepare::{RefusedCall, denied_error, out_of_scope};
 use super::queries::parse;
 use super::{Answer, Broker, result_bytes};
+use crate::config::other_principal;
 
 /// JSON-RPC's code for a request the server does not know.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -38,6 +41,11 @@ struct Reading {
     server: ServerName,
     method: ReadMethod,
     params: String,
+    /// Place among the requests that the server serves at a time, for all pages of a list; `None` before the read is
+    /// admitted, and where the server has no such bound.
+    place: Option<Arc<Turn>>,
+    /// Whether the server may have received a request of this read.
+    reached: AtomicBool,
 }
 
 impl Reading {
@@ -56,7 +64,7 @@ impl Broker {
             let permit = allowed(&self.scope, &reading, &reading.params);
             permit.map(|_permit| reading)
         });
-        let reading = match reading {
+        let mut reading = match reading {
             Ok(reading) => reading,
             Err(error) => return self.refuse(call, None, error, started).await,
         };
@@ -66,21 +74,28 @@ impl Broker {
             () = self.reads.cancelled() => None,
             admitted = async {
                 let room = self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await;
-                (room, self.slot_at(&reading.server).await)
+                let slot = self.slot_at(&reading.server).await;
+                let principal = other_principal(&self.principal);
+                let upstreams = &self.context.upstreams;
+                let place = upstreams.place(&reading.server, principal.as_ref()).await;
+                (room, slot, place)
             } => Some(admitted),
         };
-        let Some((mut room, slot)) = admitted else {
+        let Some((mut room, slot, place)) = admitted else {
             let RefusedCall { error, .. } = RefusedCall::cancelled();
             return self.refuse(call, Some(target), error, started).await;
         };
+        reading.place = place;
+        // After the place was taken: a read in the queue was not sent, also when the gateway is killed meanwhile.
         self.journal
             .call(call, Some(target), EffectClass::Read, true)
             .await;
         let result = self.read(&reading).await;
         room.set(result_bytes(&result));
+        reading.place = None;
         drop(slot);
         let text = result.as_ref().map(String::as_str);
-        let not_sent = matches!(&result, Err(error) if error.code == CallCode::ServerUnavailable);
+        let not_sent = !reading.reached.load(Ordering::Relaxed);
         let journal = &self.journal;
         let outcome = journal.outcome_of(id, text, EffectClass::Read, not_sent, started);
         let result = match outcome.await {
@@ -120,6 +135,8 @@ impl Broker {
             params: body
                 .params
                 .map_or_else(|| "{}".to_owned(), |params| params.get().to_owned()),
+            place: None,
+            reached: AtomicBool::new(false),
         })
     }
 
@@ -206,8 +223,15 @@ impl Broker {
         params: String,
     ) -> Result<Result<RawResult, UpstreamError>, CallError> {
         let permit = allowed(&self.scope, reading, &params)?;
-        let context = self.call_context(self.reads.child_token());
-        Ok(self.context.upstreams.request(permit, context).await)
+        let context = CallContext {
+            place: reading.place.clone(),
+            ..self.call_context(self.reads.child_token())
+        };
+        let result = self.context.upstreams.request(permit, context).await;
+        if !matches!(&result, Err(error) if error.had_no_effect()) {
+            reading.reached.store(true, Ordering::Relaxed);
+        }
+        Ok(result)
     }
 }
 

@@ -130,6 +130,8 @@ def offers(req):
         page = {"resources": [{"uri": "note:1" if first else "note:2", "name": "n"}]}
         return reply(req, dict(page, nextCursor="2") if first else page)
     if method == "resources/read":
+        if params["uri"] == "note:never":
+            return  # Without an answer.
         if params["uri"] != "note:1":
             return send({"id": req["id"], "error": {"code": -32602, "message": "no such resource"}})
         return reply(req, {"contents": [{"uri": "note:1", "mimeType": "text/plain", "text": "hello", "big": 123456789012345678901234567890}]})

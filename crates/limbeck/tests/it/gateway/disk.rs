@@ -350,6 +350,45 @@ async fn a_call_that_waits_for_its_place_at_the_server_is_reported_as_not_sent()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_waits_for_its_place_at_the_server_is_reported_as_not_sent() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let mut spec = process("t", "asking.py", &["--log", log.to_str().unwrap()]);
+    // Of these a principal other than the user of the gateway holds three.
+    spec.concurrency = 4;
+    let store = Store::in_memory().unwrap();
+    let gateway = World::new(worker())
+        .process(spec)
+        .store(store.clone())
+        .start()
+        .await;
+    let arrived = || {
+        let log = std::fs::read_to_string(&log).unwrap_or_default();
+        log.matches("\"resources/read\"").count()
+    };
+    let reads = "await Promise.all(Array.from({ length: 8 }, () => servers.t.resources.read('note:never')))";
+    let mut request = request(reads);
+    "alice".clone_into(&mut request.principal);
+    request.timeout_ms = Some(60_000);
+    let cancel = CancellationToken::new();
+    let ended = gateway.execute(request, cancel.clone());
+    let (envelope, ()) = tokio::join!(ended, async {
+        while arrived() < 3 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        cancel.cancel();
+    });
+    // The control is in the numbers: those that arrived are reported.
+    assert_eq!(arrived(), 3);
+    assert_eq!(envelope.effects.unwrap().reads, 3);
+    let calls = inner_calls(&store.journal(&envelope.execution_id).await.unwrap());
+    let sent = calls.iter().filter(|call| call.sent).count();
+    assert_eq!(sent, 3, "{calls:?}");
+    assert!(calls.len() > 3, "{calls:?}");
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_answering_panics_has_an_outcome_in_the_journal() {
     let store = Store::in_memory().unwrap();
     let server = FakeServer::new("t")

@@ -321,7 +321,7 @@ impl AnswerTime {
 }
 
 /// Accepts only plain `https` addresses, because a client may open the address without showing it.
-fn check_url(params: &RawValue) -> Result<(), DeclinedError> {
+pub(crate) fn check_url(params: &RawValue) -> Result<(), DeclinedError> {
     #[derive(serde::Deserialize)]
     struct Params {
         url: String,

@@ -30,13 +30,12 @@ use crate::server_messages::ServerMessages;
 use crate::stdio::connection::StdioConnection;
 use crate::sync::lock;
 use crate::time::in_ms;
+use crate::url_needed::{self, RequestFailure, URL_NEEDED, UrlNeeded};
 
 /// Time to wait for the exit status of a process whose output ended.
 const STATUS_WAIT: Duration = Duration::from_secs(1);
 /// Time to write a cancellation. A server that does not read its input that long is restarted.
 const CANCEL_WRITE: Duration = Duration::from_secs(2);
-/// JSON-RPC error code of a server that needs its user to open an address (`URLElicitationRequiredError`).
-const URL_NEEDED: i64 = -32042;
 /// Key in `_meta` of a request that asks for log messages.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// A server that stayed connected this long is considered to have started well.
@@ -234,7 +233,7 @@ impl Connection {
         limit: Duration,
         context: &CallContext,
         feedback: &CallFeedback,
-    ) -> Result<(Box<RawValue>, Duration), UpstreamError> {
+    ) -> Result<(Box<RawValue>, Duration), RequestFailure> {
         let feedback = feedback.of_request();
         let _guard = CallGuard {
             server_messages: self.transport.pending().server_messages(),
@@ -245,11 +244,21 @@ impl Connection {
         // `biased`: a response that arrived together with the cancellation or the time limit wins.
         let answer = tokio::select! {
             biased;
-            answer = self.request_with(request, &context.cancel, self.options(context)) => answer?,
+            answer = self.answer_to(request, &context.cancel, self.options(context)) => answer?,
             () = feedback.time_out(&clock, limit) => {
-                return Err(UpstreamError::CallTimeout { ms: in_ms(limit) });
+                return Err(UpstreamError::CallTimeout { ms: in_ms(limit) }.into());
             }
         };
+        let url_needed = match &answer {
+            Err(ResponseError::Rpc(error)) if error.code == URL_NEEDED => {
+                let said = self.transport.redact(error.message.clone());
+                Some(UrlNeeded::new(said, error.data.as_deref()))
+            }
+            Ok(_) | Err(_) => None,
+        };
+        let answer = self
+            .result_of(answer)
+            .map_err(|error| RequestFailure { error, url_needed })?;
         // Set for any response, also an invalid one: the process runs and reads its input.
         self.has_answered.store(true, Ordering::Relaxed);
         refuse_too_deep(&answer)?;
@@ -264,8 +273,9 @@ impl Connection {
         request: ClientRequest,
         cancel: &CancellationToken,
     ) -> Result<Box<RawValue>, UpstreamError> {
-        self.request_with(request, cancel, PeerRequestOptions::no_options())
-            .await
+        let options = PeerRequestOptions::no_options();
+        let answer = self.answer_to(request, cancel, options).await?;
+        self.result_of(answer)
     }
 
     /// Per-request options of a modern server: the capabilities of this caller, which may be fewer than those
@@ -290,12 +300,13 @@ impl Connection {
         options.with_meta(meta)
     }
 
-    async fn request_with(
+    /// Sends a request and waits for the answer of the server, which may be an error.
+    async fn answer_to(
         &self,
         mut request: ClientRequest,
         cancel: &CancellationToken,
         options: PeerRequestOptions,
-    ) -> Result<Box<RawValue>, UpstreamError> {
+    ) -> Result<RawResponse, UpstreamError> {
         let (slot, answer) = ReplySlot::new();
         request.extensions_mut().insert(slot);
         let sent = self
@@ -316,7 +327,7 @@ impl Connection {
             answer = answer => {
                 in_flight.handle = None;
                 match answer {
-                    Ok(answer) => self.result_of(answer),
+                    Ok(answer) => Ok(answer),
                     Err(_) => Err(self.lost().await),
                 }
             }
@@ -364,23 +375,11 @@ impl Connection {
         text::clean_json(&mut data, limits::ERROR_DATA_BYTES_MAX).then_some(data)
     }
 
-    /// The error that asks for addresses to open. They are left out: a client may open them without a word, and an
-    /// address is shown to a user only after the checks of a question.
-    fn url_needed(&self, message: &str) -> UpstreamError {
-        let server = self.server_messages().server();
-        UpstreamError::Protocol {
-            code: URL_NEEDED,
-            message: format!(
-                "server `{server}` asks its user to open an address, which is not passed on: {message}"
-            ),
-            data: None,
-        }
-    }
-
     fn result_of(&self, answer: RawResponse) -> Result<Box<RawValue>, UpstreamError> {
         answer.map_err(|fault| match fault {
             ResponseError::Rpc(error) if error.code == URL_NEEDED => {
-                self.url_needed(&self.transport.redact(error.message))
+                let said = self.transport.redact(error.message);
+                url_needed::not_asked(self.server_messages().server(), &said)
             }
             ResponseError::Rpc(error) => UpstreamError::Protocol {
                 code: error.code,

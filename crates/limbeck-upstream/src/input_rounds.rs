@@ -25,6 +25,7 @@ use crate::server_request::{DeclinedError, ServerRequestKind};
 use crate::tasks;
 use crate::time::in_ms;
 use crate::upstream_request::{RetryParams, UpstreamRequest};
+use crate::url_needed::{RequestFailure, UrlNeeded};
 
 /// Rounds of one call; `rmcp` has the same limit.
 const ROUNDS_MAX: usize = 10;
@@ -55,10 +56,16 @@ pub(crate) async fn send(
     let mut retry = RetryParams::default();
     for round in 0..=ROUNDS_MAX {
         let request = request.request(retry)?;
-        let (answer, worked) = connection
+        let answered = connection
             .request_for_call(request, left, context, &feedback)
-            .await
-            .map_err(timed_out)?;
+            .await;
+        let (answer, worked) = match answered {
+            Ok(answered) => answered,
+            Err(failure) => {
+                let error = asked_to_open(connection, failure, context, &feedback).await;
+                return Err(timed_out(error));
+            }
+        };
         // Only the time of the server counts; answers of the client have a limit of their own.
         left = left.saturating_sub(worked);
         retry = match ResultKind::of(&answer)? {
@@ -78,6 +85,26 @@ pub(crate) async fn send(
     Err(UpstreamError::InvalidAnswer {
         reason: format!("it requested input more than {ROUNDS_MAX} times"),
     })
+}
+
+/// The error of a request that failed. Where the server needs its user to open addresses first, and the client can ask
+/// for that, the user was asked.
+async fn asked_to_open(
+    connection: &Connection,
+    failure: RequestFailure,
+    context: &CallContext,
+    feedback: &CallFeedback,
+) -> UpstreamError {
+    let RequestFailure { error, url_needed } = failure;
+    let Some(needed) = url_needed.filter(UrlNeeded::has_questions) else {
+        return error;
+    };
+    if check_supported(connection, ServerRequestKind::ElicitationUrl, context).is_err() {
+        return error;
+    }
+    let server = connection.server_messages().server();
+    let asked = needed.ask(server, context, feedback).await;
+    asked.unwrap_or(error)
 }
 
 /// Kind of a result.

@@ -58,6 +58,7 @@ mod turns;
 mod unusable;
 mod upstream;
 mod upstream_request;
+mod url_needed;
 mod watch;
 
 pub use call_context::{CallContext, UnaskedQuestions};

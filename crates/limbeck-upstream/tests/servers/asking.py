@@ -61,6 +61,8 @@ def call(req, name, args):
                 time.sleep(0.01)
         answer = question(args["method"], args.get("params", {}))
         return reply(req, structured({k: v for k, v in answer.items() if k in ("result", "error")}))
+    if name == "refuse":
+        return send({"id": req["id"], "error": args})
     if name == "regret":
         with lock:
             state["question"] += 1

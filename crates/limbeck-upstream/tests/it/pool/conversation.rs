@@ -1,5 +1,6 @@
 //! Progress, requests and tasks of a server during a call.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{CallCode, ToolId};
@@ -142,6 +143,57 @@ async fn what_no_client_can_answer_is_declined_as_the_protocol_says() {
     assert_eq!(content(&result)["error"]["code"], -32601);
     assert_eq!(pool.report(&"asking".into()).traffic.questions_declined, 4);
     pool.shutdown().await;
+}
+
+/// Message of the error of a call whose server answers that its user has to open `pages`.
+async fn refused(pool: &UpstreamPool, client: &Arc<RecordingObserver>, pages: &[&Value]) -> String {
+    let data = json!({ "elicitations": pages });
+    let error = json!({"code": -32042, "message": "pay first", "data": data});
+    match call_as(pool, client, "refuse", &error).await {
+        Err(UpstreamError::Protocol {
+            code: -32042,
+            message,
+            data: None,
+        }) => message,
+        other => panic!("another answer: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_a_server_needs_opened_is_a_question_and_the_call_is_not_repeated() {
+    for era in ["both", "legacy"] {
+        let log = ServerLog::new();
+        let pool = pool(asking(&["--era", era, "--log", &log.path()]));
+        let page = json!({"mode": "url", "message": "Pay", "url": "https://pay.example/1?a=b", "elicitationId": "1"});
+        let agrees = RecordingObserver::saying(r#"{"action":"accept"}"#);
+        let message = refused(&pool, &agrees, &[&page]).await;
+        assert!(
+            message.contains("the user agreed; make the call again"),
+            "{message}"
+        );
+        assert!(!message.contains("pay.example"), "{message}");
+        let asked = agrees.asked();
+        assert_eq!(asked.len(), 1, "{era}");
+        assert_eq!(asked[0].0, ServerRequestKind::ElicitationUrl);
+        assert_eq!(serde_json::from_str::<Value>(&asked[0].1).unwrap(), page);
+        assert_eq!(log.text().matches("\"tools/call\"").count(), 1, "{era}");
+
+        let declines = RecordingObserver::saying(r#"{"action":"decline"}"#);
+        let message = refused(&pool, &declines, &[&page]).await;
+        assert!(message.contains("the user did not agree"), "{message}");
+        // Neither a client that cannot be asked is asked, nor any for an address that may not be shown.
+        let silent = RecordingObserver::silent();
+        let message = refused(&pool, &silent, &[&page]).await;
+        assert!(message.contains("which is not passed on"), "{message}");
+        let plain = json!({"mode": "url", "message": "Pay", "url": "http://pay.example/1", "elicitationId": "2"});
+        let message = refused(&pool, &agrees, &[&page, &plain]).await;
+        assert!(message.contains("which is not passed on"), "{message}");
+        assert!(
+            silent.asked().is_empty() && agrees.asked().len() == 1,
+            "{era}"
+        );
+        pool.shutdown().await;
+    }
 }
 
 #[tokio::test]

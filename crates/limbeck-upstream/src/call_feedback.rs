@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call_context::{CallContext, UnaskedQuestions};
 use crate::call_observer::{CallObserver, PROGRESS_PER_SECOND, ProgressUpdate};
+use crate::request_room::HeldBytes;
 use crate::server_request::{DeclinedError, ServerRequest, ServerRequestKind};
 use crate::sync::lock;
 
@@ -35,6 +36,9 @@ struct SharedFeedback {
     observer: Option<Arc<dyn CallObserver>>,
     unasked: UnaskedQuestions,
     state: Mutex<FeedbackState>,
+    /// Room of the call's request. Each line of the call that waits to be written has a clone of the feedback, so the room
+    /// is given back after the call has ended and no line of it waits.
+    _held: Option<HeldBytes>,
 }
 
 /// Clock of one request, which is stopped while the server waits for an answer of the client.
@@ -71,12 +75,13 @@ pub(crate) enum ProgressDelivery {
 }
 
 impl CallFeedback {
-    pub(crate) fn new(context: &CallContext) -> Self {
+    pub(crate) fn new(context: &CallContext, held: Option<HeldBytes>) -> Self {
         Self {
             shared: Arc::new(SharedFeedback {
                 observer: context.observer.clone(),
                 unasked: context.unasked.clone(),
                 state: Mutex::default(),
+                _held: held,
             }),
             ended: CancellationToken::new(),
         }
@@ -407,7 +412,7 @@ mod tests {
 
     fn feedback_of(observer: impl CallObserver + 'static) -> CallFeedback {
         let context = CallContext::new(CancellationToken::new());
-        CallFeedback::new(&context.with_observer(Some(Arc::new(observer))))
+        CallFeedback::new(&context.with_observer(Some(Arc::new(observer))), None)
     }
 
     /// The client was away for as long as a call waits for it.
@@ -419,7 +424,7 @@ mod tests {
     async fn a_question_that_no_client_could_be_asked_is_noted() {
         let server = ServerName::new("files");
         let context = CallContext::new(CancellationToken::new());
-        let feedback = CallFeedback::new(&context).of_request();
+        let feedback = CallFeedback::new(&context, None).of_request();
         let kinds = [ServerRequestKind::Roots, ServerRequestKind::ElicitationForm];
         for kind in kinds {
             feedback.forward(&server, kind, None).await.unwrap_err();

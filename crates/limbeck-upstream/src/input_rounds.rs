@@ -20,6 +20,7 @@ use crate::call_context::CallContext;
 use crate::call_feedback::CallFeedback;
 use crate::connection::Connection;
 use crate::error::UpstreamError;
+use crate::request_room::HeldBytes;
 use crate::server_messages::request_kind;
 use crate::server_request::{DeclinedError, ServerRequestKind};
 use crate::tasks;
@@ -35,7 +36,7 @@ const INPUTS_MAX: usize = 16;
 const STATE_BYTES_MAX: usize = 1 << 20;
 
 /// Sends `request` and answers the input requests of the server until there is a result. `limit` is the
-/// server's time in all rounds together.
+/// server's time in all rounds together, `held` the room of the request.
 ///
 /// # Errors
 ///
@@ -45,13 +46,14 @@ pub(crate) async fn send(
     request: &UpstreamRequest,
     limit: Duration,
     context: &CallContext,
+    held: HeldBytes,
 ) -> Result<Box<RawValue>, UpstreamError> {
     let timed_out = |error| match error {
         // Report the limit of the whole call, not what was left of it for this round.
         UpstreamError::CallTimeout { .. } => UpstreamError::CallTimeout { ms: in_ms(limit) },
         error => error,
     };
-    let feedback = CallFeedback::new(context);
+    let feedback = CallFeedback::new(context, Some(held));
     let mut left = limit;
     let mut retry = RetryParams::default();
     for round in 0..=ROUNDS_MAX {

@@ -42,6 +42,7 @@ mod principal_connections;
 mod protocol;
 mod redactor;
 mod report;
+mod request_room;
 mod rpc;
 mod server;
 mod server_messages;

@@ -35,6 +35,7 @@ use crate::negotiate::cache::NegotiationCache;
 use crate::negotiate::context::{ConnectContext, LastProcess};
 use crate::negotiate::target::Target;
 use crate::report::{ServerReport, ServerState, ToolList, TrafficCounts};
+use crate::request_room::RequestRoom;
 use crate::server_messages::NotificationSink;
 use crate::spec::ServerSpec;
 use crate::sync::lock;
@@ -61,6 +62,7 @@ struct Inner {
     spec: ServerSpec,
     connector: Connector,
     slots: TurnQueue,
+    room: RequestRoom,
     load: RequestCounter,
     breakers: Mutex<CircuitBreakers>,
     life: Mutex<ServerLifecycle>,
@@ -91,6 +93,7 @@ impl UpstreamServer {
             connector,
             // Calls that hang hold their slots for a minute; a quarter stays for other principals.
             slots: TurnQueue::new(slots, slots - slots / 4),
+            room: RequestRoom::default(),
             load: RequestCounter::new(),
             breakers: Mutex::default(),
             watched: WatchedResources::default(),
@@ -249,19 +252,21 @@ impl Inner {
                 true => None,
                 false => Some(self.slots.take(principal).await),
             };
+            let held = self.room.take(principal, request.bytes()).await;
             let attempt = BreakerPermit::admit(self, context.principal.clone())?;
             counted.begin();
-            Ok::<_, UpstreamError>((slot, attempt, self.connection(principal).await?))
+            let connection = self.connection(principal).await?;
+            Ok::<_, UpstreamError>((slot, held, attempt, connection))
         };
         // Waiting for a slot or a start does not count against the time limit of the call.
-        let (_slot, attempt, connection) = tokio::select! {
+        let (_slot, held, attempt, connection) = tokio::select! {
             biased;
             () = context.cancel.cancelled() => return Err(UpstreamError::CancelledUnsent),
             ready = ready => ready?,
         };
         connection.begin_call(context.principal.as_ref());
-        let answer =
-            input_rounds::send(&connection, request, self.spec.call_timeout, context).await;
+        let limit = self.spec.call_timeout;
+        let answer = input_rounds::send(&connection, request, limit, context, held).await;
         if is_answer(&answer) {
             connection.end_call(context.principal.as_ref());
         }

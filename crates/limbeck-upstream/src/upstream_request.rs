@@ -34,6 +34,14 @@ pub(crate) struct RetryParams {
 }
 
 impl UpstreamRequest {
+    /// Bytes of the caller's arguments.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Tool { arguments, .. } => arguments.get().len(),
+            Self::Read { params, .. } => params.len(),
+        }
+    }
+
     /// Builds the request that `rmcp` sends.
     ///
     /// # Errors

@@ -67,6 +67,14 @@ pub(crate) fn answered_id(item: &TxJsonRpcMessage<RoleClient>) -> Option<&Reques
     }
 }
 
+/// Feedback of the call that the message is sent for.
+pub(crate) fn feedback_of(item: &TxJsonRpcMessage<RoleClient>) -> Option<&CallFeedback> {
+    match item {
+        JsonRpcMessage::Request(request) => request.request.extensions().get(),
+        _ => None,
+    }
+}
+
 /// Progress token that `rmcp` assigned to the request; it uses a counter.
 fn progress_token(extensions: &Extensions) -> Option<i64> {
     let meta = extensions.get::<RequestMetaObject>()?;

@@ -12,7 +12,8 @@ use tokio::process::ChildStdin;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::rpc::encode::{answered_id, encode, register};
+use crate::call_feedback::CallFeedback;
+use crate::rpc::encode::{answered_id, encode, feedback_of, register};
 use crate::rpc::pending::PendingRequests;
 use crate::rpc::reader::MessageReader;
 
@@ -24,6 +25,8 @@ const LINES_QUEUED_MAX: usize = 16;
 /// One outgoing line.
 pub(crate) struct OutgoingLine {
     line: Vec<u8>,
+    /// The call that the line belongs to, which holds its room.
+    _call: Option<CallFeedback>,
     written: oneshot::Sender<io::Result<()>>,
 }
 
@@ -38,10 +41,14 @@ pub(crate) struct PipeChannels {
 
 impl PipeChannels {
     /// Queues a line and waits until it is written.
-    async fn write(&self, line: Vec<u8>) -> io::Result<()> {
+    async fn write(&self, line: Vec<u8>, call: Option<CallFeedback>) -> io::Result<()> {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let (written, done) = oneshot::channel();
-        let outgoing = OutgoingLine { line, written };
+        let outgoing = OutgoingLine {
+            line,
+            _call: call,
+            written,
+        };
         self.lines.send(outgoing).await.map_err(|_| closed())?;
         done.await.map_err(|_| closed())?
     }
@@ -69,6 +76,8 @@ impl Transport<RoleClient> for StdioTransport {
         register(&self.0.pending, &item);
         let line = encode(&item);
         let answered = answered_id(&item).cloned();
+        // Kept with the line: the caller may have left long before the server reads it.
+        let call = feedback_of(&item).cloned();
         let link = self.0.clone();
         // Counted here and not when the future is polled: the answer is in memory from now on.
         let answer = match (&answered, &line) {
@@ -77,7 +86,7 @@ impl Transport<RoleClient> for StdioTransport {
         };
         async move {
             match answer {
-                None => link.write(line?).await,
+                None => link.write(line?, call).await,
                 Some(None) => {
                     let reason = "the answers to its requests that it has not read are too large";
                     link.pending.set_end_reason(reason.to_owned());
@@ -85,7 +94,7 @@ impl Transport<RoleClient> for StdioTransport {
                     Ok(())
                 }
                 Some(Some(answer)) => {
-                    match link.write(line?).await {
+                    match link.write(line?, None).await {
                         Ok(()) => answer.written(),
                         Err(error) => {
                             answer.unwritten();
@@ -162,5 +171,61 @@ pub(crate) async fn read(
         }
         // Yield regularly, so that a server that writes without end does not starve other tasks.
         tokio::task::consume_budget().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, NumberOrString};
+    use tokio::sync::broadcast;
+
+    use super::*;
+    use crate::call_context::CallContext;
+    use crate::change_throttle::ChangeThrottle;
+    use crate::request_room::RequestRoom;
+    use crate::server_messages::{NotificationSink, ServerMessages};
+    use crate::server_request::ClientCapabilities;
+
+    fn channels(lines: mpsc::Sender<OutgoingLine>) -> Arc<PipeChannels> {
+        let changes = ChangeThrottle::new("files".into(), broadcast::channel(1).0);
+        let sink = NotificationSink::new("files".into(), ClientCapabilities::ALL, changes);
+        let messages = Arc::new(ServerMessages::new(Arc::new(sink)));
+        Arc::new(PipeChannels {
+            pending: Arc::new(PendingRequests::new(messages)),
+            lines,
+            inbox: Mutex::new(mpsc::channel(1).1),
+            stop: CancellationToken::new(),
+        })
+    }
+
+    #[tokio::test]
+    async fn a_call_that_was_given_up_holds_its_room_until_its_line_is_written() {
+        let room = RequestRoom::new(10, 10);
+        let held = room.take(None, 10).await;
+        let context = CallContext::new(CancellationToken::new());
+        let feedback = CallFeedback::new(&context, Some(held));
+        let mut request = CallToolRequest::new(CallToolRequestParams::new("echo"));
+        request.extensions.insert(feedback.clone());
+        let item = TxJsonRpcMessage::<RoleClient>::request(
+            ClientRequest::CallToolRequest(request),
+            NumberOrString::Number(3),
+        );
+        let (lines, mut queue) = mpsc::channel(1);
+        let link = channels(lines);
+        let mut transport = StdioTransport(link.clone());
+        let mut sent = Box::pin(transport.send(item));
+        assert!(sent.as_mut().now_or_never().is_none());
+        link.pending.server_messages().end_call(&feedback);
+        drop(feedback);
+        assert!(room.take(None, 1).now_or_never().is_none());
+        {
+            let outgoing = queue.recv().await.unwrap();
+            assert!(room.take(None, 1).now_or_never().is_none());
+            let _ = outgoing.written.send(Ok(()));
+        }
+        sent.await.unwrap();
+        // The control: it is given back once the line is written.
+        assert!(room.take(None, 10).now_or_never().is_some());
     }
 }

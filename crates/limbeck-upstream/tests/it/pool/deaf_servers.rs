@@ -3,7 +3,10 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use limbeck_upstream::{ServerState, UpstreamPool};
+use limbeck_domain::limits::CALL_ARGS_BYTES_MAX;
+use limbeck_upstream::{CallContext, ServerState, UpstreamPool};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::pool::support::*;
@@ -78,5 +81,40 @@ async fn h30_a_server_that_reads_its_answers_stays() {
         pool.state(&"deaf".into()),
         ServerState::Ready { .. }
     ));
+    pool.shutdown().await;
+}
+
+#[tokio::test]
+async fn bytes_of_calls_that_a_server_does_not_read_are_bounded_for_each_principal() {
+    let mut spec = server("deaf", "h17_hang_and_slow.py", &["deaf"], &[]);
+    spec.concurrency = 64;
+    let pool = Arc::new(UpstreamPool::new(vec![spec]));
+    // It reads nothing after this.
+    list(&pool, "deaf").await.unwrap();
+    let call_by = |name: &str, arguments: String| {
+        let (pool, principal) = (pool.clone(), Some(Arc::from(name)));
+        async move {
+            let context = CallContext::new(CancellationToken::new()).with_principal(principal);
+            let call = pool.call(permit("deaf", "echo", &arguments), context);
+            call.await.map(drop)
+        }
+    };
+    let largest = format!(r#"{{"a":"{}"}}"#, "x".repeat(CALL_ARGS_BYTES_MAX - 8));
+    assert_eq!(largest.len(), CALL_ARGS_BYTES_MAX);
+    let requests = || {
+        let report = pool.report(&"deaf".into());
+        (report.in_flight, report.queued)
+    };
+    let mut calls = JoinSet::new();
+    for _ in 0..6 {
+        calls.spawn(call_by("alice", largest.clone()));
+    }
+    eventually("six of the largest are in flight", || requests() == (6, 0)).await;
+    // One more of hers waits, although there are places. The control is a call of another principal.
+    calls.spawn(call_by("alice", largest.clone()));
+    calls.spawn(call_by("bob", largest));
+    eventually("hers waits and his does not", || requests() == (7, 1)).await;
+    calls.shutdown().await;
+    assert_eq!(requests(), (0, 0));
     pool.shutdown().await;
 }

@@ -1,6 +1,6 @@
 //! Tools of one server, and the lookup of their names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use limbeck_domain::{ServerName, ToolDefinition, ToolId, ToolRules};
@@ -28,6 +28,9 @@ struct Inner {
     names: Arc<NameIndex>,
     /// Names of tools that the server's entry switches off.
     switched_off: Arc<[Arc<str>]>,
+    /// Names of all tools of the server's list, those that are switched off or outside of a scope included: numbers of
+    /// names count them.
+    listed: Arc<[Arc<str>]>,
 }
 
 /// Positions of tools in the list, by the forms of their names.
@@ -64,10 +67,12 @@ impl ServerTools {
                 tools.push(Arc::new(Tool::new(definition)));
             }
         }
+        let listed = tools.iter().map(|tool| Arc::clone(&tool.id().tool));
         Self {
             inner: Arc::new(Inner {
                 name,
                 instructions,
+                listed: listed.collect(),
                 tools,
                 names: Arc::new(names),
                 switched_off: Arc::default(),
@@ -85,6 +90,9 @@ impl ServerTools {
         if rules.allow_everything() {
             return Self::new(name, definitions, instructions);
         }
+        let mut seen = HashSet::new();
+        let all = definitions.iter().map(|definition| &definition.id.tool);
+        let listed: Arc<[Arc<str>]> = all.filter(|tool| seen.insert(*tool)).cloned().collect();
         let (allowed, off): (Vec<_>, Vec<_>) = definitions
             .into_iter()
             .partition(|definition| rules.allows(&definition.id.tool));
@@ -98,6 +106,7 @@ impl ServerTools {
                 tools: inner.tools.clone(),
                 names: Arc::clone(&inner.names),
                 switched_off: switched_off.collect(),
+                listed,
             }),
         }
     }
@@ -120,7 +129,11 @@ impl ServerTools {
             let folds = [names::fold(tool), names::fold(&identifier)];
             identifier == name || (!style.is_empty() && folds.contains(&style))
         };
-        self.has_switched_off(name) || self.switched_off().iter().any(|tool| is_style(tool))
+        self.has_switched_off(name)
+            || self.switched_off().iter().any(|tool| is_style(tool))
+            || self
+                .numbered(name)
+                .is_some_and(|tool| self.has_switched_off(tool))
     }
 
     /// Keeps only the tools for which `keep` returns true.
@@ -138,6 +151,7 @@ impl ServerTools {
                 tools,
                 names: Arc::new(names),
                 switched_off: Arc::clone(&self.inner.switched_off),
+                listed: Arc::clone(&self.inner.listed),
             }),
         }
     }
@@ -156,6 +170,7 @@ impl ServerTools {
                 tools: inner.tools.iter().map(taught).collect(),
                 names: Arc::clone(&inner.names),
                 switched_off: Arc::clone(&inner.switched_off),
+                listed: Arc::clone(&inner.listed),
             }),
         }
     }
@@ -227,21 +242,23 @@ impl ServerTools {
                 match folds.get(&names::style(name)).map(Vec::as_slice) {
                     Some([one]) => Match::Alias(&self.inner.tools[*one]),
                     Some(many) => self.many(many),
-                    None => self.numbered(name).map_or(Match::None, Match::Alias),
+                    None => {
+                        let numbered = self.numbered(name).and_then(|tool| self.tool(tool));
+                        numbered.map_or(Match::None, Match::Alias)
+                    }
                 }
             }
         }
     }
 
-    /// The tool behind a name such as `a_b_2`, as an earlier Python system numbered tools with the same alias. The guest's
-    /// `aliases.py` has the same rules.
-    fn numbered(&self, name: &str) -> Option<&Arc<Tool>> {
+    /// The name of the tool behind a name such as `a_b_2`, as an earlier Python system numbered tools with the same alias.
+    /// The guest's `aliases.py` has the same rules. A tool that is switched off keeps its number, so the numbers of others
+    /// stay.
+    fn numbered(&self, name: &str) -> Option<&Arc<str>> {
         let (base, number) = name.rsplit_once('_')?;
         let number: usize = number.parse().ok().filter(|number| *number >= 2)?;
-        let mut same = self
-            .tools()
-            .iter()
-            .filter(|tool| names::earlier_alias(&tool.id().tool) == base);
+        let listed = self.inner.listed.iter();
+        let mut same = listed.filter(|tool| names::earlier_alias(tool) == base);
         same.nth(number - 1)
     }
 

@@ -332,6 +332,37 @@ fn a_name_that_is_switched_off_does_not_lead_to_another_tool() {
 }
 
 #[test]
+fn a_numbered_name_stays_with_its_tool_when_another_is_switched_off_or_outside_of_a_scope() {
+    let tools = ["a.b", "a-b", "A B"];
+    let numbered = [("a_b_2", "a-b"), ("a_b_3", "A B")];
+    for off in tools {
+        let catalog = Catalog::new(vec![restricted("s", &tools, &[off])]);
+        for (asked, tool) in numbered {
+            if tool == off {
+                let error = refused(&catalog, Some("s"), asked);
+                assert_eq!(error.code, CallCode::Denied, "{asked}");
+            } else {
+                let expected = format!("s.{tool}");
+                assert_eq!(
+                    found(&catalog, Some("s"), asked).0,
+                    expected,
+                    "without {off}"
+                );
+            }
+        }
+    }
+    let all = Catalog::new(vec![named("s", &tools)]);
+    let narrowed = all.within(|_| true, |tool| &*tool.tool != "a-b");
+    let error = refused(&narrowed, Some("s"), "a_b_2");
+    assert_eq!(error.code, CallCode::UnknownTool);
+    assert_eq!(found(&narrowed, Some("s"), "a_b_3").0, "s.A B");
+    // The control: with all of them.
+    for (asked, tool) in numbered {
+        assert_eq!(found(&all, Some("s"), asked).0, format!("s.{tool}"));
+    }
+}
+
+#[test]
 fn a_full_name_of_a_tool_that_is_switched_off_is_not_split_in_another_way() {
     let other = || named("a__b", &["c"]);
     let off = Catalog::new(vec![restricted("a", &["b__c", "d"], &["b__c"]), other()]);

@@ -155,11 +155,12 @@ impl Listings {
         })
     }
 
-    /// Answer of `servers()` in a program: every server with the number of tools that `scope` covers.
+    /// Answer of `servers()` in a program: every server that `scope` reaches, with the number of tools that it covers.
     pub(crate) fn servers_json(&self, scope: &Scope) -> Value {
         let catalog = self.live_catalog.snapshot();
         catalog
             .servers()
+            .filter(|server| scope.reaches(server.name().as_str()))
             .map(|server| {
                 let state = self.upstreams.state(server.name());
                 let status = self.status(&catalog, server.name(), &state);

@@ -20,7 +20,10 @@ pub(crate) fn server_names_json(
     state: impl Fn(&ServerName) -> &'static str,
 ) -> Value {
     let mut bytes_left = NAMES_BYTES_MAX;
-    let listed = catalog.servers().map(|server| {
+    let reached = catalog
+        .servers()
+        .filter(|server| scope.reaches(server.name().as_str()));
+    let listed = reached.map(|server| {
         let tools = server.tools().iter();
         let covered = tools.filter(|tool| scope.covers(tool.id()));
         let names: Vec<&str> = covered.map(|tool| &*tool.id().tool).collect();

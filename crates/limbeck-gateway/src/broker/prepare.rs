@@ -208,6 +208,19 @@ pub(super) fn out_of_scope(scope: &Scope, target: &ToolTarget) -> Option<CallErr
     Some(denied.with_hint(HINT_OUTSIDE))
 }
 
+/// The error of the name of a server that `scope` does not reach: the same whether or not there is such a server.
+pub(super) fn server_out_of_scope(scope: &Scope, server: &str) -> Option<CallError> {
+    if scope.reaches(server) {
+        return None;
+    }
+    let server = clean_line(server, NAME_SHOWN_BYTES_MAX);
+    let denied = CallError {
+        server: Some(server.clone()),
+        ..CallError::new(CallCode::Denied, outside(&server))
+    };
+    Some(denied.with_hint(HINT_OUTSIDE))
+}
+
 fn outside(name: &str) -> String {
     format!("`{name}` is outside the tools this execution may use")
 }

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::Broker;
 use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN};
 use super::artifacts::ArtifactBody;
+use super::prepare::{server_out_of_scope, visible};
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
 use crate::program_listings;
 use crate::search::SearchRequest;
@@ -151,19 +152,17 @@ impl Broker {
             return Ok(program_listings::tool_json(&resolved.tool, self.language).to_string());
         }
         let named = body.server.as_deref().unwrap_or_default();
-        let server = self
-            .context
-            .live_catalog
-            .snapshot()
-            .resolve_server(named)
-            .map_err(CallError::from)?;
+        let known = visible(&self.context.live_catalog.snapshot(), &self.scope);
+        let server = known.resolve_server(named).map_err(|error| {
+            server_out_of_scope(&self.scope, named).unwrap_or_else(|| error.into())
+        })?;
         let is_listed = !self
             .context
             .live_catalog
             .snapshot()
             .tools_of(&server)
             .is_empty();
-        if !is_listed && self.scope.reaches(server.as_str()) {
+        if !is_listed {
             self.list_for(&server, &target)
                 .await
                 .map_err(|refused| refused.error)?;

@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::answer_budget::{CALL_BYTES_MIN, Work};
-use super::prepare::{RefusedCall, denied_error, out_of_scope};
+use super::prepare::{RefusedCall, denied_error, out_of_scope, visible};
 use super::queries::parse;
 use super::{Answer, Broker, result_bytes};
 use crate::config::other_principal;
@@ -120,7 +120,7 @@ impl Broker {
             ));
         }
         let body: ReadBody = parse(body)?;
-        let catalog = self.context.live_catalog.snapshot();
+        let catalog = visible(&self.context.live_catalog.snapshot(), &self.scope);
         let server = catalog.resolve_server(&body.server).map_err(|error| {
             let target = ToolTarget {
                 server: Some(body.server.clone()),

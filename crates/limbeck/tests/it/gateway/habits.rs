@@ -195,21 +195,45 @@ async fn a_program_learns_nothing_of_servers_outside_of_its_scope() {
         .server(&vault)
         .start()
         .await;
-    let program = "return JSON.stringify([await describe('vault'), Object.keys(tools.vault), await servers(), listServers(), await search('secret')])";
-    let wide = run(&gateway, program).await;
+    let program = r#"
+        const described = async (server: string) => {
+            try { return JSON.stringify(await describe(server)); }
+            catch (e: any) { return JSON.stringify([e.code, e.message, e.hint, e.server]).replaceAll(server, "NAME"); }
+        };
+        const read = async (server: string) => {
+            try { return await (servers as any)[server].resources.list(); }
+            catch (e: any) { return JSON.stringify([e.code, e.message, e.hint, e.server]).replaceAll(server, "NAME"); }
+        };
+        const listed = JSON.stringify([Object.keys(tools), Object.keys(servers), await servers(), await listServers(), await search("secret")]);
+        return [listed, await described("vault"), await described("nosuch"), await read("Vault"), await read("Nosuch")];
+    "#;
+    let wide = value_of(&run(&gateway, program).await);
+    // The controls: without a scope the server is listed and differs from one that does not exist.
+    assert!(wide[0].as_str().unwrap().contains("vault"), "{wide}");
+    assert!(wide[1].as_str().unwrap().contains("read_secret"), "{wide}");
     assert!(
-        value_of(&wide).as_str().unwrap().contains("read_secret"),
-        "the control"
+        wide[2].as_str().unwrap().contains("unknown_server"),
+        "{wide}"
     );
+    assert_eq!(wide[3], json!([]));
     let narrow = ExecuteRequest {
         scope: Scope::parse(["open.*"]).unwrap(),
         ..request(program)
     };
     let narrow = gateway.execute(narrow, CancellationToken::new()).await;
+    let narrow = value_of(&narrow);
+    let listed = narrow[0].as_str().unwrap();
     assert!(
-        !value_of(&narrow).as_str().unwrap().contains("secret"),
-        "{narrow:?}"
+        listed.contains("open") && !listed.contains("vault"),
+        "{listed}"
     );
+    for (there, absent) in [(1, 2), (3, 4)] {
+        assert!(
+            narrow[there].as_str().unwrap().contains("denied"),
+            "{narrow}"
+        );
+        assert_eq!(narrow[there], narrow[absent]);
+    }
     gateway.shutdown().await;
 }
 

@@ -4,22 +4,19 @@
 //! not need goes to the others. A part above its share is kept as an artifact, as far as it is here, and the answer describes the
 //! artifact, its size, and how to read it. Every cut is marked.
 
-use std::cell::OnceCell;
+mod parts;
+mod views;
 
 use limbeck_domain::limits::OUTPUT_BYTES_MAX;
-use limbeck_domain::text::cut;
-use limbeck_domain::{ArtifactCounts, ArtifactId, ArtifactView, Envelope};
-use serde_json::value::RawValue;
+use limbeck_domain::{ArtifactId, ArtifactView, Envelope};
 
-use crate::artifacts::outline::{self, Detail};
-use crate::artifacts::{JSON, TEXT, id_of};
 use crate::render::{self, Render};
 use crate::tokens;
+use parts::{Part, Piece};
+use views::{ends, opening, shortened, text_view, value_view};
 
 /// Times the shares are made smaller until the answer fits: what an artifact is described with counts too.
 const ROUNDS: usize = 6;
-/// Bytes that are counted to estimate the tokens of a large text.
-const ESTIMATED_FROM_BYTES: usize = 32 << 10;
 /// Bytes kept of the hint of an error that exceeds its share.
 const HINT_BYTES: usize = 200;
 /// An error this short is never left out, so that the reason of a failure stays readable.
@@ -190,130 +187,6 @@ fn shorten_warnings(envelope: &mut Envelope, share: usize) {
     }
 }
 
-/// Part of an answer that can be large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    /// A value that is not a text.
-    Value,
-    /// A value that is a text; it is taken out as that text, and not as JSON.
-    Text,
-    Stdout,
-    Stderr,
-    Error,
-    /// The text of an emitted block, by its place.
-    Emitted(usize),
-}
-
-impl Part {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Value | Self::Text => "value",
-            Self::Stdout => "stdout",
-            Self::Stderr => "stderr",
-            Self::Error => "error",
-            Self::Emitted(_) => "emitted text",
-        }
-    }
-
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::Value => JSON,
-            Self::Text | Self::Stdout | Self::Stderr | Self::Error | Self::Emitted(_) => TEXT,
-        }
-    }
-
-    /// Tokens of a text as the answer has it, `None` above `max`. Printed text and errors are in it as JSON texts, in
-    /// which every line end is two characters more.
-    fn tokens(self, text: &str, max: usize) -> Option<usize> {
-        match self {
-            Self::Value | Self::Emitted(_) => tokens::at_most(text, max),
-            Self::Text | Self::Stdout | Self::Stderr | Self::Error => {
-                tokens::at_most(&serde_json::to_string(text).ok()?, max)
-            }
-        }
-    }
-
-    /// Takes the part out of the answer.
-    fn take(self, envelope: &mut Envelope) -> String {
-        let text = match self {
-            Self::Value | Self::Text => {
-                let value = envelope.value.take();
-                return value.map_or_else(String::new, |value| Box::<str>::from(value).into());
-            }
-            Self::Stdout => Some(&mut envelope.stdout),
-            Self::Stderr => Some(&mut envelope.stderr),
-            Self::Error => envelope.error.as_mut().map(|error| &mut error.message),
-            Self::Emitted(place) => {
-                let block = envelope.emitted.get_mut(place);
-                block.and_then(|block| block.text.as_mut())
-            }
-        };
-        text.map(std::mem::take).unwrap_or_default()
-    }
-
-    /// Puts a text where the part was.
-    fn put(self, envelope: &mut Envelope, text: String) {
-        match self {
-            Self::Value => envelope.value = RawValue::from_string(text).ok(),
-            Self::Text => envelope.value = serde_json::value::to_raw_value(&text).ok(),
-            Self::Stdout => envelope.stdout = text,
-            Self::Stderr => envelope.stderr = text,
-            Self::Error => {
-                if let Some(error) = &mut envelope.error {
-                    error.message = text;
-                }
-            }
-            Self::Emitted(place) => {
-                if let Some(block) = envelope.emitted.get_mut(place) {
-                    block.text = Some(text);
-                }
-            }
-        }
-    }
-}
-
-/// A part that was taken out of its answer.
-struct Piece {
-    part: Part,
-    text: String,
-    /// Its tokens, one above the budget when it has more.
-    tokens: usize,
-    id: OnceCell<ArtifactId>,
-}
-
-impl Piece {
-    fn take_from(envelope: &mut Envelope, budget: usize) -> Vec<Self> {
-        let all = [Part::Value, Part::Stdout, Part::Stderr, Part::Error];
-        let emitted = (0..envelope.emitted.len()).map(Part::Emitted);
-        let mut pieces = Vec::new();
-        for part in all.into_iter().chain(emitted) {
-            let text = part.take(envelope);
-            let returned = || serde_json::from_str::<String>(&text).ok();
-            let (part, text) = match part {
-                Part::Value if text.starts_with('"') => match returned() {
-                    Some(returned) => (Part::Text, returned),
-                    None => (part, text),
-                },
-                _ => (part, text),
-            };
-            if !text.is_empty() || part == Part::Text {
-                pieces.push(Self {
-                    part,
-                    tokens: part.tokens(&text, budget).unwrap_or(budget + 1),
-                    text,
-                    id: OnceCell::new(),
-                });
-            }
-        }
-        pieces
-    }
-
-    fn id(&self) -> &ArtifactId {
-        let hashed = || id_of(self.part.media_type(), self.text.as_bytes());
-        self.id.get_or_init(hashed)
-    }
-}
-
 /// Equal shares of `room`; what a part does not need goes to the larger ones.
 fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
@@ -402,128 +275,11 @@ fn spill(envelope: &mut Envelope, piece: &Piece, share: usize) {
     });
 }
 
-/// How a program reads the artifact, whose `id` is in the same view.
-fn opening(part: Part, view: &ArtifactView) -> &'static str {
-    let shape = view.shape.as_deref().unwrap_or_default();
-    match part {
-        Part::Value if shape.ends_with("[]") => {
-            "for await (const item of artifacts.open(id)), or .select(\"$[0]\")"
-        }
-        Part::Value => "artifacts.open(id).json(), or .select(\"$.path\")",
-        Part::Text => {
-            "artifacts.open(id).text(), or its lines: for await (const line of artifacts.open(id))"
-        }
-        Part::Stdout | Part::Stderr | Part::Error | Part::Emitted(_) => "artifacts.open(id).text()",
-    }
-}
-
-/// View of a value: a sample of at most `share` tokens, empty when none fits.
-fn value_view(json: &str, share: usize) -> ArtifactView {
-    // A token of JSON has three to four bytes; what is longer than six a token cannot fit.
-    let bytes_max = share.saturating_mul(6);
-    let shape = shortened(&outline::shape(json), (share * 2).max(60));
-    let shape_tokens = tokens::count(&shape);
-    let sample = Detail::LEVELS.into_iter().find_map(|detail| {
-        let sample = outline::sample(json, detail, bytes_max)?;
-        tokens::at_most(&sample, share.saturating_sub(shape_tokens))?;
-        RawValue::from_string(sample).ok()
-    });
-    ArtifactView {
-        id: None,
-        what: String::new(),
-        shape: Some(shape),
-        counts: ArtifactCounts {
-            bytes: json.len(),
-            tokens_estimate: estimate(json),
-            items: outline::count(json),
-            lines: None,
-        },
-        sample,
-        open: String::new(),
-    }
-}
-
-fn text_view(text: &str) -> ArtifactView {
-    ArtifactView {
-        id: None,
-        what: String::new(),
-        shape: None,
-        counts: ArtifactCounts {
-            bytes: text.len(),
-            tokens_estimate: estimate(text),
-            items: None,
-            lines: Some(text.lines().count()),
-        },
-        sample: None,
-        open: String::new(),
-    }
-}
-
-/// Tokens of a text, from those of its beginning.
-fn estimate(text: &str) -> usize {
-    let counted = cut(text, ESTIMATED_FROM_BYTES);
-    let tokens = tokens::count(counted);
-    if counted.len() == text.len() {
-        return tokens;
-    }
-    let scaled = tokens as u128 * text.len() as u128 / counted.len().max(1) as u128;
-    usize::try_from(scaled).unwrap_or(usize::MAX)
-}
-
-fn shortened(text: &str, bytes: usize) -> String {
-    let kept = cut(text, bytes);
-    if kept.len() == text.len() {
-        return text.to_owned();
-    }
-    format!("{kept}… {} bytes left out", text.len() - kept.len())
-}
-
-/// The first and last lines of a text in about `tokens`, of which as much as `fits`, and between them how much is
-/// left out.
-fn ends(text: &str, fits: impl Fn(&str) -> bool, tokens: usize) -> String {
-    let mut bytes = tokens.saturating_mul(4).min(text.len() / 2);
-    while bytes >= 16 {
-        let shown = ends_of(text, bytes);
-        if fits(&shown) {
-            return shown;
-        }
-        bytes = bytes * 2 / 3;
-    }
-    left_out(text, true)
-}
-
-/// The ends of a text in about `bytes`: two thirds from its beginning, whole lines where there are some.
-fn ends_of(text: &str, bytes: usize) -> String {
-    let head = cut(text, bytes * 2 / 3);
-    let head_line = head.rfind('\n').filter(|at| *at >= head.len() / 2);
-    let head_end = head_line.map_or(head.len(), |at| at + 1);
-    let mut tail_start = text.len() - bytes / 3;
-    while !text.is_char_boundary(tail_start) {
-        tail_start += 1;
-    }
-    let tail = &text[tail_start..];
-    let tail_line = tail.find('\n').filter(|at| *at < tail.len() / 2);
-    tail_start += tail_line.map_or(0, |at| at + 1);
-    let whole_lines = head_line.is_some() && tail_line.is_some();
-    let note = left_out(&text[head_end..tail_start], whole_lines);
-    let (head, tail) = (&text[..head_end], &text[tail_start..]);
-    let gap = if whole_lines { "" } else { " " };
-    let end = if whole_lines { "\n" } else { " " };
-    format!("{head}{gap}{note}{end}{tail}")
-}
-
-fn left_out(text: &str, whole_lines: bool) -> String {
-    if whole_lines {
-        format!("… {} lines left out", text.lines().count())
-    } else {
-        format!("… {} characters left out …", text.chars().count())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use limbeck_domain::limits::{EMITTED_MAX, OUTPUT_TOKENS_MIN};
     use limbeck_domain::{Emitted, ErrorKind, ExecutionId, ExecutionStatus, ProgramError};
+    use serde_json::value::RawValue;
     use serde_json::{Value, json};
 
     use super::*;
@@ -610,22 +366,22 @@ mod tests {
             printed_left_out: 4_711,
             ..whole.clone()
         };
-        let told = |envelope: Envelope| {
+        let warning = |envelope: Envelope| {
             let warnings = fit(envelope, 1_000, Render::Json).envelope.warnings;
             warnings.last().unwrap().clone()
         };
-        let told_of_cut = told(cut);
+        let of_cut = warning(cut);
         for part in [
             "value kept whole as an artifact",
             "stdout kept as an artifact, without the 4711 bytes",
         ] {
-            assert!(told_of_cut.contains(part), "{told_of_cut}");
+            assert!(of_cut.contains(part), "{of_cut}");
         }
         // The control.
-        let told_of_whole = told(whole);
+        let of_whole = warning(whole);
         assert!(
-            told_of_whole.contains("value, stdout kept whole as an artifact"),
-            "{told_of_whole}"
+            of_whole.contains("value, stdout kept whole as an artifact"),
+            "{of_whole}"
         );
     }
 

@@ -1,5 +1,7 @@
 //! Connection to one server after its handshake: sends requests and returns raw results.
 
+mod transport;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -21,16 +23,15 @@ use crate::call_context::CallContext;
 use crate::call_feedback::CallFeedback;
 use crate::error::UpstreamError;
 use crate::handler::client_capabilities;
-use crate::http::connection::HttpConnection;
 use crate::protocol::ProtocolGeneration;
 use crate::rpc::handshake::McpService;
 use crate::rpc::handshake_result::HandshakeResult;
-use crate::rpc::pending::{PendingRequests, RawResponse, ReplySlot, ResponseError};
+use crate::rpc::pending::{RawResponse, ReplySlot, ResponseError};
 use crate::server_messages::ServerMessages;
-use crate::stdio::connection::StdioConnection;
 use crate::sync::lock;
 use crate::time::in_ms;
 use crate::url_needed::{self, RequestFailure, URL_NEEDED, UrlNeeded};
+pub(crate) use transport::TransportConnection;
 
 /// Time to wait for the exit status of a process whose output ended.
 const STATUS_WAIT: Duration = Duration::from_secs(1);
@@ -40,69 +41,6 @@ const CANCEL_WRITE: Duration = Duration::from_secs(2);
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// A server that stayed connected this long is considered to have started well.
 const PROVED_AFTER: Duration = Duration::from_secs(10);
-
-/// Transport of a connection.
-pub(crate) enum TransportConnection {
-    /// A child process and its pipes.
-    Process(StdioConnection),
-    /// An HTTP session.
-    Http(HttpConnection),
-}
-
-impl TransportConnection {
-    fn pending(&self) -> &Arc<PendingRequests> {
-        match self {
-            Self::Process(connection) => &connection.pending,
-            Self::Http(connection) => connection.pending(),
-        }
-    }
-
-    /// Cancelled to end the connection.
-    fn stop(&self) -> &CancellationToken {
-        match self {
-            Self::Process(connection) => &connection.process.stop,
-            Self::Http(connection) => connection.stop(),
-        }
-    }
-
-    /// Whether the transport accepts no further requests.
-    fn is_closing(&self) -> bool {
-        match self {
-            Self::Process(connection) => connection.process.stop.is_cancelled(),
-            Self::Http(connection) => connection.is_closing(),
-        }
-    }
-
-    /// Completes when the exit status of a child process is known.
-    async fn ended(&self) {
-        match self {
-            Self::Process(connection) => connection.process.ended().await,
-            Self::Http(_) => {}
-        }
-    }
-
-    fn status(&self) -> Option<String> {
-        match self {
-            Self::Process(connection) => connection.process.status(),
-            Self::Http(_) => None,
-        }
-    }
-
-    fn stderr_excerpt(&self) -> String {
-        match self {
-            Self::Process(connection) => connection.process.stderr_excerpt(),
-            Self::Http(_) => String::new(),
-        }
-    }
-
-    /// Error text of the server without the values of its entry.
-    fn redact(&self, words: String) -> String {
-        match self {
-            Self::Process(connection) => connection.process.redactor.redact(&words).into_owned(),
-            Self::Http(connection) => connection.redact_error(&words),
-        }
-    }
-}
 
 /// An open connection to a server that answered its handshake.
 pub(crate) struct Connection {

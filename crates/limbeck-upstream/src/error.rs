@@ -1,10 +1,12 @@
 //! Errors of starting, listing and calling an MCP server.
 
+mod hints;
+mod kinds;
+
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
-use limbeck_domain::{CallCode, CallError, ServerName, ToolId, text};
+use limbeck_domain::{CallError, ServerName, ToolId, text};
 use serde_json::Value;
 
 use crate::unusable::UnusableServer;
@@ -293,213 +295,6 @@ impl UpstreamError {
             _ => self.to_string(),
         }
     }
-
-    fn code(&self) -> CallCode {
-        match self {
-            Self::NotConfigured { .. } => CallCode::UnknownServer,
-            Self::Disabled
-            | Self::Unusable(_)
-            | Self::Stopped
-            | Self::ProgramNotFound { .. }
-            | Self::DirectoryNotFound { .. }
-            | Self::NotStarted { .. }
-            | Self::Spawn { .. }
-            | Self::StartTimeout { .. }
-            | Self::Exited { .. }
-            | Self::Handshake { .. }
-            | Self::Unwell { .. }
-            | Self::BackingOff { .. }
-            | Self::Unreachable { .. }
-            | Self::TooManyPrincipals { .. }
-            | Self::NotAllowed { .. }
-            | Self::Secret { .. }
-            | Self::SignInNeeded { .. }
-            | Self::SignInFailed { .. } => CallCode::ServerUnavailable,
-            Self::InputNeeded { .. } => CallCode::InputRequired,
-            Self::CallTimeout { .. } | Self::ListTimeout { .. } => CallCode::Timeout,
-            Self::ConnectionLost { .. } => CallCode::ConnectionLost,
-            Self::Protocol { .. } | Self::InvalidAnswer { .. } | Self::Http { .. } => {
-                CallCode::UpstreamError
-            }
-            Self::TooLarge { .. } => CallCode::LimitExceeded,
-            Self::InvalidArguments { .. } => CallCode::InvalidArguments,
-            Self::Cancelled | Self::CancelledUnsent => CallCode::Cancelled,
-        }
-    }
-
-    /// Whether the request had no effect for certain: it was not sent, or the server refused it unread.
-    pub fn had_no_effect(&self) -> bool {
-        match self {
-            Self::NotConfigured { .. }
-            | Self::Disabled
-            | Self::Unusable(_)
-            | Self::ProgramNotFound { .. }
-            | Self::DirectoryNotFound { .. }
-            | Self::NotStarted { .. }
-            | Self::Spawn { .. }
-            | Self::StartTimeout { .. }
-            | Self::Exited { .. }
-            | Self::Handshake { .. }
-            | Self::Unreachable { .. }
-            | Self::TooManyPrincipals { .. }
-            | Self::BackingOff { .. }
-            | Self::Unwell { .. }
-            | Self::InvalidArguments { .. }
-            | Self::Secret { .. }
-            | Self::SignInNeeded { .. }
-            | Self::SignInFailed { .. }
-            | Self::CancelledUnsent => true,
-            // A gateway that is shutting down may have sent it before, and a server may redirect what it has read.
-            Self::Stopped
-            | Self::NotAllowed { .. }
-            | Self::Http { .. }
-            | Self::InputNeeded { .. }
-            | Self::CallTimeout { .. }
-            | Self::ListTimeout { .. }
-            | Self::ConnectionLost { .. }
-            | Self::Protocol { .. }
-            | Self::InvalidAnswer { .. }
-            | Self::TooLarge { .. }
-            | Self::Cancelled => false,
-        }
-    }
-
-    fn nothing_sent_and_may_pass(&self) -> bool {
-        match self {
-            Self::StartTimeout { .. }
-            | Self::Exited { .. }
-            | Self::Unreachable { .. }
-            | Self::TooManyPrincipals { .. }
-            | Self::BackingOff { .. }
-            | Self::SignInFailed { may_pass: true, .. } => true,
-            Self::NotConfigured { .. }
-            | Self::Disabled
-            | Self::Unusable(_)
-            | Self::Stopped
-            | Self::ProgramNotFound { .. }
-            | Self::DirectoryNotFound { .. }
-            | Self::NotStarted { .. }
-            | Self::Spawn { .. }
-            | Self::Handshake { .. }
-            | Self::Unwell { .. }
-            | Self::InputNeeded { .. }
-            | Self::CallTimeout { .. }
-            | Self::ListTimeout { .. }
-            | Self::ConnectionLost { .. }
-            | Self::Protocol { .. }
-            | Self::InvalidAnswer { .. }
-            | Self::TooLarge { .. }
-            | Self::InvalidArguments { .. }
-            | Self::SignInNeeded { .. }
-            | Self::NotAllowed { .. }
-            | Self::Http { .. }
-            | Self::Secret { .. }
-            | Self::SignInFailed {
-                may_pass: false, ..
-            }
-            | Self::Cancelled
-            | Self::CancelledUnsent => false,
-        }
-    }
-
-    /// One next step. Arguments of the server's command line are never shown: they may hold secrets.
-    fn hint(&self, tool: &ToolId) -> Option<String> {
-        let server = &tool.server;
-        match self {
-            Self::NotConfigured { .. } => Some("`servers()` lists the configured servers".into()),
-            Self::Disabled => Some(format!("enable `{server}` in its configuration entry")),
-            Self::ProgramNotFound { program, .. } if Path::new(program).is_absolute() => Some(
-                format!("install `{program}`, or correct `command` of `{server}`"),
-            ),
-            // A relative path is no name that could be installed.
-            Self::ProgramNotFound { program, searched } if searched != "PATH" => Some(format!(
-                "correct `command` or `cwd` of `{server}`: `{program}` is looked for in {searched}"
-            )),
-            Self::ProgramNotFound { program, .. } => Some(format!(
-                "install `{program}`, or give `{server}` the absolute path of the program"
-            )),
-            Self::DirectoryNotFound { directory } => Some(format!(
-                "create `{directory}`, or correct `cwd` of `{server}`"
-            )),
-            Self::NotStarted { .. } => Some(format!(
-                "the user of the gateway checks `command` and `cwd` of `{server}`: \
-                 `limbeck tools {server}` names the path"
-            )),
-            Self::Spawn { .. } | Self::Handshake { .. } => Some(format!(
-                "`limbeck tools {server}` shows its configuration and its last output"
-            )),
-            Self::StartTimeout { .. } | Self::Exited { .. } => Some(format!(
-                "start the command of `{server}` in a terminal to see why it does not start; \
-                 `limbeck tools {server}` shows where it is configured"
-            )),
-            // Nothing was sent this time, so the warning that the last call may have had an effect is left out.
-            Self::BackingOff { retry_in_ms, error } => Some(match &**error {
-                Self::CallTimeout { .. } | Self::ConnectionLost { .. } => None,
-                error => error.hint(tool),
-            })
-            .map(|hint| hint.unwrap_or_else(|| format!("call again in {retry_in_ms} ms"))),
-            Self::Unwell { .. } => Some(format!(
-                "`limbeck tools {server}` shows the last output of the server; \
-                 it is retried automatically"
-            )),
-            Self::InputNeeded { .. } => Some(
-                "the call may have begun: make it from a client that can ask its user, \
-                 or give the tool what it asks for as an argument"
-                    .into(),
-            ),
-            Self::CallTimeout { .. } => Some(
-                "the call may still have happened: check before repeating it; \
-                 a longer `timeout` can be set in the server's entry"
-                    .into(),
-            ),
-            Self::ConnectionLost { .. } => Some(
-                "the call may have happened: check before repeating it; \
-                 the next call connects again"
-                    .into(),
-            ),
-            Self::Unreachable { .. } => Some(format!(
-                "check that the server `{server}` is running and that its `url` is correct"
-            )),
-            Self::TooManyPrincipals { .. } => {
-                Some("call again later: a connection that is not used is closed".into())
-            }
-            Self::NotAllowed { .. } => Some(format!(
-                "to allow this, set `allow_http` or `allow_networks` in the entry of `{server}`"
-            )),
-            Self::Http {
-                status: 401 | 403, ..
-            } => Some(format!("check `headers` in the entry of `{server}`")),
-            Self::Http { status: 429, .. } => Some("call less often".into()),
-            Self::Http {
-                status: 500..=599, ..
-            } => Some(format!(
-                "the call may have happened: check before repeating it; the log of `{server}` says what failed"
-            )),
-            Self::Http { .. } => Some(format!("check `url` in the entry of `{server}`")),
-            Self::Secret { header, .. } => Some(format!(
-                "check the reference of `{header}` in the entry of `{server}`"
-            )),
-            Self::SignInNeeded { command, .. } => Some(format!("sign in with `{command}`")),
-            Self::SignInFailed { .. } => Some(format!(
-                "`limbeck auth status {server}` shows the state of the sign-in; \
-                 `limbeck auth login {server}` starts a new one"
-            )),
-            Self::TooLarge { .. } => Some("ask the tool for fewer or smaller results".into()),
-            Self::InvalidAnswer { .. } => Some(format!(
-                "`{server}` violates the protocol: update it, or report this to its author; other tools of \
-                 it may work"
-            )),
-            Self::ListTimeout { .. } => Some(format!(
-                "`limbeck tools {server}` asks it again and shows its output"
-            )),
-            Self::Unusable(unusable) => unusable.next_step.clone(),
-            Self::Stopped
-            | Self::Protocol { .. }
-            | Self::InvalidArguments { .. }
-            | Self::Cancelled
-            | Self::CancelledUnsent => None,
-        }
-    }
 }
 
 /// A time to wait, in whole seconds: a person reads it, and it is not more exact than that.
@@ -512,6 +307,8 @@ fn seconds(ms: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use limbeck_domain::CallCode;
+
     use super::*;
 
     fn tool() -> ToolId {

@@ -47,6 +47,7 @@ mod rpc;
 mod server;
 mod server_messages;
 mod server_request;
+mod shown_address;
 mod spec;
 mod stdio;
 mod subscription;

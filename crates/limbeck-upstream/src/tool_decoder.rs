@@ -1,48 +1,25 @@
 //! Decoder of tool definitions, one by one, so that an invalid one does not hide the rest.
 
+mod messages;
+mod raw_tool;
+mod weight;
+
 use std::collections::{BTreeMap, HashSet};
 
 use limbeck_domain::{ServerName, ToolAnnotations, ToolDefinition, ToolId, limits, text};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::http::params;
 use crate::report::ToolList;
+use messages::BoundedMessages;
+use raw_tool::{RawTool, extra, parse_tool};
+use weight::DefinitionWeight;
 
-/// Messages kept about dropped tools, and about changed ones; further ones are counted.
-const MESSAGES_MAX: usize = 64;
 /// Bytes shown of a tool's name in a message.
 const NAME_SHOWN_BYTES_MAX: usize = 60;
 /// Bytes kept of a tool's title.
 const TITLE_BYTES_MAX: usize = 256;
-
-/// Bytes kept of the other fields of one tool (annotations, icons, `_meta`); real ones have below 2 KiB.
-const TOOL_EXTRA_BYTES_MAX: usize = 16 << 10;
-/// Fields that [`ToolDefinition`] has.
-const USED: [&str; 5] = [
-    "name",
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-];
-
-#[derive(Deserialize)]
-struct RawTool<'a> {
-    #[serde(borrow, default)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    title: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    description: Option<&'a RawValue>,
-    #[serde(rename = "inputSchema", borrow, default)]
-    input_schema: Option<&'a RawValue>,
-    #[serde(rename = "outputSchema", borrow, default)]
-    output_schema: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    annotations: Option<&'a RawValue>,
-}
 
 /// Decoder of the tools of one server.
 pub(crate) struct ToolDecoder<'a> {
@@ -196,105 +173,6 @@ impl<'a> ToolDecoder<'a> {
     }
 }
 
-fn parse_tool(raw: &RawValue) -> Result<RawTool<'_>, String> {
-    match raw.get().as_bytes().first() {
-        Some(b'{') => serde_json::from_str(raw.get()).map_err(|error| error.to_string()),
-        _ => Err("it is not an object".to_owned()),
-    }
-}
-
-impl RawTool<'_> {
-    /// The fields in [`USED`].
-    fn used(&self) -> impl Iterator<Item = &str> {
-        let used = [
-            self.name,
-            self.title,
-            self.description,
-            self.input_schema,
-            self.output_schema,
-        ];
-        used.into_iter().flatten().map(RawValue::get)
-    }
-
-    fn used_values(&self) -> usize {
-        self.used().map(text::json_values).sum()
-    }
-
-    /// Bytes of the definition beside the fields in [`USED`].
-    fn other_bytes(&self, raw: &RawValue) -> usize {
-        raw.get()
-            .len()
-            .saturating_sub(self.used().map(str::len).sum())
-    }
-
-    /// Whether the other fields are few enough to be looked at; names, spaces and commas count here too.
-    fn may_keep_others(&self, raw: &RawValue) -> bool {
-        self.other_bytes(raw) <= TOOL_EXTRA_BYTES_MAX * 2
-    }
-}
-
-/// Size of what is kept of definitions.
-#[derive(Clone, Copy, Default)]
-struct DefinitionWeight {
-    bytes: usize,
-    values: usize,
-}
-
-impl DefinitionWeight {
-    fn of(tool: &RawTool<'_>, raw: &RawValue) -> Self {
-        // A larger schema is left out.
-        let schemas = [tool.input_schema, tool.output_schema];
-        let schemas = schemas.into_iter().flatten().map(|schema| schema.get());
-        let schemas = schemas.filter(|schema| schema.len() <= limits::SCHEMA_BYTES_MAX);
-        let mut weight = schemas.fold(Self::default(), |weight, schema| {
-            weight.plus(Self {
-                bytes: schema.len(),
-                values: text::json_values(schema),
-            })
-        });
-        let description = tool.description.map_or(0, |text| text.get().len());
-        weight.bytes += description.min(limits::DESCRIPTION_BYTES_MAX);
-        if tool.may_keep_others(raw) {
-            weight.bytes += tool.other_bytes(raw);
-            weight.values += text::json_values(raw.get()).saturating_sub(tool.used_values());
-        }
-        weight
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes + other.bytes,
-            values: self.values + other.values,
-        }
-    }
-
-    fn fits(self) -> bool {
-        self.bytes <= limits::TOOL_LIST_BYTES_MAX && self.values <= limits::TOOL_LIST_VALUES_MAX
-    }
-}
-
-/// Fields of a definition beside those in [`ToolDefinition`].
-fn extra(raw: &RawValue) -> Option<Map<String, Value>> {
-    let parts: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).ok()?;
-    let rest = parts
-        .into_iter()
-        .filter(|(key, _)| !USED.contains(&key.as_str()));
-    let (mut extra, mut bytes) = (Map::new(), 0);
-    for (key, part) in rest {
-        // All or nothing, because a part of the fields could be misread as all of them.
-        bytes += key.len() + part.get().len();
-        if bytes > TOOL_EXTRA_BYTES_MAX {
-            return None;
-        }
-        let mut value = serde_json::from_str(part.get()).ok()?;
-        if !text::is_clean(&key) || !text::clean_json(&mut value, TOOL_EXTRA_BYTES_MAX) {
-            return None;
-        }
-        extra.insert(key, value);
-    }
-    Some(extra).filter(|extra| !extra.is_empty())
-}
-
 /// Schema of a tool that declares none: any object.
 fn any() -> Value {
     serde_json::json!({ "type": "object" })
@@ -349,32 +227,6 @@ fn hints(annotations: &Value) -> ToolAnnotations {
         read_only: hint("readOnlyHint"),
         destructive: hint("destructiveHint"),
         idempotent: hint("idempotentHint"),
-    }
-}
-
-/// Bounded list of messages that counts those left out.
-#[derive(Default)]
-struct BoundedMessages {
-    kept: Vec<String>,
-    more: usize,
-    last: Option<String>,
-}
-
-impl BoundedMessages {
-    fn push(&mut self, message: String) {
-        if self.kept.len() < MESSAGES_MAX {
-            self.kept.push(message);
-        } else {
-            self.more += 1;
-        }
-    }
-
-    fn finish(mut self) -> Vec<String> {
-        if self.more > 0 {
-            self.kept.push(format!("and {} more", self.more));
-        }
-        self.kept.extend(self.last);
-        self.kept
     }
 }
 

@@ -12,10 +12,11 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::call_context::CallContext;
-use crate::call_feedback::{CallFeedback, check_url};
+use crate::call_feedback::CallFeedback;
 use crate::error::UpstreamError;
 use crate::server_messages::request_kind;
 use crate::server_request::ServerRequestKind;
+use crate::shown_address::check_url;
 
 /// JSON-RPC error code of a server that needs its user to open an address (`URLElicitationRequiredError`).
 pub(crate) const URL_NEEDED: i64 = -32042;

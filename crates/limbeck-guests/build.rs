@@ -1,7 +1,7 @@
 //! Provides the guests as machine code for the target.
 //!
-//! `compiler/` is a workspace of its own, built in release mode into `TARGET_DIR/guest-compiler`, whatever
-//! the profile of this build is. Its output is kept in `TARGET_DIR/guests/NAME-KEY`, where KEY is a hash
+//! `compiler/` is a workspace of its own, built in release mode into `TARGET_DIR/guest-compiler` in
+//! every profile of this build. Its output is kept in `TARGET_DIR/guests/NAME-KEY`, where KEY is a hash
 //! of everything it was made from. So a checkout compiles each guest once for a target, and not once for
 //! each profile, `cargo check` and `cargo clippy`, which takes minutes; a change of one guest does not
 //! compile the other. A directory is used only while it is as it was when it was made, see `seal.rs`.

@@ -77,7 +77,7 @@ class Program:
         return self.path.with_suffix(".engine.json")
 
     def expected(self, *, of_engine: bool = False) -> Outcome:
-        """What has to come of it."""
+        """Its outcome as it has to be."""
         path = self.engine_path if of_engine and self.engine_path.exists() else self.expected_path
         return json.loads(path.read_text())
 

@@ -68,7 +68,7 @@ def run_beside(main: Any, **more: Any) -> Any:
 
 
 def _value(program: Readable, names: dict[str, Any], printed: io.StringIO) -> Any:
-    """What comes of a program: what it returned, else its last expression, else `result` when it printed nothing."""
+    """The value of a program: what it returned, else its last expression, else `result` when it printed nothing."""
     try:
         _awaited(eval(program.code, names))
     except Returned as returned:

@@ -149,7 +149,7 @@ impl Gateway {
         self.parts.executor.execute(request, context).await
     }
 
-    /// Runs a program to its end and returns its answer, within the tokens asked for: a part that is over its
+    /// Runs a program to its end and returns its answer, within the tokens asked for: a part above its
     /// share is kept as an artifact.
     ///
     /// Every failure is in the envelope. `context.cancel` ends the run and cancels its calls in flight;

@@ -20,7 +20,7 @@ pub use worker_side::{ALL, Probe};
 #[cfg(target_os = "linux")]
 pub(crate) use worker_side::run;
 
-/// What came of an attempt.
+/// Outcome of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeOutcome {
     /// The kernel refused.
@@ -42,7 +42,7 @@ pub enum ProbeOutcome {
     },
 }
 
-/// One probe and what came of it.
+/// One probe and its outcome.
 #[derive(Clone, Debug)]
 pub struct ProbeReport {
     /// Short name, for tests and JSON.
@@ -51,7 +51,7 @@ pub struct ProbeReport {
     pub what: &'static str,
     /// Layers each of which denies it alone.
     pub layers: &'static [Layer],
-    /// What came of it.
+    /// Its outcome.
     pub outcome: ProbeOutcome,
 }
 

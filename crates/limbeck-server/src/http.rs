@@ -1,6 +1,6 @@
 //! MCP server over HTTP: many clients, both generations of the protocol, one endpoint, `/mcp`.
 //!
-//! Anybody who can reach the address can send requests, so as little as possible happens before the token
+//! Every client that can reach the address can send requests, so as little as possible happens before the token
 //! is checked: hyper reads heads within bounds of size, number and time, [`allowed_hosts`] checks `Host` and
 //! `Origin`, [`authentication`] the token. Bodies are read after that, and the SDK parses them. Each
 //! principal has its own clients, sessions and limits.

@@ -44,7 +44,6 @@ pub enum AcceptedBy {
     /// The user in the client. The client keeps only the name; the definition was recorded when it was first seen.
     Client,
     /// Revoked by the user. An approval in the client does not count either.
-    #[serde(rename = "nobody")]
     Revoked,
 }
 

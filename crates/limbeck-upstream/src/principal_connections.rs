@@ -135,7 +135,7 @@ fn has_own_sign_ins(spec: &ServerSpec) -> bool {
     };
     let credentials = http.credentials.as_ref();
     // Any name will do: a source gives either every other principal its own tokens or none.
-    credentials.is_some_and(|own| own.of("anybody").is_some())
+    credentials.is_some_and(|own| own.of("any principal").is_some())
 }
 
 #[cfg(test)]

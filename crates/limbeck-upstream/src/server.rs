@@ -275,7 +275,7 @@ impl Inner {
     }
 
     /// Returns the open connection for a call of `principal`; starts the server, or joins a start in progress, when
-    /// there is none.
+    /// there is not one.
     async fn connection(
         self: &Arc<Self>,
         principal: Option<&Arc<str>>,

@@ -40,18 +40,18 @@ pub(crate) async fn keep(connection: Arc<Connection>, watched: WatchedResources)
 
 async fn subscribe(connection: &Connection, watched: WatchedResources) {
     let mut wanted = watched.0.subscribe();
-    let mut told = BTreeSet::new();
+    let mut subscribed = BTreeSet::new();
     while connection.is_alive() {
         let now = now(&mut wanted);
-        for uri in now.difference(&told) {
+        for uri in now.difference(&subscribed) {
             let request = Request::new(SubscribeRequestParams::new(uri));
             tell(connection, ClientRequest::SubscribeRequest(request)).await;
         }
-        for uri in told.difference(&now) {
+        for uri in subscribed.difference(&now) {
             let request = Request::new(UnsubscribeRequestParams::new(uri));
             tell(connection, ClientRequest::UnsubscribeRequest(request)).await;
         }
-        told = now;
+        subscribed = now;
         tokio::select! {
             _ = wanted.changed() => {}
             () = connection.closed() => return,

@@ -24,7 +24,7 @@ use crate::render::Render;
 use crate::sandbox;
 
 /// How often a program is given to another worker because the last was killed before it sent anything:
-/// whatever killed one waiting worker may have killed all of them.
+/// what killed one waiting worker may have killed all of them.
 const WORKERS_REPLACED_MAX: usize = 4;
 
 impl Executor {
@@ -37,7 +37,7 @@ impl Executor {
         self.answer(request, context).await.envelope
     }
 
-    /// Runs a program to its end and returns its answer, within the tokens asked for: a part that is over its
+    /// Runs a program to its end and returns its answer, within the tokens asked for: a part above its
     /// share is kept as an artifact.
     ///
     /// Everything that goes wrong is in the envelope. `context.cancel` ends the run and cancels its calls in flight;
@@ -221,13 +221,13 @@ struct Execution<'g> {
 }
 
 impl Execution<'_> {
-    /// Runs the program in `worker`, and in another when that one was killed before it sent a frame: then nothing
-    /// has come of the run, and starting again repeats no effect.
+    /// Runs the program in `worker`, and in another when that one was killed before it sent a frame: then the run
+    /// has had no effect, and starting again repeats none.
     async fn run(&self, worker: Worker) -> RunOutcome {
         let sandbox = worker.sandbox().clone();
         let mut outcome = self.run_in(worker).await;
         for _ in 0..WORKERS_REPLACED_MAX {
-            if !outcome.worker_lost_unheard {
+            if !outcome.worker_lost_silent {
                 break;
             }
             match self.executor.workers.take(self.start.language).await {

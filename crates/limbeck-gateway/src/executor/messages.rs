@@ -272,18 +272,18 @@ mod tests {
         ];
         let mut messages = BTreeSet::new();
         for error in ended.chain(broken) {
-            let told = lost(&error);
-            assert_eq!(told.kind, ErrorKind::WorkerLost);
-            assert!(told.hint.is_some());
+            let lost = lost(&error);
+            assert_eq!(lost.kind, ErrorKind::WorkerLost);
+            assert!(lost.hint.is_some());
             assert!(
-                messages.insert(told.message),
-                "{error} is told like another"
+                messages.insert(lost.message),
+                "{error} has the message of another"
             );
         }
         for signal in 1..=64 {
             let message = format!("({})", signals::name(signal));
             assert!(
-                messages.iter().any(|told| told.contains(&message)),
+                messages.iter().any(|text| text.contains(&message)),
                 "{message}"
             );
         }
@@ -302,19 +302,19 @@ mod tests {
 
     #[test]
     fn the_text_says_what_the_signal_means() {
-        let told = |signal: Signal| {
+        let text_of = |signal: Signal| {
             let exit = Exit::Signal(signal.as_raw());
             lost(&WorkerError::Ended { exit }).message
         };
         assert_eq!(
-            told(Signal::SEGV),
+            text_of(Signal::SEGV),
             "the worker crashed, or had no memory left (SIGSEGV)"
         );
         assert_eq!(
-            told(Signal::KILL),
+            text_of(Signal::KILL),
             "the worker was killed from outside (SIGKILL)"
         );
-        assert!(told(Signal::SYS).contains("forbids"));
+        assert!(text_of(Signal::SYS).contains("forbids"));
     }
 }
 /// Warning about a program that was sent as one language and `treated` (run, checked) as another.

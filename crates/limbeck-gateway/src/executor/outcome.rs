@@ -22,9 +22,9 @@ pub(super) struct RunOutcome {
     pub(super) rounds: u32,
     /// The language that the program is written in, when it is not the one that it was sent as. It was not run then.
     pub(super) written_in: Option<Language>,
-    /// The worker was killed from outside before it sent a frame. Nothing has come of the run then, so the program
+    /// The worker was killed from outside before it sent a frame. The run has had no effect then, so the program
     /// may be given to another worker.
-    pub(super) worker_lost_unheard: bool,
+    pub(super) worker_lost_silent: bool,
 }
 
 impl RunOutcome {
@@ -39,7 +39,7 @@ impl RunOutcome {
             calls: 0,
             rounds: 0,
             written_in: None,
-            worker_lost_unheard: false,
+            worker_lost_silent: false,
         }
     }
 }
@@ -79,7 +79,7 @@ impl RunOutcome {
             calls: _,
             rounds: _,
             written_in: _,
-            worker_lost_unheard: _,
+            worker_lost_silent: _,
         } = self;
         let (value, error) = match result.map(|value| value.map(RawValue::from_string).transpose())
         {

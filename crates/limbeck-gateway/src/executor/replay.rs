@@ -224,7 +224,7 @@ impl Playback {
             calls: 0,
             rounds: 0,
             written_in: None,
-            worker_lost_unheard: false,
+            worker_lost_silent: false,
         };
         let start = ToWorker::Start(Box::new(start));
         worker.send(&start, &limits).await?;

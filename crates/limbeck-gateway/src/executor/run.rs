@@ -81,7 +81,7 @@ pub(super) struct Run {
     /// The language that the program is written in, when it is not the one that it was sent as.
     written_in: Option<Language>,
     /// Whether the worker has sent a frame.
-    heard: bool,
+    has_sent: bool,
     /// Whether the worker was killed from outside, as far as its end shows.
     killed: bool,
 }
@@ -112,7 +112,7 @@ impl Run {
             printed: Printed::default(),
             warnings: Vec::new(),
             written_in: None,
-            heard: false,
+            has_sent: false,
             killed: false,
         }
     }
@@ -155,7 +155,7 @@ impl Run {
             calls: self.calls_made,
             rounds,
             written_in: self.written_in,
-            worker_lost_unheard: self.killed && !self.heard,
+            worker_lost_silent: self.killed && !self.has_sent,
         }
     }
 
@@ -225,7 +225,7 @@ impl Run {
     async fn handle(&mut self, event: Event) -> Next {
         match event {
             Event::Frame(Ok(frame)) => {
-                self.heard = true;
+                self.has_sent = true;
                 self.handle_frame(frame)
             }
             Event::Frame(Err(error)) => Next::End(Err(self.lost(&error))),

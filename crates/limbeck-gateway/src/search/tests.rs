@@ -93,8 +93,8 @@ fn an_answer_over_its_budget_keeps_the_best_of_every_query_and_leads_on_to_the_r
     }
     let cursor = text.split('"').nth(1).unwrap();
     let shown = report.fingerprint.read(cursor, 2).unwrap();
-    let told = |server: &str| text.matches(&format!("\ntools.{server}.")).count();
-    assert_eq!(shown, [told("a"), told("b")]);
+    let lines_of = |server: &str| text.matches(&format!("\ntools.{server}.")).count();
+    assert_eq!(shown, [lines_of("a"), lines_of("b")]);
 
     // A signature that fills the answer alone takes no other query's best tool away.
     report.queries[0].tools[0].signature = "path: string, ".repeat(2_000);

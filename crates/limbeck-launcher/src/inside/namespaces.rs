@@ -1,6 +1,6 @@
 //! Namespaces and the empty root, which the zygote sets up once for all of its workers.
 //!
-//! Root leaves its privileges behind in each worker, after it has used them here. Everybody else
+//! Root leaves its privileges behind in each worker, after it has used them here. Any other user
 //! first becomes the master of a user namespace, in which the same calls are allowed.
 
 use std::ffi::OsString;

@@ -7,7 +7,7 @@ use limbeck_domain::Language;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::timeout;
 
-use super::worker_side::{ALL, Told};
+use super::worker_side::{ALL, ProbeMessage};
 use super::{ProbeOutcome, ProbeReport};
 use crate::control::ToZygote;
 use crate::exit::{Exit, SETUP_FAILED};
@@ -15,7 +15,7 @@ use crate::launcher::READY_MS;
 use crate::{Launcher, WorkerError};
 
 /// Largest report of a probe.
-const TOLD_BYTES_MAX: u64 = 1024;
+const MESSAGE_BYTES_MAX: u64 = 1024;
 
 impl Launcher {
     /// Makes every attempt of [`ALL`], each in a worker of its own, locked as any. Workers of all
@@ -63,19 +63,19 @@ impl Launcher {
             .parent(&self.program, Language::Typescript);
         let zygote = parent.await?;
         let (mut process, channel) = zygote.make(ToZygote::Probe(number)).await?;
-        let mut channel = channel.take(TOLD_BYTES_MAX);
-        let mut told = Vec::new();
-        let read = channel.read_to_end(&mut told);
+        let mut channel = channel.take(MESSAGE_BYTES_MAX);
+        let mut message = Vec::new();
+        let read = channel.read_to_end(&mut message);
         let read = timeout(Duration::from_millis(READY_MS), read).await;
         // A worker that is killed may reset its channel, which is not an error here.
         let _ = read.map_err(|_| WorkerError::NotReady { limit_ms: READY_MS })?;
         let exit = process.ended().await.ok_or(WorkerError::Gone)?;
-        match (postcard::from_bytes(&told), exit) {
-            (Ok(Told::Denied { errno }), _) => Ok(ProbeOutcome::Denied {
+        match (postcard::from_bytes(&message), exit) {
+            (Ok(ProbeMessage::Denied { errno }), _) => Ok(ProbeOutcome::Denied {
                 errno,
                 error: io::Error::from_raw_os_error(errno).to_string(),
             }),
-            (Ok(Told::Reached { detail }), _) => Ok(ProbeOutcome::Reached { detail }),
+            (Ok(ProbeMessage::Reached { detail }), _) => Ok(ProbeOutcome::Reached { detail }),
             (Err(_), Exit::Signal(signal)) => Ok(ProbeOutcome::Killed { signal }),
             (Err(_), Exit::Code(code)) if code == i32::from(SETUP_FAILED) => {
                 Err(WorkerError::Ended { exit })

@@ -34,7 +34,7 @@ pub const ALL: &[Probe] = attempts::ALL;
 
 /// Report of an attempt, as the worker sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Told {
+pub(super) enum ProbeMessage {
     Denied { errno: i32 },
     Reached { detail: String },
 }
@@ -49,13 +49,13 @@ pub(crate) fn run(number: u16, channel: OwnedFd) -> ExitCode {
         None if number >= RAW => attempts::raw(number - RAW),
         None => return ExitCode::FAILURE,
     };
-    let told = match result {
-        Ok(detail) => Told::Reached { detail },
-        Err(error) => Told::Denied {
+    let message = match result {
+        Ok(detail) => ProbeMessage::Reached { detail },
+        Err(error) => ProbeMessage::Denied {
             errno: error.raw_os_error().unwrap_or(0),
         },
     };
-    let Ok(bytes) = postcard::to_extend(&told, Vec::new()) else {
+    let Ok(bytes) = postcard::to_extend(&message, Vec::new()) else {
         return ExitCode::FAILURE;
     };
     match rustix::io::write(&channel, &bytes) {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::{escapee, memory};
 
-/// `nobody`.
+/// The user without privileges that systems have under this number.
 const ID: u32 = 65_534;
 
 /// Executables that every user may start.

@@ -1,6 +1,6 @@
 //! Places of open connections, some of them for clients that showed a token.
 //!
-//! Anybody who reaches the port can open connections, so one without a token never waits for a place and never
+//! Every client that reaches the port can open connections, so one without a token never waits for a place and never
 //! keeps one: when theirs are taken, the oldest of them is closed. A connection moves to the other places with
 //! its first valid token. There a principal has a bounded number, and when all are taken, the oldest connection
 //! of the principal with the most is closed.

@@ -56,8 +56,8 @@ mod tests {
             return;
         }
         assert_eq!(read(&service, "me").unwrap(), "s3cret");
-        let problem = read(&service, "nobody").unwrap_err();
-        assert!(problem.contains("has nothing for `nobody`"), "{problem}");
+        let problem = read(&service, "other").unwrap_err();
+        assert!(problem.contains("has nothing for `other`"), "{problem}");
         entry.delete_credential().unwrap();
         assert!(read(&service, "me").is_err());
     }

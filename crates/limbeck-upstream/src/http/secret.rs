@@ -337,7 +337,7 @@ mod tests {
                 "exec:no-such-program",
                 "`no-such-program` was not found in PATH",
             ),
-            ("keychain:limbeck-test-nowhere/nobody", "the keychain"),
+            ("keychain:limbeck-test-nowhere/no-account", "the keychain"),
             ("keychain:a", "expected `keychain:SERVICE/ACCOUNT`"),
         ] {
             let problem = resolve(reference).await.unwrap_err();

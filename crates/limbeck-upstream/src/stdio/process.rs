@@ -5,7 +5,7 @@
 //! input, `SIGTERM` to the group, `SIGKILL` to the group. Processes that left the group but are still
 //! descendants when the termination begins are killed too (Linux); a process that left both before cannot be
 //! found without control groups. All our descriptors are close-on-exec, so a child inherits its three pipes and
-//! whatever our own parent leaked into us.
+//! those that our own parent leaked into us.
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};

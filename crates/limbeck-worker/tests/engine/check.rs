@@ -28,7 +28,7 @@ pub(crate) fn judged(mut run: Run, verdict: Verdict, mode: Mode) -> Outcome {
     run.go()
 }
 
-/// Nobody was asked about the program, which ran.
+/// The gateway was not asked about the program, which ran.
 #[track_caller]
 pub(crate) fn assert_not_judged(outcome: &Outcome) {
     assert!(outcome.result().is_ok(), "{:?}", outcome.result());
@@ -44,7 +44,7 @@ pub(crate) fn assert_examined(outcome: &Outcome, sites: usize) {
 }
 
 /// Line, column, server and tool of each call that the worker reported.
-fn told(outcome: &Outcome) -> Vec<(u32, u32, String)> {
+fn reported(outcome: &Outcome) -> Vec<(u32, u32, String)> {
     let sites = outcome.check.iter().flat_map(|check| &check.sites);
     sites
         .map(|site| (site.line, site.column, site.tool.clone()))
@@ -96,7 +96,7 @@ fn places_are_those_of_the_text_as_it_was_sent() {
             outcome.result()
         );
         assert_eq!(
-            told(&outcome),
+            reported(&outcome),
             [(line, column, "echo".to_owned())],
             "{program}"
         );

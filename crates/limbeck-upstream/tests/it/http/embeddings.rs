@@ -34,7 +34,7 @@ fn embedder(url: &str) -> Embedder {
     Embedder::new(spec).unwrap()
 }
 
-/// What comes of asking a peer that answers like this, and that it holds no key.
+/// The error of asking a peer that answers like this, which must not hold the key.
 async fn refusal(
     answer: impl Fn(&ReceivedRequest) -> FakeReply + Send + Sync + 'static,
 ) -> EmbeddingsError {

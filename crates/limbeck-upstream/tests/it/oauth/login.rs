@@ -342,7 +342,7 @@ async fn the_callback_takes_one_answer_with_its_state_path_and_name() {
     assert_eq!(status, 200);
     assert!(
         !good.path().ends_with("/callback"),
-        "anybody can guess {}",
+        "every process can guess {}",
         good.path()
     );
     pending.finish(redirect.unwrap()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Tokens over time: renewed once for everybody, bound to what they were issued for, never shown.
+//! Tokens over time: renewed once for all callers, bound to what they were issued for, never shown.
 
 use std::sync::{Arc, Mutex};
 

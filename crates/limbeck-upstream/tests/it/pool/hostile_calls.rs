@@ -25,7 +25,7 @@ struct Block {
     text: String,
 }
 
-/// What became of one call, in a word.
+/// Outcome of one call, in a word.
 async fn outcome(pool: &UpstreamPool, arguments: &str) -> String {
     match call(pool, "hostile", "echo", arguments).await {
         Ok(result) => {
@@ -256,7 +256,7 @@ async fn h29_framing_tricks_cost_their_own_calls_and_the_stream_is_found_again()
     assert_eq!(
         seen,
         [
-            "ok framed", // a batch; the second answer is nobody's
+            "ok framed", // a batch; the second answer is for no call
             "timeout",   // a header, and no newline at the end
             "timeout",   // glued to the line before
             "invalid",   // two messages on a line

@@ -1,7 +1,7 @@
 //! Sockets of WASI, which cannot be created.
 //!
-//! Making a socket and looking a name up fail as on a machine without a network. Whatever else can be
-//! done with sockets needs one first, so it cannot be reached.
+//! Making a socket and looking a name up fail as on a machine without a network. Everything else
+//! needs a socket first, so it cannot be reached.
 
 use wasmtime::StoreContextMut;
 use wasmtime::bail;

@@ -90,9 +90,11 @@ impl ServerTools {
         if rules.allow_everything() {
             return Self::new(name, definitions, instructions);
         }
-        let mut seen = HashSet::new();
-        let all = definitions.iter().map(|definition| &definition.id.tool);
-        let listed: Arc<[Arc<str>]> = all.filter(|tool| seen.insert(*tool)).cloned().collect();
+        let listed: Arc<[Arc<str>]> = {
+            let mut seen = HashSet::new();
+            let all = definitions.iter().map(|definition| &definition.id.tool);
+            all.filter(|tool| seen.insert(*tool)).cloned().collect()
+        };
         let (allowed, off): (Vec<_>, Vec<_>) = definitions
             .into_iter()
             .partition(|definition| rules.allows(&definition.id.tool));

@@ -252,21 +252,21 @@ impl Inner {
                 true => None,
                 false => Some(self.slots.take(principal).await),
             };
-            let held = self.room.take(principal, request.bytes()).await;
+            let room = self.room.take(principal, request.bytes()).await;
             let attempt = BreakerPermit::admit(self, context.principal.clone())?;
             counted.begin();
             let connection = self.connection(principal).await?;
-            Ok::<_, UpstreamError>((slot, held, attempt, connection))
+            Ok::<_, UpstreamError>((slot, room, attempt, connection))
         };
         // Waiting for a slot or a start does not count against the time limit of the call.
-        let (_slot, held, attempt, connection) = tokio::select! {
+        let (_slot, room, attempt, connection) = tokio::select! {
             biased;
             () = context.cancel.cancelled() => return Err(UpstreamError::CancelledUnsent),
             ready = ready => ready?,
         };
         connection.begin_call(context.principal.as_ref());
         let limit = self.spec.call_timeout;
-        let answer = input_rounds::send(&connection, request, limit, context, held).await;
+        let answer = input_rounds::send(&connection, request, limit, context, room).await;
         if is_answer(&answer) {
             connection.end_call(context.principal.as_ref());
         }

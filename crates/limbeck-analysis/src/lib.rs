@@ -21,6 +21,7 @@ mod bounds;
 mod call_sites;
 pub mod python;
 mod repeats;
+mod result_part;
 mod result_read;
 pub mod typescript;
 

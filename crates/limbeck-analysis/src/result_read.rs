@@ -24,3 +24,13 @@ impl ResultRead {
         }
     }
 }
+
+/// Marks the reads of parts that the program provides for elsewhere: one that asks whether a part is there reads it
+/// where it is.
+pub(crate) fn provide_for_absence(reads: &mut [ResultRead]) {
+    let provided = reads.iter().filter(|read| read.optional);
+    let provided: Vec<Vec<String>> = provided.map(|read| read.path.clone()).collect();
+    for read in reads {
+        read.optional |= provided.iter().any(|path| read.path.starts_with(path));
+    }
+}

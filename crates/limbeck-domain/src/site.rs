@@ -144,7 +144,7 @@ pub struct SiteRead {
     pub line: u32,
     /// Column of the last name, from 1.
     pub column: u32,
-    /// Names from the result to the part; [`ANY_ITEM`] for an item of a list.
+    /// Names from the result to the part; [`ANY_ITEM`] for an item of a list, [`ANY_MEMBER`] for a member of an object.
     pub path: Vec<String>,
     /// Whether the program handles that the part is absent.
     #[serde(default, skip_serializing_if = "is_no")]
@@ -153,6 +153,9 @@ pub struct SiteRead {
 
 /// Element of [`SiteRead::path`] for any item of a list.
 pub const ANY_ITEM: &str = "[]";
+
+/// Element of [`SiteRead::path`] for any member of an object, as `Object.values` gives them.
+pub const ANY_MEMBER: &str = "*";
 
 /// Answer to a check of [`Sites`]: whether the program may start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use ruff_python_ast::{
-    Alias, AnyNodeRef, Expr, ExprCall, StmtFunctionDef, StmtImportFrom, StmtTry, StmtWith,
+    Alias, AnyNodeRef, Expr, ExprCall, ExprLambda, StmtFunctionDef, StmtImportFrom, StmtTry,
+    StmtWith,
 };
 
 use super::names::{last_name, name_of};
@@ -68,6 +69,8 @@ pub(super) struct ProgramFacts<'a> {
     pub(super) gathers: Vec<&'a ExprCall>,
     /// Functions with a name.
     pub(super) functions: HashMap<&'a str, &'a StmtFunctionDef>,
+    /// Lambdas that are given a name.
+    pub(super) lambdas: HashMap<&'a str, &'a ExprLambda>,
     /// Names that are given a chain of names, as in `s = tools.server`.
     pub(super) chains: HashMap<&'a str, &'a Expr>,
     /// Names of objects that are given members, or lose them; `None` for an object without a name.
@@ -209,6 +212,7 @@ impl<'a> ProgramFacts<'a> {
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => {
                 self.chains.insert(name, value);
             }
+            Expr::Lambda(lambda) => drop(self.lambdas.insert(name, lambda)),
             value if makes_a_collection(value) => *self.made.entry(name).or_default() += 1,
             _ => {}
         }

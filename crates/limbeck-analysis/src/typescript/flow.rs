@@ -4,12 +4,14 @@
 mod guards;
 mod reads;
 mod repeat;
+mod taken_apart;
 mod uses;
 
 use limbeck_domain::Repeat;
 
 pub(super) use self::guards::FailureHandlers;
 use self::reads::ReadFinder;
+use self::taken_apart::is_taken_apart;
 use self::uses::uses;
 use super::names::ToolCall;
 use super::tree::ProgramTree;
@@ -31,9 +33,7 @@ impl CallFlow {
         let nodes = || calls.iter().map(|call| call.node.node_id());
         Self {
             repeat: nodes().map(|node| repeat::of(tree, node)).collect(),
-            taken_apart: nodes()
-                .map(|node| reads::is_taken_apart(tree, node))
-                .collect(),
+            taken_apart: nodes().map(|node| is_taken_apart(tree, node)).collect(),
             reads: nodes().map(|node| reads.of(node)).collect(),
             uses: uses(tree, calls),
         }

@@ -1,7 +1,9 @@
 //! Tree of a program with the way up from each node, and the values of its names.
 
 use oxc::ast::AstKind;
-use oxc::ast::ast::{BindingPattern, Expression, IdentifierReference, VariableDeclarator};
+use oxc::ast::ast::{
+    BindingPattern, Expression, FormalParameters, IdentifierReference, VariableDeclarator,
+};
 use oxc::semantic::{AstNodes, NodeId, Scoping, Semantic, SymbolId};
 use oxc::span::{GetSpan, Span};
 
@@ -94,6 +96,24 @@ impl<'s, 'a> ProgramTree<'s, 'a> {
             .init
             .as_ref()
             .map(Expression::get_inner_expression)
+    }
+
+    /// The parameters of the function that a name always means.
+    pub(super) fn parameters(&self, function: SymbolId) -> Option<&'a FormalParameters<'a>> {
+        if self.scoping.symbol_is_mutated(function)
+            || !self.scoping.symbol_redeclarations(function).is_empty()
+        {
+            return None;
+        }
+        let declaration = self.scoping.symbol_declaration(function);
+        match self.nodes.kind(declaration) {
+            AstKind::Function(function) => Some(&function.params),
+            _ => match self.value_of(function)? {
+                Expression::ArrowFunctionExpression(function) => Some(&function.params),
+                Expression::FunctionExpression(function) => Some(&function.params),
+                _ => None,
+            },
+        }
     }
 
     /// The value of a constant name that is a text, a number or the like; of any other expression itself.

@@ -1,6 +1,6 @@
 //! Lookup of the part of a result that a program reads, in the tool's output schema.
 
-use limbeck_domain::site::ANY_ITEM;
+use limbeck_domain::site::{ANY_ITEM, ANY_MEMBER};
 use serde_json::{Map, Value};
 
 use crate::nearest::nearest;
@@ -91,20 +91,24 @@ fn find(
             return any_of(root, alternatives, path, depth, steps);
         }
     }
+    let name = name.as_str();
     match kind_of(keywords) {
-        Some("object") => match name.as_str() {
+        Some("object") => match name {
             ANY_ITEM => PartLookup::Possible,
+            ANY_MEMBER => any_member(root, keywords, path, depth, steps),
             name => property(root, keywords, name, path, depth, steps),
         },
-        Some("array") if name == ANY_ITEM => match keywords.get("items") {
+        // The members of a list are its items.
+        Some("array") if matches!(name, ANY_ITEM | ANY_MEMBER) => match keywords.get("items") {
             Some(items) if !keywords.contains_key("prefixItems") => {
                 find(root, items, path, depth + 1, steps)
             }
             _ => PartLookup::Possible,
         },
+        Some(_) if name == ANY_MEMBER => PartLookup::Possible,
         // A character of a text has what texts have.
         Some("string") if name == ANY_ITEM => match path.get(depth + 1).map(String::as_str) {
-            None | Some("length" | ANY_ITEM) => PartLookup::Possible,
+            None | Some("length" | ANY_ITEM | ANY_MEMBER) => PartLookup::Possible,
             Some(_) => other("string", depth + 1),
         },
         Some(kind @ ("array" | "string")) if name != "length" && name != ANY_ITEM => {
@@ -180,6 +184,37 @@ fn property(
     })
 }
 
+/// A part of a member is missing when no member that an object may have lists it.
+fn any_member(
+    root: &Value,
+    keywords: &Map<String, Value>,
+    path: &[String],
+    depth: usize,
+    steps: &mut usize,
+) -> PartLookup {
+    let listed = keywords.get("properties").and_then(Value::as_object);
+    let mut members: Vec<&Value> = listed
+        .into_iter()
+        .flat_map(|listed| listed.values())
+        .collect();
+    let is_closed = match keywords.get("additionalProperties") {
+        Some(Value::Bool(true)) => return PartLookup::Possible,
+        Some(Value::Bool(false)) => true,
+        Some(others) => {
+            members.push(others);
+            true
+        }
+        None => false,
+    };
+    match any_of(root, members, path, depth + 1, steps) {
+        PartLookup::Possible => PartLookup::Possible,
+        PartLookup::Missing(missing) => PartLookup::Missing(MissingPart {
+            surely: missing.surely && is_closed,
+            ..missing
+        }),
+    }
+}
+
 fn other(kind: &'static str, depth: usize) -> PartLookup {
     PartLookup::Missing(MissingPart {
         surely: true,
@@ -189,9 +224,9 @@ fn other(kind: &'static str, depth: usize) -> PartLookup {
 }
 
 /// A part is missing when no alternative lists it, and certainly missing when all of them forbid it.
-fn any_of(
+fn any_of<'v>(
     root: &Value,
-    alternatives: &[Value],
+    alternatives: impl IntoIterator<Item = &'v Value>,
     path: &[String],
     depth: usize,
     steps: &mut usize,
@@ -248,6 +283,29 @@ mod tests {
             (&["[]"], None),
         ] {
             assert_eq!(looked_up(&closed, path), surely, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_any_member_is_absent_where_no_member_lists_it() {
+        let price =
+            json!({"type": "object", "properties": {"cents": {}}, "additionalProperties": false});
+        let map = json!({"type": "object", "additionalProperties": price});
+        assert_eq!(looked_up(&map, &["*", "cents"]), None);
+        assert_eq!(looked_up(&map, &["*", "amount"]), Some(true));
+        let record = json!({"type": "object", "properties": {"a": price, "b": {"type": "string"}}});
+        assert_eq!(looked_up(&record, &["*", "cents"]), None);
+        assert_eq!(looked_up(&record, &["*", "amount"]), Some(false));
+        let list = json!({"type": "array", "items": price});
+        assert_eq!(looked_up(&list, &["*", "amount"]), Some(true));
+        for open in [
+            json!({"type": "object", "properties": {"a": price}, "additionalProperties": true}),
+            json!({"type": "object", "properties": {"a": price, "b": {}}}),
+            json!({"type": "object"}),
+            json!({"type": "string"}),
+            json!({"type": "number"}),
+        ] {
+            assert_eq!(looked_up(&open, &["*", "amount"]), None, "{open}");
         }
     }
 

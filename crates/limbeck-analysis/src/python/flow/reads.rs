@@ -1,16 +1,21 @@
-//! Parts of a result that the program reads, followed along names with one value.
+//! Parts of a result that the program reads, followed along names with one value and functions.
+
+mod functions;
 
 use std::collections::HashSet;
 
-use limbeck_domain::site::ANY_ITEM;
-use ruff_python_ast::{AnyNodeRef, Expr, ExprCall, ExprContext, ExprStarred};
+use ruff_python_ast::{
+    AnyNodeRef, BoolOp, CmpOp, Expr, ExprAttribute, ExprCall, ExprCompare, ExprContext,
+    ExprStarred, Number,
+};
 use ruff_text_size::{Ranged, TextSize};
 
 use super::CallFlow;
 use crate::bounds::{PATH_NAMES_MAX, READS_PER_RESULT_MAX};
-use crate::python::names::{last_name, name_of};
+use crate::python::names::{last_name, text};
 use crate::python::tree::{NodeId, id, is_one_of};
-use crate::result_read::ResultRead;
+use crate::result_part::{PartForm, ResultPart};
+use crate::result_read::{ResultRead, provide_for_absence};
 
 /// What every dict has, and so no field of a result.
 const OF_DICTS: [&str; 11] = [
@@ -27,46 +32,23 @@ const OF_DICTS: [&str; 11] = [
     "fromkeys",
 ];
 
-#[derive(Default)]
+/// Nodes that are visited for the reads of one result.
+const STEPS_PER_RESULT_MAX: usize = 4_000;
+
 struct FoundReads {
     reads: Vec<ResultRead>,
     seen: HashSet<NodeId>,
-}
-
-/// What an expression is, as far as the result goes.
-#[derive(Clone, Default)]
-struct ResultPart {
-    /// Names from the result to it.
-    path: Vec<String>,
-    /// How many lists are around it that the program makes: of results, or of their parts.
-    lists: u32,
-}
-
-impl ResultPart {
-    fn named(mut self, name: &str) -> Self {
-        self.path.push(name.to_owned());
-        self
-    }
-
-    /// An item of it.
-    fn item(mut self) -> Self {
-        match self.lists.checked_sub(1) {
-            Some(lists) => self.lists = lists,
-            None => self.path.push(ANY_ITEM.to_owned()),
-        }
-        self
-    }
-
-    fn in_list(mut self) -> Self {
-        self.lists += 1;
-        self
-    }
+    steps_left: usize,
 }
 
 impl<'a> CallFlow<'_, 'a> {
     /// Parts of the result of a call that the program reads.
     pub(in crate::python) fn reads(&self, call: &'a ExprCall) -> Vec<ResultRead> {
-        let mut found = FoundReads::default();
+        let mut found = FoundReads {
+            reads: Vec::new(),
+            seen: HashSet::new(),
+            steps_left: STEPS_PER_RESULT_MAX,
+        };
         let parent = self.tree.parent_node(id(call));
         match (self.gathered(call, parent), parent) {
             (Some(name), _) => self.bind(name, &ResultPart::default(), &mut found),
@@ -76,6 +58,7 @@ impl<'a> CallFlow<'_, 'a> {
             (None, _) => self.follow(id(call), ResultPart::default(), &mut found),
         }
         found.reads.truncate(READS_PER_RESULT_MAX);
+        provide_for_absence(&mut found.reads);
         found.reads
     }
 
@@ -111,50 +94,61 @@ impl<'a> CallFlow<'_, 'a> {
     fn follow(&self, mut node: NodeId, mut part: ResultPart, found: &mut FoundReads) {
         while part.path.len() < PATH_NAMES_MAX
             && found.reads.len() < READS_PER_RESULT_MAX
+            && found.steps_left > 0
             && found.seen.insert(node)
         {
+            found.steps_left -= 1;
             let Some(parent) = self.tree.parent_node(node) else {
                 return;
             };
-            match parent {
-                AnyNodeRef::ExprAttribute(member) if part.lists == 0 => {
-                    let outer = self.tree.parent_node(id(member));
-                    let is_called = outer
-                        .and_then(AnyNodeRef::expr_call)
-                        .is_some_and(|call| id(&*call.func) == id(member));
-                    if is_called || OF_DICTS.contains(&&*member.attr.id) {
-                        return;
-                    }
-                    part = part.named(&member.attr.id);
-                    self.note(id(member), member.ctx, member.attr.start(), &part, found);
-                    node = id(member);
+            let next = match parent {
+                AnyNodeRef::ExprAttribute(member) if part.is_itself() => {
+                    self.member(member, part, found)
                 }
                 AnyNodeRef::ExprSubscript(item) if id(&*item.value) == node => {
-                    match &*item.slice {
-                        Expr::StringLiteral(key) if part.lists == 0 => {
-                            part = part.named(key.value.to_str());
+                    let part = match &*item.slice {
+                        Expr::StringLiteral(key) if part.is_itself() => {
+                            let part = part.named(key.value.to_str());
                             self.note(id(item), item.ctx, key.start(), &part, found);
+                            Some(part)
                         }
-                        Expr::NumberLiteral(key) if key.value.is_int() => part = part.item(),
-                        _ => return,
-                    }
-                    node = id(item);
+                        Expr::NumberLiteral(key) => match &key.value {
+                            Number::Int(place) => part.item((*place == 1_u8).then_some(1)),
+                            Number::Float(_) | Number::Complex { .. } => None,
+                        },
+                        _ => None,
+                    };
+                    part.map(|part| (id(item), part))
                 }
                 AnyNodeRef::ExprListComp(list) if id(&*list.elt) == node => {
-                    part = part.in_list();
-                    node = id(list);
+                    Some((id(list), part.in_list()))
                 }
-                AnyNodeRef::ExprStarred(starred) if part.lists > 0 => {
-                    let Some(gathered) = self.all_gathered(starred) else {
-                        return;
-                    };
-                    node = gathered;
+                AnyNodeRef::ExprGenerator(list) if id(&*list.elt) == node => {
+                    Some((id(list), part.in_list()))
+                }
+                AnyNodeRef::ExprStarred(starred) if part.is_in_list() => {
+                    self.all_gathered(starred).map(|gathered| (gathered, part))
+                }
+                AnyNodeRef::ExprBoolOp(either) => {
+                    let is_test = either.op == BoolOp::And
+                        && either.values.last().is_none_or(|last| id(last) != node);
+                    (!is_test).then(|| (id(either), part.shared()))
+                }
+                AnyNodeRef::ExprIf(either) if id(&*either.test) != node => {
+                    Some((id(either), part.shared()))
+                }
+                AnyNodeRef::ExprCompare(compared) => {
+                    return self.asked(compared, node, part, found);
+                }
+                AnyNodeRef::ExprCall(call) if id(&*call.func) != node => {
+                    let given = self.passed(call, node, part, found);
+                    given.map(|part| (id(call), part))
                 }
                 AnyNodeRef::StmtAssign(assigned) => {
                     if let [target] = assigned.targets.as_slice() {
                         self.bind(target, &part, found);
                     }
-                    return;
+                    None
                 }
                 AnyNodeRef::StmtAnnAssign(assigned)
                     if assigned
@@ -168,22 +162,165 @@ impl<'a> CallFlow<'_, 'a> {
                     return self.bind(&named.target, &part, found);
                 }
                 AnyNodeRef::StmtFor(each) if !each.is_async && id(&*each.iter) == node => {
-                    return self.bind(&each.target, &part.item(), found);
+                    if let Some(item) = part.item(None) {
+                        self.bind_in(id(each), &each.target, &each.iter, &item, found);
+                    }
+                    None
                 }
                 AnyNodeRef::Comprehension(each) if id(&each.iter) == node => {
-                    return self.bind(&each.target, &part.item(), found);
+                    if let Some(item) = part.item(None)
+                        && let Some(around) = self.tree.parent(id(each))
+                    {
+                        self.bind_in(around, &each.target, &each.iter, &item, found);
+                    }
+                    None
                 }
-                _ => return,
+                _ => None,
+            };
+            let Some(next) = next else {
+                return;
+            };
+            (node, part) = next;
+        }
+    }
+
+    /// Notes the read of a member, or follows what a method gives.
+    fn member(
+        &self,
+        member: &'a ExprAttribute,
+        part: ResultPart,
+        found: &mut FoundReads,
+    ) -> Option<(NodeId, ResultPart)> {
+        let around = self.tree.parent_node(id(member));
+        let call = around
+            .and_then(AnyNodeRef::expr_call)
+            .filter(|call| id(&*call.func) == id(member));
+        let Some(call) = call else {
+            if OF_DICTS.contains(&&*member.attr.id) {
+                return None;
+            }
+            let part = part.named(&member.attr.id);
+            self.note(id(member), member.ctx, member.attr.start(), &part, found);
+            return Some((id(member), part));
+        };
+        let part = match &*member.attr.id {
+            "get" => {
+                let key = call.arguments.args.first()?;
+                let part = part.named(text(key)?);
+                self.note_optional(key.start(), &part, found);
+                Some(part)
+            }
+            "copy" => Some(part),
+            "values" => part.as_form(PartForm::Values),
+            "items" => part.as_form(PartForm::Entries),
+            _ => None,
+        };
+        part.map(|part| (id(call), part))
+    }
+
+    /// Notes that the program asks whether a part has a member: `"a" in part`.
+    fn asked(
+        &self,
+        compared: &ExprCompare,
+        node: NodeId,
+        part: ResultPart,
+        found: &mut FoundReads,
+    ) {
+        if let ([CmpOp::In | CmpOp::NotIn], [within]) = (&*compared.ops, &*compared.comparators)
+            && id(within) == node
+            && part.is_itself()
+            && let Some(name) = text(&compared.left)
+        {
+            self.note_optional(compared.left.start(), &part.named(name), found);
+        }
+    }
+
+    /// Follows the names of a target that has no other value in the whole program.
+    fn bind(&self, target: &Expr, part: &ResultPart, found: &mut FoundReads) {
+        match target {
+            Expr::Name(name) => {
+                if self.facts.times_bound(&name.id) == 1 {
+                    for name in self.tree.uses(&name.id) {
+                        self.follow(id(*name), part.clone(), found);
+                    }
+                }
+            }
+            Expr::Tuple(tuple) => self.bind_items(&tuple.elts, part, found),
+            Expr::List(list) => self.bind_items(&list.elts, part, found),
+            _ => {}
+        }
+    }
+
+    fn bind_items(&self, targets: &[Expr], part: &ResultPart, found: &mut FoundReads) {
+        for (place, target) in targets.iter().enumerate() {
+            if let Some(item) = part.clone().item(Some(place)) {
+                self.bind(target, &item, found);
             }
         }
     }
 
-    fn bind(&self, target: &Expr, part: &ResultPart, found: &mut FoundReads) {
-        if let Some(name) = name_of(target)
-            && self.facts.times_bound(name) == 1
-        {
-            for name in self.tree.uses(name) {
-                self.follow(id(*name), part.clone(), found);
+    /// Follows the names of a target in `scope`: a loop or a comprehension over `iter`, which is read before.
+    fn bind_in(
+        &self,
+        scope: NodeId,
+        target: &Expr,
+        iter: &Expr,
+        part: &ResultPart,
+        found: &mut FoundReads,
+    ) {
+        match target {
+            Expr::Name(name) if self.facts.times_bound(&name.id) == 1 => {
+                self.bind(target, part, found);
+            }
+            Expr::Name(name) => {
+                if self.tree.names(iter).all(|read| read != &*name.id) {
+                    self.bind_name_in(scope, &name.id, part, found);
+                }
+            }
+            Expr::Tuple(tuple) => self.bind_items_in(scope, &tuple.elts, iter, part, found),
+            Expr::List(list) => self.bind_items_in(scope, &list.elts, iter, part, found),
+            _ => {}
+        }
+    }
+
+    fn bind_items_in(
+        &self,
+        scope: NodeId,
+        targets: &[Expr],
+        iter: &Expr,
+        part: &ResultPart,
+        found: &mut FoundReads,
+    ) {
+        for (place, target) in targets.iter().enumerate() {
+            if let Some(item) = part.clone().item(Some(place)) {
+                self.bind_in(scope, target, iter, &item, found);
+            }
+        }
+    }
+
+    /// Follows a name that has one value in `scope`, and maybe others elsewhere.
+    fn bind_name_in(&self, scope: NodeId, name: &str, part: &ResultPart, found: &mut FoundReads) {
+        let mut uses = Vec::new();
+        let mut times_bound = 0;
+        for node in self.tree.below(scope) {
+            if found.steps_left == 0 {
+                return;
+            }
+            found.steps_left -= 1;
+            match node {
+                AnyNodeRef::ExprName(read) if &*read.id == name => match read.ctx.is_load() {
+                    true => uses.push(id(read)),
+                    false => times_bound += 1,
+                },
+                AnyNodeRef::Parameter(parameter) if &*parameter.name.id == name => {
+                    times_bound += 1;
+                }
+                _ => {}
+            }
+        }
+        if times_bound == 1 {
+            for node in uses {
+                self.follow(node, part.clone(), found);
             }
         }
     }
@@ -207,7 +344,17 @@ impl<'a> CallFlow<'_, 'a> {
         found.reads.push(ResultRead {
             at: at.into(),
             path: part.path.clone(),
-            optional: self.facts.changes_members() || self.tree.climb(node).any(is_tried),
+            optional: part.is_shared
+                || self.facts.changes_members()
+                || self.tree.climb(node).any(is_tried),
+        });
+    }
+
+    fn note_optional(&self, at: TextSize, part: &ResultPart, found: &mut FoundReads) {
+        found.reads.push(ResultRead {
+            at: at.into(),
+            path: part.path.clone(),
+            optional: true,
         });
     }
 }

@@ -143,7 +143,7 @@ fn reads_of_a_result_are_followed_in_a_straight_line() {
             "[x.b for x in tools.shop.echo(a=[{'b': 1}]).a]",
             &["a", "a.[].b"],
         ),
-        ("o = tools.shop.echo(a=1)\no.get('a'); o.items()", &[]),
+        ("o = tools.shop.echo(a=1)\no.get('a'); o.keys()", &["a?"]),
         ("o = tools.shop.echo(a=1)\no = {'a': 2}\no['a']", &[]),
         ("o = tools.shop.echo(a=1)\no['c'] = 2\no['c']", &["c?"]),
         (
@@ -204,6 +204,57 @@ fn reads_of_a_result_are_followed_in_a_straight_line() {
     let read = &site("o = tools.shop.echo(a=1)\nx = ('é', o['a'].b)").reads;
     let places = read.iter().map(|read| (read.line, read.column));
     assert_eq!(places.collect::<Vec<_>>(), [(2, 13), (2, 18)]);
+}
+
+#[test]
+fn reads_of_a_result_are_followed_through_functions_and_collections() {
+    for (rest, reads) in [
+        ("o.get('a', 0)", &["a?"][..]),
+        ("o.get('a', {}).get('b')", &["a?", "a.b?"]),
+        ("for x in o['l']:\n    x.get('b')", &["l", "l.[].b?"]),
+        // The same name in two loops.
+        (
+            "for x in o['l']:\n    x['b']\nfor x in q:\n    x['c']",
+            &["l", "l.[].b"],
+        ),
+        (
+            "[x['b'] for x in o['l']]; [x['c'] for x in q]",
+            &["l", "l.[].b"],
+        ),
+        ("[x['b'] for x in [x for x in o['l']]]; x", &["l"]),
+        ("sum(x['b'] for x in o)", &["[].b"]),
+        (
+            "next((x for x in o if x['b']), None)['c']",
+            &["[].c?", "[].b"],
+        ),
+        ("sorted(o, key=lambda x: x['b'])[0]['c']", &["[].b", "[].c"]),
+        ("max(o, key=lambda x: x['b']).c", &["[].b", "[].c"]),
+        ("list(map(lambda x: x['b'], o))", &["[].b"]),
+        ("for k, v in o.items():\n    v['b']", &["*.b"]),
+        ("{k: v.b for k, v in o.items()}", &["*.b"]),
+        ("for i, x in enumerate(o):\n    x['b']", &["*.b"]),
+        ("[v['b'] for v in o.values()]", &["*.b"]),
+        ("a, b = o['l']\na['c']", &["l", "l.[].c"]),
+        ("def name(x):\n    return x['b']\nname(o)", &["b"]),
+        ("name = lambda x: x['b']\n[name(x) for x in o]", &["[].b"]),
+        ("def name(x):\n    return x['b']\nname(o)\nname(q)", &["b?"]),
+        ("def name(x, y=1):\n    return y['b']\nname(q, o)", &[]),
+        ("sorted = g\nsorted(o)[0]['b']", &[]),
+        ("(o or {})['b']", &["b?"]),
+        ("if 'b' in o:\n    o['b']", &["b?", "b?"]),
+        ("if o.get('b'):\n    o['b']['c']", &["b?", "b?", "b.c?"]),
+    ] {
+        let program = format!("o = tools.shop.echo(a=1)\n{rest}");
+        let found = site(&program).reads.into_iter();
+        let found = found.map(|read| read.path.join(".") + if read.optional { "?" } else { "" });
+        assert_eq!(found.collect::<Vec<_>>(), reads, "{program}");
+    }
+}
+
+#[test]
+fn the_reads_of_helpers_that_call_each_other_are_bounded() {
+    let program = "def f(o):\n    return g(o['x'])\ndef g(o):\n    return f(o['y'])\nr = tools.shop.echo(a=1)\nf(r)";
+    assert!(site(program).reads.len() <= 8);
 }
 
 #[test]

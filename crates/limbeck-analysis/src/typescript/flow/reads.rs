@@ -1,13 +1,13 @@
-//! Parts of a result that the program reads, followed from the call over `await` and names with one value to
+//! Parts of a result that the program reads, followed from the call over `await`, names with one value and functions to
 //! members and patterns.
+
+mod functions;
 
 use std::collections::HashSet;
 
-use limbeck_domain::site::ANY_ITEM;
 use oxc::ast::AstKind;
 use oxc::ast::ast::{
-    Argument, AssignmentTarget, BindingPattern, Expression, ForStatementLeft,
-    SimpleAssignmentTarget,
+    AssignmentTarget, BindingPattern, Expression, ForStatementLeft, SimpleAssignmentTarget,
 };
 use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
@@ -15,24 +15,10 @@ use oxc::syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
 
 use super::guards::method;
 use crate::bounds::{PATH_NAMES_MAX, READS_MAX, READS_PER_RESULT_MAX};
-use crate::result_read::ResultRead;
+use crate::result_part::ResultPart;
+use crate::result_read::{ResultRead, provide_for_absence};
 use crate::typescript::tree::ProgramTree;
 
-/// Methods of a promise.
-const OF_PROMISES: [&str; 3] = ["then", "catch", "finally"];
-/// Methods that call a function with the items of a list.
-const OVER_ITEMS: [&str; 8] = [
-    "map",
-    "forEach",
-    "filter",
-    "flatMap",
-    "find",
-    "some",
-    "every",
-    "findIndex",
-];
-/// Methods whose result has the items of their list.
-const KEEPING_ITEMS: [&str; 5] = ["filter", "slice", "toSorted", "sort", "reverse"];
 /// Nodes that are visited for all reads.
 const STEPS_MAX: usize = 20_000;
 
@@ -66,18 +52,59 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
     pub(super) fn of(&mut self, call: NodeId) -> Vec<ResultRead> {
         self.followed.clear();
         match self.tree.outer(call) {
-            Some((awaited, AstKind::AwaitExpression(_), _)) => self.follow(awaited, Vec::new()),
-            Some((list, AstKind::ArrayExpression(_), _)) => {
-                if let Some(name) = self.gathered(list, call) {
-                    self.bind(name, &[]);
+            Some((member, AstKind::StaticMemberExpression(then), _))
+                if then.property.name == "then" =>
+            {
+                if let Some((_, AstKind::CallExpression(call), callee)) = self.tree.outer(member)
+                    && self.tree.is_inside(callee, call.callee.span())
+                {
+                    self.bind_parameter(call.arguments.first(), 0, ResultPart::default());
                 }
             }
-            _ => {}
+            Some((list, AstKind::ArrayExpression(_), _)) => {
+                if let Some(name) = self.gathered(list, call) {
+                    self.bind(name, &ResultPart::default());
+                }
+            }
+            Some((outer, kind, _)) => {
+                if let Some(list) = self.collected(call) {
+                    self.follow(list, ResultPart::default().in_list());
+                } else if matches!(kind, AstKind::AwaitExpression(_)) {
+                    self.follow(outer, ResultPart::default());
+                }
+            }
+            None => {}
         }
         let mut found = std::mem::take(&mut self.found);
         found.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
         found.dedup();
+        provide_for_absence(&mut found);
         found
+    }
+
+    /// The list of results in `await Promise.all(list.map(x => call))`.
+    fn collected(&self, call: NodeId) -> Option<NodeId> {
+        let mut around = self.tree.outer(call)?;
+        if let (awaited, AstKind::AwaitExpression(_), _) = around {
+            around = self.tree.outer(awaited)?;
+        }
+        let (function, AstKind::ArrowFunctionExpression(arrow), body) = around else {
+            return None;
+        };
+        if self.tree.is_inside(body, arrow.params.span) {
+            return None;
+        }
+        let (mapped, AstKind::CallExpression(map), _) = self.tree.outer(function)? else {
+            return None;
+        };
+        let (all, AstKind::CallExpression(gather), _) = self.tree.outer(mapped)? else {
+            return None;
+        };
+        let (awaited, AstKind::AwaitExpression(_), _) = self.tree.outer(all)? else {
+            return None;
+        };
+        let is_list = method(&map.callee) == Some("map") && is_all_of_promises(&gather.callee);
+        is_list.then_some(awaited)
     }
 
     /// The name that gets the result of `call` in `const [a, b] = await Promise.all([…])`, where `list` is
@@ -112,89 +139,104 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         pattern.elements.get(before.len())?.as_ref()
     }
 
-    fn follow(&mut self, mut at: NodeId, mut path: Vec<String>) {
+    fn follow(&mut self, mut at: NodeId, mut part: ResultPart) {
         loop {
-            if self.steps_left == 0 || path.len() >= PATH_NAMES_MAX || !self.followed.insert(at) {
+            if self.steps_left == 0
+                || part.path.len() >= PATH_NAMES_MAX
+                || !self.followed.insert(at)
+            {
                 return;
             }
             self.steps_left -= 1;
             let Some((outer, kind, below)) = self.tree.outer(at) else {
                 return;
             };
-            match kind {
-                AstKind::AwaitExpression(_) => {}
+            let tree = self.tree;
+            let is_in = |of: &Expression<'_>| tree.is_inside(below, of.span());
+            at = outer;
+            let next = match kind {
+                AstKind::AwaitExpression(_) => Some(part),
                 AstKind::StaticMemberExpression(member) => {
                     let name = member.property.name.as_str();
                     if let Some((called, AstKind::CallExpression(call), callee)) =
                         self.tree.outer(outer)
                         && self.tree.is_inside(callee, call.callee.span())
                     {
-                        self.over_items(call.arguments.first(), name, &path);
-                        if !KEEPING_ITEMS.contains(&name) {
-                            return;
-                        }
                         at = called;
-                        continue;
+                        self.method(call, name, part)
+                    } else if part.is_itself() {
+                        let part = part.named(name);
+                        self.read(member.property.span.start, &part, outer, member.optional);
+                        Some(part)
+                    } else {
+                        None
                     }
-                    path.push(name.to_owned());
-                    self.read(member.property.span.start, &path, outer, member.optional);
                 }
-                AstKind::ComputedMemberExpression(member)
-                    if self.tree.is_inside(below, member.object.span()) =>
-                {
+                AstKind::ComputedMemberExpression(member) if is_in(&member.object) => {
                     match (self.tree.text(&member.expression), &member.expression) {
-                        (Some(name), _) => {
-                            path.push(name.to_owned());
+                        (Some(name), _) if part.is_itself() => {
+                            let part = part.named(name);
                             let at = member.expression.span().start;
-                            self.read(at, &path, outer, member.optional);
+                            self.read(at, &part, outer, member.optional);
+                            Some(part)
                         }
-                        (None, Expression::NumericLiteral(_)) => path.push(ANY_ITEM.to_owned()),
-                        (None, _) => return,
+                        (Some(_), _) => None,
+                        (None, Expression::NumericLiteral(number)) => {
+                            part.item(Some(number.value as usize))
+                        }
+                        // A place in a list. Of an object it may be any member, which the check leaves alone.
+                        (None, _) => part.item(None),
                     }
+                }
+                AstKind::LogicalExpression(logical) => {
+                    let is_test = is_in(&logical.left) && logical.operator == LogicalOperator::And;
+                    (!is_test).then(|| part.shared())
+                }
+                AstKind::ConditionalExpression(conditional) => {
+                    (!is_in(&conditional.test)).then(|| part.shared())
+                }
+                AstKind::BinaryExpression(binary)
+                    if binary.operator == BinaryOperator::In && is_in(&binary.right) =>
+                {
+                    return self.asked(&binary.left, part);
+                }
+                AstKind::SpreadElement(_) => match self.tree.outer(outer) {
+                    Some((list, AstKind::ArrayExpression(array), _))
+                        if array.elements.len() == 1 =>
+                    {
+                        at = list;
+                        Some(part)
+                    }
+                    _ => None,
+                },
+                AstKind::CallExpression(call) if !is_in(&call.callee) => {
+                    self.passed(call, below, part)
                 }
                 AstKind::VariableDeclarator(declarator)
                     if !self.tree.is_inside(below, declarator.id.span()) =>
                 {
-                    return self.bind(&declarator.id, &path);
+                    return self.bind(&declarator.id, &part);
                 }
-                AstKind::ForOfStatement(statement)
-                    if self.tree.is_inside(below, statement.right.span()) =>
-                {
-                    path.push(ANY_ITEM.to_owned());
-                    if let ForStatementLeft::VariableDeclaration(left) = &statement.left
+                AstKind::ForOfStatement(statement) if is_in(&statement.right) => {
+                    if let Some(item) = part.item(None)
+                        && let ForStatementLeft::VariableDeclaration(left) = &statement.left
                         && let [declarator] = left.declarations.as_slice()
                     {
-                        self.bind(&declarator.id, &path);
+                        self.bind(&declarator.id, &item);
                     }
-                    return;
+                    None
                 }
-                _ => return,
+                _ => None,
+            };
+            match next {
+                Some(next) => part = next,
+                None => return,
             }
-            at = outer;
-        }
-    }
-
-    /// Follows the first parameter of a function that is called with the items.
-    fn over_items(&mut self, function: Option<&Argument<'a>>, name: &str, path: &[String]) {
-        if !OVER_ITEMS.contains(&name) {
-            return;
-        }
-        let parameters = match function.and_then(|function| function.as_expression()) {
-            Some(Expression::ArrowFunctionExpression(function)) => &function.params,
-            Some(Expression::FunctionExpression(function)) => &function.params,
-            _ => return,
-        };
-        if let Some(first) = parameters.items.first()
-            && first.initializer.is_none()
-        {
-            let mut path = path.to_vec();
-            path.push(ANY_ITEM.to_owned());
-            self.bind(&first.pattern, &path);
         }
     }
 
     /// Follows the names of a pattern.
-    fn bind(&mut self, pattern: &BindingPattern<'a>, path: &[String]) {
+    fn bind(&mut self, pattern: &BindingPattern<'a>, part: &ResultPart) {
         match pattern {
             BindingPattern::BindingIdentifier(name) => {
                 let symbol = name.symbol_id();
@@ -203,50 +245,57 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 }
                 let uses: Vec<NodeId> = self.tree.uses(symbol).collect();
                 for node in uses {
-                    self.follow(node, path.to_vec());
+                    self.follow(node, part.clone());
                 }
             }
-            BindingPattern::ObjectPattern(object) => {
+            BindingPattern::ObjectPattern(object) if part.is_itself() => {
                 for property in &object.properties {
                     let Some(name) = property.key.static_name() else {
                         continue;
                     };
-                    let mut path = path.to_vec();
-                    path.push(name.into_owned());
+                    let part = part.clone().named(&name);
                     let has_default =
                         matches!(property.value, BindingPattern::AssignmentPattern(_));
-                    self.note(property.key.span().start, &path, has_default);
-                    if !has_default {
-                        self.bind(&property.value, &path);
+                    self.note(property.key.span().start, &part, has_default);
+                    self.bind(&property.value, &part);
+                }
+            }
+            BindingPattern::ObjectPattern(_) => {}
+            BindingPattern::ArrayPattern(array) => {
+                for (place, item) in array.elements.iter().enumerate() {
+                    if let Some(pattern) = item
+                        && let Some(item) = part.clone().item(Some(place))
+                    {
+                        self.bind(pattern, &item);
                     }
                 }
-            }
-            BindingPattern::ArrayPattern(array) => {
-                let mut path = path.to_vec();
-                path.push(ANY_ITEM.to_owned());
-                for item in array.elements.iter().flatten() {
-                    self.bind(item, &path);
+                if let Some(rest) = &array.rest
+                    && let Some(part) = part.clone().rest()
+                {
+                    self.bind(&rest.argument, &part);
                 }
             }
-            BindingPattern::AssignmentPattern(_) => {}
+            BindingPattern::AssignmentPattern(assignment) => {
+                self.bind(&assignment.left, &part.clone().shared());
+            }
         }
     }
 
-    fn read(&mut self, at: u32, path: &[String], member: NodeId, optional: bool) {
+    fn read(&mut self, at: u32, part: &ResultPart, member: NodeId, optional: bool) {
         let optional = optional || self.provides_for_absence(member);
-        self.note(at, path, optional);
+        self.note(at, part, optional);
     }
 
-    fn note(&mut self, at: u32, path: &[String], optional: bool) {
+    fn note(&mut self, at: u32, part: &ResultPart, optional: bool) {
         if self.found.len() < READS_PER_RESULT_MAX
             && self.all < READS_MAX
-            && path.len() <= PATH_NAMES_MAX
+            && part.path.len() <= PATH_NAMES_MAX
         {
             self.all += 1;
             self.found.push(ResultRead {
                 at,
-                path: path.to_vec(),
-                optional: optional || self.changes_members,
+                path: part.path.clone(),
+                optional: optional || part.is_shared || self.changes_members,
             });
         }
     }
@@ -336,73 +385,4 @@ fn is_of_own_object<'a>(tree: &ProgramTree<'_, 'a>, target: &SimpleAssignmentTar
         value,
         Some(Expression::ObjectExpression(_) | Expression::ArrayExpression(_))
     )
-}
-
-/// Whether the result of a call is used on the spot, or under a name that keeps it, as if it were there,
-/// although nothing awaits it.
-pub(super) fn is_taken_apart(tree: &ProgramTree<'_, '_>, call: NodeId) -> bool {
-    if is_used_as_value(tree, call) {
-        return true;
-    }
-    let Some((_, AstKind::VariableDeclarator(declarator), _)) = tree.outer(call) else {
-        return false;
-    };
-    let Some(name) = declarator.id.get_binding_identifier() else {
-        return false;
-    };
-    let symbol = name.symbol_id();
-    !tree.scoping.symbol_is_mutated(symbol)
-        && tree.uses(symbol).any(|node| is_used_as_value(tree, node))
-}
-
-/// Whether something that a promise does not have is looked for in the value at `at`.
-fn is_used_as_value(tree: &ProgramTree<'_, '_>, at: NodeId) -> bool {
-    let Some((outer, kind, below)) = tree.outer(at) else {
-        return false;
-    };
-    let is_in = |part: oxc::span::Span| tree.is_inside(below, part);
-    match kind {
-        AstKind::StaticMemberExpression(member) => {
-            let assigned = matches!(
-                tree.outer(outer),
-                Some((_, AstKind::AssignmentExpression(_), _))
-            );
-            !OF_PROMISES.contains(&member.property.name.as_str()) && !assigned
-        }
-        AstKind::ComputedMemberExpression(member) if is_in(member.object.span()) => {
-            match member.expression.get_inner_expression() {
-                Expression::StringLiteral(name) => !OF_PROMISES.contains(&name.value.as_str()),
-                Expression::NumericLiteral(_) => true,
-                _ => false,
-            }
-        }
-        AstKind::SpreadElement(_) => true,
-        AstKind::ForOfStatement(statement) => !statement.r#await && is_in(statement.right.span()),
-        AstKind::TemplateLiteral(_) => !matches!(
-            tree.outer(outer),
-            Some((_, AstKind::TaggedTemplateExpression(_), _))
-        ),
-        AstKind::BinaryExpression(binary) => binary.operator.is_arithmetic(),
-        AstKind::VariableDeclarator(declarator) => matches!(
-            declarator.id,
-            BindingPattern::ObjectPattern(_) | BindingPattern::ArrayPattern(_)
-        ),
-        AstKind::AssignmentExpression(assignment) => {
-            is_in(assignment.right.span())
-                && matches!(
-                    assignment.left,
-                    AssignmentTarget::ObjectAssignmentTarget(_)
-                        | AssignmentTarget::ArrayAssignmentTarget(_)
-                )
-        }
-        AstKind::CallExpression(call) => {
-            // It makes `{}` of every promise.
-            !is_in(call.callee.span())
-                && method(&call.callee) == Some("stringify")
-                && matches!(call.callee.get_inner_expression(),
-                    Expression::StaticMemberExpression(member)
-                        if matches!(&member.object, Expression::Identifier(object) if object.name == "JSON"))
-        }
-        _ => false,
-    }
 }

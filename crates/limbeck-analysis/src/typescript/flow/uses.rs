@@ -139,7 +139,7 @@ impl<'a> Flows<'_, '_, 'a> {
             // A function of the program has it under the name of a parameter.
             if let Expression::Identifier(name) = call.callee.get_inner_expression()
                 && let Some(symbol) = self.tree.symbol(name)
-                && let Some(parameters) = self.parameters(symbol)
+                && let Some(parameters) = self.tree.parameters(symbol)
             {
                 self.give_parameters(parameters, source);
             }
@@ -155,18 +155,6 @@ impl<'a> Flows<'_, '_, 'a> {
                 }
                 _ => {}
             }
-        }
-    }
-
-    fn parameters(&self, function: SymbolId) -> Option<&'a FormalParameters<'a>> {
-        let declaration = self.tree.scoping.symbol_declaration(function);
-        match self.tree.nodes.kind(declaration) {
-            AstKind::Function(function) => Some(&function.params),
-            _ => match self.tree.value_of(function)? {
-                Expression::ArrowFunctionExpression(function) => Some(&function.params),
-                Expression::FunctionExpression(function) => Some(&function.params),
-                _ => None,
-            },
         }
     }
 

@@ -491,6 +491,15 @@ fn reads_of_a_result_are_followed_in_a_straight_line() {
             "const [p, r] = await Promise.race([g(), tools.a.b()]); f(r.items)",
             vec![],
         ),
+        ("tools.a.b().then(r => f(r.items))", vec!["items"]),
+        (
+            "const rs = await Promise.all(ids.map(id => tools.a.b({ id }))); rs.map(r => r.name)",
+            vec!["name"],
+        ),
+        (
+            "const rs = await Promise.all(ids.map(async id => await tools.a.b({ id }))); f(rs.length, rs[0].name)",
+            vec!["name"],
+        ),
     ] {
         let found: Vec<String> = only(text)
             .reads
@@ -502,6 +511,82 @@ fn reads_of_a_result_are_followed_in_a_straight_line() {
             .collect();
         assert_eq!(found, reads, "{text}");
     }
+}
+
+#[test]
+fn reads_of_a_result_are_followed_through_functions_and_collections() {
+    let found = |rest: &str| -> Vec<String> {
+        let site = only(&format!("const r = await tools.a.b(); {rest}"));
+        let found = site.reads.iter().map(|read| {
+            let mark = if read.optional { "?" } else { "" };
+            format!("{}{mark}", read.path.join("."))
+        });
+        found.collect()
+    };
+    for (rest, reads) in [
+        ("r.map((x, i) => x.id + i)", &["[].id"][..]),
+        ("r.forEach((x, i, all) => f(all[i].id))", &["[].id"]),
+        ("r.reduce((acc, x) => acc + x.price, 0)", &["[].price"]),
+        ("[...r].sort((a, b) => a.x - b.y)", &["[].x", "[].y"]),
+        ("for (let i = 0; i < 3; i++) f(r[i].id)", &["[].id"]),
+        (
+            "const [first, ...rest] = r; f(first.a, rest[0].b)",
+            &["[].a", "[].b"],
+        ),
+        ("f(r.find(x => x.id === 1).name)", &["[].id?", "[].name"]),
+        ("f(r.at(-1)?.name)", &["[].name?"]),
+        ("Object.entries(r).map(([k, v]) => v.name)", &["*.name"]),
+        (
+            "for (const [, { name }] of Object.entries(r)) f(name)",
+            &["*.name"],
+        ),
+        ("f(Object.entries(r)[0][1].name)", &["*.name"]),
+        ("Object.values(r).filter(v => v.a).length", &["*.a"]),
+        ("Object.entries(r).map(e => e.name)", &[]),
+        ("const Object = g(); Object.values(r).map(v => v.a)", &[]),
+        ("const name = o => o.name; r.map(name)", &["[].name"]),
+        (
+            "function name({ name }) { return name } f(name(r))",
+            &["name"],
+        ),
+        // A function that is used twice may get other values.
+        (
+            "const name = o => o.name; r.map(name); name(q)",
+            &["[].name?"],
+        ),
+        ("let name = o => o.name; name = g; r.map(name)", &[]),
+        ("f(...r.map(g))", &[]),
+        (
+            "(r.items ?? []).map(x => x.id)",
+            &["items?", "items.[].id?"],
+        ),
+        (
+            "const { items = [] } = r; items.map(x => x.id)",
+            &["items?", "items.[].id?"],
+        ),
+        ("f((ok ? r : q).name)", &["name?"]),
+        ("f(ok && r.items.name)", &["items", "items.name"]),
+        // What the program asks for it reads elsewhere only where it is.
+        ("if (r.a) f(r.a.b)", &["a?", "a?", "a.b?"]),
+        ("if ('a' in r) f(r.a)", &["a?", "a?"]),
+        ("if (Object.hasOwn(r, 'a')) f(r.a)", &["a?", "a?"]),
+        (
+            "r.filter(x => x.hasOwnProperty('a')).map(x => x.a)",
+            &["[].a?", "[].a?"],
+        ),
+        ("f(r.a ?? r.b, r.c)", &["a?", "b?", "c"]),
+    ] {
+        assert_eq!(found(rest), reads, "{rest}");
+    }
+}
+
+#[test]
+fn the_reads_of_helpers_that_call_each_other_are_bounded() {
+    let program = "const r = await tools.a.b(); const f = o => g(o.x); const g = o => f(o.y); f(r)";
+    assert!(only(program).reads.len() <= 8);
+    let names: String = (0..1_000).map(|n| format!("f(r.p{n});")).collect();
+    let program = format!("const r = await tools.a.b(); {names}");
+    assert_eq!(only(&program).reads.len(), 32);
 }
 
 #[test]

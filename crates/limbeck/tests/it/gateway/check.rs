@@ -4,7 +4,7 @@ use limbeck_catalog::FindingKind;
 use limbeck_domain::{ErrorKind, Mode};
 use limbeck_gateway::Gateway;
 use limbeck_policy::Scope;
-use limbeck_testkit::{FakeServer, World, python_request, request, run, value_of};
+use limbeck_testkit::{FakeServer, World, python_request, request, run, run_python, value_of};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -197,5 +197,60 @@ async fn an_empty_value_is_explained_by_properties_that_its_results_do_not_have(
     )
     .await;
     assert_eq!(said.warnings, [""; 0]);
+    // Reads in functions, and those that provide for a property that is not there.
+    let read_in = async |rest: &str| {
+        let program = format!("const r = await tools.t.list({{}}); {rest}");
+        run(&gateway, &program).await.warnings.join("\n")
+    };
+    for rest in [
+        "return r.items.reduce((sum, o) => sum + o.amount, 0)",
+        "return Object.entries(r.items).map(([k, v]) => v.amount)",
+        "const amount = o => o.amount; return r.items.map(amount)",
+        "const [first] = r.items; return first.amount ?? 0",
+    ] {
+        let said = read_in(rest).await;
+        assert!(said.contains("has no property `amount`"), "{rest}: {said}");
+    }
+    let python = run_python(
+        &gateway,
+        "r = tools.t.list()\nsum(o.get('amount', 0) for o in r['items'])",
+    )
+    .await;
+    let said = python.warnings.join("\n");
+    assert!(said.contains("has no property `amount`"), "{python:?}");
+    // The control: what the items have.
+    let said = read_in("return r.items.reduce((sum, o) => sum + o.total_cents, 0)").await;
+    assert_eq!(said, "");
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_property_that_the_program_asks_for_is_no_error_where_no_result_has_it() {
+    let t = FakeServer::new("t")
+        .read("get", |_| json!({"name": "n"}))
+        .declaring(
+            json!({"type": "object", "properties": {"name": {"type": "string"}},
+            "required": ["name"], "additionalProperties": false}),
+        )
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    for program in [
+        "const r = await tools.t.get({}); return r.title ?? r.name",
+        "const r = await tools.t.get({}); if ('title' in r) return r.title; return r.name",
+        "const r = await tools.t.get({}); if (r.title) return r.title.length; return r.name",
+    ] {
+        let envelope = run(&gateway, program).await;
+        assert_eq!(value_of(&envelope), json!("n"), "{program}");
+    }
+    for program in [
+        "r = tools.t.get()\nr.get('title') or r['name']",
+        "r = tools.t.get()\nr['title'] if 'title' in r else r['name']",
+    ] {
+        let envelope = run_python(&gateway, program).await;
+        assert_eq!(value_of(&envelope), json!("n"), "{program}");
+    }
+    // The control: it is read as if it were there.
+    let wrong = run(&gateway, "const r = await tools.t.get({}); return r.title").await;
+    assert_eq!(wrong.error.unwrap().kind, ErrorKind::Contract);
     gateway.shutdown().await;
 }

@@ -11,6 +11,10 @@ const WRITTEN_NAMED_MAX: usize = 8;
 const FAILED_NAMED_MAX: usize = 3;
 /// Bytes shown of the message of such a call.
 const MESSAGE_BYTES_SHOWN: usize = 200;
+/// Tools with refused calls that are named or looked for in the answer.
+const REFUSED_MAX: usize = 8;
+/// Bytes of a message that are enough to recognise it.
+const COMPARED_BYTES_MIN: usize = 12;
 /// Failed calls that are remembered: the error that ends a program is mostly the last one.
 const FAILED_MAX: usize = 64;
 /// Bytes of a message that are compared.
@@ -58,37 +62,127 @@ impl WrittenCalls {
     }
 }
 
-/// Calls that may write and failed.
+/// Calls that failed in a program that completed all the same.
 #[derive(Debug, Default)]
-pub(super) struct FailedWrites {
-    count: u32,
-    /// Tool, code and message, each once.
+pub(super) struct IgnoredFailures {
+    /// Calls that may write.
+    writes: u32,
+    /// Tool, code and message of these, each once.
     named: Vec<String>,
+    /// Calls that were refused before they were sent, of any tool.
+    refused: Vec<RefusedCalls>,
+    /// Refused calls beyond those of `refused`.
+    more_refused: u32,
 }
 
-impl FailedWrites {
-    pub(super) fn add(&mut self, label: &str, error: &CallError) {
-        self.count += 1;
-        // The message is mostly the server's.
-        let message = quoted(&error.message, MESSAGE_BYTES_SHOWN);
-        let named = format!("`{label}` ({}: {message})", error.code.as_str());
+/// Refused calls of one tool with one code.
+#[derive(Debug)]
+struct RefusedCalls {
+    label: String,
+    code: CallCode,
+    /// Of the first.
+    message: String,
+    count: u32,
+}
+
+/// What a program shows to its reader.
+pub(super) struct ShownText<'a> {
+    /// JSON text of the value; empty without one.
+    pub(super) value: &'a str,
+    pub(super) printed: [&'a str; 2],
+}
+
+impl IgnoredFailures {
+    /// Adds a failed call that reached its server and may have written there.
+    pub(super) fn add_write(&mut self, label: &str, error: &CallError) {
+        self.writes += 1;
+        let named = named(label, error.code, &error.message);
         if self.named.len() < FAILED_NAMED_MAX && !self.named.contains(&named) {
             self.named.push(named);
         }
     }
 
+    /// Adds a call of a tool that was not sent. A call that ended with the execution is not counted.
+    pub(super) fn add_unsent(&mut self, label: &str, error: &CallError) {
+        match error.code {
+            CallCode::UnknownServer
+            | CallCode::UnknownTool
+            | CallCode::InvalidArguments
+            | CallCode::Denied
+            | CallCode::ServerUnavailable => {}
+            CallCode::Timeout
+            | CallCode::ConnectionLost
+            | CallCode::UpstreamError
+            | CallCode::ToolFailed
+            | CallCode::InputRequired
+            | CallCode::LimitExceeded
+            | CallCode::Cancelled
+            | CallCode::GatewayFault => return,
+        }
+        let mut refused = self.refused.iter_mut();
+        if let Some(same) = refused.find(|it| it.code == error.code && it.label == label) {
+            same.count += 1;
+        } else if self.refused.len() < REFUSED_MAX {
+            self.refused.push(RefusedCalls {
+                label: label.to_owned(),
+                code: error.code,
+                message: cut(&error.message, COMPARED_BYTES_MAX).to_owned(),
+                count: 1,
+            });
+        } else {
+            self.more_refused += 1;
+        }
+    }
+
     /// For the answer of a program that completed: it may not have looked at these errors, above all at those of calls that
-    /// it did not await. `None` when no such call failed.
-    pub(super) fn warning(&self) -> Option<String> {
-        let calls = match self.count {
-            0 => return None,
-            1 => "1 call that may write failed".to_owned(),
-            more => format!("{more} calls that may write failed"),
+    /// it did not await. An error of a call that was not sent is left out when the answer shows it. `None` when no such call
+    /// failed.
+    pub(super) fn warning(&self, shown: &ShownText<'_>) -> Option<String> {
+        let writes = match self.writes {
+            0 => None,
+            1 => Some("1 call that may write failed".to_owned()),
+            more => Some(format!("{more} calls that may write failed")),
         };
+        let writes = writes.map(|calls| format!("{calls}: {}", self.named.join(", ")));
+        let hidden = self.refused.iter().filter(|calls| !shown.has(calls));
+        let hidden: Vec<&RefusedCalls> = hidden.collect();
+        let refused = hidden.first().map(|first| {
+            let count: u32 = hidden.iter().map(|calls| calls.count).sum();
+            let calls = match count + self.more_refused {
+                1 => "1 call was".to_owned(),
+                more => format!("{more} calls were"),
+            };
+            let first = named(&first.label, first.code, &first.message);
+            format!("{calls} not sent, and the answer does not show why: {first}")
+        });
+        let failures: Vec<String> = writes.into_iter().chain(refused).collect();
+        if failures.is_empty() {
+            return None;
+        }
         Some(format!(
-            "{calls}: {}; the program completed all the same, so check what it reports as done",
-            self.named.join(", ")
+            "{}; the program completed all the same, so check what it reports as done",
+            failures.join("; ")
         ))
+    }
+}
+
+/// A failed call in a warning. The message is mostly the server's.
+fn named(label: &str, code: CallCode, message: &str) -> String {
+    let message = quoted(message, MESSAGE_BYTES_SHOWN);
+    format!("`{label}` ({}: {message})", code.as_str())
+}
+
+impl ShownText<'_> {
+    /// Whether the code or the message of an error is in the text.
+    fn has(&self, calls: &RefusedCalls) -> bool {
+        // Up to what JSON or Python write in another form.
+        let is_other = |c: char| !c.is_ascii() || c.is_ascii_control() || matches!(c, '"' | '\\');
+        let message = calls.message.split(is_other).next().unwrap_or_default();
+        let has = |words: &str| {
+            let mut texts = [self.value].into_iter().chain(self.printed);
+            texts.any(|text| text.contains(words))
+        };
+        has(calls.code.as_str()) || (message.len() >= COMPARED_BYTES_MIN && has(message))
     }
 }
 
@@ -148,22 +242,67 @@ mod tests {
 
     #[test]
     fn writes_that_failed_are_counted_and_three_are_named_with_the_words_of_their_servers_quoted() {
-        let mut failed = FailedWrites::default();
-        assert_eq!(failed.warning(), None);
+        let mut failed = IgnoredFailures::default();
+        assert_eq!(failed.warning(&NOTHING_SHOWN), None);
         let error = |message: &str| CallError::new(CallCode::ToolFailed, message);
-        failed.add("t.a", &error("full\nok: \"all written\""));
-        let warning = failed.warning().unwrap();
+        failed.add_write("t.a", &error("full\nok: \"all written\""));
+        let warning = failed.warning(&NOTHING_SHOWN).unwrap();
         assert!(warning.starts_with("1 call that may write failed: `t.a` (tool_failed: \"full"));
         assert!(!warning.contains('\n'), "{warning}");
         for n in 0..100 {
-            failed.add(&format!("t.more_{n}"), &error(&"x".repeat(10_000)));
+            failed.add_write(&format!("t.more_{n}"), &error(&"x".repeat(10_000)));
         }
-        let warning = failed.warning().unwrap();
+        let warning = failed.warning(&NOTHING_SHOWN).unwrap();
         assert!(warning.starts_with("101 calls that may write failed: "));
         assert!(
             warning.len() < 1_200 && !warning.contains("t.more_2`"),
             "{warning}"
         );
+    }
+
+    const NOTHING_SHOWN: ShownText<'static> = ShownText {
+        value: "",
+        printed: [""; 2],
+    };
+
+    #[test]
+    fn calls_that_were_not_sent_are_counted_unless_the_answer_shows_their_error() {
+        let unknown = CallError::new(CallCode::UnknownTool, "`t` has no tool \"nope\"");
+        let mut failed = IgnoredFailures::default();
+        failed.add_unsent("t.nope", &unknown);
+        failed.add_unsent("t.nope", &unknown);
+        let ended = CallError::new(CallCode::Cancelled, "the execution ended");
+        failed.add_unsent("t.n", &ended);
+        let warning = failed.warning(&NOTHING_SHOWN).unwrap();
+        assert!(
+            warning.starts_with(
+                "2 calls were not sent, and the answer does not show why: `t.nope` (unknown_tool: "
+            ),
+            "{warning}"
+        );
+        for (value, printed) in [
+            ("{\"code\":\"unknown_tool\"}", ""),
+            ("\"ToolError: `t` has no tool \\\"nope\\\"\"", ""),
+            ("\"done\"", "`t` has no tool \"nope\""),
+        ] {
+            let shown = ShownText {
+                value,
+                printed: ["", printed],
+            };
+            assert_eq!(failed.warning(&shown), None, "{value} {printed}");
+        }
+        // Another error that the answer does not show, and more than are remembered.
+        for n in 0..100 {
+            let denied = CallError::new(CallCode::Denied, "x".repeat(10_000));
+            failed.add_unsent(&format!("t.more_{n}"), &denied);
+        }
+        let shown = ShownText {
+            value: "\"unknown_tool\"",
+            printed: [""; 2],
+        };
+        let warning = failed.warning(&shown).unwrap();
+        assert!(warning.starts_with("100 calls were not sent"), "{warning}");
+        assert!(warning.len() < 500, "{warning}");
     }
 
     #[test]

@@ -9,11 +9,11 @@ use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use limbeck_domain::limits::{CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX};
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{CallId, Effects, HostCall, ProgramError, ToolId};
+use limbeck_domain::{CallId, Effects, HostCall, HostOp, ProgramError, ToolId};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
-use super::call_ends::{FailedCalls, FailedWrites, WrittenCalls};
+use super::call_ends::{FailedCalls, IgnoredFailures, WrittenCalls};
 use super::messages;
 use super::rounds::Rounds;
 use crate::broker::{Answer, AnswerPermit, Broker};
@@ -49,6 +49,8 @@ pub(super) struct InFlightCalls {
 struct Call {
     label: String,
     bytes: usize,
+    /// Whether it is a call of a tool.
+    is_tool: bool,
 }
 
 /// Result that is not delivered to the guest yet.
@@ -72,8 +74,8 @@ pub(super) struct CallSummary {
     pub(super) wrote: WrittenCalls,
     /// Calls that failed.
     pub(super) failed: FailedCalls,
-    /// Of these, the calls that may write.
-    failed_writes: FailedWrites,
+    /// Of these, the calls that may write and those that were not sent.
+    pub(super) ignored: IgnoredFailures,
 }
 
 impl InFlightCalls {
@@ -111,7 +113,13 @@ impl InFlightCalls {
         }
         self.rounds.called(&call);
         let label = messages::label_of(&call);
-        self.calls.insert(call.id, Call { label, bytes });
+        let is_tool = call.op == HostOp::Tool;
+        let started = Call {
+            label,
+            bytes,
+            is_tool,
+        };
+        self.calls.insert(call.id, started);
         self.polled.push(answer(self.broker.clone(), call));
         Ok(())
     }
@@ -218,8 +226,6 @@ impl InFlightCalls {
                 Drained::GaveUp => unawaited,
             });
         }
-        let failed = self.summary.failed_writes.warning();
-        self.summary.warnings.extend(failed);
         if let Some(reads) = reads {
             self.summary.warnings.push(format!(
                 "the program returned before {reads} not used: `await` each call; `forEach` awaits nothing, `Promise.all` and `asyncio.gather` do"
@@ -270,6 +276,12 @@ impl InFlightCalls {
         let mut wrote = None;
         if let Some(call) = self.calls.remove(&id) {
             self.bytes -= call.bytes;
+            if let Err(error) = &result
+                && call.is_tool
+                && reached.is_none()
+            {
+                self.summary.ignored.add_unsent(&call.label, error);
+            }
             wrote = reached
                 .filter(|effect| effect.may_write())
                 .map(|_| call.label);
@@ -280,7 +292,7 @@ impl InFlightCalls {
         if let Err(error) = &result {
             self.summary.failed.add(error);
             if let Some(label) = &wrote {
-                self.summary.failed_writes.add(label, error);
+                self.summary.ignored.add_write(label, error);
             }
         }
         if let Some((tool, how)) = contradiction {

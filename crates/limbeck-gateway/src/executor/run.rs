@@ -17,6 +17,7 @@ use limbeck_wire::{
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::call_ends::ShownText;
 use super::in_flight_calls::{CallSummary, InFlightCalls};
 use super::outcome::{Printed, RunOutcome};
 use super::returned::{ended, is_empty};
@@ -133,7 +134,7 @@ impl Run {
             warnings,
             wrote,
             failed,
-            ..
+            ignored,
         } = match &result {
             Ok(_) => self.calls.finish(self.deadline).await,
             Err(_) => self.calls.cancel().await,
@@ -143,8 +144,15 @@ impl Run {
             code: failed.code_of(&error),
             ..error
         });
-        if result.is_err() {
-            self.warnings.extend(wrote.warning());
+        match &result {
+            Ok(value) => {
+                let shown = ShownText {
+                    value: value.as_deref().unwrap_or_default(),
+                    printed: [&self.printed.stdout, &self.printed.stderr],
+                };
+                self.warnings.extend(ignored.warning(&shown));
+            }
+            Err(_) => self.warnings.extend(wrote.warning()),
         }
         RunOutcome {
             result,

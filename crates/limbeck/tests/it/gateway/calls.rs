@@ -234,6 +234,66 @@ async fn a_program_that_completed_is_warned_of_its_writes_that_failed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_completed_is_warned_of_calls_that_were_not_sent_unless_it_shows_why() {
+    let t = FakeServer::new("t")
+        .tool("look", Some(true), |_| {
+            Box::pin(async {
+                json!({"content": [{"type": "text", "text": "no such file"}], "isError": true})
+            })
+        })
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let python = "try:\n    tools.t.nope()\nexcept:\n    pass\n'done'";
+    for envelope in [
+        run(
+            &gateway,
+            "try { await tools.t.nope({}) } catch {} return 'done'",
+        )
+        .await,
+        run(
+            &gateway,
+            "await tools.t.nope({}).catch(() => null); return 'done'",
+        )
+        .await,
+        run_python(&gateway, python).await,
+    ] {
+        assert_eq!(value_of(&envelope), json!("done"));
+        let warnings = envelope.warnings.join("\n");
+        assert!(
+            warnings.contains(
+                "1 call was not sent, and the answer does not show why: `t.nope` (unknown_tool: "
+            ),
+            "{warnings}"
+        );
+    }
+    // The controls: the error is in the value or printed, and a failed read.
+    let shown_in_python =
+        "try:\n    tools.t.nope()\nexcept Exception as e:\n    said = str(e)\nsaid";
+    for envelope in [
+        run(
+            &gateway,
+            "try { await tools.t.nope({}) } catch (e) { return e.code }",
+        )
+        .await,
+        run(
+            &gateway,
+            "try { await tools.t.nope({}) } catch (e) { console.log(e.message) } return 'done'",
+        )
+        .await,
+        run(
+            &gateway,
+            "await tools.t.look({}).catch(() => null); return 'done'",
+        )
+        .await,
+        run_python(&gateway, shown_in_python).await,
+    ] {
+        assert_eq!(envelope.error, None);
+        assert_eq!(envelope.warnings, [""; 0], "{envelope:?}");
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn parallel_calls_run_at_the_same_time() {
     // Each call waits until ten of them are in flight.
     let all_in_flight = Arc::new(Barrier::new(10));

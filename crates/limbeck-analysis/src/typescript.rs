@@ -191,15 +191,25 @@ fn is_in_parentheses(text: &str) -> bool {
 
 fn compile(text: &str, origin: TextOrigin) -> Result<PreparedScript, ProgramError> {
     let allocator = Allocator::default();
-    let parsed = Parser::new(&allocator, text, SourceType::ts())
-        .with_options(ParseOptions {
-            allow_return_outside_function: true,
-            preserve_parens: false,
-            // The engine rejects a bad expression too, but without its position.
-            parse_regular_expression: true,
-            ..ParseOptions::default()
-        })
-        .parse();
+    let parse = |source_type: SourceType| {
+        Parser::new(&allocator, text, source_type)
+            .with_options(ParseOptions {
+                allow_return_outside_function: true,
+                preserve_parens: false,
+                // The engine rejects a bad expression too, but without its position.
+                parse_regular_expression: true,
+                ..ParseOptions::default()
+            })
+            .parse()
+    };
+    let mut parsed = parse(SourceType::ts());
+    if parsed.diagnostics.errors().next().is_some() && text.contains("await") {
+        // A text is read as a module where its top level has an `await`. That of `for await` is not seen.
+        let module = parse(SourceType::ts().with_module(true));
+        if module.diagnostics.errors().next().is_none() {
+            parsed = module;
+        }
+    }
     if let Some(error) = parsed.diagnostics.errors().next() {
         return Err(diagnostics::syntax(error, text, origin));
     }
@@ -403,6 +413,19 @@ mod tests {
                 "{neither}"
             );
         }
+    }
+
+    #[test]
+    fn a_loop_over_promises_may_be_at_the_top_level_alone() {
+        for program in [
+            "let n = 0; for await (const x of [f(1), f(2)]) n += x; return n",
+            "async function* g() { yield 1 } for await (const x of g()) console.log(x)",
+        ] {
+            assert!(prepare(program).is_ok(), "{program}");
+        }
+        let fault = fault("function g() { for await (const x of h()) f(x) } return g()");
+        assert_eq!(fault.kind, ErrorKind::Syntax);
+        assert!(fault.message.contains("for await"), "{fault:?}");
     }
 
     #[test]

@@ -165,7 +165,8 @@ impl ProgramCheck<'_> {
         let call = tool.call_expression();
         let finding = |kind, message| Finding::new(position(site), kind, message);
         if site.positional > 0 {
-            let (message, hint) = too_many(tool, &call, self.options.language);
+            let follows_object = !site.arguments.is_empty();
+            let (message, hint) = too_many(tool, &call, self.options.language, follows_object);
             let finding = finding(FindingKind::Positional, message);
             self.report(site, finding.with_hint(Some(hint)));
         } else {
@@ -231,7 +232,8 @@ impl ProgramCheck<'_> {
                     tool.call_expression()
                 );
                 let finding = Finding::new((read.line, read.column), FindingKind::Result, message);
-                self.warn(finding.with_hint(Some(unwrapped(self.options.language))));
+                let hint = unwrapped(self.options.language, AS_IT_IS);
+                self.warn(finding.with_hint(Some(hint)));
             }
             return;
         };
@@ -248,7 +250,8 @@ impl ProgramCheck<'_> {
             let is_raw = is_of_raw_result(&read.path);
             let mut finding = missing_part(tool, read, &missing);
             if is_raw {
-                finding.hint = Some(unwrapped(self.options.language));
+                let is = instead_of_raw(read, &missing, finding.hint.as_deref());
+                finding.hint = Some(unwrapped(self.options.language, &is));
                 finding.edit = None;
             }
             let is_near = is_declared && finding.edit.is_some();
@@ -256,7 +259,13 @@ impl ProgramCheck<'_> {
                 self.report(site, finding);
             } else if self.options.mode != Mode::Run || is_raw || is_near {
                 self.warn(finding);
-            } else if self.findings.doubts.len() < WARNINGS_MAX {
+            } else if self.findings.doubts.len() < WARNINGS_MAX
+                && !self
+                    .findings
+                    .doubts
+                    .iter()
+                    .any(|doubt| doubt.says(&finding))
+            {
                 self.findings.doubts.push(finding);
             }
             if is_raw {
@@ -291,8 +300,9 @@ impl ProgramCheck<'_> {
     }
 
     fn warn(&mut self, warning: Finding) {
-        if self.findings.warnings.len() < WARNINGS_MAX {
-            self.findings.warnings.push(warning);
+        let warnings = &mut self.findings.warnings;
+        if warnings.len() < WARNINGS_MAX && !warnings.iter().any(|before| before.says(&warning)) {
+            warnings.push(warning);
         }
     }
 
@@ -379,18 +389,36 @@ fn is_of_raw_result(path: &[String]) -> bool {
     ) || matches!(names.as_slice(), [.., "content", ANY_ITEM, "text"])
 }
 
+/// How to read a value that is a text or a list.
+const AS_IT_IS: &str = "use it as it is, a text is a string";
+
+/// What a program that reads a result as MCP's own clients see it finds instead. `available` names the properties of the
+/// value, if it has any.
+fn instead_of_raw(read: &SiteRead, missing: &MissingPart, available: Option<&str>) -> String {
+    if read.path.first().is_some_and(|name| name == "isError") {
+        return "a call that fails throws, so a result has no `isError`".to_owned();
+    }
+    let of = path(&read.path[..missing.depth - 1]);
+    match (available, &missing.available) {
+        (Some(available), _) => available.to_owned(),
+        (None, Available::Kind("string")) if !of.is_empty() => {
+            format!("`{}` is a text itself", of.trim_end_matches("[]"))
+        }
+        (None, Available::Kind(_) | Available::Properties(..)) => AS_IT_IS.to_owned(),
+    }
+}
+
 /// The hint for a program that reads a result as MCP's own clients see it.
-fn unwrapped(language: Language) -> String {
+fn unwrapped(language: Language, is: &str) -> String {
     let raw = match language {
         Language::Typescript => ".raw({…})",
         Language::Python => ".raw(…)",
     };
-    format!(
-        "the value is unwrapped already: use it as it is, a text is a string; `{raw}` gives the CallToolResult"
-    )
+    format!("the value is unwrapped already: {is}; `{raw}` gives the CallToolResult")
 }
 
-fn too_many(tool: &Tool, call: &str, language: Language) -> (String, String) {
+/// Message and hint for arguments by position. `follows_object` says that they follow an object of named ones.
+fn too_many(tool: &Tool, call: &str, language: Language, follows_object: bool) -> (String, String) {
     let schema = &tool.definition().input_schema;
     let required = schema.get("required").and_then(Value::as_array);
     let first = required.and_then(|names| names.first()?.as_str());
@@ -404,6 +432,11 @@ fn too_many(tool: &Tool, call: &str, language: Language) -> (String, String) {
     };
     let name = first.or_else(listed).unwrap_or("name");
     match language {
+        Language::Typescript if follows_object => (
+            format!("{call} takes one object argument and no others"),
+            "leave out what follows the first object: a time limit is `timeout_ms` of `execute`"
+                .to_owned(),
+        ),
         Language::Typescript => {
             let name = names::property_key(&shown(name));
             (

@@ -356,7 +356,7 @@ mod tests {
             "the connection to the server was lost during an earlier call (exit status: 1); \
              its last output: \"boom\"; nothing was sent; next try in a second"
         );
-        assert_eq!(waiting.hint.as_deref(), Some("call again in 900 ms"));
+        assert_eq!(waiting.hint.as_deref(), Some("call again in a second"));
     }
 
     #[test]

@@ -99,6 +99,11 @@ impl Finding {
         }
     }
 
+    /// Whether it reads as `other` does: a program that reads a property twice in a line needs one line about it.
+    pub(super) fn says(&self, other: &Self) -> bool {
+        (self.line, &self.message) == (other.line, &other.message)
+    }
+
     pub(super) fn with_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint.map(shortened);
         self

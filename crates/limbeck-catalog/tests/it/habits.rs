@@ -246,6 +246,44 @@ fn a_text_that_is_read_as_blocks_is_an_error_and_a_near_name_a_warning() {
 }
 
 #[test]
+fn the_hint_about_a_raw_result_names_what_the_value_has() {
+    let tools = r#"{"tools":[{"name":"t","inputSchema":{},"outputSchema":{"type":"object",
+        "properties":{"content":{"type":"string"}},"additionalProperties":false}}]}"#;
+    for (path, words) in [
+        (
+            &["text"][..],
+            "unwrapped already: available properties: `content`;",
+        ),
+        (
+            &["content", "[]", "text"],
+            "unwrapped already: `content` is a text itself;",
+        ),
+        (&["isError"], "a call that fails throws"),
+    ] {
+        let findings = checked(tools, reading(path, false));
+        let hint = findings.errors[0].hint.as_deref().unwrap();
+        assert!(hint.contains(words), "{path:?}: {hint}");
+        assert!(hint.contains("gives the CallToolResult"), "{hint}");
+    }
+}
+
+#[test]
+fn a_property_that_is_read_twice_in_a_line_is_named_once() {
+    let mut site = reading(&["else"], false);
+    let again = json!({"line": 2, "column": 9, "path": ["else"]});
+    let below = json!({"line": 3, "column": 9, "path": ["else"]});
+    for read in [again, below] {
+        site["reads"].as_array_mut().unwrap().push(read);
+    }
+    let lines: Vec<u32> = checked(DECLARED, site)
+        .doubts
+        .iter()
+        .map(|doubt| doubt.line)
+        .collect();
+    assert_eq!(lines, [2, 3]);
+}
+
+#[test]
 fn a_positional_argument_is_answered_with_the_name_it_has() {
     let tools = r#"{"tools":[{"name":"t","inputSchema":{"properties":{"head":{},"path":{}},"required":["path"]}}]}"#;
     let site = json!({"line": 1, "column": 1, "server": "s", "tool": "t", "complete": true, "positional": 1});
@@ -254,6 +292,11 @@ fn a_positional_argument_is_answered_with_the_name_it_has() {
         findings.errors[0].hint.as_deref(),
         Some("write `tools.s.t({ path: value })`")
     );
+    let after_object = json!({"line": 1, "column": 1, "server": "s", "tool": "t", "complete": true, "positional": 1,
+        "arguments": [{"name": "path", "value": "a"}]});
+    let findings = checked(tools, after_object);
+    let hint = findings.errors[0].hint.as_deref().unwrap();
+    assert!(hint.starts_with("leave out what follows"), "{hint}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use limbeck_domain::ToolId;
 
-use super::UpstreamError;
+use super::{UpstreamError, seconds};
 
 impl UpstreamError {
     /// One next step. Arguments of the server's command line are never shown: they may hold secrets.
@@ -42,7 +42,7 @@ impl UpstreamError {
                 Self::CallTimeout { .. } | Self::ConnectionLost { .. } => None,
                 error => error.hint(tool),
             })
-            .map(|hint| hint.unwrap_or_else(|| format!("call again in {retry_in_ms} ms"))),
+            .map(|hint| hint.unwrap_or_else(|| format!("call again in {}", seconds(*retry_in_ms)))),
             Self::Unwell { .. } => Some(format!(
                 "`limbeck tools {server}` shows the last output of the server; \
                  it is retried automatically"

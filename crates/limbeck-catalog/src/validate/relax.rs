@@ -89,6 +89,7 @@ pub(super) fn relax(schema: &Value) -> Result<Relaxed, &'static str> {
         root: schema,
         schemas: 0,
         patterns: 0,
+        refers_to_itself: None,
         left_out: None,
     };
     let (mut relaxed, _) = relaxer.schema(schema, 0)?;
@@ -113,6 +114,8 @@ struct Relaxer<'s> {
     root: &'s Value,
     schemas: usize,
     patterns: usize,
+    /// Whether the schema refers to itself, once that was needed.
+    refers_to_itself: Option<bool>,
     left_out: Option<String>,
 }
 
@@ -184,6 +187,12 @@ impl Relaxer<'_> {
             ("pattern", Value::String(pattern)) if !self.takes_pattern(pattern) => {
                 Ok((None, self.leave_out("a pattern")))
             }
+            // The checker panics on some of these, depending on the value. Without them a call and the check of a program,
+            // which does not know all values, come to the same answer.
+            ("unevaluatedProperties" | "unevaluatedItems", _) if self.refers_to_itself() => Ok((
+                None,
+                self.leave_out("a rule about what is not evaluated, beside a reference to itself,"),
+            )),
             // Draft 4 has flags here where later dialects have a number or a list, and schemas often do not name it.
             ("required" | "exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {
                 Ok((None, self.leave_out("a keyword of an older dialect")))
@@ -265,6 +274,13 @@ impl Relaxer<'_> {
         Ok(((!narrows).then_some(schema), fidelity))
     }
 
+    fn refers_to_itself(&mut self) -> bool {
+        let root = self.root;
+        *self
+            .refers_to_itself
+            .get_or_insert_with(|| refers_to_itself(root))
+    }
+
     /// Whether the linear engine compiles `pattern`.
     fn takes_pattern(&mut self, pattern: &str) -> bool {
         self.patterns += 1;
@@ -280,6 +296,46 @@ impl Relaxer<'_> {
             .get_or_insert_with(|| format!("{what} in the input schema is not checked"));
         Fidelity::Wider
     }
+}
+
+/// Whether a part of `root` is reached again from inside of itself, over references into `root`.
+fn refers_to_itself(root: &Value) -> bool {
+    enum Step<'v> {
+        Enter(&'v Value),
+        Leave(&'v Value),
+    }
+    let mut seen = HashSet::new();
+    // The parts around the next one.
+    let mut open = HashSet::new();
+    let mut steps = vec![Step::Enter(root)];
+    while let Some(step) = steps.pop() {
+        let part = match step {
+            Step::Leave(part) => {
+                open.remove(&std::ptr::from_ref(part));
+                continue;
+            }
+            Step::Enter(part) => part,
+        };
+        if open.contains(&std::ptr::from_ref(part)) {
+            return true;
+        }
+        if !seen.insert(std::ptr::from_ref(part)) {
+            continue;
+        }
+        open.insert(std::ptr::from_ref(part));
+        steps.push(Step::Leave(part));
+        match part {
+            Value::Object(map) => {
+                let reference = map.get("$ref").and_then(Value::as_str);
+                let target = reference.and_then(|reference| local_reference(root, reference));
+                steps.extend(target.map(Step::Enter));
+                steps.extend(map.values().map(Step::Enter));
+            }
+            Value::Array(list) => steps.extend(list.iter().map(Step::Enter)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    false
 }
 
 /// Removes keywords of `kept` that would reject more values because another keyword of `schema` was removed.
@@ -350,6 +406,23 @@ mod tests {
         assert_eq!(left(negated), json!({"type": "string"}));
         let exact = json!({"not": {"pattern": "^a"}, "oneOf": [{"type": "string"}]});
         assert_eq!(left(exact.clone()), exact);
+    }
+
+    #[test]
+    fn rules_about_what_is_not_evaluated_go_only_beside_a_reference_to_itself() {
+        let inner = |reference: &str| {
+            json!({"$ref": "#/$defs/a", "unevaluatedProperties": false,
+                "$defs": {"a": {"properties": {"x": {"$ref": reference}}}, "b": {"type": "string"}}})
+        };
+        for reference in ["#", "#/$defs/a"] {
+            let mut without = inner(reference);
+            without
+                .as_object_mut()
+                .unwrap()
+                .remove("unevaluatedProperties");
+            assert_eq!(left(inner(reference)), without, "{reference}");
+        }
+        assert_eq!(left(inner("#/$defs/b")), inner("#/$defs/b"));
     }
 
     #[test]

@@ -455,6 +455,33 @@ fn seen(arguments: &Map<String, Value>, hidden: u8, unseen: u8, complete: bool) 
     json!([{"line": 1, "column": 1, "server": "s", "tool": "t", "arguments": given, "complete": complete}])
 }
 
+#[test]
+fn a_schema_on_which_the_library_panicked_is_judged_as_its_calls_are() {
+    // `a` and `b` have this schema again. With the rule about all other names the library panicked on the first value.
+    let schema = json!({
+        "$ref": "#/$defs/a",
+        "unevaluatedProperties": false,
+        "$defs": {"a": {"additionalProperties": false, "patternProperties": {"^[ab]$": {"properties": {
+            "a": {"$ref": "#"}, "b": {"type": "string"},
+        }}}}}
+    });
+    let list = json!({"tools": [{"name": "t", "inputSchema": schema}]}).to_string();
+    let catalog = Catalog::new(vec![server("s", &list)]);
+    for (arguments, is_accepted) in [
+        (json!({"a": null, "b": {"a": null}, "c": null}), false),
+        (json!({"a": null, "b": {"a": null}}), true),
+    ] {
+        let sent = tool(schema.clone()).validate(&arguments.to_string(), Language::Python);
+        assert_eq!(sent.is_ok(), is_accepted, "{sent:?}");
+        let arguments = arguments.as_object().unwrap();
+        // All of the call, and a call with more names, of one of which the value is not known.
+        for site in [seen(arguments, 0, 0, true), seen(arguments, 2, 0, false)] {
+            let findings = judge(&catalog, site);
+            assert_eq!(findings.errors.is_empty(), is_accepted, "{findings:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, max_global_rejects: 30_000, ..ProptestConfig::default() })]
 

@@ -164,7 +164,7 @@ PROMISES = [
     warned("map(async) returned", 'return ["n1", "n2"].map(async (n) => (await tools.filesystem.read_text_file({ path: `D/${n}` })).content);', "2 promises", value=["one", "two"]),
     warned("promise in an object", f"return {{ a: {READ}, b: 1 }};", "a promise", value={"a": ONE, "b": 1}),
     warned("promise in an argument", f'await tools.filesystem.write_file({{ path: "D/w2", content: {READ}.then((r) => r.content) }});\nreturn (await tools.filesystem.read_text_file({{ path: "D/w2" }})).content;', "was a promise", value="one"),
-    warned("forEach(async)", 'const out: string[] = [];\n["n1", "n2"].forEach(async (n) => { out.push((await tools.filesystem.read_text_file({ path: `D/${n}` })).content); });\nreturn out;', "returned before"),
+    warned("forEach(async)", 'const out: string[] = [];\n["n1", "n2"].forEach(async (n) => { out.push((await tools.filesystem.read_text_file({ path: `D/${n}` })).content); });\nreturn out;', "2 calls were not awaited"),
     warned("console.log(promise)", f"console.log({READ});", "a promise was printed"),
     refused("no await, then .length", f"const r = {READ};\nreturn r.content.length;", "await"),
     refused("no await in a template", f"const r = {LOG};\nreturn r.split(' ');", "await"),

@@ -51,7 +51,8 @@ class AbortSignal {
   static timeout(ms) {
     const signal = new AbortSignal(MAKE_SIGNAL);
     const expire = () => tripSignal(signal, new DOMException('The operation timed out', 'TimeoutError'));
-    setTimer('AbortSignal.timeout', expire, delayUs(ms), false, []);
+    // It limits other work, so that it keeps no program by itself.
+    timers.get(setTimer('AbortSignal.timeout', expire, delayUs(ms), false, [])).keeps = false;
     return signal;
   }
 

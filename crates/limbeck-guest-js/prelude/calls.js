@@ -4,14 +4,21 @@ const OP = { tool: 1, search: 2, describe: 3, servers: 4, storeGet: 5, storeSet:
 const pending = new SafeMap();
 let callsMade = 0;
 
-/** Sends one call; the promise settles with its answer. */
-const send = (op, head, body) => {
+/** The calls that promises of `send` are of. */
+const callsByPromise = new WeakMap();
+
+/** Sends one call; the promise settles with its answer. `label` names it in warnings. */
+const send = (op, head, body, label) => {
   const stack = captureStack();
-  return new Promise((resolve, reject) => {
+  let call;
+  const promise = new Promise((resolve, reject) => {
     const id = native.call(op, head, body);
     callsMade += 1;
-    pending.set(id, { resolve, reject, stack });
+    call = { resolve, reject, stack, op, label, isLost: false };
+    pending.set(id, call);
   });
+  if (call !== undefined) weakSet(callsByPromise, promise, call);
+  return promise;
 };
 
 /** The answer to call `id`. */
@@ -19,6 +26,7 @@ const settle = (id, ok, value) => {
   const call = pending.get(id);
   if (call === undefined) return;
   pending.delete(id);
+  noteAnswer(call);
   if (ok) call.resolve(value);
   else call.reject(toolError(value, call.stack));
 };
@@ -40,7 +48,7 @@ const encodeArguments = (body, label, texts = false) => {
 /** A call of the host itself; `body` is ours but for the texts in it, and loses what it inherits. */
 const ask = (op, body, label) => {
   try {
-    return send(op, '', encodeBody(setPrototypeOf(body, null), label));
+    return send(op, '', encodeBody(setPrototypeOf(body, null), label), label);
   } catch (error) {
     return promiseReject(error);
   }

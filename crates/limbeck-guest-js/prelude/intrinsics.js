@@ -54,6 +54,7 @@ const dateToISOString = uncurry(Date.prototype.toISOString);
 const dateGetTime = uncurry(Date.prototype.getTime);
 const symbolToString = uncurry(Symbol.prototype.toString);
 const errorToString = uncurry(Error.prototype.toString);
+const promiseThen = uncurry(Promise.prototype.then);
 const mapSet = uncurry(Map.prototype.set);
 const mapForEach = uncurry(Map.prototype.forEach);
 const mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, 'size').get);

@@ -22,6 +22,12 @@ const printRejections = () => {
   if (shown > REJECTIONS_SHOWN_MAX) print(STDERR, `unhandled rejection: ${shown - REJECTIONS_SHOWN_MAX} more`);
 };
 
+/** Prints what a callback threw after the program had returned. */
+const printError = (error) => {
+  indent = '';
+  print(STDERR, `unhandled error after the return: ${oneLine(error)}`);
+};
+
 const oneLine = (reason) => {
   try {
     const text = isError(reason) ? errorText(reason) : display(reason);
@@ -84,29 +90,49 @@ const fail = (error, kind = KIND.thrown) => {
 };
 
 /**
- * Ends the program with what it returned. Promises inside of it are awaited, as the one that is the whole value has been:
- * `return names.map(async (name) => …)` means the answers.
+ * JSON text of what the program returned; `undefined` when it has none and the program was ended. Promises inside of it
+ * are awaited, as the one that is the whole value has been: `return names.map(async (name) => …)` means the answers.
  */
-const finish = async (value) => {
+const encodeReturned = async (value) => {
   let encoded;
   for (let round = 0; round <= SETTLE_ROUNDS_MAX; round++) {
     try {
       encoded = encodeMeeting(value);
     } catch (error) {
       const reason = explain(value, 'value');
-      if (reason === undefined) return fail(error);
-      printRejections();
-      return native.done(KIND.unserialisable, cut(reason));
+      if (reason === undefined) {
+        fail(error);
+      } else {
+        printRejections();
+        native.done(KIND.unserialisable, cut(reason));
+      }
+      return undefined;
     }
     const { promises } = encoded;
     if (promises.length === 0) break;
     if (round === 0) warn(unawaitedText(promises.length));
     await settleMet(promises);
   }
+  return encoded.text ?? '';
+};
+
+/**
+ * Ends the program with what it returned, once nothing of it is left to run. The value is read again after that:
+ * what was not awaited may have filled it.
+ */
+const finish = async (value) => {
+  let text;
+  quietSinceUs = native.nowUs();
+  await settleDown(false);
+  do {
+    text = await encodeReturned(value);
+    if (text === undefined) return undefined;
+  } while (await settleDown(true));
   if (typeof value === 'function') warn('the program returned a function, which has no value: call it');
   warnOfUnusedNames();
+  warnOfLateCalls();
   printRejections();
-  return native.done(KIND.value, encoded.text ?? '');
+  return native.done(KIND.value, text);
 };
 
 const unawaitedText = (count) => (count === 1
@@ -153,5 +179,6 @@ return {
   refuse: (error) => fail(error, error instanceof SyntaxError ? KIND.syntax : KIND.thrown),
   settle: orFail(settle),
   fire: orFail(fire),
+  rest,
   reject: noteRejection,
 };

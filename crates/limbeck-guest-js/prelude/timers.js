@@ -18,7 +18,7 @@ const setTimer = (name, callback, us, repeats, args) => {
     throw typeError(`${name} takes a function; got ${describeType(callback)}`);
   }
   lastTimer += 1;
-  timers.set(lastTimer, { callback, us, repeats, args });
+  timers.set(lastTimer, { callback, us, repeats, args, keeps: !repeats, dueUs: native.nowUs() + us });
   native.startTimer(lastTimer, us);
   return lastTimer;
 };
@@ -28,18 +28,24 @@ const clearTimer = (timer) => {
   if (timers.delete(id)) native.stopTimer(id);
 };
 
-/** Calls a callback. The program cannot catch what it throws, so an error ends the program. */
+/**
+ * Calls a callback. The program cannot catch what it throws, so an error ends the program; after the program has returned,
+ * the error is printed.
+ */
 const callBack = (callback, args) => {
   try {
     if (args.length === 0) callback();
     else apply(callback, undefined, args);
   } catch (error) {
-    fail(error);
+    if (isInTail()) printError(error);
+    else fail(error);
   }
 };
 
 /** Timer `id` is due. */
 const fire = (id) => {
+  isWokenByTimer = true;
+  if (id === TAIL_TIMER) isTailOver = true;
   const timer = timers.get(id);
   if (timer === undefined) return;
   if (timer.repeats) native.startTimer(id, timer.us);

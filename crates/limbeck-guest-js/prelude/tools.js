@@ -16,7 +16,7 @@ const callTool = (label, head, args) => {
   try {
     const { text, promises, hasTexts } = encodeArguments(value, label);
     if (promises.length > 0) return callWithPromises(label, head, value, promises);
-    const call = send(OP.tool, head, text ?? '{}');
+    const call = send(OP.tool, head, text ?? '{}', label);
     return hasTexts ? withTexts(call, label, head, value) : call;
   } catch (error) {
     return promiseReject(error);
@@ -39,7 +39,7 @@ const withTexts = async (call, label, head, value) => {
     return await call;
   } catch (error) {
     if (readText(error, 'code') !== 'invalid_arguments') throw error;
-    return send(OP.tool, head, encodeArguments(value, label, true).text ?? '{}');
+    return send(OP.tool, head, encodeArguments(value, label, true).text ?? '{}', label);
   }
 };
 

@@ -40,6 +40,7 @@ const PRELUDE: &str = concat!(
     include_str!("../prelude/timers.js"),
     include_str!("../prelude/clone.js"),
     include_str!("../prelude/abort.js"),
+    include_str!("../prelude/tail.js"),
     include_str!("../prelude/encoding.js"),
     include_str!("../prelude/crypto.js"),
     include_str!("../prelude/url.js"),
@@ -83,6 +84,8 @@ struct Hooks {
     settle: Hook,
     /// `(id)`: a timer.
     fire: Hook,
+    /// `()`: no job is left; returns whether there is one now.
+    rest: Hook,
     /// `(promise, reason, handled)`: a rejection found or lost its handler.
     reject: Hook,
 }
@@ -192,8 +195,18 @@ impl Engine {
         self.status()
     }
 
-    /// A job that throws is out of memory or stack: what a program throws becomes a rejection.
+    /// Runs all jobs. A program that has returned ends here, when it has nothing else to wait for.
     fn run_jobs(&self) {
+        loop {
+            self.run_queued_jobs();
+            if natives::is_finished() || !self.rest() {
+                return;
+            }
+        }
+    }
+
+    /// A job that throws is out of memory or stack: what a program throws becomes a rejection.
+    fn run_queued_jobs(&self) {
         while !natives::is_finished() {
             match self.runtime.execute_pending_job() {
                 Ok(true) => {}
@@ -204,6 +217,20 @@ impl Engine {
                 }),
             }
         }
+    }
+
+    /// Reports to the prelude that no job is left. Returns whether it made one.
+    fn rest(&self) -> bool {
+        self.context.with(|ctx| {
+            let rest = self.hooks.rest.clone().restore(&ctx);
+            match rest.and_then(|rest| rest.call::<_, bool>(())) {
+                Ok(made_one) => made_one,
+                Err(error) => {
+                    give_up_on(&ctx, Err(error));
+                    false
+                }
+            }
+        })
     }
 
     /// Whether the program ended. The host ends a program that waits for something that never settles, because
@@ -232,6 +259,7 @@ fn boot(ctx: &Ctx<'_>) -> rquickjs::Result<Hooks> {
         refuse: hook("refuse")?,
         settle: hook("settle")?,
         fire: hook("fire")?,
+        rest: hook("rest")?,
         reject: hook("reject")?,
     })
 }

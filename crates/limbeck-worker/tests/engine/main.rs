@@ -11,4 +11,5 @@ mod positions;
 mod programs;
 mod python;
 mod shapes;
+mod tail;
 mod worker;

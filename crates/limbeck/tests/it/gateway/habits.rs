@@ -53,7 +53,7 @@ async fn a_program_that_made_calls_and_shows_nothing_of_them_has_a_warning() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_in_flight_at_the_end_are_counted() {
+async fn calls_that_were_not_awaited_are_counted_and_their_results_are_used() {
     let t = FakeServer::new("t").read("n", |_| Value::from(1)).share();
     let gateway = World::new(worker()).server(&t).start().await;
     let left = run(
@@ -62,9 +62,10 @@ async fn calls_in_flight_at_the_end_are_counted() {
     )
     .await;
     assert!(
-        warned(&left, "returned before 2 of its calls had answers"),
+        warned(&left, "2 calls were not awaited (`t.n`)"),
         "{left:?}"
     );
+    assert_eq!(value_of(&left), json!([1, 1]));
     let awaited = run(
         &gateway,
         "const out = []; for (const i of [1, 2]) out.push(await tools.t.n({})); return out",

@@ -4,7 +4,7 @@
 //! Programs come in many shapes and all of them run:
 //! - a body with top-level `await` and `return`;
 //! - a body without `return`: the value of its last expression is the result, unless that is a
-//!   call of `console`, an assignment or the like, which is there for its effect;
+//!   call of `console` or `setTimeout`, an assignment or the like, which is there for its effect;
 //! - a function expression as the whole program, or as its last expression: it is called with `input`;
 //! - a module: what `export default` names is the result, and is called with `input` if it is a
 //!   function; imports of generated wrappers become names for parts of `tools`;
@@ -39,7 +39,7 @@ use limbeck_domain::{ErrorKind, ProgramError, Sites};
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{Expression, Program, Statement};
 use oxc::codegen::{Codegen, CodegenOptions, CommentOptions};
-use oxc::parser::{ParseOptions, Parser};
+use oxc::parser::{ParseOptions, Parser, ParserReturn};
 use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::SourceType;
 use oxc::transformer::{
@@ -191,22 +191,11 @@ fn is_in_parentheses(text: &str) -> bool {
 
 fn compile(text: &str, origin: TextOrigin) -> Result<PreparedScript, ProgramError> {
     let allocator = Allocator::default();
-    let parse = |source_type: SourceType| {
-        Parser::new(&allocator, text, source_type)
-            .with_options(ParseOptions {
-                allow_return_outside_function: true,
-                preserve_parens: false,
-                // The engine rejects a bad expression too, but without its position.
-                parse_regular_expression: true,
-                ..ParseOptions::default()
-            })
-            .parse()
-    };
-    let mut parsed = parse(SourceType::ts());
-    if parsed.diagnostics.errors().next().is_some() && text.contains("await") {
-        // A text is read as a module where its top level has an `await`. That of `for await` is not seen.
-        let module = parse(SourceType::ts().with_module(true));
-        if module.diagnostics.errors().next().is_none() {
+    let mut parsed = parse(&allocator, text, SourceType::ts());
+    // The parser takes a text with `await` outside of functions for a module, but not for a loop with `for await` alone.
+    if parsed.diagnostics.has_errors() && text.contains("await") {
+        let module = parse(&allocator, text, SourceType::ts().with_module(true));
+        if !module.diagnostics.has_errors() {
             parsed = module;
         }
     }
@@ -227,6 +216,18 @@ fn compile(text: &str, origin: TextOrigin) -> Result<PreparedScript, ProgramErro
     prepared.is_like_python = is_like_python;
     prepared.full_names = free.full_names;
     Ok(prepared)
+}
+
+fn parse<'a>(allocator: &'a Allocator, text: &'a str, source_type: SourceType) -> ParserReturn<'a> {
+    Parser::new(allocator, text, source_type)
+        .with_options(ParseOptions {
+            allow_return_outside_function: true,
+            preserve_parens: false,
+            // The engine rejects a bad expression too, but without its position.
+            parse_regular_expression: true,
+            ..ParseOptions::default()
+        })
+        .parse()
 }
 
 /// Finds early errors, such as a name declared twice, what every name refers to, and the calls of tools.

@@ -12,6 +12,16 @@ use oxc::syntax::scope::ScopeFlags;
 
 /// Names a program may give to the function it is about.
 const ENTRY_NAMES: [&str; 2] = ["main", "run"];
+/// Functions that are called for their effect, as far as they are the platform's own.
+const TIMER_FUNCTIONS: [&str; 7] = [
+    "setTimeout",
+    "setInterval",
+    "setImmediate",
+    "clearTimeout",
+    "clearInterval",
+    "clearImmediate",
+    "queueMicrotask",
+];
 
 /// Kind of program, as far as its first characters show.
 #[derive(Debug, PartialEq, Eq)]
@@ -240,9 +250,14 @@ fn is_value(expression: &Expression<'_>) -> bool {
         }
         Expression::CallExpression(call) => {
             let callee = call.callee.get_inner_expression();
-            !callee
+            // The value of a timer is its number.
+            let sets_timer = TIMER_FUNCTIONS
+                .iter()
+                .any(|name| callee.is_specific_id(name));
+            let prints = callee
                 .as_member_expression()
-                .is_some_and(|member| member.object().is_specific_id("console"))
+                .is_some_and(|member| member.object().is_specific_id("console"));
+            !sets_timer && !prints
         }
         _ => true,
     }

@@ -30,6 +30,20 @@ fn every_shape_comes_to_its_value() {
         ("let n = 1; n++", "undefined"),
         ("console.log('x')", "undefined"),
         ("await console.log('x')", "undefined"),
+        ("setTimeout(() => {}, 1)", "undefined"),
+        (
+            "const t = setInterval(() => {}, 1); clearInterval(t)",
+            "undefined",
+        ),
+        // Loops that await.
+        (
+            "let n = 0; for await (const x of [1, 2].map(async x => x)) n += x; return n",
+            "3",
+        ),
+        (
+            "async function* pages() { yield 1; yield (await tools.test.echo({ n: 2 })).n }\nconst seen = [];\nfor await (const n of pages()) { seen.push(n) }\nseen",
+            "[1,2]",
+        ),
         ("(async () => { return 4 })()", "4"),
         ("(async () => 4)().then(x => x + 1)", "5"),
         ("`a${1}`", "\"a1\""),

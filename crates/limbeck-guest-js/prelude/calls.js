@@ -14,7 +14,8 @@ const send = (op, head, body, label) => {
   const promise = new Promise((resolve, reject) => {
     const id = native.call(op, head, body);
     callsMade += 1;
-    call = { resolve, reject, stack, op, label, isLost: false };
+    const isUnwrapped = op === OP.tool && !stringIncludes(head, '"form":"raw"');
+    call = { resolve, reject, stack, op, label, isUnwrapped, isLost: false };
     pending.set(id, call);
   });
   if (call !== undefined) weakSet(callsByPromise, promise, call);
@@ -27,6 +28,7 @@ const settle = (id, ok, value) => {
   if (call === undefined) return;
   pending.delete(id);
   noteAnswer(call);
+  if (ok && call.isUnwrapped) nameAnswer(value, call.label);
   if (ok) call.resolve(value);
   else call.reject(toolError(value, call.stack));
 };

@@ -10,6 +10,7 @@ const counters = new SafeMap();
 const clocks = new SafeMap();
 
 const print = (stream, text) => {
+  warnOfObjectText(text, 'the printed text');
   const lines = indent === '' ? text : `${indent}${stringReplaceAll(text, '\n', `\n${indent}`)}`;
   native.log(stream, wellFormed(lines));
 };

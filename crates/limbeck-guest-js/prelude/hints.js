@@ -110,6 +110,38 @@ const failedCall = (error) => {
   return `\`${memberLabel(memberLabel('tools', server), tool)}\` failed with the code \`${readText(error, 'code')}\``;
 };
 
+const TEXT_METHODS = [
+  'split', 'trim', 'includes', 'match', 'matchAll', 'replace', 'replaceAll', 'startsWith', 'endsWith', 'slice', 'substring',
+  'indexOf', 'toLowerCase', 'toUpperCase', 'padStart', 'padEnd', 'charAt', 'at', 'concat',
+];
+const LIST_METHODS = [
+  'map', 'filter', 'forEach', 'reduce', 'find', 'findIndex', 'some', 'every', 'sort', 'flatMap', 'flat', 'join', 'push', 'reverse',
+  'slice', 'includes', 'indexOf', 'at', 'concat', 'entries',
+];
+const METHOD = /^(.+?)\??\.([\w$]+) is not a function$/;
+
+const hintForField = ({ label, field }, kind) => `the result of \`${label}\` is an object with its ${kind} in \`${field}\``;
+
+/** For a method of texts or lists that a value does not have: an answer of a tool may have the text or the list in a field. */
+const hintForMethod = (message) => {
+  const parts = regexpExec(METHOD, message);
+  if (parts === null || !isIdentifier(parts[1])) return undefined;
+  const value = parts[1];
+  const method = parts[2];
+  let last;
+  let kind;
+  if (lastWithText !== undefined && arrayIncludes(TEXT_METHODS, method)) {
+    last = lastWithText;
+    kind = 'text';
+  } else if (lastWithList !== undefined && arrayIncludes(LIST_METHODS, method)) {
+    last = lastWithList;
+    kind = 'list';
+  } else {
+    return undefined;
+  }
+  return `\`${value}\` is not a ${kind}; ${hintForField(last, kind)}: if that is meant, write \`${memberLabel(value, last.field)}.${method}(…)\``;
+};
+
 const hintFor = (error, message, stack) => {
   if (isObject(error) && weakHas(refusedTexts, error)) return hintForText(weakGet(refusedTexts, error));
   if (error instanceof ReferenceError) {
@@ -125,10 +157,13 @@ const hintFor = (error, message, stack) => {
     return 'a value that is taken apart is missing: a field the tool did not return, or a parameter that nothing is passed for';
   }
   if (message === 'not a function' || stringEndsWith(message, ' is not a function')) {
+    const ofMethod = hintForMethod(nameCallee(error, message, stack));
+    if (ofMethod !== undefined) return ofMethod;
     return 'the value called here is not a function; a tool returns plain data (text stays a string until `JSON.parse`), and every call of a tool needs `await`';
   }
   if (stringEndsWith(message, 'is not iterable')) {
     if (regexpExec(RAW_MEMBERS, sourceOf(stack)) !== null) return UNWRAPPED_HINT;
+    if (lastWithList !== undefined) return `the value in the loop is not a list; ${hintForField(lastWithList, 'list')}`;
     return 'the value in the loop is not a list; a tool may return an object with the list inside: print it with `console.log`';
   }
   return undefined;

@@ -131,16 +131,23 @@ const explain = (value, root) => {
 /** Texts that `JSON.parse` refused, by the error, for a hint. */
 const refusedTexts = new WeakMap();
 
+const PARSED_ALREADY = '`JSON.parse` was given a value that is parsed already, and returned it; a result with declared fields is no text';
+
 // Results of tools are often parsed already, and programs parse them again. What is not a text is given back; a text
 // that is not JSON is kept for the hint of the error.
 addMethods(JSON, {
   parse(text, reviver) {
+    const answer = parseAnswer(text);
+    if (answer !== undefined) {
+      if (!answer.isOfField) warn(PARSED_ALREADY);
+      return answer.parsed;
+    }
     try {
       return reviver === undefined ? jsonParse(text) : jsonParse(text, reviver);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       if (typeof text === 'object' && text !== null && !(text instanceof String) && !(text instanceof Promise)) {
-        warn('`JSON.parse` was given a value that is parsed already, and returned it; a result with declared fields is no text');
+        warn(PARSED_ALREADY);
         return text;
       }
       weakSet(refusedTexts, error, `${text}`);

@@ -129,6 +129,9 @@ const finish = async (value) => {
     if (text === undefined) return undefined;
   } while (await settleDown(true));
   if (typeof value === 'function') warn('the program returned a function, which has no value: call it');
+  if (typeof value === 'symbol') warn('the program returned a symbol, which has no value: return a text');
+  warnOfObjectText(text, 'the returned value');
+  warnOfNotFinite(value, text, 'value', '');
   warnOfUnusedNames();
   warnOfLateCalls();
   printRejections();

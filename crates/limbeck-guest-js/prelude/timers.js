@@ -15,7 +15,8 @@ const delayUs = (delay) => {
 
 const setTimer = (name, callback, us, repeats, args) => {
   if (typeof callback !== 'function') {
-    throw typeError(`${name} takes a function; got ${describeType(callback)}`);
+    const wait = typeof callback === 'number' ? `; to wait, write \`await new Promise((resolve) => setTimeout(resolve, ${callback}))\`` : '';
+    throw typeError(`${name} takes a function; got ${describeType(callback)}${wait}`);
   }
   lastTimer += 1;
   timers.set(lastTimer, { callback, us, repeats, args, keeps: !repeats, dueUs: native.nowUs() + us });

@@ -16,6 +16,8 @@ const callTool = (label, head, args) => {
   try {
     const { text, promises, hasTexts } = encodeArguments(value, label);
     if (promises.length > 0) return callWithPromises(label, head, value, promises);
+    warnOfObjectText(text, `an argument of ${label}`);
+    warnOfNotFinite(value, text, 'argument', ` of ${label}`);
     const call = send(OP.tool, head, text ?? '{}', label);
     return hasTexts ? withTexts(call, label, head, value) : call;
   } catch (error) {

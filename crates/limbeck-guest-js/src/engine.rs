@@ -31,6 +31,7 @@ const PRELUDE: &str = concat!(
     include_str!("../prelude/errors.js"),
     include_str!("../prelude/inspect.js"),
     include_str!("../prelude/json.js"),
+    include_str!("../prelude/answers.js"),
     include_str!("../prelude/calls.js"),
     include_str!("../prelude/tools.js"),
     include_str!("../prelude/servers.js"),

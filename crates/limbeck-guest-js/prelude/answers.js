@@ -1,0 +1,108 @@
+// Answers of tools that a program takes for texts. A tool with declared fields gives an object. Put into a text it would be
+// `[object Object]` in silence, so it gives its text or its JSON there, with a warning.
+
+/** Answers by the calls that they came from. */
+const answerLabels = new WeakMap();
+/** The last answers that were an object around a single text, and around a single list, for hints. */
+let lastWithText;
+let lastWithList;
+
+/** Name of the only field of which `fits` is true; undefined when there are none or several. */
+const onlyField = (value, fits) => {
+  const names = keys(value);
+  let found;
+  for (let i = 0; i < names.length; i++) {
+    if (fits(value[names[i]])) {
+      if (found !== undefined) return undefined;
+      found = names[i];
+    }
+  }
+  return found;
+};
+const isText = (value) => typeof value === 'string';
+
+/** Gives an answer of a tool its text. */
+const nameAnswer = (value, label) => {
+  if (!isObject(value) || isArray(value) || hasOwn(value, 'toString')) return;
+  weakSet(answerLabels, value, label);
+  const text = onlyField(value, isText);
+  if (text !== undefined) lastWithText = { label, field: text };
+  const list = onlyField(value, isArray);
+  if (list !== undefined) lastWithList = { label, field: list };
+  define(value, 'toString', () => {
+    const field = onlyField(value, isText);
+    const as = field === undefined ? 'its JSON: take the field that is meant' : `its \`${field}\`: take that field`;
+    warn(`the result of \`${label}\` is an object and was put into a text, as ${as}`);
+    return field === undefined ? jsonStringify(value) : value[field];
+  });
+};
+
+/** What `JSON.parse` gives for an answer; undefined for what is none. */
+const parseAnswer = (value) => {
+  const label = isObject(value) ? weakGet(answerLabels, value) : undefined;
+  if (label === undefined) return undefined;
+  const field = onlyField(value, isText);
+  if (field === undefined) return { parsed: value };
+  try {
+    const parsed = jsonParse(value[field]);
+    if (!isObject(parsed)) return { parsed: value };
+    warn(`\`JSON.parse\` was given the result of \`${label}\`, which is an object; its \`${field}\` was parsed`);
+    return { parsed, isOfField: true };
+  } catch {
+    return { parsed: value };
+  }
+};
+
+addMethods(Promise.prototype, {
+  toString() {
+    warn('a promise was put into a text as `[object Promise]`: write `await` before the call');
+    return '[object Promise]';
+  },
+});
+
+const OBJECT_TEXT = '[object Object]';
+
+/** Warns of objects that became texts in what a program shows or sends. */
+const warnOfObjectText = (text, where) => {
+  if (typeof text === 'string' && stringIncludes(text, OBJECT_TEXT)) {
+    warn(`${where} has the text \`${OBJECT_TEXT}\`, which an object gives in a text: put a field of it there, or \`JSON.stringify(…)\``);
+  }
+};
+
+const NODES_READ_MAX = 100_000;
+const NODE_DEPTH_MAX = 128;
+
+/** Keys that lead to the first number that JSON writes as null, the last one first, with the number. */
+const firstNotFinite = (value) => {
+  let left = NODES_READ_MAX;
+  const visit = (current, depth) => {
+    if (typeof current === 'number') return isFiniteNumber(current) ? undefined : { number: current, path: [] };
+    left -= 1;
+    if (typeof current !== 'object' || current === null || depth > NODE_DEPTH_MAX || left < 0) return undefined;
+    const plain = isMap(current) ? mapToJson(current) : isSet(current) ? setToJson(current) : current;
+    const names = keys(plain);
+    for (let i = 0; i < names.length; i++) {
+      const found = visit(plain[names[i]], depth + 1);
+      if (found !== undefined) {
+        arrayPush(found.path, isArray(plain) ? +names[i] : names[i]);
+        return found;
+      }
+    }
+    return undefined;
+  };
+  try {
+    return visit(value, 0);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Warns of `NaN` and `Infinity` in a value with the JSON text `text`. */
+const warnOfNotFinite = (value, text, root, where) => {
+  if (typeof text !== 'string' || !stringIncludes(text, 'null')) return;
+  const found = firstNotFinite(value);
+  if (found === undefined) return;
+  let path = root;
+  for (let i = found.path.length - 1; i >= 0; i--) path = step(path, found.path[i]);
+  warn(`\`${path}\`${where} is ${found.number}, which JSON has no number for: it became null`);
+};

@@ -1,0 +1,133 @@
+//! What a program loses in texts and in JSON without an error is a warning, and answers that are taken for texts have one.
+
+use crate::gateway::Run;
+
+/// Value and warnings of a program that completes.
+#[track_caller]
+fn completed(program: &str) -> (String, Vec<String>) {
+    let outcome = Run::new(program).go();
+    let value = outcome.value().to_owned();
+    (value, outcome.done.unwrap().warnings)
+}
+
+#[track_caller]
+fn warned(program: &str, value: &str, warning: &str) {
+    let (returned, warnings) = completed(program);
+    assert_eq!(returned, value, "{program}");
+    assert!(
+        warnings.iter().any(|text| text.contains(warning)),
+        "{program}: {warnings:?}"
+    );
+}
+
+#[test]
+fn an_answer_that_is_taken_for_a_text_gives_its_text_with_a_warning() {
+    let read = "const r = await tools.test.echo({ content: '{\"version\": 3}', at: 1 });";
+    warned(
+        &format!("{read} return `${{r}}`.includes('version')"),
+        "true",
+        "the result of `tools.test.echo` is an object and was put into a text, as its `content`",
+    );
+    warned(
+        &format!("{read} return JSON.parse(r).version"),
+        "3",
+        "its `content` was parsed",
+    );
+    warned(
+        "return '' + await tools.test.echo({ n: 1 })",
+        r#""{\"n\":1}""#,
+        "as its JSON: take the field that is meant",
+    );
+    // The controls: the fields themselves, and a copy of the answer.
+    for program in [
+        format!("{read} return r.content"),
+        format!("{read} return {{ ...r }}"),
+        format!("{read} return structuredClone(r)"),
+        format!("{read} return Object.keys(r)"),
+    ] {
+        assert_eq!(completed(&program).1, [""; 0], "{program}");
+    }
+}
+
+#[test]
+fn a_method_that_an_answer_does_not_have_leads_to_the_field_that_has_it() {
+    for (program, hint) in [
+        (
+            "const r = await tools.test.echo({ content: 'a b' }); return r.split(' ')",
+            "`r` is not a text; the result of `tools.test.echo` is an object with its text in `content`: if that is meant, write `r.content.split(…)`",
+        ),
+        (
+            "const r = await tools.test.echo({ items: [1], total: 1 }); return r.map(x => x)",
+            "`r` is not a list; the result of `tools.test.echo` is an object with its list in `items`: if that is meant, write `r.items.map(…)`",
+        ),
+    ] {
+        let outcome = Run::new(program).go();
+        assert_eq!(outcome.fault().hint.as_deref(), Some(hint), "{program}");
+    }
+    // The control: a method that neither texts nor lists have.
+    let outcome =
+        Run::new("const r = await tools.test.echo({ content: 'a' }); return r.fetch()").go();
+    let hint = outcome.fault().hint.as_deref().unwrap();
+    assert!(!hint.contains("content"), "{hint}");
+}
+
+#[test]
+fn what_json_and_texts_cannot_hold_is_a_warning_that_names_the_place() {
+    warned(
+        "return { a: null, b: [1, { c: 0 / 0 }] }",
+        r#"{"a":null,"b":[1,{"c":null}]}"#,
+        "`value.b[1].c` is NaN",
+    );
+    warned("return 10 / 0", "null", "`value` is Infinity");
+    warned(
+        "await tools.test.echo({ n: NaN }); return 1",
+        "1",
+        "`argument.n` of tools.test.echo is NaN",
+    );
+    warned(
+        "const p = tools.test.echo({}); const text = 'x: ' + p; await p; return text",
+        r#""x: [object Promise]""#,
+        "a promise was put into a text",
+    );
+    warned(
+        "await tools.test.echo({ text: 'a ' + {} }); return 1",
+        "1",
+        "an argument of tools.test.echo has the text `[object Object]`",
+    );
+    warned(
+        "console.log('a ' + {}); return 1",
+        "1",
+        "the printed text has the text `[object Object]`",
+    );
+    warned(
+        "return `${{ a: 1 }}`",
+        r#""[object Object]""#,
+        "the returned value has the text `[object Object]`",
+    );
+    warned("return Symbol('x')", "undefined", "returned a symbol");
+    // The controls: null on purpose, numbers, and an object that is printed as one.
+    for program in [
+        "return { a: null, b: [1, -0, 1e300] }",
+        "console.log({ a: 1 }); return 'null'",
+        "await tools.test.echo({ n: null }); return 1",
+    ] {
+        assert_eq!(completed(program).1, [""; 0], "{program}");
+    }
+}
+
+#[test]
+fn a_pause_that_is_written_as_elsewhere_says_how_it_is_written_here() {
+    let outcome = Run::new("await setTimeout(100)").go();
+    let message = &outcome.fault().message;
+    assert!(
+        message.contains("await new Promise((resolve) => setTimeout(resolve, 100))"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_program_that_asks_for_a_module_reads_which_globals_there_are() {
+    let outcome = Run::new("const fs = require('fs'); return fs").go();
+    let hint = outcome.fault().hint.as_deref().unwrap();
+    assert!(hint.contains("tools, callMCPTool, search"), "{hint}");
+}

@@ -7,7 +7,7 @@ const answerLabels = new WeakMap();
 let lastWithText;
 let lastWithList;
 
-/** Name of the only field of which `fits` is true; undefined when there are none or several. */
+/** Name of the only field of which `fits` is true; undefined without one and with several. */
 const onlyField = (value, fits) => {
   const names = keys(value);
   let found;
@@ -37,7 +37,7 @@ const nameAnswer = (value, label) => {
   });
 };
 
-/** What `JSON.parse` gives for an answer; undefined for what is none. */
+/** What `JSON.parse` gives for an answer; undefined for another value. */
 const parseAnswer = (value) => {
   const label = isObject(value) ? weakGet(answerLabels, value) : undefined;
   if (label === undefined) return undefined;

@@ -120,8 +120,6 @@ const LIST_METHODS = [
 ];
 const METHOD = /^(.+?)\??\.([\w$]+) is not a function$/;
 
-const hintForField = ({ label, field }, kind) => `the result of \`${label}\` is an object with its ${kind} in \`${field}\``;
-
 /** For a method of texts or lists that a value does not have: an answer of a tool may have the text or the list in a field. */
 const hintForMethod = (message) => {
   const parts = regexpExec(METHOD, message);
@@ -139,7 +137,8 @@ const hintForMethod = (message) => {
   } else {
     return undefined;
   }
-  return `\`${value}\` is not a ${kind}; ${hintForField(last, kind)}: if that is meant, write \`${memberLabel(value, last.field)}.${method}(…)\``;
+  const inField = `${memberLabel(value, last.field)}.${method}(…)`;
+  return `\`${value}\` is not a ${kind}; if it is the result of \`${last.label}\`, write \`${inField}\`, and if it is a call, \`await\` it first`;
 };
 
 const hintFor = (error, message, stack) => {
@@ -163,7 +162,9 @@ const hintFor = (error, message, stack) => {
   }
   if (stringEndsWith(message, 'is not iterable')) {
     if (regexpExec(RAW_MEMBERS, sourceOf(stack)) !== null) return UNWRAPPED_HINT;
-    if (lastWithList !== undefined) return `the value in the loop is not a list; ${hintForField(lastWithList, 'list')}`;
+    if (lastWithList !== undefined) {
+      return `the value in the loop is not a list; the result of \`${lastWithList.label}\` has its list in \`${lastWithList.field}\``;
+    }
     return 'the value in the loop is not a list; a tool may return an object with the list inside: print it with `console.log`';
   }
   return undefined;

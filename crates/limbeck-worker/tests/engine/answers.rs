@@ -54,11 +54,11 @@ fn a_method_that_an_answer_does_not_have_leads_to_the_field_that_has_it() {
     for (program, hint) in [
         (
             "const r = await tools.test.echo({ content: 'a b' }); return r.split(' ')",
-            "`r` is not a text; the result of `tools.test.echo` is an object with its text in `content`: if that is meant, write `r.content.split(…)`",
+            "`r` is not a text; if it is the result of `tools.test.echo`, write `r.content.split(…)`, and if it is a call, `await` it first",
         ),
         (
             "const r = await tools.test.echo({ items: [1], total: 1 }); return r.map(x => x)",
-            "`r` is not a list; the result of `tools.test.echo` is an object with its list in `items`: if that is meant, write `r.items.map(…)`",
+            "`r` is not a list; if it is the result of `tools.test.echo`, write `r.items.map(…)`, and if it is a call, `await` it first",
         ),
     ] {
         let outcome = Run::new(program).go();

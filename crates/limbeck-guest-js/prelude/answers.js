@@ -53,12 +53,39 @@ const parseAnswer = (value) => {
   }
 };
 
+/** Contents of a resource under the names that they have in MCP's own result, beside what they are: a list. */
+const nameContents = (contents) => {
+  if (!isArray(contents)) return contents;
+  define(contents, 'contents', contents);
+  if (contents.length === 1 && isText(contents[0]?.text)) define(contents, 'text', contents[0].text);
+  return contents;
+};
+
 addMethods(Promise.prototype, {
   toString() {
     warn('a promise was put into a text as `[object Promise]`: write `await` before the call');
     return '[object Promise]';
   },
 });
+
+const AsyncFunction = getPrototypeOf(async () => {});
+
+/** Methods of lists that decide by what their callback gives, and would take its promise for true. */
+const DECIDING_METHODS = ['filter', 'some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex'];
+
+const watchCallbacksOf = (name) => {
+  const original = Array.prototype[name];
+  addMethods(Array.prototype, {
+    [name](callback, ...more) {
+      if (typeof callback === 'function' && getPrototypeOf(callback) === AsyncFunction) {
+        warn(`the callback of \`${name}\` is async, and \`${name}\` takes its promise for true: compute the answers first, with `
+          + '`await Promise.all(list.map(async (item) => …))`');
+      }
+      return apply(original, this, [callback, more[0]]);
+    },
+  });
+};
+for (const name of DECIDING_METHODS) watchCallbacksOf(name);
 
 const OBJECT_TEXT = '[object Object]';
 

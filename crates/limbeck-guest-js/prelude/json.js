@@ -45,7 +45,11 @@ addMethods(Set.prototype, { toJSON() { return encoding && isSet(this) ? setToJso
 addMethods(Error.prototype, { toJSON() { return encoding ? errorToJson(this) : this; } });
 addMethods(Promise.prototype, {
   toJSON(key) {
-    if (!encoding || !(this instanceof Promise)) return this;
+    if (!(this instanceof Promise)) return this;
+    if (!encoding) {
+      warn('a promise was put into a text by `JSON.stringify`, as `{}`: write `await` before the call');
+      return this;
+    }
     if (!weakHas(settledValues, this)) {
       arrayPush(met, this);
       return null;

@@ -16,9 +16,9 @@ const makeOffers = (server, label) => {
     __proto__: null,
     list: () => readFrom(server, `${label}.resources.list`, 'resources/list', () => ({})),
     templates: () => readFrom(server, `${label}.resources.templates`, 'resources/templates/list', () => ({})),
-    read: (uri) => readFrom(server, `${label}.resources.read`, 'resources/read', () => (
+    read: async (uri) => nameContents(await readFrom(server, `${label}.resources.read`, 'resources/read', () => (
       { uri: requireText(uri, `${label}.resources.read`) }
-    )),
+    ))),
   };
   const prompts = {
     __proto__: null,

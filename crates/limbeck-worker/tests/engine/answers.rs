@@ -105,6 +105,11 @@ fn what_json_and_texts_cannot_hold_is_a_warning_that_names_the_place() {
         "the returned value has the text `[object Object]`",
     );
     warned("return Symbol('x')", "undefined", "returned a symbol");
+    warned(
+        "const p = tools.test.echo({}); const text = JSON.stringify({ p }); await p; return text",
+        r#""{\"p\":{}}""#,
+        "by `JSON.stringify`",
+    );
     // The controls: null on purpose, numbers, and an object that is printed as one.
     for program in [
         "return { a: null, b: [1, -0, 1e300] }",
@@ -112,6 +117,28 @@ fn what_json_and_texts_cannot_hold_is_a_warning_that_names_the_place() {
         "await tools.test.echo({ n: null }); return 1",
     ] {
         assert_eq!(completed(program).1, [""; 0], "{program}");
+    }
+}
+
+#[test]
+fn an_async_callback_of_a_method_that_decides_is_a_warning() {
+    for (call, value) in [
+        ("filter", "[1,2]"),
+        ("some", "true"),
+        ("find", "1"),
+        ("every", "true"),
+    ] {
+        let list = format!(
+            "const ok = async n => (await tools.test.echo({{ n }})).n > 1; return [1, 2].{call}"
+        );
+        warned(
+            &format!("{list}(ok)"),
+            value,
+            &format!("the callback of `{call}` is async"),
+        );
+        // The control: a callback that answers at once.
+        let (_, warnings) = completed(&format!("{list}(n => n > 1)"));
+        assert_eq!(warnings, [""; 0], "{call}");
     }
 }
 

@@ -34,7 +34,10 @@ async fn programs_read_resources_and_prompts_in_either_language() {
     let typescript = r#"
         const library = servers["my-library"];
         const listed = await library.resources.list();
-        const [note] = await servers.my_library.resources.read(listed[1].uri);
+        const read = await servers.my_library.resources.read(listed[1].uri);
+        const [note] = read;
+        // As in MCP's own result.
+        if (read.contents[0].text !== "two" || read.text !== "two") throw new Error("other names");
         const prompt = await library.prompts.get("letter", { to: "Ada" });
         const nothing = [await library.resources.templates(), await library.prompts.list()];
         let refused;

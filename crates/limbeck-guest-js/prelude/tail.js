@@ -85,8 +85,8 @@ const warnOfLateCalls = () => {
   const more = lateNames.size > LATE_NAMED_MAX ? ` and ${lateNames.size - LATE_NAMED_MAX} more` : '';
   const calls = lateCalls === 1 ? '1 call was' : `${lateCalls} calls were`;
   const they = lateCalls === 1 ? 'it' : 'they';
-  warn(`${calls} not awaited (${arrayJoin(named, ', ')}${more}); the program ran on after its \`return\` until ${they} had ended: `
-    + '`await` each call; `forEach` awaits nothing, `Promise.all` does');
+  warn(`${calls} not awaited (${arrayJoin(named, ', ')}${more}); the program ran on after its \`return\` until ${they} had ended. What it computed `
+    + 'before is without these results: `await` each call; `forEach` awaits nothing, `Promise.all` does');
 };
 
 /**

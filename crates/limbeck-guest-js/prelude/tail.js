@@ -108,6 +108,7 @@ const watchRace = (promises, isDecidedByErrors) => {
   for (let i = 0; i < promises.length; i++) {
     const decided = () => decide(i);
     if (promises[i] instanceof Promise) promiseThen(promises[i], decided, isDecidedByErrors ? decided : () => {});
+    else if (!isObject(promises[i])) decide(i);
   }
 };
 

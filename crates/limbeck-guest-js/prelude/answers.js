@@ -68,6 +68,16 @@ addMethods(Promise.prototype, {
   },
 });
 
+// A program that reads `.content` of a promise means the answer. All names that promises have are found before this.
+setPrototypeOf(Promise.prototype, new Proxy(create(Object.prototype), freeze({
+  __proto__: null,
+  get(target, name, self) {
+    if (typeof name !== 'string' || name in target) return reflectGet(target, name, self);
+    warn(`\`${stringSlice(name, 0, 40)}\` was read of a promise, which has no such property: write \`await\` before the call`);
+    return undefined;
+  },
+})));
+
 const AsyncFunction = getPrototypeOf(async () => {});
 
 /** Methods of lists that decide by what their callback gives, and would take its promise for true. */

@@ -12,7 +12,7 @@ const { isArray, from: arrayFrom } = Array;
 const {
   assign, create, defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, keys, setPrototypeOf,
 } = Object;
-const { apply, ownKeys, construct } = Reflect;
+const { apply, ownKeys, construct, get: reflectGet } = Reflect;
 const { isInteger, isFinite: isFiniteNumber } = Number;
 const { floor, max, min, trunc, abs, round } = Math;
 const promiseReject = Promise.reject.bind(Promise);

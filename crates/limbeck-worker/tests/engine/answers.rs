@@ -121,6 +121,35 @@ fn what_json_and_texts_cannot_hold_is_a_warning_that_names_the_place() {
 }
 
 #[test]
+fn a_property_that_is_read_of_a_promise_is_a_warning() {
+    let get = "const get = async n => (await tools.test.echo({ n })).n;";
+    for (read, name) in [
+        ("const r = get(1); await r; return String(r.n)", "n"),
+        (
+            "const r = get(1); await r; return String(r.length)",
+            "length",
+        ),
+        (
+            "const r = get(1); await r; const { total } = r; return String(total)",
+            "total",
+        ),
+    ] {
+        warned(
+            &format!("{get} {read}"),
+            "\"undefined\"",
+            &format!("`{name}` was read of a promise"),
+        );
+    }
+    // The control: what promises have, and what the program gave one.
+    let (value, warnings) = completed(&format!(
+        "{get} const r = get(1); r.mine = 2; const all = [await r.then(n => n).finally(() => 0), r.mine, r instanceof Promise,
+         r instanceof Object, r.hasOwnProperty('mine'), 'n' in r, Object.prototype.toString.call(r)]; return all"
+    ));
+    assert_eq!(value, r#"[1,2,true,true,true,false,"[object Promise]"]"#);
+    assert_eq!(warnings, [""; 0]);
+}
+
+#[test]
 fn an_async_callback_of_a_method_that_decides_is_a_warning() {
     for (call, value) in [
         ("filter", "[1,2]"),

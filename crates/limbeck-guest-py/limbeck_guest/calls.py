@@ -136,6 +136,14 @@ def any_pending() -> bool:
     return bool(_pending)
 
 
+def any_awaited(loop: Any) -> bool:
+    """Whether code of this event loop awaits an answer. A call that was never awaited, or whose await was cancelled, does
+    not count: no code goes on when it is answered."""
+    return any(
+        not future.done() and future.get_loop() is loop for pending in _pending.values() for future in pending.waiting
+    )
+
+
 def now_us(_time_ns: Callable[[], int] = time_ns) -> int:
     """The clock of the host, in microseconds since 1970. It does not advance while the program runs."""
     return _time_ns() // 1000

@@ -2,14 +2,19 @@
 
 Time moves only in `wait`, so a program that is woken for a timer has used no processor time. When
 nothing can ever come, no call and no timer, the loop raises `NeverSettles` instead of waiting.
+
+A program that has returned may have tasks that still run: `drain` runs them to their end, where CPython's
+`asyncio.run` cancels them in the middle of their work.
 """
 
 import asyncio
 import contextvars
 import sys
 import time
+import weakref
 from asyncio import base_events, events, tasks
 from collections.abc import Awaitable, Callable
+from itertools import count
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +25,12 @@ from .lazy import is_call
 # once in so many turns, and then waits this long for them.
 _TURNS_UNHEARD_MAX = 64
 _UNIDLE_WAIT_S = 0.001
+# What tasks get in all, after the program has returned, while none of them awaits a call: seconds of sleep, and turns
+# of the loop. `while True: await asyncio.sleep(1)` must not keep a program until its time-out.
+_IDLE_S_MAX = 1.0
+_IDLE_TURNS_MAX = 10_000
+# Of the text of one error in a warning.
+_WARNED_BYTES_MAX = 300
 
 
 class NeverSettles(RuntimeError):
@@ -37,11 +48,17 @@ NeverSettles.__module__ = "builtins"
 class _Selector:
     """What the loop asks for events; there are none but answers, which go to the calls themselves."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: "Loop") -> None:
+        self._loop = loop
         self._turns = 0
+        # Whether the program has returned, and whether tasks were left because they only slept.
+        self.draining = False
+        self.left_idle = False
 
     def select(self, timeout: float | None) -> tuple[()]:
-        if timeout is None:
+        if self.draining and not calls.any_awaited(self._loop) and not self._may_idle(timeout):
+            self._loop.stop()
+        elif timeout is None:
             if not calls.any_pending():
                 raise NeverSettles("the program waits for something that nothing will settle")
             self._wait(host.NO_TIMER)
@@ -52,6 +69,20 @@ class _Selector:
             if self._turns >= _TURNS_UNHEARD_MAX:
                 self._wait(calls.wake_after(_UNIDLE_WAIT_S))
         return ()
+
+    def _may_idle(self, timeout: float | None) -> bool:
+        """Whether tasks that await no call get more time; they pay for it here. Without a timer or a ready task
+        none of them can go on."""
+        if timeout is None:
+            return False
+        if timeout > _idle.seconds or _idle.turns == 0:
+            self.left_idle = True
+            return False
+        if timeout > 0:
+            _idle.seconds -= timeout
+        else:
+            _idle.turns -= 1
+        return True
 
     def _wait(self, wake_at_us: int) -> None:
         self._turns = 0
@@ -64,14 +95,35 @@ class _Selector:
         return {}
 
 
+class _Idle:
+    """What is left of the time for tasks that await no call, after the program has returned."""
+
+    seconds = _IDLE_S_MAX
+    turns = _IDLE_TURNS_MAX
+
+
+_idle = _Idle()
+_numbers = count()
+# Loops that are not closed, in the order in which they were made.
+_open: list["Loop"] = []
+# Tasks in that order, so that a replay reports their errors in the same order.
+_tasks: weakref.WeakValueDictionary[int, asyncio.Task[Any]] = weakref.WeakValueDictionary()
+
+
 class Loop(base_events.BaseEventLoop):
     """An asyncio loop. Everything that is not a socket, a process or a thread works as everywhere."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._selector = _Selector()
+        self._selector = _Selector(self)
         # One tick of the host's clock, so that a timer the host woke us for is due.
         self._clock_resolution = 1e-6
+        _open.append(self)
+
+    def close(self) -> None:
+        super().close()
+        if self in _open:
+            _open.remove(self)
 
     def _process_events(self, event_list: object) -> None:
         pass
@@ -81,7 +133,9 @@ class Loop(base_events.BaseEventLoop):
 
     def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
         """Also of a call, as `asyncio.create_task(tools.server.tool())` has it."""
-        return super().create_task(awaiting(coro) if not asyncio.iscoroutine(coro) else coro, **options)
+        task = super().create_task(awaiting(coro) if not asyncio.iscoroutine(coro) else coro, **options)
+        _tasks[next(_numbers)] = task
+        return task
 
     def run_until_complete(self, future: Any) -> Any:
         """Also inside a running loop, where others refuse."""
@@ -136,6 +190,11 @@ class Loop(base_events.BaseEventLoop):
         error = context.get("exception")
         sys.stderr.write(f"{context.get('message') or 'error in the event loop'}\n")
         if isinstance(error, BaseException):
+            line, _ = report.position(error)
+            where = f" (line {line})" if line is not None else ""
+            text = report.cut(report.message_of(error), _WARNED_BYTES_MAX)
+            what = "no code awaited a task that failed" if "task" in context or "future" in context else "a callback failed"
+            host.warn(f"{what}{where}: {report.name_of(error)}: {text}")
             report.print_traceback(error, sys.stderr)
 
     def set_default_executor(self, executor: object) -> None:
@@ -159,21 +218,30 @@ async def awaiting(awaitable: Awaitable[Any]) -> Any:
 
 
 class Policy:
-    """Gives programs our loops. `get_event_loop` makes one outside of a running loop, as it used to."""
+    """Gives programs the loops of this module. `get_event_loop` gives the program's own outside of a running loop."""
 
     def __init__(self) -> None:
         self._loop: Loop | None = None
+        self._home: Loop | None = None
 
     def get_event_loop(self) -> Loop:
-        if self._loop is None or self._loop.is_closed():
-            self._loop = Loop()
-        return self._loop
+        return self._loop if self._loop is not None and not self._loop.is_closed() else self.home()
+
+    def home(self) -> Loop:
+        """The loop of what the program awaits at top level."""
+        if self._home is None or self._home.is_closed():
+            self._home = Loop()
+        return self._home
 
     def set_event_loop(self, loop: Loop | None) -> None:
         self._loop = loop
 
     def new_event_loop(self) -> Loop:
         return Loop()
+
+
+_policy = Policy()
+home = _policy.home
 
 
 def run(main: Any, *, debug: bool | None = None, loop_factory: Callable[[], Any] | None = None) -> Any:
@@ -186,9 +254,79 @@ def run(main: Any, *, debug: bool | None = None, loop_factory: Callable[[], Any]
     loop = loop_factory() if loop_factory is not None else Loop()
     events.set_event_loop(loop)
     try:
-        return loop.run_until_complete(main)
+        value = loop.run_until_complete(main)
+        drain(loop)
+        return value
     finally:
         events.set_event_loop(None)
+        finish(loop)
+
+
+def drain_all() -> None:
+    """Drains every loop of a program that has returned."""
+    for loop in list(_open):
+        drain(loop)
+
+
+def drain(loop: Any) -> None:
+    """Runs a loop until no task of it awaits a call or can go on by itself.
+
+    Tasks that wait for a queue, an event or a lock alone are left. So are tasks that only sleep, after a time
+    that all of them share.
+    """
+    if not isinstance(loop, Loop):
+        # The program brought a loop of its own.
+        return
+    before = tasks.all_tasks(loop)
+    if not (before or loop._ready or loop._scheduled):  # type: ignore[attr-defined]
+        return
+    selector = loop._selector
+    selector.draining = True
+    try:
+        loop.run_forever()
+    except SystemExit:
+        # The program has its value already; its task wanted no more than this end.
+        pass
+    finally:
+        selector.draining = False
+    _warn_of_tasks(sum(task.done() and not task.cancelled() for task in before))
+    if selector.left_idle:
+        selector.left_idle = False
+        _warn_of_sleepers(len(tasks.all_tasks(loop)))
+
+
+def _warn_of_tasks(ended: int) -> None:
+    if ended:
+        which = "a task was" if ended == 1 else f"{ended} tasks were"
+        host.warn(
+            f"{which} still running when the program returned, and the execution waited for {'it' if ended == 1 else 'them'}; "
+            "`await asyncio.gather(*tasks)` or `async with asyncio.TaskGroup()` has the results before the return"
+        )
+
+
+def _warn_of_sleepers(left: int) -> None:
+    if left:
+        which = "a task was" if left == 1 else f"{left} tasks were"
+        host.warn(
+            f"{which} asleep when the program had returned, and {'was' if left == 1 else 'were'} cancelled; "
+            "`await` each task whose work is to be done"
+        )
+
+
+def report_failures() -> None:
+    """Reports errors of tasks that no code asked for, as the garbage collector does for tasks without a reference."""
+    for task in list(_tasks.values()):
+        if not task.done() or task.cancelled() or not task._log_traceback:  # type: ignore[attr-defined]
+            continue
+        error = task.exception()
+        if not isinstance(error, SystemExit):
+            context = {"message": "Task exception was never retrieved", "exception": error, "task": task}
+            task.get_loop().call_exception_handler(context)
+
+
+def finish_all() -> None:
+    """Finishes every loop of a program that has ended."""
+    for loop in list(_open):
         finish(loop)
 
 
@@ -219,6 +357,11 @@ def _aside(running: Any, work: Callable[[], Any]) -> Any:
             tasks._enter_task(running, task)
 
 
+def create_task(coro: Any, **options: Any) -> asyncio.Task[Any]:
+    """`asyncio.create_task`, also at a top level that awaits nothing: there the program's own loop runs the task."""
+    return (events._get_running_loop() or home()).create_task(coro, **options)
+
+
 _wait_for_many = asyncio.wait
 
 
@@ -246,11 +389,12 @@ def install() -> None:
     """Makes asyncio and `time.sleep` ours. To be called once, when the component is built."""
     sys.modules["nest_asyncio"] = _nest_asyncio()
     time.sleep = calls.sleep
-    events._event_loop_policy = Policy()
+    events._event_loop_policy = _policy
     for module, name, replacement in (
         (asyncio.runners, "run", run),
         (asyncio.threads, "to_thread", to_thread),
         (asyncio.tasks, "wait", wait),
+        (asyncio.tasks, "create_task", create_task),
     ):
         setattr(module, name, replacement)
         setattr(asyncio, name, replacement)

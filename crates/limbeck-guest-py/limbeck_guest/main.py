@@ -166,11 +166,16 @@ class _Run:
         self.names = vars(module)
         self.out = out
         self.err = err
-        self.loop: Any = None
 
     def end(self, code: types.CodeType, entry: Any) -> Ended:
         try:
-            return VALUE, self.text_of(self.value(code, entry))
+            value = self.value(code, entry)
+            # Before the value is written: tasks may still fill a list in it.
+            loop.drain_all()
+            text = self.text_of(value)
+            # A coroutine in the value may have started tasks too.
+            loop.drain_all()
+            return VALUE, text
         except values.NoJson as error:
             return NO_JSON, report.cut(report.message_of(error))
         except SystemExit as error:
@@ -204,11 +209,9 @@ class _Run:
             return resolved(value)
         if not (asyncio.iscoroutine(value) or asyncio.isfuture(value)):
             return value
-        if self.loop is None:
-            self.loop = loop.Loop()
         if asyncio.isfuture(value):
             return value.get_loop().run_until_complete(value)
-        return self.loop.run_until_complete(value)
+        return loop.home().run_until_complete(value)
 
     def text_of(self, value: Any) -> str:
         return "" if value is None else values.encode_value(value, self.awaited_inside)
@@ -236,10 +239,10 @@ class _Run:
         return EXCEPTION, ended
 
     def close(self) -> None:
-        """Ends the event loop, as `asyncio.run` does."""
-        if self.loop is not None and not self.loop.is_closed():
+        """Reports errors of tasks that no code asked for, and ends the event loops as `asyncio.run` does."""
+        for end in (loop.report_failures, loop.finish_all):
             try:
-                loop.finish(self.loop)
+                end()
             except BaseException as error:
                 self.err.write(f"while the program ended: {type(error).__name__}: {report.message_of(error)}\n")
 

@@ -59,6 +59,26 @@ fn calls_reach_the_gateway_one_after_the_other_and_at_once() {
     assert_eq!(tool_calls(&outcome), 20);
 }
 
+#[test]
+fn tasks_that_run_at_the_return_are_run_to_their_end_before_the_value_is_written() {
+    let program = "import asyncio\n\
+                   seen = []\n\
+                   async def twice(i):\n\
+                   \x20   seen.append((await tools.test.echo(i=i))['i'])\n\
+                   \x20   seen.append((await tools.test.echo(i=-i))['i'])\n\
+                   for i in (1, 2):\n\
+                   \x20   asyncio.create_task(twice(i))\n\
+                   return {'seen': seen}";
+    let outcome = Run::python(program).go();
+    assert_eq!(tool_calls(&outcome), 4);
+    assert_eq!(
+        outcome.value().matches('-').count(),
+        2,
+        "{:?}",
+        outcome.value()
+    );
+}
+
 fn tool_calls(outcome: &crate::gateway::Outcome) -> usize {
     let tools = outcome.calls.iter();
     tools

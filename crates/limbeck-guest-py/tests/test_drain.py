@@ -1,0 +1,97 @@
+"""After the return: tasks that still run are run to their end, before the value is written."""
+
+import pytest
+from conftest import in_virtual_time
+
+ASYNC = "import asyncio\n"
+TWO_WRITES = """
+import asyncio
+done = []
+async def save(i):
+    await tools.shop.create_order(item=i)
+    await tools.shop.create_order(item=-i)
+    done.append(i)
+"""
+STARTED = [
+    "for i in (1, 2):\n    asyncio.create_task(save(i))\nreturn done",
+    "await asyncio.sleep(0)\nfor i in (1, 2):\n    asyncio.create_task(save(i))\nreturn done",
+    "await asyncio.sleep(0)\nfor i in (1, 2):\n    asyncio.ensure_future(save(i))\nreturn {'done': done}['done']",
+    "async def main():\n    for i in (1, 2):\n        asyncio.create_task(save(i))\n    return done\nasyncio.run(main())",
+    "async def main():\n    for i in (1, 2):\n        asyncio.create_task(save(i))\n    return done\nawait main()",
+    "loop = asyncio.get_event_loop()\nfor i in (1, 2):\n    loop.create_task(save(i))\ndone",
+]
+
+
+def _warnings(ended):
+    return ended.gateway.lines[2]
+
+
+@pytest.mark.parametrize("started", STARTED)
+def test_tasks_that_run_at_the_return_are_run_to_their_end(run, started):
+    ended = run(TWO_WRITES + started)
+    assert sorted(call["item"] for _, call in ended.gateway.calls) == [-2, -1, 1, 2]
+    assert sorted(ended.value) == [1, 2]
+    assert any("2 tasks were still running when the program returned" in line for line in _warnings(ended))
+
+
+def test_tasks_that_were_awaited_are_not_warned_of(run):
+    ended = run(TWO_WRITES + "await asyncio.gather(save(1), save(2))\nreturn done")
+    assert sorted(ended.value) == [1, 2]
+    assert _warnings(ended) == []
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    "program, ms_max, warned",
+    [
+        # They only sleep: a second for all of them, and none for a sleep that is longer.
+        ("async def f():\n    while True:\n        await asyncio.sleep(0.1)", 1000, "asleep"),
+        ("async def f():\n    await asyncio.sleep(60)", 0, "asleep"),
+        ("async def f():\n    while True:\n        await asyncio.sleep(0)", 0, "asleep"),
+        ("async def f():\n    await asyncio.sleep(0.5)\n    await tools.shop.create_order(item=1)", 600, "still running"),
+        # No call and no timer lets them go on.
+        ("q = asyncio.Queue()\nasync def f():\n    await q.get()", 0, None),
+        ("async def f():\n    await asyncio.Event().wait()", 0, None),
+        # The program gave the call up.
+        ("async def f():\n    try:\n        await asyncio.wait_for(tools.shop.slow(), 0.1)\n    except TimeoutError:\n        pass\nawait f()", 200, "still running"),
+        ("async def g():\n    await tools.shop.slow()\nt = asyncio.create_task(g())\nawait asyncio.sleep(0)\nt.cancel()\nasync def f():\n    pass", 0, None),
+    ],
+)  # fmt: skip
+def test_what_waits_for_no_call_does_not_keep_a_program(run, program, ms_max, warned):
+    ended = run(ASYNC + program + "\nt2 = asyncio.create_task(f())\nawait asyncio.sleep(0)\nreturn 'done'")
+    assert ended.value == "done"
+    # Some milliseconds for turns of the loop.
+    assert ended.took_ms <= ms_max + 200
+    warnings = _warnings(ended)
+    assert len(warnings) == (warned is not None)
+    assert warned is None or warned in warnings[0]
+
+
+@in_virtual_time
+def test_a_call_is_awaited_however_long_it_takes(run):
+    program = "out = []\nasync def f():\n    out.append(await tools.shop.slow())\nasyncio.create_task(f())\nreturn out"
+    ended = run(ASYNC + program)
+    assert ended.value == ["done"]
+    assert ended.took_ms >= 5000
+
+
+@pytest.mark.parametrize("keep", ["", "t = "])
+def test_an_error_of_such_a_task_is_a_warning(run, keep):
+    program = f"async def f():\n    await tools.shop.get_order(id=1)\n    raise ValueError('unseen')\n{keep}asyncio.create_task(f())\nreturn 1"
+    ended = run(ASYNC + program)
+    assert ended.value == 1
+    assert [line for line in _warnings(ended) if "failed" in line] == [
+        "no code awaited a task that failed (line 4): ValueError: unseen"
+    ]
+    assert ended.stderr.count("ValueError: unseen") == 1
+
+
+def test_a_task_that_ends_the_program_leaves_its_value(run):
+    ended = run(ASYNC + "async def f():\n    raise SystemExit(1)\nasyncio.create_task(f())\nreturn 1")
+    assert (ended.value, ended.stderr) == (1, "")
+
+
+def test_a_program_that_failed_runs_no_further(run):
+    ended = run(TWO_WRITES + "asyncio.create_task(save(1))\nawait asyncio.sleep(0)\nraise ValueError('stop')")
+    assert ended.error["message"] == "stop"
+    assert len(ended.gateway.calls) == 1

@@ -158,10 +158,11 @@ OF_OBJECT = {
     "coroutine": _AWAIT,
     "Task": _AWAIT,
     "Future": _AWAIT,
-    "builtin_function_or_method": "the value before the dot is a method; call it, or read the field of that name as `result[\"name\"]`",
+    "builtin_function_or_method": "the value before the dot is a method, because the object has no field of that name; call it, or print the object",
+    "tuple": "the value before the dot is a tuple, as `.items()` of an object gives for each field; a field `items` is read as `result[\"items\"]`",
 }
 
-_METHOD = "this name is a method of dict; read a field of the same name as `result[\"items\"]`"
+_METHOD = "this name is a method, because the object has no field of that name; call it, or print the object to see its fields"
 TYPE_ERRORS = (
     ("'builtin_function_or_method' object is not", _METHOD),
     ("'method' object is not", _METHOD),

@@ -18,6 +18,7 @@ from . import (
     jsontext,
     lazy,
     loop,
+    members,
     offers,
     refusals,
     report,
@@ -100,11 +101,13 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
     names.update(_GLOBALS)
     names.update(input=start.get("input"), budget=catalog.Budget(limits))
     names.update(_names_for(program.text, program.facts))
+    # Among the builtins, so that `dir()` of the program does not show them. First, because functions that were saved
+    # keep the builtins of the moment when they are loaded.
+    hidden = {SETTLE_NAME: _settled, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field}
+    seal.enter(module, hidden)
     saved.provide(program.facts, names, _names_for)
     sys.modules["tools"] = names["tools"]
     sys.modules["limbeck"] = _limbeck_module(names)
-    # Among the builtins, so that `dir()` of the program does not show them.
-    seal.enter(module, {SETTLE_NAME: _settled, STAR_NAME: _star_importer(names)})
     return module
 
 

@@ -11,8 +11,8 @@ _NEAREST = 3
 class Record(dict[str, Any]):
     """A dict with `record.key` beside `record["key"]`.
 
-    What every dict has wins over a key of the same name: `record.items` is the method, and a key
-    `items` is `record["items"]`.
+    A method of every dict wins over a key of the same name, as in `record.items()`. Where a program does not call
+    it, `members` reads the key.
     """
 
     __slots__ = ()

@@ -12,7 +12,7 @@ from textwrap import dedent
 from types import FunctionType
 from typing import Any
 
-from . import calls, host, jsontext
+from . import calls, host, jsontext, members
 from .errors import ToolError
 from .facts import Facts, gather
 
@@ -106,6 +106,7 @@ def provide(facts: Facts, names: dict[str, Any], names_for: Callable[[str, Facts
             continue
         tree = ast.parse(saved[name], SAVED_FILE_NAME)
         uses = gather(tree)
+        members.read_fields(tree, saved[name])
         for other, value in names_for(saved[name], uses).items():
             names.setdefault(other, value)
         exec(compile(tree, SAVED_FILE_NAME, "exec", dont_inherit=True), names)

@@ -14,7 +14,7 @@ import re
 from types import CodeType
 from typing import Any
 
-from . import rewrite, unawaited
+from . import members, rewrite, unawaited
 from .facts import Facts, gather
 
 FILE_NAME = "program.py"
@@ -101,6 +101,7 @@ def code_of(source: Source, entry: Any) -> CodeType:
     tree = source.tree
     if source.facts.is_async:
         unawaited.settle_unawaited(tree)
+    members.read_fields(tree, source.text)
     if entry is None and tree.body:
         rewrite.keep_last_expression(tree, VALUE_NAME)
     if source.facts.returns:

@@ -1,6 +1,7 @@
 """Habits of programs whose meaning is certain, and warnings where a program might end in silence."""
 
 import pytest
+from gateway import Gateway
 
 ONE = {"id": 1, "total": 2}
 
@@ -109,3 +110,35 @@ def test_members_of_the_raw_result_are_known(run):
     assert "unwrapped already" in run("tools.shop.get_order(id=1)['content'][0]").error["hint"]
     # The control: a field of that name is a field.
     assert run("tools.shop.echo(content='x').content").value == "x"
+
+
+@pytest.mark.parametrize(
+    "program, value",
+    [
+        ("[o.id for o in r.items]", [10, 11, 12]),
+        ("[len(r.items), r.items[0].id, bool(r.items), isinstance(r.items, list)]", [3, 10, True, True]),
+        ("r.items", [{"id": 10 + i, "total": 10.5 * (i + 1), "customer": {"name": f"c{i}"}} for i in range(3)]),
+        ("f'{len(r.items)} {r.items[0][\"id\"]}'", "3 10"),
+        ("[i for i, o in enumerate(r.items, 1)]", [1, 2, 3]),
+        ("def ids(page):\n    return [o['id'] for o in page.items or []]\nids(r)", [10, 11, 12]),
+        ("r.items.append(1)\n[len(r['items']), len(r.items)]", [4, 4]),
+        # The methods, on results and on other objects.
+        ("[k for k, v in r.items()]", ["items", "page", "next"]),
+        ("sorted({'b': 1, 'a': 2}.items(), key=lambda pair: pair[1])", [["b", 1], ["a", 2]]),
+        ("max(counts := {'a': 1, 'b': 2}, key=counts.get)", "b"),
+        ("[r.get('page'), list(map(r.get, ['page']))]", [1, [1]]),
+        ("class Box:\n    def __init__(self): self.items = [1]\nb = Box()\nb.items += [2]\nb.items", [1, 2]),
+        ("e = tools.shop.echo(get=1, keys=[2], pop='x')\n[e.get, e.keys, e.pop, e.get('keys')]", [1, [2], "x", [2]]),
+        ("class K:\n    items = 1\nmatch 1:\n    case K.items:\n        x = 'yes'\nx", "yes"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "import asyncio\nawait asyncio.sleep(0)\n"])
+def test_a_field_whose_name_dict_has_as_a_method_is_read_without_parentheses(run, before, program, value):
+    assert run(f"{before}r = tools.shop.list_orders()\n{program}").value == value
+
+
+def test_a_saved_function_reads_such_a_field_too(run):
+    program = "def first(page):\n    return page.items[0].id\nsave_tool(first)\nfirst(tools.shop.list_orders())"
+    saved = run(program)
+    assert saved.value == 10
+    assert run("first(tools.shop.list_orders())", gateway=Gateway(store=saved.gateway.store)).value == 10

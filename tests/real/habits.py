@@ -195,7 +195,7 @@ RAW = [
     python(refused('r["time"]', f'r = {PY_NOW}\nr["time"]', "'time'", "nearest are")),
     python(refused("r.dayOfWeek", f"r = {PY_NOW}\nr.dayOfWeek", "day_of_week")),
     python(refused("iterate text as rows", f'for row in {PY_LOG}:\n    print(row["hash"])', "text")),
-    python(refused("json.loads(dict)", f"import json\njson.loads({PY_READ})", "parsed already")),
+    python(warned("json.loads(dict)", f"import json\njson.loads({PY_READ})", "parsed already", value=ONE)),
     python(refused("json.loads(no JSON)", f"import json\njson.loads({PY_LOG})", "is not JSON", "begins with")),
 ]
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from . import hint_words as words
-from . import tools
+from . import misreads, tools
 from .errors import ToolError
 from .folders import is_outside
 
@@ -98,7 +98,7 @@ def _of_attribute(error: AttributeError) -> str | None:
         return None
     kind, name = found.groups()
     if kind == "str" and (name in vars(dict) or name not in vars(str)):
-        return words.TEXT_IS_TEXT
+        return misreads.last_loop() or words.TEXT_IS_TEXT
     if kind == "list":
         return "the value before the dot is a list; take an item of it, or loop over it"
     return words.OF_OBJECT.get(kind)
@@ -111,7 +111,7 @@ def _of_type(error: TypeError) -> str | None:
         return words.NOT_CALLABLE
     for part, hint in words.TYPE_ERRORS:
         if part in message:
-            return hint
+            return misreads.last_loop() or hint if hint is words.TEXT_IS_TEXT else hint
     return None
 
 

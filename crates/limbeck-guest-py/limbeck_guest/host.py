@@ -46,7 +46,19 @@ def call(number: int, op: int, head: str, body: str) -> None:
 
 def log(stream: int, text: str) -> None:
     """Prints one line, given without its end."""
+    if _COROUTINE in text:
+        warn_of_coroutine("a printed line")
     _log(stream, well_formed(text))
+
+
+# How every coroutine begins that was made a text.
+_COROUTINE = "<coroutine object "
+
+
+def warn_of_coroutine(where: str, text: str = _COROUTINE) -> None:
+    """Warns when `text` has the text of a coroutine in it."""
+    if _COROUTINE in text:
+        warn(f"{where} has the text of a coroutine in it; write `await` before the call of its function")
 
 
 _warned: set[str] = set()

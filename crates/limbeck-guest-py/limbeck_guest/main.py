@@ -19,7 +19,10 @@ from . import (
     lazy,
     loop,
     members,
+    misreads,
     offers,
+    parsed,
+    record,
     refusals,
     report,
     saved,
@@ -27,6 +30,7 @@ from . import (
     source,
     streams,
     tools,
+    unawaited,
     values,
 )  # fmt: skip
 from .errors import MCPError, ToolError
@@ -94,16 +98,21 @@ def _entry(program: source.Source) -> Any:
 def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
     """The module a program runs in, with everything it may name."""
     source.remember(program)
+    misreads.forget()
     random.seed()
     module = types.ModuleType("__main__")
     names = vars(module)
     limits = start.get("limits") or {}
     names.update(_GLOBALS)
-    names.update(input=start.get("input"), budget=catalog.Budget(limits))
+    given = start.get("input")
+    names.update(input=record.Given(given) if isinstance(given, record.Record) else given, budget=catalog.Budget(limits))
     names.update(_names_for(program.text, program.facts))
     # Among the builtins, so that `dir()` of the program does not show them. First, because functions that were saved
     # keep the builtins of the moment when they are loaded.
-    hidden = {SETTLE_NAME: _settled, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field}
+    hidden = {
+        SETTLE_NAME: _settled, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field,
+        members.LOOPED_NAME: members.looped,
+    }  # fmt: skip
     seal.enter(module, hidden)
     saved.provide(program.facts, names, _names_for)
     sys.modules["tools"] = names["tools"]
@@ -119,8 +128,12 @@ def _names_for(text: str, facts: Facts) -> dict[str, Any]:
 
 
 def _settled(value: Any) -> Any:
-    """The answer of a call or of a future such as `asyncio.gather` makes; any other value as it is."""
-    return value.get_loop().run_until_complete(value) if asyncio.isfuture(value) else settle(value)
+    """What a call, a coroutine or a future such as `asyncio.gather` makes comes to; any other value as it is."""
+    if asyncio.isfuture(value):
+        return value.get_loop().run_until_complete(value)
+    if asyncio.iscoroutine(value):
+        return (asyncio.events._get_running_loop() or loop.home()).run_until_complete(value)
+    return settle(value)
 
 
 def _limbeck_module(names: dict[str, Any]) -> types.ModuleType:
@@ -178,6 +191,8 @@ class _Run:
             text = self.text_of(value)
             # A coroutine in the value may have started tasks too.
             loop.drain_all()
+            misreads.explain(text, jsontext.decode)
+            unawaited.warn_of_coroutines(self.names, text)
             return VALUE, text
         except values.NoJson as error:
             return NO_JSON, report.cut(report.message_of(error))
@@ -251,6 +266,7 @@ class _Run:
 
 
 lazy.install()
+parsed.install()
 loop.install()
 refusals.install()
 report.hide_prelude()

@@ -4,6 +4,8 @@ from copy import deepcopy
 from difflib import get_close_matches
 from typing import Any
 
+from . import misreads
+
 _KEYS_SHOWN = 12
 _NEAREST = 3
 
@@ -20,6 +22,7 @@ class Record(dict[str, Any]):
     def __missing__(self, key: Any) -> Any:
         error = KeyError(key)
         if isinstance(key, str):
+            misreads.absent(key, _missing, self)
             error.hint = _missing(self, key)  # type: ignore[attr-defined]
         raise error
 
@@ -27,7 +30,25 @@ class Record(dict[str, Any]):
         try:
             return dict.__getitem__(self, name)
         except KeyError:
+            if name[:1] != "_":
+                misreads.absent(name, _missing, self)
             raise AttributeError(_missing(self, name), name=name, obj=None) from None
+
+    def __contains__(self, key: Any) -> bool:
+        if dict.__contains__(self, key):
+            return True
+        name = _only_text(self)
+        if name is not None and isinstance(key, str) and key in dict.__getitem__(self, name):
+            misreads.other(f"`in` looks for a field of this name; the text is in the field {name!r}")
+        return False
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        if dict.__contains__(self, key):
+            misreads.found(key)
+            return dict.__getitem__(self, key)
+        if isinstance(key, str):
+            misreads.absent(key, _missing, self)
+        return default
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
@@ -54,8 +75,19 @@ class Record(dict[str, Any]):
         return dict, (dict(self),)
 
 
+class Given(Record):
+    """The argument of the program: what it does not have was left out by the caller."""
+
+    __slots__ = ()
+
+    get = dict.get  # type: ignore[assignment]
+    __contains__ = dict.__contains__
+
+
 # What `type(result)` shows.
-Record.__module__ = "builtins"
+for _class in (Record, Given):
+    _class.__module__ = "builtins"
+    _class.__name__ = _class.__qualname__ = "Record"
 
 
 # Members of MCP's own results, which a program that calls `tools` does not see.
@@ -64,7 +96,28 @@ _UNWRAPPED = "; the result is unwrapped already, `tools.server.tool.raw(...)` gi
 
 
 def _missing(record: dict[Any, Any], name: str) -> str:
+    text = _only_text(record)
+    if text is not None and name in _OF_TEXTS:
+        return f"{_absent(record, name)}; the text is in the field {text!r}"
     return _absent(record, name) + (_UNWRAPPED if name in _OF_RAW_RESULTS else "")
+
+
+# Methods of texts that no field is called by.
+_OF_TEXTS = frozenset(name for name in vars(str) if name[:1] != "_") - {"index", "count", "format", "title"}
+
+
+def _only_text(record: dict[Any, Any]) -> str | None:
+    """The field of an object that has one field, a text: what many servers wrap a text in."""
+    if len(record) != 1:
+        return None
+    name, value = next(iter(record.items()))
+    return name if isinstance(name, str) and isinstance(value, str) else None
+
+
+def text_in(value: Any) -> str | None:
+    """The text of such an object."""
+    name = _only_text(value) if isinstance(value, Record) else None
+    return dict.__getitem__(value, name) if name is not None else None
 
 
 def _absent(record: dict[Any, Any], name: str) -> str:

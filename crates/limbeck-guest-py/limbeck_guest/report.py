@@ -13,7 +13,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, TextIO
 
-from . import hints, jsontext
+from . import hints, host, jsontext
 from .errors import ToolError
 from .source import FILE_NAME
 
@@ -177,6 +177,9 @@ def _format_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
 ) -> str:
     text = f"{category.__name__}: {message}\n"
+    if category is RuntimeWarning and str(message).endswith("was never awaited"):
+        where = f"line {lineno}: " if filename == FILE_NAME else ""
+        host.warn(f"{where}{message}, so it did not run; write `await` before the call, or `asyncio.gather` for several")
     if filename != FILE_NAME:
         return text
     source = _line(FILE_NAME, lineno).strip() if line is None else line.strip()

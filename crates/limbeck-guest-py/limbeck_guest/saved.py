@@ -106,7 +106,7 @@ def provide(facts: Facts, names: dict[str, Any], names_for: Callable[[str, Facts
             continue
         tree = ast.parse(saved[name], SAVED_FILE_NAME)
         uses = gather(tree)
-        members.read_fields(tree, saved[name])
+        members.rewrite_reads(tree, saved[name])
         for other, value in names_for(saved[name], uses).items():
             names.setdefault(other, value)
         exec(compile(tree, SAVED_FILE_NAME, "exec", dont_inherit=True), names)

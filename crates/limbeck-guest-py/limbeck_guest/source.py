@@ -101,7 +101,7 @@ def code_of(source: Source, entry: Any) -> CodeType:
     tree = source.tree
     if source.facts.is_async:
         unawaited.settle_unawaited(tree)
-    members.read_fields(tree, source.text)
+    members.rewrite_reads(tree, source.text)
     if entry is None and tree.body:
         rewrite.keep_last_expression(tree, VALUE_NAME)
     if source.facts.returns:

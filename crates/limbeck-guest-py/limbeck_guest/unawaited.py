@@ -5,11 +5,17 @@ in plain functions, and mean the answer; so in places where Python code means an
 around the call. Inside of coroutine functions a missing `await` is a mistake, which is reported before the
 program runs (`unawaited.rs` of the worker, by the same rules). What is not recognised here still works: a call
 is used as its answer by itself (`lazy`).
+
+The same is done for calls of the program's own coroutine functions. Those that are not recognised do not run, as
+everywhere; then there is a warning.
 """
 
 import ast
+import inspect
+from types import CoroutineType
 from typing import Any
 
+from . import host
 from .facts import TOOL_ROOTS, root_of
 from .rewrite import COMPREHENSIONS, at, call_of
 
@@ -60,6 +66,7 @@ def settle_unawaited(tree: ast.Module) -> None:
 class _Rewriter:
     def __init__(self, tree: ast.Module) -> None:
         self.toolish = _toolish_names(tree)
+        self.coroutines = _coroutine_functions(tree)
         self.modules = _imported_modules(tree)
         self.gathers = _names_of_gather(tree)
         self.awaited = _awaited_names(tree, returned=True)
@@ -130,6 +137,8 @@ class _Rewriter:
             return True
         while True:
             if isinstance(function, ast.Name):
+                if function is node.func and function.id in self.coroutines:
+                    return True
                 return function.id in self.toolish or function.id.startswith("mcp_")
             if isinstance(function, ast.Attribute):
                 # `self.github`, but not every `re.search`.
@@ -166,6 +175,45 @@ def _toolish_names(tree: ast.Module) -> set[str]:
         if not more:
             return toolish
         toolish |= more
+
+
+def _coroutine_functions(tree: ast.Module) -> set[str]:
+    """Names that mean only coroutine functions of the program: no decorator changes them, and no other statement gives
+    the name a value."""
+    names: set[str] = set()
+    others: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AsyncFunctionDef):
+            (others if node.decorator_list or _is_generator(node) else names).add(node.name)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            others.add(node.name)
+            # A method is not what a plain name means, but its name may be that of a function.
+            methods = node.body if isinstance(node, ast.ClassDef) else []
+            others.update(method.name for method in methods if isinstance(method, ast.AsyncFunctionDef))
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            others.add(node.id)
+        elif isinstance(node, ast.arg):
+            others.add(node.arg)
+        elif isinstance(node, ast.alias):
+            others.add(node.asname or node.name)
+    return names - others
+
+
+def _is_generator(function: ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+
+
+def warn_of_coroutines(names: dict[str, Any], text: str) -> None:
+    """Warns at the end of coroutines of the program's `names` that did not run, and of those in the value's `text`."""
+    host.warn_of_coroutine("the value", text)
+    for name, value in names.items():
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, set)) else (value,)
+        if name[:1] != "_" and any(map(_is_unstarted, items)):
+            host.warn(f"`{name}` has a coroutine that was never awaited, so it did not run; write `await` before the call")
+
+
+def _is_unstarted(value: Any) -> bool:
+    return type(value) is CoroutineType and inspect.getcoroutinestate(value) == inspect.CORO_CREATED
 
 
 def _names_in(node: ast.AST) -> set[str]:

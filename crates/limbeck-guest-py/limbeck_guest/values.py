@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from itertools import islice
 from typing import Any
 
-from . import jsontext
+from . import host, jsontext
 from .lazy import is_call, resolved
 
 # Nesting of a value; the gateway reads no more.
@@ -33,6 +33,7 @@ ITEMS_MAX = 1_000_000
 _INTEGER_BITS_MAX = 64
 _INTEGER_LIMIT = 1 << _INTEGER_BITS_MAX
 _REPR_CHARS_MAX = 2_000
+_UNWRITABLE_SHOWN_MAX = 3
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
@@ -86,7 +87,13 @@ def _encode(value: Any, renderer: "_Renderer") -> str:
         except (_Odd, ValueError, TypeError):
             # NaN, infinity, or a key that is not a string: left to the renderer.
             pass
-    return _print_plain(renderer.render(value))
+    rendered = renderer.render(value)
+    if renderer.unwritable:
+        host.warn(
+            f"NaN and infinity have no form in JSON, so these were written as null: {', '.join(renderer.unwritable)}"
+            + (" and more" if renderer.more_unwritable else "")
+        )
+    return _print_plain(rendered)
 
 
 def _is_plain(value: Any) -> bool:
@@ -127,6 +134,9 @@ class _Renderer:
         self.awaited = awaited
         self.path = [root]
         self.above: dict[int, str] = {}
+        # Places of numbers that JSON does not have.
+        self.unwritable: list[str] = []
+        self.more_unwritable = False
 
     def render(self, value: Any) -> Any:
         kind = type(value)
@@ -135,9 +145,15 @@ class _Renderer:
         if kind is int:
             return value if _is_small(value) else self.large(value)
         if kind is float:
-            # As `JSON.stringify` has it: JSON has neither infinities nor NaN.
-            return value if value - value == 0 else None
+            return value if value - value == 0 else self.unwritable_number()
         return self.other(value)
+
+    def unwritable_number(self) -> None:
+        """NaN or an infinity: null, as `JSON.stringify` has it, with a warning."""
+        if len(self.unwritable) < _UNWRITABLE_SHOWN_MAX:
+            self.unwritable.append(self.place())
+        else:
+            self.more_unwritable = True
 
     def other(self, value: Any) -> Any:
         if is_call(value):

@@ -173,7 +173,7 @@ def test_no_place_of_the_prelude_is_printed(run):
 import asyncio, logging, traceback, warnings
 async def never():
     pass
-never()
+[never][0]()
 async def fails():
     await asyncio.create_task(tools.shop.fail(message="in a task"))
 left = [asyncio.create_task(fails()), asyncio.create_task(tools.shop.fail(message="left"))]
@@ -222,9 +222,13 @@ tools.shop.nope()
         ("[o.id for o in tools.shop.list_orders().items()]", "a field `items` is read as"),
         ("x = 'text'\nx['a']", "`json.loads(text)`"),
         ("x = 'text'\nx.get('a')", "`json.loads(text)`"),
-        ("import json\njson.loads(tools.shop.list_orders())", "the value is parsed already"),
+        ("import json\njson.loads(1)", "the value is parsed already"),
         ("import json\njson.dumps({1, 2})", "add `default=str`"),
-        ("async def f():\n    return 1\nf().x", "was not awaited"),
+        ("async def f():\n    return 1\nasync def g():\n    f().x\nawait g()", "was not awaited"),
+        ("for o in tools.shop.list_orders():\n    o['id']", "its lists are 'items'"),
+        ("import asyncio\nfor o in tools.shop.list_orders():\n    o.id", "its lists are 'items'"),
+        ("for row in 'a\\nb':\n    row['id']", "`json.loads(text)`"),
+        ("text = 'a\\nb'\nfor row in text:\n    row['id']", "`text.splitlines()`"),
         ("def f():\n    f()\nf()", "check what ends the recursion"),
         ("open('/etc/passwd_')", "files are only in /tmp and /workspace"),
         ("import os\nos.listdir('/etc_')", "files are only in /tmp and /workspace"),

@@ -44,7 +44,7 @@ class WitWorld(wit_world.WitWorld):
 
 def _store_warm() -> None:
     """Warms up now, so that what is filled or specialised lazily is stored with everything else."""
-    # A program's start hides modules of ours, this one included, which is still being imported.
+    # A program's start hides the modules of this component, this one included, which is still being imported.
     modules, stdout, stderr = dict(sys.modules), sys.stdout, sys.stderr
     _warm_up()
     sys.modules.update(modules)

@@ -55,7 +55,6 @@ const REMAINING: &[(&str, usize)] = &[
     ("crates/limbeck-analysis/", 2),
     ("crates/limbeck-catalog/", 3),
     ("crates/limbeck-guest-js/", 2),
-    ("crates/limbeck-guest-py/", 27),
 ];
 
 /// Directories whose files are data: programs of models, captured texts, published licences.

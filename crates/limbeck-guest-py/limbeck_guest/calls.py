@@ -181,7 +181,7 @@ def _note_failure(pending: Pending) -> None:
 
 
 def unseen_failures() -> list[str]:
-    """One line for each call that failed without anybody looking at it, bounded."""
+    """One line for each call that failed and whose result the program did not use, bounded."""
     lines = []
     for pending in list(_unseen.values())[:_UNSEEN_SHOWN_MAX]:
         try:

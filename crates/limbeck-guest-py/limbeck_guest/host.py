@@ -1,6 +1,6 @@
 """The guest's only door: the functions that the component imports (`world.wit`).
 
-Everything else in the package goes through here, so a test needs to replace nothing but `wit_world`.
+Everything else in the package goes through here, so a test needs to replace only `wit_world`.
 """
 
 import wit_world

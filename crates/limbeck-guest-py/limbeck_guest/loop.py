@@ -46,7 +46,7 @@ NeverSettles.__module__ = "builtins"
 
 
 class _Selector:
-    """What the loop asks for events; there are none but answers, which go to the calls themselves."""
+    """What the loop asks for events. The only events are answers, which go to the calls themselves."""
 
     def __init__(self, loop: "Loop") -> None:
         self._loop = loop

@@ -43,11 +43,11 @@ def looped(value: Any) -> Any:
             lists = [key for key in keys if isinstance(dict.__getitem__(value, key), list)]
             shown = ", ".join(map(repr, (lists or keys)[:_KEYS_SHOWN]))
             misreads.other(
-                f"the loop is over the names of an object's fields; its {'lists are' if lists else 'fields are'} {shown}, "
+                f"the loop takes the names of an object's fields; its {'lists are' if lists else 'fields are'} {shown}, "
                 "read as `result[\"name\"]`"
             )
     elif type(value) is str and "\n" in value:
-        misreads.other("the loop is over the characters of a text; `text.splitlines()` gives its lines")
+        misreads.other("the loop takes the characters of a text; `text.splitlines()` gives its lines")
     return value
 
 

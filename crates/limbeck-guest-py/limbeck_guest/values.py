@@ -69,7 +69,7 @@ def encode_arguments(arguments: Any, label: str = "argument") -> str:
 
 
 def render(value: Any) -> Any:
-    """The value made of nothing but dicts, lists and scalars. Raises NoJson."""
+    """The value, made of dicts, lists and scalars alone. Raises NoJson."""
     return _Renderer("value", readable=True).render(value)
 
 

@@ -1,6 +1,6 @@
 """A gateway small enough to read: two servers and a store, in virtual time.
 
-It stands where the worker stands: a `Gateway` has the three functions that the guest imports. Tools have
+It takes the place of the worker: a `Gateway` has the three functions that the guest imports. Tools have
 a latency; `wait` moves the clock to the next answer or to the time asked for, whichever comes first.
 """
 

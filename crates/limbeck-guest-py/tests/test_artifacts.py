@@ -50,13 +50,13 @@ def test_bytes_are_decoded(run):
 
 def test_what_is_no_id_is_refused_with_the_form_of_one(run):
     program = """
-told = []
+refused = []
 for wrong in ("ex_1", 7, {"artifact": None}):
     try:
         artifacts.open(wrong)
     except ToolError as error:
-        told.append([error.code, error.message, "art_" in error.hint])
-told
+        refused.append([error.code, error.message, "art_" in error.hint])
+refused
 """
     got = "artifacts.open takes an artifact's id; got"
     assert run(program).value == [

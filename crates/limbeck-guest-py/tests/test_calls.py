@@ -245,7 +245,7 @@ def test_what_is_no_offer_of_a_server_says_what_there_is(run):
         "servers.shop.resources()": "servers.shop.resources.list()",
         "servers.shop.resources.read(5)": "takes a string; got a int",
         "servers.shop.prompts.get('p', [1])": "takes a dict of arguments or keywords; got a list",
-        "servers.nobody.prompts.list()": "no server `nobody`",
+        "servers.absent.prompts.list()": "no server `absent`",
     }
     for expression, message in wrong.items():
         assert message in str(run(f"return {expression}").error), expression

@@ -17,7 +17,7 @@ SAVED = {"limbeck:saved_tools": {}}
         ("call_mcp_tool('mcp__Get-Weird.1__Get-Weird.name')", "plain text"),
         ("call_mcp_tool('shop', 'get_order', {'id': 7})", {"id": 7, "total": 14}),
         ("call_mcp_tool(tool_name='mcp__shop__get_order', params={'id': 7})", '{"id": 7, "total": 14}'),
-        ("call_mcp_tool('mcp__shop__fail', {'message': 'told'})", "told"),
+        ("call_mcp_tool('mcp__shop__fail', {'message': 'refused'})", "refused"),
         ("get_tool_schema('mcp__shop__nope')", None),
     ],
 )
@@ -164,14 +164,14 @@ return [r["content"][0]["type"], r.structuredContent.id, r["total"], r.total, t[
 def test_an_is_error_result_is_returned_and_a_refused_call_raises_mcp_error(run):
     program = """
 from mcp.runtime import MCPError
-failed = await mcp_shop.fail(message="told")
+failed = await mcp_shop.fail(message="no stock")
 try:
     await mcp_servers["shop"].nope()
 except MCPError as error:
     refused = [type(error).__name__, error.code]
 return [failed["isError"], failed["content"][0]["text"], refused]
 """
-    assert run(program).value == [True, "told", ["MCPError", "unknown_tool"]]
+    assert run(program).value == [True, "no stock", ["MCPError", "unknown_tool"]]
 
 
 def test_aliases_follow_the_old_rules():

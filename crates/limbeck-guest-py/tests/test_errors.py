@@ -1,4 +1,4 @@
-"""How a program that failed is told: its place, its own lines, and what to do."""
+"""How a failed program is reported: its place, its own lines, and what to do."""
 
 import pytest
 from gateway import Gateway
@@ -10,7 +10,7 @@ from gateway import Gateway
         ("x = 1\nx / 0", "ZeroDivisionError", "division by zero", 2, 1),
         ("def f(a):\n    return a['k']\n\nprint(f({}))", "KeyError", "'k'", 2, 12),
         ("import json\nx = 'é'; json.loads('{')", "JSONDecodeError", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)", 2, 10),
-        ("class Mine(Exception):\n    pass\nraise Mine('told')", "Mine", "told", 3, 1),
+        ("class Mine(Exception):\n    pass\nraise Mine('text')", "Mine", "text", 3, 1),
         ("raise KeyboardInterrupt", "KeyboardInterrupt", "", 1, 1),
         ("import sys\nsys.exit(3)", "SystemExit", "3", 2, 1),
         ("import sys\nsys.exit('because')", "SystemExit", "because", 2, 1),
@@ -188,8 +188,8 @@ warnings.warn("warned")
 tools.shop.nope()
 """
     text = run(program).stderr
-    for told in ("was never awaited", "in a task", "left", "logged", "program.py:16: UserWarning: warned", "has no tool `nope`"):
-        assert told in text
+    for part in ("was never awaited", "in a task", "left", "logged", "program.py:16: UserWarning: warned", "has no tool `nope`"):
+        assert part in text
     assert "limbeck_guest" not in text
     assert "loop.py" not in text
 

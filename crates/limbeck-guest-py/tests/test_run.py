@@ -20,7 +20,7 @@ from gateway import Gateway
         ("result = 1\n[].append(1)", 1),
         ("print('x')", None),
         ("", None),
-        ("# nothing but a comment", None),
+        ("# only a comment", None),
         ("'a docstring only'", "a docstring only"),
         ("x: int = 4\ny: str\nreturn x", 4),
         ("from math import *\nreturn floor(2.5)", 2),

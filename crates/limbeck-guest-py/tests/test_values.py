@@ -63,7 +63,7 @@ from datetime import *
         ("types.SimpleNamespace(a=1, b={2})", {"a": 1, "b": [2]}),
         ("ValueError('no')", {"name": "ValueError", "message": "no"}),
         ("type('Plain', (), {'__init__': lambda self: self.__dict__.update(a=1, _b=2)})()", {"a": 1}),
-        ("type('Told', (), {'__repr__': lambda self: 'told'})()", "told"),
+        ("type('Shown', (), {'__repr__': lambda self: 'shown'})()", "shown"),
         ("type('Array', (), {'tolist': lambda self: [1, 2]})()", [1, 2]),
         ("type('Scalar', (), {'item': lambda self: 1.5})()", 1.5),
         ("type('Model', (), {'model_dump': lambda self: {'at': date(2024, 1, 2)}})()", {"at": "2024-01-02"}),

@@ -26,7 +26,7 @@ const NOW: Datetime = Datetime {
     nanoseconds: 0,
 };
 
-/// Links WASI, ours in place of what tells two moments or two machines apart.
+/// Links WASI, with replacements for everything that differs between two moments or two machines.
 pub(crate) fn add_to_linker(linker: &mut Linker<Ctx>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     linker.allow_shadowing(true);
@@ -37,7 +37,7 @@ pub(crate) fn add_to_linker(linker: &mut Linker<Ctx>) -> wasmtime::Result<()> {
     files::add_to_linker(linker)
 }
 
-/// A clock that stands, and random bytes that nobody drew.
+/// A clock that does not advance, and a constant in place of random bytes.
 struct Still;
 
 impl HasData for Still {
@@ -57,7 +57,7 @@ impl wall_clock::Host for Still {
     }
 }
 
-/// A clock that stands, and so has nobody to wake later.
+/// A monotonic clock that does not advance, so that its timers are due at once.
 struct Timer<'a>(WasiClocksCtxView<'a>);
 
 impl HasData for Timer<'static> {

@@ -151,21 +151,21 @@ impl HostDirectoryEntryStream for Files<'_> {
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
         let number = stream.rep();
-        let left = OPEN.lock().expect("nobody panics with it").remove(&number);
+        let left = OPEN.lock().expect("no thread panics while it holds the lock").remove(&number);
         let mut left = match left {
             Some(left) => left,
             None => self.entries(number).await?,
         };
         let next = left.pop();
         OPEN.lock()
-            .expect("nobody panics with it")
+            .expect("no thread panics while it holds the lock")
             .insert(number, left);
         Ok(next)
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
         OPEN.lock()
-            .expect("nobody panics with it")
+            .expect("no thread panics while it holds the lock")
             .remove(&stream.rep());
         HostDirectoryEntryStream::drop(&mut self.0, stream)
     }

@@ -6,7 +6,7 @@ Each call may be awaited or not, as calls of tools may. An artifact is iterated 
 
 import re
 from base64 import b64decode
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any
 
 from . import calls, host, jsontext, tools, values
@@ -92,6 +92,11 @@ class Artifact:
             for item in page["items"]:
                 yield item
             start = page.get("next")
+
+    def __await__(self) -> Generator[Any, None, "Artifact"]:
+        """`await artifacts.open(id)`: there is nothing to wait for."""
+        return self
+        yield
 
     def __repr__(self) -> str:
         return f"[artifact {self.id}]"

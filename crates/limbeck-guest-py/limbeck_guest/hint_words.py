@@ -153,17 +153,26 @@ GLOBAL_NAMES = (
     "discover_mcp_tools get_tool_schema search_tools llm runtime mcp_servers save_tool"
 ).split()
 
+_ARTIFACT = (
+    "an artifact is read with `json()`, `text()`, `bytes()` or `select(path)`, `info()` describes it, and "
+    "`for item in artifact` gives its items"
+)
 OF_OBJECT = {
     "NoneType": "the value before the dot is None: a field the tool did not return, or a function without `return`; print it to see",
     "coroutine": _AWAIT,
     "Task": _AWAIT,
     "Future": _AWAIT,
     "builtin_function_or_method": "the value before the dot is a method, because the object has no field of that name; call it, or print the object",
+    "dict": "a dict of Python has keys and no attributes: `value[\"name\"]`; results of tools have both",
+    "Artifact": _ARTIFACT,
     "tuple": "the value before the dot is a tuple, as `.items()` of an object gives for each field; a field `items` is read as `result[\"items\"]`",
 }
 
 _METHOD = "this name is a method, because the object has no field of that name; call it, or print the object to see its fields"
 TYPE_ERRORS = (
+    ("'Artifact'", _ARTIFACT),
+    ("__aiter__ method, got Call", "a call has one answer; write `for item in await ...`, with the list in it"),
+    ("offset-naive and offset-aware", "a time with a zone needs another with one: `datetime(2026, 3, 1, tzinfo=timezone.utc)`"),
     ("'builtin_function_or_method' object is not", _METHOD),
     ("'method' object is not", _METHOD),
     ("'coroutine' object is not", _AWAIT),

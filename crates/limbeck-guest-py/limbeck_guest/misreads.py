@@ -18,7 +18,10 @@ _FOUND_MAX = 1_000
 # Characters of JSON up to which a value can be empty; the gateway has the same bound.
 _EMPTY_CHARS_MAX = 1024
 _FILE_NAME = "program.py"
-_PACKAGE = os.path.dirname(__file__) + os.sep
+# Files between a read in the program and this one.
+_BETWEEN = frozenset(
+    os.path.join(os.path.dirname(__file__), name) for name in ("misreads.py", "record.py", "lazy.py", "members.py")
+)
 
 # Sentences by name, with the line of the first read; names that some object had.
 _absent: dict[str, str] = {}
@@ -63,9 +66,9 @@ def last_loop() -> str | None:
 
 
 def _line() -> int | None:
-    """The line of the program that reads; None where a library does."""
+    """The line of the program that reads; None where a library does, or another module of this package."""
     frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename in _BETWEEN:
         frame = frame.f_back  # type: ignore[assignment]
     return frame.f_lineno if frame is not None and frame.f_code.co_filename == _FILE_NAME else None
 

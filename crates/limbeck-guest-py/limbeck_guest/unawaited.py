@@ -95,7 +95,7 @@ class _Rewriter:
         if not isinstance(node, ast.Call) or not self.is_toolish(node):
             return node
         if isinstance(parent, ast.Expr):
-            return ast.Await(value=node, **at(node)) if inside_async else self.settled(node)
+            return ast.Await(value=node, **at(node)) if inside_async and not _is_emit(node) else self.settled(node)
         if inside_async:
             return node
         is_item = answers and isinstance(parent, _DISPLAYS)
@@ -137,7 +137,7 @@ class _Rewriter:
             return True
         while True:
             if isinstance(function, ast.Name):
-                if function is node.func and function.id in self.coroutines:
+                if function is node.func and (function.id in self.coroutines or _is_emit(node)):
                     return True
                 return function.id in self.toolish or function.id.startswith("mcp_")
             if isinstance(function, ast.Attribute):
@@ -151,6 +151,11 @@ class _Rewriter:
                 function = function.func
             else:
                 return False
+
+
+def _is_emit(node: ast.Call) -> bool:
+    """Whether it calls `emit`, which a program may have replaced by a function that cannot be awaited."""
+    return isinstance(node.func, ast.Name) and node.func.id == "emit"
 
 
 def _toolish_names(tree: ast.Module) -> set[str]:

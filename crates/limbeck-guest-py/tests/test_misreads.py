@@ -147,3 +147,39 @@ def test_the_text_of_a_coroutine_in_a_value_is_a_warning(run):
     ended = run(TOTAL + "calls = [total]\nreturn 'total is ' + str(calls[0]())")
     assert json.dumps(ended.value).startswith('"total is <coroutine object total')
     assert "the value has the text of a coroutine in it" in _warnings(ended)
+
+
+@pytest.mark.parametrize(
+    "program, hint",
+    [
+        ("len(artifacts.open('art_' + '0' * 32))", "`json()`, `text()`"),
+        ("artifacts.open('art_' + '0' * 32).read()", "`json()`, `text()`"),
+        ("async for page in tools.shop.list_orders():\n    pass", "`for item in await ...`"),
+        ("o = {'a': 1}\no.a", '`value["name"]`'),
+        ("from datetime import *\ndatetime.now(timezone.utc) > datetime(2026, 3, 1)", "tzinfo=timezone.utc"),
+    ],
+)
+def test_a_read_that_fails_has_the_next_step(run, program, hint):
+    assert hint in run(program).error["hint"]
+
+
+@pytest.mark.parametrize("before", ["", "import asyncio\nawait asyncio.sleep(0)\n"])
+def test_an_artifact_may_be_awaited_and_its_pages_are_no_reads_of_the_program(run, before):
+    ended = run(f"{before}a = artifacts.open('art_' + '0' * 32)\n[o for o in a if o['name'] == 'x']")
+    assert (ended.value, _warnings(ended)) == ([], "")
+    assert run("a = await artifacts.open('art_' + '0' * 32)\n[o.name for o in a]").value == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import asyncio\nemit('a')\nreturn 1",
+        "async def main():\n    emit('a')\n    return 1\nawait main()",
+        "await emit('a')\nreturn 1",
+        "class Bus:\n    def emit(self, text): pass\nasync def main():\n    Bus().emit('b')\n    emit('a')\n    return 1\nawait main()",
+    ],
+)
+def test_a_program_waits_for_what_it_emits(run, program):
+    ended = run(program)
+    assert (ended.value, ended.gateway.emitted) == (1, ["a"])
+    assert ended.gateway.under_way == []

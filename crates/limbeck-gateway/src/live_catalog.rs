@@ -457,6 +457,8 @@ impl Inner {
 
 /// Logs a failed list request. A server that is disabled or that its user has not accepted yet is logged as debug: its
 /// callers get an error, and `limbeck tools` shows it. So is the end of the gateway, which is no failure of a server.
+///
+/// The warning has a target of its own, because commands that name such servers themselves leave it out of their log.
 fn log_list_error(server: &ServerName, error: &UpstreamError) {
     let is_expected = match error {
         UpstreamError::Disabled | UpstreamError::Stopped => true,
@@ -467,6 +469,6 @@ fn log_list_error(server: &ServerName, error: &UpstreamError) {
     if is_expected {
         tracing::debug!(%server, error, "tools could not be listed");
     } else {
-        tracing::warn!(%server, error, "tools could not be listed");
+        tracing::warn!(target: "limbeck_gateway::unavailable", %server, error, "tools could not be listed");
     }
 }

@@ -9,6 +9,15 @@ pub(crate) fn duration_text(us: u64) -> String {
     }
 }
 
+/// Time limit as it was chosen: `60 s`, `1,500 ms`.
+pub(crate) fn limit_text(ms: u64) -> String {
+    if ms > 0 && ms.is_multiple_of(1_000) {
+        format!("{} s", grouped_digits(ms / 1_000))
+    } else {
+        format!("{} ms", grouped_digits(ms))
+    }
+}
+
 /// Number with commas between thousands.
 pub(crate) fn grouped_digits(number: u64) -> String {
     let digits = number.to_string();
@@ -84,6 +93,10 @@ mod tests {
         assert_eq!(
             [840, 1_000, 12_449, 1_250_000, 90_000_000].map(duration_text),
             ["840 µs", "1.0 ms", "12.4 ms", "1.25 s", "90.00 s"]
+        );
+        assert_eq!(
+            [0, 700, 1_500, 60_000].map(limit_text),
+            ["0 ms", "700 ms", "1,500 ms", "60 s"]
         );
     }
 

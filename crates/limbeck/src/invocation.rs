@@ -12,4 +12,17 @@ pub(crate) struct Invocation {
     pub(crate) stdin_is_terminal: bool,
     pub(crate) global: GlobalOptions,
     pub(crate) printer: Printer,
+    /// How findings about configuration files are reported.
+    pub(crate) findings: FindingsReport,
+}
+
+/// How a command reports findings about configuration files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FindingsReport {
+    /// Each finding.
+    Each,
+    /// Each finding, but for the error of an entry that the command prints with its server.
+    BesideServers,
+    /// A single finding as it is, several by their number: the command is about something else.
+    Counted,
 }

@@ -10,9 +10,21 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::LogLevel;
 
+/// Target of the warning that the tools of a server could not be listed (`limbeck_gateway`).
+const UNAVAILABLE: &str = "limbeck_gateway::unavailable";
+
+/// Whether the log names servers whose tools could not be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnavailableServers {
+    /// The log names them.
+    Logged,
+    /// The command names them in its own words, and the log would repeat it.
+    NamedByCommand,
+}
+
 /// Writes log lines of the Limbeck crates at `level` and above to standard error, and of other crates at a lower volume.
-pub(crate) fn start(level: LogLevel) {
-    let filter = match level {
+pub(crate) fn start(level: LogLevel, unavailable: UnavailableServers) {
+    let mut filter = match level {
         LogLevel::Off => "off".to_owned(),
         LogLevel::Error => "error".to_owned(),
         // Other crates log one level less: their warnings are rarely about this gateway.
@@ -22,6 +34,9 @@ pub(crate) fn start(level: LogLevel) {
         LogLevel::Debug => "warn,rmcp=error,limbeck=debug".to_owned(),
         LogLevel::Trace => "debug,limbeck=trace".to_owned(),
     };
+    if unavailable == UnavailableServers::NamedByCommand && level == LogLevel::Warn {
+        filter = format!("{filter},{UNAVAILABLE}=error");
+    }
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(|| EventWriter(anstream::stderr()))

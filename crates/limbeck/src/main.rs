@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod command_form;
 mod commands;
 mod demo;
 mod environment;

@@ -5,7 +5,9 @@ mod embeddings;
 mod servers;
 mod state;
 
-pub(crate) use configuration::{configuration, read_configuration, trust_record, unreadable};
+pub(crate) use configuration::{
+    configuration, importable, read_configuration, short_place, trust_record, unreadable,
+};
 pub(crate) use embeddings::embeddings_spec;
 pub(crate) use state::{check_state_directory, open_past, state_file, trust_file};
 
@@ -28,7 +30,8 @@ use crate::environment::own_executable;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
-use configuration::{importable, looked_in, notices};
+use crate::shell::quoted;
+use configuration::{looked_in, notices};
 use servers::{credentials, server_source, server_spec};
 use state::{open_store_or_memory, recover};
 
@@ -98,6 +101,8 @@ pub(crate) struct GatewaySession {
     pub(crate) gateway: Gateway,
     /// Notes about the configuration that are not warnings.
     pub(crate) notes: Vec<String>,
+    /// Sentences for clients about findings, which have been printed.
+    pub(crate) notices: Vec<String>,
     /// Whether a file cannot be read or an entry cannot be used; the errors have been printed.
     pub(crate) is_configuration_broken: bool,
     /// Files that were searched for servers, when none was found.
@@ -167,6 +172,7 @@ impl GatewaySession {
             declares: ClientCapabilities::ALL,
             is_shared: lifetime == GatewayLifetime::SharedByClients,
         };
+        let notices = notices(&invocation.world, configuration);
         let gateway = Gateway::start(GatewayConfig {
             workers: workers(lifetime, minimum)?,
             upstreams: UpstreamPool::with_options(specs, &options),
@@ -181,7 +187,7 @@ impl GatewaySession {
                 | (GatewayLifetime::Command, _) => WALL_MS_MAX,
             },
             sources,
-            notices: notices(&invocation.world, configuration),
+            notices: notices.clone(),
             embeddings,
             client_listing,
         })
@@ -194,6 +200,7 @@ impl GatewaySession {
         Ok(Self {
             gateway,
             notes: notes.map(ToString::to_string).collect(),
+            notices,
             is_configuration_broken,
             looked_in: empty.then(|| looked_in(invocation)),
             importable: if empty {
@@ -229,6 +236,7 @@ impl GatewaySession {
         Ok(Self {
             gateway,
             notes: Vec::new(),
+            notices: Vec::new(),
             is_configuration_broken: false,
             looked_in: None,
             importable: Vec::new(),
@@ -310,15 +318,19 @@ pub(crate) fn call_error(error: &CallError) -> CommandError {
     // An error of a server's start does not name the server, of which a user has several.
     let message = match &error.server {
         Some(server)
-            if error.code == CallCode::ServerUnavailable && !error.message.contains(&**server) =>
+            if error.code == CallCode::ServerUnavailable
+                && !error.message.contains(&format!("`{server}`")) =>
         {
             format!("server `{server}`: {}", error.message)
         }
         Some(_) | None => error.message.clone(),
     };
     let failure = CommandError::new(ExitStatus::of_call(error.code), anyhow!("{message}"));
-    match &error.hint {
-        Some(hint) => failure.with_hint(hint.as_str()),
-        None => failure,
+    match (&error.hint, &error.server) {
+        (Some(hint), _) => failure.with_hint(hint.as_str()),
+        (None, Some(server)) if error.code == CallCode::ServerUnavailable => failure.with_hint(
+            format!("run `limbeck tools {}` to see its entry", quoted(server)),
+        ),
+        (None, _) => failure,
     }
 }

@@ -6,22 +6,31 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::Cli;
 use crate::exit::CommandError;
+use crate::shell::quoted;
 
 /// Commands of other programs, and what does the same here.
 const OTHER_NAMES: &[(&str, &str)] = &[
+    ("config", "limbeck doctor"),
     ("connect", "limbeck import FILE"),
+    ("describe", "limbeck tools SERVER"),
+    ("history", "limbeck executions"),
+    ("init", "limbeck import FILE"),
     ("install", "limbeck add NAME -- COMMAND"),
     ("login", "limbeck auth login SERVER"),
     ("logout", "limbeck auth logout SERVER"),
+    ("logs", "limbeck executions"),
     ("setup", "limbeck import FILE"),
     ("start", "limbeck serve"),
+    ("stats", "limbeck ledger"),
     ("version", "limbeck --version"),
 ];
 /// Most single-letter differences between a mistyped command and its name.
 const MISTAKES_MAX: usize = 2;
 
 /// The error as all commands report theirs; `None` when it is help or a version, which are printed as they are.
-pub(crate) fn usage_error(error: &clap::Error) -> Option<CommandError> {
+///
+/// `arguments` are those of the process, its own name left out. The error does not have them, and a hint names them.
+pub(crate) fn usage_error(error: &clap::Error, arguments: &[String]) -> Option<CommandError> {
     let is_help = matches!(
         error.kind(),
         ErrorKind::DisplayHelp
@@ -37,7 +46,10 @@ pub(crate) fn usage_error(error: &clap::Error) -> Option<CommandError> {
     let mut tips = Vec::new();
     for line in text.lines() {
         if let Some(tip) = line.trim_start().strip_prefix("tip: ") {
-            tips.push(in_backticks(tip));
+            // A mistyped option is hardly ever meant as a value.
+            if !tip.starts_with("to pass ") {
+                tips.push(in_backticks(tip));
+            }
         } else if let Some(usage) = line.strip_prefix("Usage: ") {
             message.push(format!("  usage: {usage}"));
         } else if !line.is_empty() && !line.starts_with("For more information") {
@@ -46,25 +58,72 @@ pub(crate) fn usage_error(error: &clap::Error) -> Option<CommandError> {
     }
     let hint = subcommand_hint(error)
         .or_else(|| tips.into_iter().next())
-        .unwrap_or_else(|| help_hint(&message));
+        .or_else(|| missing_hint(error, arguments))
+        .unwrap_or_else(|| help_hint(&message, arguments));
     Some(CommandError::usage(anyhow!("{}", message.join("\n"))).with_hint(hint))
 }
 
 /// The parser quotes names with apostrophes, and passes on what the standard library says of a number.
 fn in_backticks(text: &str) -> String {
-    text.replace('\'', "`")
-        .replace("invalid digit found in string", "it is not a whole number")
+    let text = text
+        .replace('\'', "`")
+        .replace("invalid digit found in string", "it is not a whole number");
+    // `invalid value `0` for `--limit <N>`: 0 is not in 1..=50`
+    let range = text.split_once(" is not in ").and_then(|(what, range)| {
+        let (what, _) = what.rsplit_once(": ")?;
+        let (least, most) = range.split_once("..=")?;
+        Some(format!("{what}: accepted: {least} to {most}"))
+    });
+    range.unwrap_or(text)
+}
+
+/// The form in which the arguments that are missing are given, where a user is likely to have meant another one.
+fn missing_hint(error: &clap::Error, arguments: &[String]) -> Option<String> {
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return None;
+    }
+    let mut words = arguments.iter().map(String::as_str);
+    let command = words.find(|word| ["add", "call"].contains(word))?;
+    let first = words.next().filter(|word| !word.starts_with('-'));
+    match (command, first.and_then(|word| word.split_once('.'))) {
+        ("add", _) => {
+            let name = first.map_or_else(|| "NAME".to_owned(), quoted);
+            Some(format!(
+                "write `limbeck add {name} URL`, or `limbeck add {name} -- COMMAND`"
+            ))
+        }
+        (_, Some((server, tool))) if !server.is_empty() && !tool.is_empty() => Some(format!(
+            "did you mean `limbeck call {} {}`?",
+            quoted(server),
+            quoted(tool)
+        )),
+        (_, _) => None,
+    }
 }
 
 /// Where the options of the command are described. `message` has its usage where arguments are missing.
-fn help_hint(message: &[String]) -> String {
+fn help_hint(message: &[String], arguments: &[String]) -> String {
+    let cli = Cli::command();
     let usage = message
         .iter()
-        .find_map(|line| line.trim_start().strip_prefix("usage: limbeck "));
-    let cli = Cli::command();
+        .find_map(|line| line.trim_start().strip_prefix("usage: limbeck "))
+        .filter(|usage| {
+            usage
+                .split(' ')
+                .any(|word| cli.find_subcommand(word).is_some())
+        });
+    let words: Vec<&str> = match usage {
+        Some(usage) => usage.split_whitespace().collect(),
+        // An error of a value has no usage. Options of every command may be before the command.
+        None => arguments
+            .iter()
+            .map(String::as_str)
+            .skip_while(|word| cli.find_subcommand(word).is_none())
+            .collect(),
+    };
     let mut command = &cli;
     let mut names = String::new();
-    for word in usage.into_iter().flat_map(str::split_whitespace) {
+    for word in words {
         let Some(subcommand) = command.find_subcommand(word) else {
             break;
         };
@@ -126,9 +185,10 @@ mod tests {
     use super::*;
 
     fn failure(arguments: &[&str]) -> (String, String) {
+        let words: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let arguments = std::iter::once(&"limbeck").chain(arguments);
         let error = Cli::try_parse_from(arguments).unwrap_err();
-        let failure = usage_error(&error).unwrap();
+        let failure = usage_error(&error, &words).unwrap();
         (failure.error.to_string(), failure.hint.unwrap())
     }
 
@@ -139,6 +199,7 @@ mod tests {
             ("excutions", "`limbeck executions`"),
             ("serach", "`limbeck search`"),
             ("login", "`limbeck auth login SERVER`"),
+            ("describe", "`limbeck tools SERVER`"),
             ("version", "`limbeck --version`"),
             ("frobnicate", "`limbeck help`"),
         ] {
@@ -172,13 +233,39 @@ mod tests {
             (&["run"][..], "`limbeck help run` "),
             (&["auth", "login"][..], "`limbeck help auth login` "),
             (&["call", "shop"][..], "`limbeck help call` "),
-            (&["ledger", "--since", "x"][..], "`limbeck help COMMAND` "),
+            (&["ledger", "--since", "x"][..], "`limbeck help ledger` "),
+            (
+                &["--log", "loud", "auth", "status"][..],
+                "`limbeck help auth status` ",
+            ),
+            (&["run", "x.ts", "--bogus"][..], "`limbeck help run` "),
+            (&["--log", "loud"][..], "`limbeck help COMMAND` "),
         ] {
             let (_, hint) = failure(arguments);
             assert!(hint.contains(expected), "{arguments:?}: {hint}");
         }
         let (message, _) = failure(&["executions", "--limit", "ten"]);
         assert!(message.ends_with(": it is not a whole number"), "{message}");
+        let (message, _) = failure(&["search", "x", "--limit", "0"]);
+        assert!(message.ends_with(": accepted: 1 to 50"), "{message}");
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_the_words_that_were_given() {
+        for (arguments, expected) in [
+            (
+                &["call", "time.now"][..],
+                "did you mean `limbeck call time now`?",
+            ),
+            (
+                &["add", "my server"][..],
+                "write `limbeck add 'my server' URL`, or `limbeck add 'my server' -- COMMAND`",
+            ),
+        ] {
+            assert_eq!(failure(arguments).1, expected, "{arguments:?}");
+        }
+        // The control: what was meant is not known.
+        assert!(failure(&["call", "time"]).1.contains("`limbeck help call`"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `limbeck call`: one tool call outside of any program.
 
 use anyhow::{Context as _, anyhow};
+use limbeck_domain::CallError;
 use limbeck_domain::text::clean_line;
 use limbeck_gateway::CallReport;
 use serde_json::Value;
@@ -8,10 +9,12 @@ use serde_json::map::Map;
 
 use super::signals::{EndSignal, EndSignals};
 use crate::cli::CallArgs;
+use crate::command_form::command_form;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::print_value;
+use crate::shell::quoted;
 use crate::wiring::{GatewayLifetime, GatewaySession};
 
 /// Longest name of a server in a message, in bytes.
@@ -28,7 +31,8 @@ pub(super) async fn call(
         .map_err(|error| {
             CommandError::usage(error).with_hint(format!(
                 "quote the JSON for the shell: `limbeck call {} {} '{{\"key\": 1}}'`",
-                arguments.server, arguments.tool
+                quoted(&arguments.server),
+                quoted(&arguments.tool)
             ))
         })?;
     let mut signals = EndSignals::listen()?;
@@ -48,11 +52,18 @@ pub(super) async fn call(
         .await;
     let exit = match called {
         Ok(report) => print(&invocation.printer, &report, arguments),
-        Err(error) => Err(signal.map_or_else(|| session.call_error(&error), EndSignal::error)),
+        Err(error) => Err(signal.map_or_else(|| failure(&session, &error), EndSignal::error)),
     };
     // Servers must be stopped on errors as well, so the session is closed before the result is returned.
     session.close().await;
     exit
+}
+
+/// Error of a call, with its next step as a command.
+fn failure(session: &GatewaySession, error: &CallError) -> CommandError {
+    let mut failure = session.call_error(error);
+    failure.hint = failure.hint.map(|hint| command_form(&hint));
+    failure
 }
 
 fn print(

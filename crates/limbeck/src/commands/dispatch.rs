@@ -14,12 +14,14 @@ use super::{
     auth, call, doctor, executions, learn, ledger, own_servers, replay, run, search, serve, tools,
     trust, types,
 };
-use crate::cli::{Cli, Command, LogLevel, ServeArgs, usage_error};
+use crate::cli::{
+    Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
+};
 use crate::demo;
 use crate::environment::read_world;
 use crate::exit::{CommandError, ExitStatus};
-use crate::invocation::Invocation;
-use crate::logging;
+use crate::invocation::{FindingsReport, Invocation};
+use crate::logging::{self, UnavailableServers};
 use crate::printer::Printer;
 use crate::wiring::check_state_directory;
 
@@ -36,7 +38,11 @@ pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let exit = match usage_error(&error) {
+            let arguments = std::env::args_os().skip(1);
+            let arguments: Vec<String> = arguments
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect();
+            let exit = match usage_error(&error, &arguments) {
                 Some(failure) => {
                     printer.command_error(&failure);
                     failure.exit
@@ -65,6 +71,7 @@ pub(crate) fn main() -> ExitCode {
         stdin_is_terminal: std::io::stdin().is_terminal(),
         global: cli.global,
         printer,
+        findings: findings_report(cli.command.as_ref()),
     };
     let exit = dispatch(&invocation, cli.command).unwrap_or_else(|failure| {
         invocation.printer.command_error(&failure);
@@ -96,7 +103,10 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
     if !matches!(command, Command::Demo | Command::DemoUpstream) {
         check_state_directory(invocation)?;
     }
-    logging::start(log_level(invocation, &command));
+    logging::start(
+        log_level(invocation, &command),
+        unavailable_servers(invocation, &command),
+    );
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
         match command {
@@ -125,6 +135,28 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
     // flight, on a thread that cannot be interrupted, so the runtime does not wait for it.
     runtime.shutdown_timeout(LAST_TASKS);
     exit
+}
+
+/// How `command` reports findings about configuration files. A command that lists every server shows each finding once;
+/// one that a user repeats for its own result names several in one line.
+fn findings_report(command: Option<&Command>) -> FindingsReport {
+    match command {
+        Some(
+            Command::Tools(ToolsArgs { server: None, .. })
+            | Command::Types(TypesArgs { server: None, .. })
+            | Command::Doctor(DoctorArgs { sandbox: false, .. }),
+        ) => FindingsReport::BesideServers,
+        Some(
+            Command::Run(_)
+            | Command::Search(_)
+            | Command::Tools(_)
+            | Command::Types(_)
+            | Command::Call(_)
+            | Command::Learn(_)
+            | Command::Auth { .. },
+        ) => FindingsReport::Counted,
+        _ => FindingsReport::Each,
+    }
 }
 
 /// Weakest sandbox tier of the demo. Its program and server are Limbeck's own, so any tier is enough by default.
@@ -170,4 +202,16 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
         ));
         LogLevel::Warn
     })
+}
+
+/// Whether the log names servers that do not work. Every command but `serve` names those that it needs; a log level
+/// that the user chose leaves nothing out.
+fn unavailable_servers(invocation: &Invocation, command: &Command) -> UnavailableServers {
+    let is_chosen = invocation.global.log.is_some()
+        || invocation.world.nonempty_variable("LIMBECK_LOG").is_some();
+    if is_chosen || matches!(command, Command::Serve(_)) {
+        UnavailableServers::Logged
+    } else {
+        UnavailableServers::NamedByCommand
+    }
 }

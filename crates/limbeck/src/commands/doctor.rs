@@ -8,13 +8,14 @@ use std::path::PathBuf;
 use limbeck_domain::{Language, Sandbox, Tier};
 use limbeck_gateway::ServerReport;
 use limbeck_launcher::WorkerError;
-use limbeck_setup::{Configuration, Diagnostic};
+use limbeck_setup::{Configuration, Diagnostic, World};
 use serde::{Serialize, Serializer};
 
 use super::signals::EndSignals;
 use super::tools;
 use crate::cli::DoctorArgs;
 use crate::exit::{CommandError, ExitStatus};
+use crate::format::limit_text;
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::sandbox_line;
@@ -44,7 +45,7 @@ pub(super) async fn doctor(
         if arguments.json {
             printer.json(&report)?;
         } else {
-            report.print(printer);
+            report.print(printer, &invocation.world);
         }
         report.ok
     };
@@ -173,7 +174,7 @@ impl<'a> DoctorReport<'a> {
         })
     }
 
-    fn print(&self, printer: &Printer) {
+    fn print(&self, printer: &Printer, world: &World) {
         let mut table = TextTable::default();
         table.row(["limbeck", &format!("{} on {}", self.version, self.machine)]);
         table.row(["state", &self.state.text()]);
@@ -185,7 +186,7 @@ impl<'a> DoctorReport<'a> {
             table.row(["configuration", "none"]);
         }
         let (wall_ms, minimum) = (&self.wall_ms, &self.minimum_tier);
-        let wall = format!("{} ms ({})", wall_ms.value, wall_ms.source);
+        let wall = format!("{} ({})", limit_text(wall_ms.value), wall_ms.source);
         table.row(["time limit", &wall]);
         let sandbox = match &self.sandbox {
             Some(sandbox) => sandbox_line(sandbox),
@@ -205,7 +206,7 @@ impl<'a> DoctorReport<'a> {
         printer.table(&table);
         if !self.servers.is_empty() {
             printer.data("\n");
-            tools::print(printer, &self.servers, false);
+            tools::print(printer, world, &self.servers, false);
         }
         self.print_sandbox_problem(printer);
         if let Some(embeddings) = &self.embeddings {

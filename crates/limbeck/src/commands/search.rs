@@ -3,7 +3,7 @@
 use limbeck_gateway::search::{Detail, HitReport, QueryReport, SearchReport, SearchRequest};
 
 use super::signals::EndSignals;
-use super::tools::STARTING;
+use super::tools::{STARTING, print_some};
 use crate::cli::SearchArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
@@ -31,7 +31,7 @@ pub(super) async fn search(
     let printed = match signals.interrupting(search).await {
         Ok(Ok(report)) if arguments.json => invocation.printer.json(&report),
         Ok(Ok(report)) => {
-            print(&invocation.printer, &report);
+            print(&invocation.printer, &report, &session);
             session.note_if_empty(&invocation.printer);
             Ok(())
         }
@@ -42,7 +42,7 @@ pub(super) async fn search(
     printed.map(|()| ExitStatus::Completed)
 }
 
-fn print(printer: &Printer, report: &SearchReport) {
+fn print(printer: &Printer, report: &SearchReport, session: &GatewaySession) {
     let headed = report.queries.len() > 1;
     for (index, query) in report.queries.iter().enumerate() {
         if headed {
@@ -57,13 +57,28 @@ fn print(printer: &Printer, report: &SearchReport) {
         ));
     }
     for notice in &report.notices {
-        printer.note(&format!("note: {notice}"));
+        // Findings about configuration files were printed when they were read.
+        if !session.notices.contains(notice) {
+            printer.note(&format!("note: {notice}"));
+        }
     }
     if !report.starting.is_empty() {
         printer.warning(&format!(
             "not searched, because they are still starting: {}",
             report.starting.join(", ")
         ));
+    }
+    if !report.unavailable.is_empty() {
+        printer.warning(&format!(
+            "not searched, because {} not work:",
+            if report.unavailable.len() == 1 {
+                "it does"
+            } else {
+                "they do"
+            }
+        ));
+        print_some(printer, "", &report.unavailable);
+        printer.hint("run `limbeck tools` to see the next step for each");
     }
 }
 

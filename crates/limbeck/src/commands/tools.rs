@@ -5,6 +5,7 @@ use std::time::Duration;
 use limbeck_domain::limits::{UPSTREAM_LIST_MS, UPSTREAM_START_MS};
 use limbeck_domain::text::clean_line;
 use limbeck_gateway::{ServerReport, ToolReport};
+use limbeck_setup::World;
 use serde_json::json;
 
 use super::signals::EndSignals;
@@ -15,7 +16,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::shell::quoted;
 use crate::table::{LastColumn, TextTable, Tone};
-use crate::wiring::{GatewayLifetime, GatewaySession};
+use crate::wiring::{GatewayLifetime, GatewaySession, short_place};
 
 /// Time for a server to start and list its tools, so that every server has a result.
 pub(super) const LIST_TIMEOUT: Duration =
@@ -23,6 +24,12 @@ pub(super) const LIST_TIMEOUT: Duration =
 /// What a command that lists all servers waits for.
 pub(super) const STARTING: &str =
     "starting servers to list their tools; the first start of a package may download it";
+/// Columns of a terminal from which on the table of servers has all of its columns.
+const ALL_COLUMNS_MIN: usize = 60;
+/// Transport of a server whose entry cannot be used.
+const NO_TRANSPORT: &str = "none";
+/// Cell of what is not known of a server.
+const UNKNOWN: &str = "-";
 /// Most lines shown of the standard error of a failed server, and of tools that cannot be used.
 const DETAILS_MAX: usize = 8;
 /// Longest such line, and longest tool description, in bytes.
@@ -54,7 +61,12 @@ pub(super) async fn tools(
             let printed = if arguments.json {
                 invocation.printer.json(&json!({"servers": reports}))
             } else {
-                print(&invocation.printer, &reports, server.is_some());
+                print(
+                    &invocation.printer,
+                    &invocation.world,
+                    &reports,
+                    server.is_some(),
+                );
                 session.note_if_empty(&invocation.printer);
                 Ok(())
             };
@@ -73,32 +85,46 @@ pub(super) fn works(server: &ServerReport) -> bool {
 }
 
 /// Prints a table of servers, then the problems of each server.
-pub(super) fn print(printer: &Printer, reports: &[ServerReport], with_tools: bool) {
+pub(super) fn print(printer: &Printer, world: &World, reports: &[ServerReport], with_tools: bool) {
     if reports.is_empty() {
         return;
     }
-    let mut table = TextTable::with_header([
-        "server",
-        "state",
-        "transport",
-        "protocol",
-        "tools",
-        "source",
-    ])
-    .right([4])
-    .tones(1, state_tone)
-    .last(LastColumn::CutStart);
+    let is_narrow = printer.width().is_some_and(|width| width < ALL_COLUMNS_MIN);
+    let table = if is_narrow {
+        TextTable::with_header(["server", "state", "tools", "source"]).right([2])
+    } else {
+        TextTable::with_header([
+            "server",
+            "state",
+            "transport",
+            "protocol",
+            "tools",
+            "source",
+        ])
+        .right([4])
+    };
+    let mut table = table.tones(1, state_tone).last(LastColumn::CutStart);
     for report in reports {
-        let tools = report.tools.len().to_string();
-        let protocol = protocol(report);
-        table.row([
-            &*report.name,
-            report.state,
-            report.transport,
-            &*protocol,
-            &*tools,
-            &*report.source,
-        ]);
+        let mut row = vec![report.name.clone(), report.state.to_owned()];
+        if !is_narrow {
+            let transport = Some(report.transport).filter(|transport| *transport != NO_TRANSPORT);
+            row.push(transport.unwrap_or(UNKNOWN).to_owned());
+            row.push(
+                report
+                    .protocol
+                    .clone()
+                    .unwrap_or_else(|| UNKNOWN.to_owned()),
+            );
+        }
+        // A server that was not listed may have any number of tools.
+        let is_listed = report.state == "ready" || !report.tools.is_empty();
+        row.push(if is_listed {
+            report.tools.len().to_string()
+        } else {
+            UNKNOWN.to_owned()
+        });
+        row.push(short_place(world, &report.source));
+        table.row_of(row);
     }
     printer.table(&table);
     if with_tools {
@@ -117,15 +143,6 @@ fn state_tone(state: &str) -> Tone {
         "failed" | "backing_off" => Tone::Bad,
         "untrusted" | "unsupported" => Tone::Attention,
         _ => Tone::Plain,
-    }
-}
-
-/// Protocol generation and revision of a connected server: `legacy 2025-11-25`.
-fn protocol(report: &ServerReport) -> String {
-    match (report.generation, &report.protocol) {
-        (Some(generation), Some(protocol)) => format!("{generation} {protocol}"),
-        (Some(generation), None) => generation.to_owned(),
-        (None, _) => String::new(),
     }
 }
 
@@ -212,18 +229,36 @@ pub(super) fn print_problems(printer: &Printer, report: &ServerReport) {
     let last = lines.len().saturating_sub(DETAILS_MAX);
     print_some(printer, "standard error: ", &lines[last..]);
     printer.note(&format!("  entry: {}", report.source));
-    if let Some(next_step) = &report.next_step {
+    let next_step = report.next_step.as_deref();
+    if let Some(next_step) = next_step.and_then(|step| without_this_command(step, name)) {
         printer.hint(next_step);
     } else if report.state != "unsupported" {
         let quoted = quoted(name);
+        // Without a transport nothing was started, so that the log has no more to say.
+        let log = if report.transport == NO_TRANSPORT {
+            ""
+        } else {
+            " --log debug"
+        };
         printer.hint(&format!(
-            "correct its entry, then run `limbeck tools {quoted} --log debug`"
+            "correct its entry, then run `limbeck tools {quoted}{log}`"
         ));
     }
 }
 
+/// `next_step` up to the words that lead to this command, which the user has just run; `None` when it has no others.
+fn without_this_command<'t>(next_step: &'t str, server: &str) -> Option<&'t str> {
+    let this = format!("`limbeck tools {server}`");
+    let before = next_step
+        .split_once(&this)
+        .map_or(next_step, |(before, _)| {
+            before.trim_end_matches([' ', ';', ':'])
+        });
+    (!before.is_empty()).then_some(before)
+}
+
 /// Prints the first details, one a line, and the number of the others.
-fn print_some(printer: &Printer, label: &str, details: &[impl AsRef<str>]) {
+pub(super) fn print_some(printer: &Printer, label: &str, details: &[impl AsRef<str>]) {
     for detail in details.iter().take(DETAILS_MAX) {
         let detail = clean_line(detail.as_ref(), LINE_BYTES_MAX);
         printer.note(&format!("  {label}{detail}"));

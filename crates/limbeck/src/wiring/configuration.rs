@@ -6,14 +6,15 @@ use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_setup::{
     AcceptedBy, ConfigError, Configuration, Diagnostic, Discovery, OwnFile, ProgramFingerprint,
-    ServerEntry, Severity, Transport, TrustPolicy, TrustRecord, TrustRecords, TrustState, World,
+    ServerEntry, Severity, Transport, TrustPolicy, TrustRecord, TrustRecords, TrustState,
+    ValueError, World,
 };
 use limbeck_upstream::StdioSpec;
 
 use super::servers::start_directory;
 use super::state::trust_file;
 use crate::exit::CommandError;
-use crate::invocation::Invocation;
+use crate::invocation::{FindingsReport, Invocation};
 use crate::shell::quoted;
 
 /// Variable with the effect of `--trust-project`, for clients whose command line the user cannot change.
@@ -57,18 +58,61 @@ pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, Co
             note.file.display()
         ));
     }
+    let mut findings: Vec<&Diagnostic> = Vec::new();
     let others = |note: &&Diagnostic| !is_own_file(note);
     for note in configuration.diagnostics.iter().filter(others) {
         match note.severity {
             Severity::Detail => tracing::debug!("{note}"),
             Severity::Info => tracing::info!("{note}"),
-            Severity::Warning | Severity::Error => invocation.printer.warning(&note.to_string()),
+            Severity::Warning | Severity::Error => findings.push(note),
         }
     }
+    report(invocation, &configuration, findings);
     for warning in replaced_programs(invocation, &configuration) {
         invocation.printer.warning(&warning);
     }
     Ok(configuration)
+}
+
+/// Prints findings in the form of the command.
+fn report(invocation: &Invocation, configuration: &Configuration, mut findings: Vec<&Diagnostic>) {
+    match invocation.findings {
+        FindingsReport::Counted if findings.len() > 1 => {
+            let mut files: Vec<String> = Vec::new();
+            for note in &findings {
+                let file = short_path(&invocation.world, &note.file);
+                if !files.contains(&file) {
+                    files.push(file);
+                }
+            }
+            let summary = format!(
+                "{} findings about the configuration in {}; `limbeck doctor` shows each",
+                findings.len(),
+                files.join(", ")
+            );
+            let summary = clean_line(&summary, WARNING_BYTES_MAX);
+            return invocation.printer.warning(&summary);
+        }
+        FindingsReport::BesideServers => {
+            findings.retain(|note| !is_error_of_server(configuration, note));
+        }
+        FindingsReport::Each | FindingsReport::Counted => {}
+    }
+    for note in findings {
+        invocation.printer.warning(&note.to_string());
+    }
+}
+
+/// Whether a listing of servers prints this finding: it is the reason why an entry cannot be used. An entry that waits
+/// for trust or is disabled is listed with that reason instead.
+fn is_error_of_server(configuration: &Configuration, note: &Diagnostic) -> bool {
+    configuration.servers.iter().any(|entry| {
+        let is_reason = |error: &ValueError| error.to_string() == note.message;
+        entry.origin.file == note.file
+            && !entry.disabled
+            && !entry.is_held_back()
+            && entry.definition.as_ref().is_err_and(is_reason)
+    })
 }
 
 /// Hint of an error about a server that is not known: the first file that could not be read, which may have the server.
@@ -183,6 +227,19 @@ fn short_path(world: &World, path: &Path) -> String {
         .unwrap_or_else(|| path.display().to_string())
 }
 
+/// `place` of an entry, a file with its line, with `~` for the home directory and `.` for the working directory.
+pub(crate) fn short_place(world: &World, place: &str) -> String {
+    let below = |directory: &Path, short: &str| {
+        let rest = place.strip_prefix(directory.to_str()?)?;
+        rest.starts_with(std::path::MAIN_SEPARATOR)
+            .then(|| format!("{short}{rest}"))
+    };
+    let home = world.home.as_deref();
+    below(&world.cwd, ".")
+        .or_else(|| below(home?, "~"))
+        .unwrap_or_else(|| place.to_owned())
+}
+
 /// Reads the configuration without printing its warnings.
 ///
 /// # Errors
@@ -288,7 +345,7 @@ pub(crate) fn trust_record(
 }
 
 /// Files of other clients that exist and have servers, as a shell accepts them.
-pub(super) fn importable(world: &World) -> Vec<String> {
+pub(crate) fn importable(world: &World) -> Vec<String> {
     let Ok(own) = OwnFile::of(world) else {
         return Vec::new();
     };

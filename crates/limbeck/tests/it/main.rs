@@ -17,6 +17,7 @@ mod embeddings;
 mod error_texts;
 mod evidence;
 mod gateway;
+mod hints;
 mod http;
 mod learn;
 mod ledger;

@@ -37,6 +37,24 @@ fn a_file_of_a_client_that_is_not_there_is_not_blamed_on_config() {
         "error: file `nowhere.json` does not exist\n\n\
          hint: give the path of a client's file, such as `limbeck import ~/.claude.json`\n"
     );
+    // The hint leads to a file that is there, or at least not to the one that is not.
+    let state = world.home().join(".claude.json").display().to_string();
+    let none = world.limbeck(["import", &state]).ends_with(2).stderr;
+    assert!(
+        none.ends_with("`~/.cursor/mcp.json` or `.vscode/mcp.json`\n"),
+        "{none}"
+    );
+    std::fs::create_dir(world.home().join(".cursor")).unwrap();
+    std::fs::write(
+        world.home().join(".cursor/mcp.json"),
+        r#"{"mcpServers": {"a": {"command": "sh"}}}"#,
+    )
+    .unwrap();
+    let found = world.limbeck(["import", &state]).ends_with(2).stderr;
+    assert!(
+        found.ends_with("hint: `limbeck import ~/.cursor/mcp.json` finds servers\n"),
+        "{found}"
+    );
     // The control: the option has its own words.
     let config = world
         .limbeck(["tools", "--config", "nowhere.json"])

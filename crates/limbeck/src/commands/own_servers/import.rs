@@ -21,6 +21,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::shell::quoted;
 use crate::table::TextTable;
+use crate::wiring;
 
 /// Names of imported servers in the last hint, in bytes.
 const NAMES_BYTES_MAX: usize = 400;
@@ -33,7 +34,7 @@ pub(crate) fn import(
     let own = OwnFile::of(&invocation.world).map_err(failure)?;
     let found = own
         .find_servers(&arguments.file)
-        .map_err(|error| import_failure(error, &arguments.file))?;
+        .map_err(|error| import_failure(invocation, error, &arguments.file))?;
     let printer = &invocation.printer;
     let is_of_project = found.workspace().is_some();
     if is_of_project {
@@ -46,7 +47,7 @@ pub(crate) fn import(
     }
     let mut entries = own
         .import(found, existing(arguments.replace), arguments.dry_run)
-        .map_err(|error| import_failure(error, &arguments.file))?;
+        .map_err(|error| import_failure(invocation, error, &arguments.file))?;
     for entry in entries.iter_mut().filter(|entry| entry.left_out.is_none()) {
         let start = entry.cwd.as_deref().map(Path::new);
         let start = start.or(invocation.world.home.as_deref());
@@ -198,14 +199,21 @@ fn reason(entry: &ImportedEntry) -> Option<String> {
     })
 }
 
-/// Error of `import`. A missing file is that of a client here, and not one of `--config`.
-fn import_failure(error: OwnFileError, file: &Path) -> CommandError {
+/// Error of `import`. A missing file is that of a client here, and not one of `--config`; the hint names a file that is
+/// there, where a client has one.
+fn import_failure(invocation: &Invocation, error: OwnFileError, file: &Path) -> CommandError {
     match error {
         OwnFileError::Unusable(ConfigError::Missing { .. }) => {
+            let found = wiring::importable(&invocation.world).into_iter().next();
+            let hint = match found {
+                Some(found) => format!("`limbeck import {found}` finds servers"),
+                None if file.ends_with(".claude.json") => {
+                    "give the path of a client's file, such as `~/.codex/config.toml`, `~/.cursor/mcp.json` or `.vscode/mcp.json`".to_owned()
+                }
+                None => "give the path of a client's file, such as `limbeck import ~/.claude.json`".to_owned(),
+            };
             let file = clean_line(&file.display().to_string(), TARGET_BYTES_MAX);
-            CommandError::usage(anyhow!("file `{file}` does not exist")).with_hint(
-                "give the path of a client's file, such as `limbeck import ~/.claude.json`",
-            )
+            CommandError::usage(anyhow!("file `{file}` does not exist")).with_hint(hint)
         }
         error => failure(error),
     }

@@ -1,0 +1,96 @@
+//! Hints about a tool call in the form of a command.
+//!
+//! The gateway writes hints for programs: "try `tools.shop.list_orders`". A user of `limbeck call` needs the words of the
+//! command line, "try `limbeck call shop list_orders`", which a shell accepts as they are.
+
+use crate::shell::quoted;
+
+/// `hint` with each callable expression in backticks as a command. What is not exactly such an expression stays.
+pub(crate) fn command_form(hint: &str) -> String {
+    let mut parts = hint.split('`');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    // Every second part is between backticks.
+    for (index, part) in parts.enumerate() {
+        let command = if index % 2 == 0 { command(part) } else { None };
+        text.push('`');
+        text.push_str(command.as_deref().unwrap_or(part));
+    }
+    text
+}
+
+/// Command for `tools.server.tool` or `tools.server.tool(args: TYPE)`, without the backtick at each end.
+fn command(expression: &str) -> Option<String> {
+    let (server, rest) = member(expression.strip_prefix("tools")?)?;
+    let (tool, rest) = member(rest)?;
+    let call = format!("limbeck call {} {}", quoted(&server), quoted(&tool));
+    let parameters = match rest {
+        "" => "",
+        _ => rest.strip_prefix('(')?.strip_suffix(')')?,
+    };
+    let parameters = parameters
+        .strip_prefix("args: ")
+        .or_else(|| parameters.strip_prefix("args?: "))
+        .unwrap_or(parameters);
+    Some(if parameters.is_empty() {
+        call
+    } else {
+        format!("{call} JSON` with JSON of the type `{parameters}")
+    })
+}
+
+/// Name of the member that `text` begins with, `.name` or `["name"]`, and what follows it.
+fn member(text: &str) -> Option<(String, &str)> {
+    if let Some(text) = text.strip_prefix('.') {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
+        return (end > 0).then(|| (text[..end].to_owned(), &text[end..]));
+    }
+    let text = text.strip_prefix('[')?;
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    let name = values.next()?.ok()?;
+    let rest = text.get(values.byte_offset()..)?.strip_prefix(']')?;
+    Some((name, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command_form;
+
+    #[test]
+    fn a_call_in_a_hint_becomes_a_command_and_other_code_stays() {
+        for (hint, expected) in [
+            (
+                "try `tools.shop.list_orders`, `tools.shop.get`",
+                "try `limbeck call shop list_orders`, `limbeck call shop get`",
+            ),
+            (
+                r#"try `tools["my server"]["get-sum"]`"#,
+                "try `limbeck call 'my server' get-sum`",
+            ),
+            (
+                "call it as `tools.time.now(args: { zone: string })`",
+                "call it as `limbeck call time now JSON` with JSON of the type `{ zone: string }`",
+            ),
+            (
+                "call it as `tools.shop.list(args?: { page?: number })`",
+                "call it as `limbeck call shop list JSON` with JSON of the type `{ page?: number }`",
+            ),
+            (
+                "call it as `tools.t.wait()`",
+                "call it as `limbeck call t wait`",
+            ),
+        ] {
+            assert_eq!(command_form(hint), expected);
+        }
+        for other in [
+            "configured servers: `every`, `tools`",
+            "did you mean `timezone`?",
+            "tools.shop.list is not in backticks",
+            "`tools.shop`, `tools[shop].list`, `tools.shop.list.more`, `tools.shop.list(x`",
+            "an open `tools.shop",
+            "",
+        ] {
+            assert_eq!(command_form(other), other);
+        }
+    }
+}

@@ -75,13 +75,23 @@ pub(super) async fn run(
     printed.map(|()| signal.map_or_else(|| ExitStatus::of(&envelope), EndSignal::exit))
 }
 
-/// Names the option of this command where a hint names the argument of `execute`, which a model sends.
+/// Names the option of this command where a text names the argument of `execute`, which a model sends.
 fn name_options(envelope: &mut Envelope) {
-    if let Some(error) = &mut envelope.error
-        && error.kind == ErrorKind::Timeout
-        && let Some(hint) = &mut error.hint
-    {
+    for warning in &mut envelope.warnings {
+        if let Some(rest) = warning.strip_prefix("`tools` limits ") {
+            *warning = format!("`--tools` limits {rest}");
+        }
+    }
+    let Some(error) = &mut envelope.error else {
+        return;
+    };
+    let Some(hint) = &mut error.hint else {
+        return;
+    };
+    if error.kind == ErrorKind::Timeout {
         *hint = hint.replace("`timeout_ms`", "`--timeout-ms`");
+    } else if let Some(rest) = hint.strip_prefix("add the tool to the `tools` patterns") {
+        *hint = format!("add the tool to the `--tools` patterns{rest}");
     }
 }
 

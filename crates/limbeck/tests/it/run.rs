@@ -160,6 +160,12 @@ fn a_pattern_that_matches_no_tool_is_a_warning_and_one_that_matches_is_not() {
     let alone = alone.ends_with(1).stderr;
     assert!(alone.contains("no tool matches `shp.*`"), "{alone}");
     assert!(alone.contains("error: "), "{alone}");
+    // Both name the option, and not the argument of a client.
+    assert!(alone.starts_with("warning: `--tools` limits "), "{alone}");
+    assert!(
+        alone.contains("hint: add the tool to the `--tools` patterns "),
+        "{alone}"
+    );
     // The control: a server whose tools are not known may have any.
     let right = ["run", "-", "--tools", "shop.get_*", "--tools", "*"];
     let right = world.limbeck_reading(right, program).ends_with(0);

@@ -65,8 +65,10 @@ struct RecordedCall<'a> {
 /// A file that is missing, too large, not a regular file or not JSON. An invalid record is returned with the reason.
 pub(super) fn read(path: &Path) -> Result<Vec<RecordedResult>, CommandError> {
     let name = path.display().to_string();
-    let text = text_of(path)
-        .map_err(|error| CommandError::usage(error).with_hint("use a file of recorded results"))?;
+    let text = text_of(path).map_err(|error| {
+        CommandError::usage(error)
+            .with_hint("give the path of a file or a directory of recorded results")
+    })?;
     let text = text.trim_start_matches('\u{feff}');
     let mut records = Vec::new();
     let whole: Result<&RawValue, _> = serde_json::from_str(text);

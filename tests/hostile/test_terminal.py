@@ -166,6 +166,29 @@ def test_a_table_fits_into_the_terminal(world: World) -> None:
     assert max(map(len, world.limbeck("executions").stdout.splitlines())) > 120
 
 
+def test_a_narrow_terminal_gets_fewer_columns_of_servers_and_short_ids_of_losses(world: World) -> None:
+    entry = {"command": LIMBECK, "args": ["demo-upstream"]}
+    (world.project / "shop.json").write_text(json.dumps({"mcpServers": {"shop": entry}}))
+    options = ("--no-discover", "--config", "shop.json")
+    for columns, wide in ((40, False), (80, True)):
+        with terminal(world, "tools", *options, columns=columns) as shown:
+            assert shown.end() == 0
+        # The first start may say that it takes long.
+        table = [line for line in shown.shown.splitlines() if line.startswith(("server", "shop"))]
+        assert len(table) == 2 and ("protocol" in table[0]) == wide, shown.shown
+        assert max(map(len, table)) <= columns, shown.shown
+    program = world.project / "program.ts"
+    program.write_text("return (await tools.shop.list_orders({ page: 999 })).items.length")
+    assert world.limbeck("run", str(program), *options).returncode == 0
+    with terminal(world, "ledger", columns=80) as shown:
+        assert shown.end() == 0
+    table = [line for line in shown.shown.splitlines() if line.startswith(("server ", "shop ", "id ", "ex_"))]
+    assert len(table) == 4 and max(map(len, table)) <= 80, shown.shown
+    shortened = next(line for line in shown.shown.splitlines() if line.startswith("ex_")).split()[0]
+    assert len(shortened) < 35
+    assert world.limbeck("executions", shortened).returncode == 0
+
+
 def waiting_server(world: World, name: str) -> None:
     """A server that never answers."""
     entry = {"command": "sh", "args": ["-c", "while read line; do :; done"]}

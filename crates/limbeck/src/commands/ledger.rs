@@ -21,6 +21,10 @@ use crate::wiring;
 
 /// Most executions shown that cost more than direct calls.
 const LOSSES_SHOWN: usize = 10;
+/// Columns of a terminal from which on whole ids fit into the table of losses.
+const WHOLE_IDS_MIN: usize = 100;
+/// Characters of an id on a narrower terminal: its time in milliseconds, and a part of what differs within one.
+const SHORT_ID_CHARS: usize = 18;
 /// Longest server name that is shown, in bytes.
 const NAME_BYTES_MAX: usize = 60;
 
@@ -189,8 +193,16 @@ impl LedgerReport {
         let idle = self.without_calls.limbeck.count;
         let ours = self.limbeck.total.count.saturating_sub(idle);
         let direct = self.direct.total.count;
-        if self.without_calls.programs < programs {
-            printer.data_line(&format!("\n{}\n", token_comparison(ours, direct)));
+        match programs.saturating_sub(self.without_calls.programs) {
+            0 => {}
+            1 => printer.data_line(&format!(
+                "\nThe program that called a tool took {}\n",
+                token_comparison(ours, direct)
+            )),
+            called => printer.data_line(&format!(
+                "\nThe {called} programs that called a tool took {}\n",
+                token_comparison(ours, direct)
+            )),
         }
         if !self.servers.is_empty() {
             printer.data(&self.by_server());
@@ -212,7 +224,8 @@ impl LedgerReport {
                 self.losses,
                 counted(programs, "program")
             ));
-            printer.data(&self.worst(printer.zone()));
+            let is_narrow = printer.width().is_some_and(|width| width < WHOLE_IDS_MIN);
+            printer.data(&self.worst(printer.zone(), is_narrow));
         }
         for server in &self.cheaper_direct {
             let name = clean_line(server.as_str(), NAME_BYTES_MAX);
@@ -224,13 +237,6 @@ impl LedgerReport {
 
     fn totals(&self) -> String {
         let mut table = TextTable::default().right([1]);
-        let mut side = |title: &str, lines: &[(&str, TokenCount)], total: TokenCount| {
-            table.row([title, "tokens", ""]);
-            for (what, tokens) in lines {
-                table.row(cells(&format!("  {what}"), *tokens));
-            }
-            table.row(cells("  sum", total));
-        };
         let DirectTotals {
             definitions,
             arguments,
@@ -242,7 +248,9 @@ impl LedgerReport {
             ("arguments", arguments),
             ("results", results),
         ];
-        side("direct calls", &lines, total);
+        add_side(&mut table, "direct calls", &lines, total);
+        // The two sides are one table, so that their numbers are aligned.
+        table.row(["", "", ""]);
         let ProgramTotals {
             definitions,
             instructions,
@@ -258,7 +266,7 @@ impl LedgerReport {
             ("programs", programs),
             ("results", results),
         ];
-        side("through Limbeck", &lines, total);
+        add_side(&mut table, "through Limbeck", &lines, total);
         table.text()
     }
 
@@ -267,9 +275,9 @@ impl LedgerReport {
             "server",
             "programs",
             "calls",
-            "direct calls",
-            "through Limbeck",
-            "losses",
+            "direct tokens",
+            "Limbeck tokens",
+            "cost more",
         ];
         let mut table = TextTable::with_header(header).right([1, 2, 3, 4, 5]);
         for server in &self.servers {
@@ -285,18 +293,24 @@ impl LedgerReport {
         table.text()
     }
 
-    fn worst(&self, zone: TimeZone) -> String {
+    /// Table of the largest losses; with the beginnings of the ids, which every command accepts, where it is narrow.
+    fn worst(&self, zone: TimeZone, is_narrow: bool) -> String {
         let header = [
             "id",
             &format!("when ({})", zone.name()),
             "calls",
-            "direct calls",
-            "through Limbeck",
+            "direct tokens",
+            "Limbeck tokens",
         ];
         let mut table = TextTable::with_header(header).right([2, 3, 4]);
         for loss in &self.largest_losses {
+            let id_chars = if is_narrow {
+                SHORT_ID_CHARS
+            } else {
+                usize::MAX
+            };
             table.row([
-                loss.id.clone(),
+                loss.id.chars().take(id_chars).collect::<String>(),
                 zone.time(loss.created_us),
                 loss.calls.to_string(),
                 grouped_digits(loss.direct.count),
@@ -305,6 +319,15 @@ impl LedgerReport {
         }
         table.text()
     }
+}
+
+/// Adds the parts of one side and their sum.
+fn add_side(table: &mut TextTable, title: &str, lines: &[(&str, TokenCount)], total: TokenCount) {
+    table.row([title, "tokens", ""]);
+    for (what, tokens) in lines {
+        table.row(cells(&format!("  {what}"), *tokens));
+    }
+    table.row(cells("  sum", total));
 }
 
 fn cells(what: &str, tokens: TokenCount) -> [String; 3] {

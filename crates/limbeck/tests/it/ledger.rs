@@ -87,6 +87,19 @@ fn one_small_call_is_a_loss_and_a_program_without_calls_is_told_apart() {
         .lines()
         .find(|line| line.contains("times more tokens"));
     let headline = headline.unwrap_or_else(|| panic!("{}", ledger.stdout));
+    assert!(
+        headline.starts_with("The program that called a tool took "),
+        "{headline}"
+    );
+    // Every column of numbers has its unit, and the two sides are apart.
+    for part in [
+        "\n\nthrough Limbeck",
+        "direct tokens",
+        "Limbeck tokens",
+        "cost more\n",
+    ] {
+        assert!(ledger.stdout.contains(part), "{part}: {}", ledger.stdout);
+    }
     let json = world.limbeck(["ledger", "--json"]).ends_with(0).json();
     let lost = json["largest_losses"].as_array().unwrap();
     assert_eq!((lost.len(), &json["losses"]), (1, &1.into()));

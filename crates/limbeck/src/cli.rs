@@ -114,49 +114,50 @@ pub(crate) enum LogLevel {
     Trace,
 }
 
+// In the order in which a new user needs them: help lists them like this. (Not a doc comment, which would be help.)
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve an MCP client on standard input and output, or clients over HTTP
-    Serve(ServeArgs),
-    /// Run a program and print the value it returns
-    #[command(aliases = ["exec", "execute"])]
-    Run(RunArgs),
-    /// Find tools
-    Search(SearchArgs),
-    /// List servers, or the tools of one server
-    #[command(aliases = ["list", "ls", "servers"])]
-    Tools(ToolsArgs),
-    /// Write type declarations of every tool, for editors and type checkers
-    Types(TypesArgs),
-    /// Call one tool
-    Call(CallArgs),
-    /// Learn output types of tools from recorded results
-    Learn(LearnArgs),
-    /// Show servers that a repository adds, and trust them
-    Trust(TrustArgs),
+    /// Run a sample program with a built-in server
+    Demo,
+    /// Copy the servers of a client's file into your own configuration
+    Import(ImportArgs),
     /// Add a server to your own configuration
     Add(AddArgs),
     /// Remove a server from your own configuration
     #[command(alias = "rm")]
     Remove(RemoveArgs),
-    /// Copy the servers of a client's file into your own configuration
-    Import(ImportArgs),
+    /// Show servers that a repository adds, and trust them
+    Trust(TrustArgs),
     /// Sign in to servers over HTTP, and sign out
     Auth {
         #[command(subcommand)]
         command: AuthCommand,
     },
+    /// List servers, or the tools of one server
+    #[command(aliases = ["list", "ls", "servers"])]
+    Tools(ToolsArgs),
+    /// Find tools
+    Search(SearchArgs),
+    /// Call one tool
+    Call(CallArgs),
+    /// Run a program and print the value it returns
+    #[command(aliases = ["exec", "execute"])]
+    Run(RunArgs),
+    /// Write type declarations of every tool, for editors and type checkers
+    Types(TypesArgs),
+    /// Learn output types of tools from recorded results
+    Learn(LearnArgs),
+    /// Serve an MCP client on standard input and output, or clients over HTTP
+    Serve(ServeArgs),
     /// List recorded executions, or show one with its calls
     Executions(ExecutionsArgs),
-    /// Compare the tokens of executions with those of direct calls
-    Ledger(LedgerArgs),
     /// Repeat an execution from its journal, without servers, and compare the results
     Replay(ReplayArgs),
+    /// Compare the tokens of executions with those of direct calls
+    Ledger(LedgerArgs),
     /// Show the configuration, the state of servers and the sandbox of programs
     #[command(alias = "status")]
     Doctor(DoctorArgs),
-    /// Run a sample program with a built-in server
-    Demo,
     /// Print a completion script
     Completions {
         /// Shell to complete for
@@ -377,6 +378,14 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_lists_the_commands_in_the_order_of_their_first_use() {
+        let help = Cli::command().render_help().to_string();
+        let place = |command: &str| help.find(&format!("\n  {command} ")).unwrap();
+        let order = ["demo", "import", "tools", "call", "run", "serve", "doctor"];
+        assert!(order.map(place).is_sorted(), "{help}");
     }
 
     #[test]

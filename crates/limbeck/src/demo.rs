@@ -80,8 +80,8 @@ async fn gateway(minimum: Tier) -> Result<Gateway, CommandError> {
 async fn show(printer: &Printer, gateway: &Gateway) -> Result<ExitStatus, CommandError> {
     heading(
         printer,
-        "A sample MCP server, `shop`, runs in a child process: 200 customers and 500 orders behind\n\
-         pages of 50. This program is sent to Limbeck's `execute`:",
+        "A sample MCP server, `shop`, runs in a child process: 200 customers and 500\n\
+         orders behind pages of 50. This program is sent to Limbeck's `execute`:",
     );
     printer.data(&numbered_lines(PROGRAM));
     // The time of the start is not measured, and a server that does not start has a better error here.
@@ -254,8 +254,8 @@ fn print_account(printer: &Printer, account: &TokenUsage) {
     printer.data_line(&format!(
         "\n  {verdict}\n\n  \
          measured: messages between the client and Limbeck in this run.\n  \
-         computed: the calls of this run as direct calls of a model, in parallel where the program made them\n  \
-         in parallel; a model might have chosen other calls.\n  \
+         computed: the calls of this run as direct calls of a model, in parallel\n  \
+         where the program made them in parallel; a model might have chosen others.\n  \
          A model reads all tool definitions again at each turn.",
     ));
 }

@@ -50,6 +50,8 @@ pub(crate) fn usage_error(error: &clap::Error, arguments: &[String]) -> Option<C
             if !tip.starts_with("to pass ") {
                 tips.push(in_backticks(tip));
             }
+        } else if let (Some(values), Some(last)) = (possible_values(line), message.last_mut()) {
+            last.push_str(&format!(": accepted: {values}"));
         } else if let Some(usage) = line.strip_prefix("Usage: ") {
             message.push(format!("  usage: {usage}"));
         } else if !line.is_empty() && !line.starts_with("For more information") {
@@ -61,6 +63,12 @@ pub(crate) fn usage_error(error: &clap::Error, arguments: &[String]) -> Option<C
         .or_else(|| missing_hint(error, arguments))
         .unwrap_or_else(|| help_hint(&message, arguments));
     Some(CommandError::usage(anyhow!("{}", message.join("\n"))).with_hint(hint))
+}
+
+/// Values of an option with a fixed set of them, in the line that the parser writes below its message.
+fn possible_values(line: &str) -> Option<&str> {
+    let values = line.trim_start().strip_prefix("[possible values: ")?;
+    values.strip_suffix(']')
 }
 
 /// The parser quotes names with apostrophes, and passes on what the standard library says of a number.
@@ -248,6 +256,8 @@ mod tests {
         assert!(message.ends_with(": it is not a whole number"), "{message}");
         let (message, _) = failure(&["search", "x", "--limit", "0"]);
         assert!(message.ends_with(": accepted: 1 to 50"), "{message}");
+        let (message, _) = failure(&["run", "x", "--language", "cobol"]);
+        assert!(message.ends_with("`: accepted: ts, py"), "{message}");
     }
 
     #[test]

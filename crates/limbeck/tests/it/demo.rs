@@ -22,6 +22,11 @@ fn the_demo_shows_program_table_calls_and_ledger_and_leaves_nothing_behind() {
     for part in parts {
         assert!(demo.stdout.contains(part), "{part}: {}", demo.stdout);
     }
+    // What is no code fits into the narrowest common terminal.
+    let is_code = |line: &&str| line.contains(" | ");
+    for line in demo.stdout.lines().filter(|line| !is_code(line)) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
     let state = world.home().join(".local");
     assert!(!state.exists(), "{state:?}");
     assert_eq!(std::fs::read_dir(world.work()).unwrap().count(), 0);

@@ -33,7 +33,9 @@ pub(super) fn trust(
     let configuration = configuration(invocation)?;
     let entries = entries(&configuration);
     let printer = &invocation.printer;
-    if arguments.servers.is_empty() && !arguments.all {
+    // Of all of no servers there is nothing to ask.
+    let is_of_none = entries.is_empty() && !arguments.json;
+    if arguments.servers.is_empty() && (!arguments.all || is_of_none) {
         return show(printer, &entries, arguments.json);
     }
     let chosen = chosen(&entries, &configuration, arguments)?;
@@ -239,7 +241,7 @@ fn discard_typed_input() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The console of other systems has no call for it in the libraries that are used here.
+/// On Windows the call for it is unsafe code, which this crate forbids; `SECURITY.md` says so.
 #[cfg(not(unix))]
 fn discard_typed_input() -> std::io::Result<()> {
     Ok(())

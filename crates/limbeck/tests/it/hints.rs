@@ -199,3 +199,28 @@ fn the_list_of_servers_has_short_paths_and_no_number_that_is_not_known() {
     let doctor = world.limbeck(["doctor"]).ends_with(1).stdout;
     assert!(doctor.contains("60 s (default)\n"), "{doctor}");
 }
+
+#[test]
+fn all_of_no_servers_is_no_question() {
+    let world = World::empty();
+    let none = world.limbeck(["trust", "--all"]).ends_with(0);
+    assert_eq!(none.stderr, "no file of this repository adds a server\n");
+    // The control: a server that waits needs an answer, and there is no terminal.
+    let shop = json!({"mcpServers": {"s": {"command": "sh"}}});
+    world.file(".mcp.json", &shop.to_string());
+    let mut waiting = world.command(["trust", "--all"]);
+    let waiting = waiting.env_remove("LIMBECK_TRUST_PROJECT").output();
+    CommandOutcome::of(waiting.unwrap()).ends_with(2);
+}
+
+#[test]
+fn the_hint_of_require_names_what_calls_a_tool_by_its_full_name() {
+    let world = World::empty();
+    let required = world.limbeck_reading(["run", "-"], "const fs = require('fs'); return fs");
+    let required = required.ends_with(1).stderr;
+    let hint = required.lines().find(|line| line.starts_with("hint: "));
+    assert!(hint.unwrap().contains("callMCPTool"), "{required}");
+    // The control: a name that exists needs no hint.
+    let known = world.limbeck_reading(["run", "-"], "return typeof callMCPTool");
+    assert_eq!(known.ends_with(0).stdout, "function\n");
+}

@@ -1,9 +1,40 @@
-//! Hints about a tool call in the form of a command.
+//! Texts of the gateway in the words of the command line.
 //!
 //! The gateway writes hints for programs: "try `tools.shop.list_orders`". A user of `limbeck call` needs the words of the
-//! command line, "try `limbeck call shop list_orders`", which a shell accepts as they are.
+//! command line, "try `limbeck call shop list_orders`", which a shell accepts as they are. It names arguments of `execute`,
+//! `timeout_ms`, where a user of `limbeck run` gives an option, `--timeout-ms`.
 
 use crate::shell::quoted;
+
+/// Beginnings of texts that name an argument of `execute`, with the option of `run`.
+const BEGINNINGS: &[(&str, &str)] = &[
+    ("`tools` limits ", "`--tools` limits "),
+    (
+        "add the tool to the `tools` patterns ",
+        "add the tool to the `--tools` patterns ",
+    ),
+];
+/// Ends of such texts. What is between beginning and end may quote the program, so it is not searched.
+const ENDS: &[(&str, &str)] = &[
+    ("raise `max_output_tokens`", "raise `--max-output-tokens`"),
+    ("send `language: \"python\"`", "use `--language py`"),
+    ("send `language: \"typescript\"`", "use `--language ts`"),
+];
+
+/// `text` of a warning or a hint with the option of `run` where it names an argument of `execute`.
+pub(crate) fn option_form(text: &str) -> String {
+    for (argument, option) in BEGINNINGS {
+        if let Some(rest) = text.strip_prefix(argument) {
+            return format!("{option}{rest}");
+        }
+    }
+    for (argument, option) in ENDS {
+        if let Some(rest) = text.strip_suffix(argument) {
+            return format!("{rest}{option}");
+        }
+    }
+    text.to_owned()
+}
 
 /// `hint` with each callable expression in backticks as a command. What is not exactly such an expression stays.
 pub(crate) fn command_form(hint: &str) -> String {
@@ -54,7 +85,29 @@ fn member(text: &str) -> Option<(String, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::command_form;
+    use super::{command_form, option_form};
+
+    #[test]
+    fn an_argument_of_a_client_becomes_an_option_and_a_quoted_one_stays() {
+        for (text, expected) in [
+            (
+                "`tools` limits this execution, and no tool matches `tools`",
+                "`--tools` limits this execution, and no tool matches `tools`",
+            ),
+            (
+                "the program was sent as typescript and is python; send `language: \"python\"`",
+                "the program was sent as typescript and is python; use `--language py`",
+            ),
+            (
+                "return less, or raise `max_output_tokens`",
+                "return less, or raise `--max-output-tokens`",
+            ),
+        ] {
+            assert_eq!(option_form(text), expected);
+        }
+        let quoted = "the program printed \"`tools` limits \"";
+        assert_eq!(option_form(quoted), quoted);
+    }
 
     #[test]
     fn a_call_in_a_hint_becomes_a_command_and_other_code_stays() {

@@ -2,6 +2,7 @@
 
 use limbeck_domain::{ArtifactId, ArtifactView, Envelope, Layer, ProgramError, Sandbox};
 
+use crate::format::grouped_digits;
 use crate::printer::Printer;
 
 /// Longest part of a source line that is shown with an error, in characters.
@@ -36,7 +37,7 @@ pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Pro
             None => printer.note(&format!(
                 "emitted {}: {} bytes",
                 block.mime_type.as_deref().unwrap_or(&block.kind),
-                block.bytes
+                grouped_digits(block.bytes as u64)
             )),
         }
     }
@@ -56,7 +57,7 @@ fn print_artifact(printer: &Printer, artifact: &ArtifactView) {
     let shape = artifact.shape.as_deref().unwrap_or("text");
     let ArtifactView { what, open, .. } = artifact;
     let id = artifact.id.as_ref().map_or("", ArtifactId::as_str);
-    let bytes = artifact.counts.bytes;
+    let bytes = grouped_digits(artifact.counts.bytes as u64);
     printer.note(&format!(
         "{what} left out: {shape}, {bytes} bytes, {id}; {open}"
     ));

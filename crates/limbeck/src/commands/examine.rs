@@ -7,6 +7,7 @@ use limbeck_gateway::{Examination, ExecuteRequest};
 
 use super::signals::EndSignals;
 use crate::cli::RunArgs;
+use crate::command_form::option_form;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
@@ -63,7 +64,7 @@ fn print(printer: &Printer, examination: &Examination, source: ProgramSource<'_>
     let findings = &examination.findings;
     // Errors come last: they are next to the prompt.
     for warning in &findings.warnings {
-        printer.warning(&warning.message);
+        printer.warning(&option_form(&warning.message));
         print_rest(printer, warning, source);
     }
     for error in &findings.errors {
@@ -86,6 +87,6 @@ fn print_rest(printer: &Printer, finding: &Finding, source: ProgramSource<'_>) {
             edit.with, edit.replace
         ));
     } else if let Some(hint) = &finding.hint {
-        printer.hint(hint);
+        printer.hint(&option_form(hint));
     }
 }

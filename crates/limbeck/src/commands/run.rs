@@ -16,6 +16,7 @@ use serde::de::IgnoredAny;
 use super::examine;
 use super::signals::{EndSignal, EndSignals};
 use crate::cli::RunArgs;
+use crate::command_form::option_form;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::live_output::LiveOutput;
@@ -78,20 +79,18 @@ pub(super) async fn run(
 /// Names the option of this command where a text names the argument of `execute`, which a model sends.
 fn name_options(envelope: &mut Envelope) {
     for warning in &mut envelope.warnings {
-        if let Some(rest) = warning.strip_prefix("`tools` limits ") {
-            *warning = format!("`--tools` limits {rest}");
-        }
+        *warning = option_form(warning);
     }
     let Some(error) = &mut envelope.error else {
         return;
     };
-    let Some(hint) = &mut error.hint else {
-        return;
-    };
-    if error.kind == ErrorKind::Timeout {
-        *hint = hint.replace("`timeout_ms`", "`--timeout-ms`");
-    } else if let Some(rest) = hint.strip_prefix("add the tool to the `tools` patterns") {
-        *hint = format!("add the tool to the `--tools` patterns{rest}");
+    let is_timeout = error.kind == ErrorKind::Timeout;
+    if let Some(hint) = &mut error.hint {
+        *hint = if is_timeout {
+            hint.replace("`timeout_ms`", "`--timeout-ms`")
+        } else {
+            option_form(hint)
+        };
     }
 }
 

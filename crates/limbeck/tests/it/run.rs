@@ -166,6 +166,10 @@ fn a_pattern_that_matches_no_tool_is_a_warning_and_one_that_matches_is_not() {
         alone.contains("hint: add the tool to the `--tools` patterns "),
         "{alone}"
     );
+    // So does a check.
+    let checked = world.limbeck_reading(["run", "-", "--check", "--tools", "shop.list_*"], program);
+    let checked = checked.ends_with(1).stderr;
+    assert!(checked.contains("to the `--tools` patterns "), "{checked}");
     // The control: a server whose tools are not known may have any.
     let right = ["run", "-", "--tools", "shop.get_*", "--tools", "*"];
     let right = world.limbeck_reading(right, program).ends_with(0);

@@ -21,6 +21,7 @@ use crate::entry::{Scope, ServerEntry};
 use crate::entry_reader::{self, EntryDialect, EntryReader};
 use crate::error::ConfigError;
 use crate::file_content;
+use crate::self_reference;
 use crate::trust::create_directory;
 use crate::variables::Variables;
 use crate::world::World;
@@ -321,6 +322,11 @@ impl<'a> OwnFile<'a> {
                 file: &self.path,
             };
             let parsed = reader.read(checked, place, 1);
+            if self_reference::is_own_entry(self.world, &parsed.entry) {
+                let problem =
+                    "it is Limbeck itself, which is a server of your client and not one of its own";
+                return Err(wrong(problem.to_owned()));
+            }
             let mut warnings: Vec<String> = parsed.warnings.iter().map(explained).collect();
             if let Err(error) = &parsed.entry.definition {
                 if is_wrong(error) {

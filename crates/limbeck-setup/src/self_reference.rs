@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::entry::{ServerEntry, Transport};
 use crate::world::World;
 
 /// Name of the product, as a key and as a program.
@@ -16,22 +17,44 @@ const RUNNERS: &[&str] = &[
 const EARLIER_GATEWAYS: &[&str] = &["code-executor-mcp", "mcp-server-code-execution-mode"];
 
 /// Command of an entry.
-pub(crate) struct LaunchCommand<'a> {
-    pub(crate) command: &'a Path,
-    pub(crate) args: &'a [String],
-    pub(crate) env: &'a [(String, String)],
-    pub(crate) cwd: &'a Path,
+struct LaunchCommand<'a> {
+    command: &'a Path,
+    args: &'a [String],
+    env: &'a [(String, String)],
+    cwd: &'a Path,
+}
+
+/// Whether an entry is Limbeck as a gateway, by its key or by its command.
+pub(crate) fn is_own_entry(world: &World, entry: &ServerEntry) -> bool {
+    is_product_name(entry.name.as_str())
+        || match &entry.definition {
+            Ok(Transport::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            }) => {
+                let launch = LaunchCommand {
+                    command,
+                    args,
+                    env,
+                    cwd: cwd.as_deref().unwrap_or(&entry.start_directory),
+                };
+                starts_limbeck(world, &launch)
+            }
+            Ok(Transport::Http { .. }) | Err(_) => false,
+        }
 }
 
 /// Whether the key of an entry is the product's name, with any command.
-pub(crate) fn is_product_name(key: &str) -> bool {
+fn is_product_name(key: &str) -> bool {
     key.eq_ignore_ascii_case(NAME)
 }
 
 /// Whether the command starts Limbeck as a gateway: directly, through links or with a package runner.
 ///
 /// Other subcommands than `serve` do not count: `limbeck demo` runs its sample server with one.
-pub(crate) fn starts_limbeck(world: &World, launch: &LaunchCommand<'_>) -> bool {
+fn starts_limbeck(world: &World, launch: &LaunchCommand<'_>) -> bool {
     if program_name(launch.command) == NAME || is_same_file(world, launch) {
         let word = launch.args.first().map(String::as_str);
         return word.is_none_or(|word| word == "serve" || word.starts_with('-'));

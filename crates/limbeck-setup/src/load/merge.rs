@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Severity, ValueErrorKind};
 use crate::document::ConfigPlace;
 use crate::entry::{Scope, ServerEntry, Transport};
 use crate::error::ConfigError;
-use crate::self_reference::{self, LaunchCommand};
+use crate::self_reference;
 use crate::server_names::{self, NameForms};
 
 /// Message about servers of a repository that gave way to others.
@@ -24,7 +24,7 @@ impl Loader<'_> {
         place: &ConfigPlace<'_>,
         mut entry: ServerEntry,
     ) -> Result<(), ConfigError> {
-        if self.is_self_reference(&entry) {
+        if self_reference::is_own_entry(self.discovery.world, &entry) {
             let problem = "is Limbeck itself and is skipped";
             self.report(file, Severity::Detail, place.malformed(problem));
             return Ok(());
@@ -69,28 +69,6 @@ impl Loader<'_> {
         let is_approved = is_in_repository_file && self.client.has_approved(&entry.name);
         entry.trust = self.discovery.trust_policy.judge(&entry, is_approved);
         self.merge(file, place, entry)
-    }
-
-    fn is_self_reference(&self, entry: &ServerEntry) -> bool {
-        let world = self.discovery.world;
-        self_reference::is_product_name(entry.name.as_str())
-            || match &entry.definition {
-                Ok(Transport::Stdio {
-                    command,
-                    args,
-                    env,
-                    cwd,
-                }) => {
-                    let launch = LaunchCommand {
-                        command,
-                        args,
-                        env,
-                        cwd: cwd.as_deref().unwrap_or(&entry.start_directory),
-                    };
-                    self_reference::starts_limbeck(world, &launch)
-                }
-                Ok(Transport::Http { .. }) | Err(_) => false,
-            }
     }
 
     /// Adds an entry to the servers; of two entries with one name the later counts.

@@ -22,6 +22,7 @@ use crate::file_content;
 use crate::load::{CLIENT_STATE_BYTES_MAX, client_servers};
 use crate::self_reference;
 use crate::variables::Variables;
+use crate::world::World;
 
 /// Longest directory of a project in a reason, in bytes.
 const DIRECTORY_BYTES_MAX: usize = 120;
@@ -217,7 +218,7 @@ impl OwnFile<'_> {
             }
         };
         let left_out = match &table {
-            _ if is_gateway(&entry) => Some(ImportFailure::Gateway),
+            _ if is_gateway(self.world, &entry) => Some(ImportFailure::Gateway),
             Ok(_) => None,
             Err(problem) => Some(ImportFailure::Wrong(problem.clone())),
         };
@@ -289,12 +290,12 @@ fn canonical(item: &Item) -> Option<String> {
     Some(entry.canonical())
 }
 
-fn is_gateway(entry: &ServerEntry) -> bool {
+fn is_gateway(world: &World, entry: &ServerEntry) -> bool {
     let starts_gateway = match &entry.definition {
         Ok(Transport::Stdio { command, args, .. }) => {
             self_reference::earlier_gateway(command, args).is_some()
         }
         Ok(Transport::Http { .. }) | Err(_) => false,
     };
-    starts_gateway || self_reference::is_product_name(entry.name.as_str())
+    starts_gateway || self_reference::is_own_entry(world, entry)
 }

@@ -426,3 +426,29 @@ fn a_relative_directory_of_an_added_server_is_written_as_an_absolute_one() {
         assert!(text.contains(&format!("cwd = {written:?}")), "{text}");
     }
 }
+
+#[test]
+fn limbeck_is_no_server_of_its_own_under_any_name() {
+    let project = TestProject::new().file(
+        "home/clients.json",
+        r#"{"mcpServers": {"gateway": {"command": "limbeck", "args": ["serve"]}}}"#,
+    );
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let itself = own.add("gateway", &stdio("limbeck", &["serve"]), Existing::Keep);
+    assert!(
+        matches!(&itself, Err(OwnFileError::Entry { problem, .. }) if problem.contains("Limbeck itself")),
+        "{itself:?}"
+    );
+    let found = own.find_servers("../home/clients.json".as_ref()).unwrap();
+    let imported = own.import(found, Existing::Keep, false).unwrap();
+    assert_eq!(imported[0].left_out, Some(ImportFailure::Gateway));
+    // The control: its other commands are programs as all others.
+    own.add(
+        "shop",
+        &stdio("limbeck", &["demo-upstream"]),
+        Existing::Keep,
+    )
+    .unwrap();
+    assert!(content(&project).contains("[servers.shop]"));
+}

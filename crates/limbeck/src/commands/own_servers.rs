@@ -34,7 +34,7 @@ pub(super) fn add(
     let own = OwnFile::of(&invocation.world).map_err(failure)?;
     let added = own
         .add(&arguments.name, &server, existing(arguments.replace))
-        .map_err(failure)?;
+        .map_err(|error| add_failure(error, &arguments.name, &server))?;
     let name = clean_line(&arguments.name, TARGET_BYTES_MAX);
     let printer = &invocation.printer;
     printer.note(&format!("server `{name}` is in {}", own.path().display()));
@@ -63,6 +63,24 @@ pub(super) fn add(
         quoted(&arguments.name)
     ));
     Ok(ExitStatus::Completed)
+}
+
+/// Error of adding a server. A command in one word with its arguments is the mistake of a user who quoted them.
+fn add_failure(error: OwnFileError, name: &str, server: &NewServer) -> CommandError {
+    let failure = failure(error);
+    match server {
+        NewServer::Stdio { command, args, .. }
+            if failure.hint.is_none() && args.is_empty() && command.contains(' ') =>
+        {
+            let words: Vec<String> = command.split_whitespace().map(quoted).collect();
+            failure.with_hint(format!(
+                "give the words one by one: `limbeck add {} -- {}`",
+                quoted(name),
+                words.join(" ")
+            ))
+        }
+        NewServer::Stdio { .. } | NewServer::Http { .. } => failure,
+    }
 }
 
 /// Removes a server.

@@ -1,5 +1,6 @@
 //! `limbeck search`: search for tools by what they do.
 
+use limbeck_domain::CallError;
 use limbeck_gateway::search::{Detail, HitReport, QueryReport, SearchReport, SearchRequest};
 
 use super::signals::EndSignals;
@@ -35,11 +36,24 @@ pub(super) async fn search(
             session.note_if_empty(&invocation.printer);
             Ok(())
         }
-        Ok(Err(error)) => Err(session.call_error(&error)),
+        Ok(Err(error)) => Err(session.call_error(&naming_option(error))),
         Err(interrupted) => Err(interrupted),
     };
     session.close().await;
     printed.map(|()| ExitStatus::Completed)
+}
+
+/// Names the option where an error of a cursor names the argument of `search`, which a model sends.
+fn naming_option(mut error: CallError) -> CallError {
+    let option = |text: &str| text.replace("`cursor`", "`--cursor`");
+    if let Some(hint) = error
+        .hint
+        .take_if(|hint| hint.ends_with("without `cursor`"))
+    {
+        error.hint = Some(option(&hint));
+        error.message = option(&error.message);
+    }
+    error
 }
 
 fn print(printer: &Printer, report: &SearchReport, session: &GatewaySession) {

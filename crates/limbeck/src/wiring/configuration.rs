@@ -107,7 +107,8 @@ fn report(invocation: &Invocation, configuration: &Configuration, mut findings: 
 /// for trust or is disabled is listed with that reason instead.
 fn is_error_of_server(configuration: &Configuration, note: &Diagnostic) -> bool {
     configuration.servers.iter().any(|entry| {
-        let is_reason = |error: &ValueError| error.to_string() == note.message;
+        // The finding may have the next step as well, which the listing prints as a hint.
+        let is_reason = |error: &ValueError| note.message.starts_with(&error.to_string());
         entry.origin.file == note.file
             && !entry.disabled
             && !entry.is_held_back()

@@ -39,11 +39,18 @@ fn several_findings_are_one_line_where_the_command_is_about_something_else() {
 #[test]
 fn the_error_of_an_entry_is_printed_once_beside_its_server() {
     let world = World::empty();
-    let entry = json!({"command": "sh", "env": {"T": "${NOT_SET_ANYWHERE}"}});
-    world.file(
-        ".mcp.json",
-        &json!({"mcpServers": {"a": entry}}).to_string(),
+    let servers = |servers: &serde_json::Value| {
+        world.file(".mcp.json", &json!({"mcpServers": servers}).to_string());
+    };
+    // The finding has a hint, which a listing prints behind the error.
+    servers(&json!({"far": {"url": "http://a.example/mcp"}}));
+    let far = world.limbeck(["tools"]).ends_with(1).stderr;
+    assert_eq!(far.matches("unencrypted").count(), 1, "{far}");
+    assert!(
+        far.starts_with("error: ") && far.contains("hint: "),
+        "{far}"
     );
+    servers(&json!({"a": {"command": "sh", "env": {"T": "${NOT_SET_ANYWHERE}"}}}));
     let tools = world.limbeck(["tools"]).ends_with(1);
     assert_eq!(tools.stderr.matches(" is not set;").count(), 1, "{tools:?}");
     assert!(tools.stderr.starts_with("error: server `a`: "), "{tools:?}");
@@ -223,4 +230,38 @@ fn the_hint_of_require_names_what_calls_a_tool_by_its_full_name() {
     // The control: a name that exists needs no hint.
     let known = world.limbeck_reading(["run", "-"], "return typeof callMCPTool");
     assert_eq!(known.ends_with(0).stdout, "function\n");
+}
+
+#[test]
+fn what_cannot_be_added_says_what_can() {
+    let world = World::empty();
+    let words = world
+        .limbeck(["add", "git", "--", "uvx mcp-server-git"])
+        .ends_with(2);
+    assert!(
+        words.stderr.ends_with(
+            "hint: give the words one by one: `limbeck add git -- uvx mcp-server-git`\n"
+        ),
+        "{words:?}"
+    );
+    let itself = world
+        .limbeck(["add", "me", "--", LIMBECK, "serve"])
+        .ends_with(2);
+    assert!(
+        itself.stderr.contains("`me`: it is Limbeck itself"),
+        "{itself:?}"
+    );
+    assert!(!world.home().join(".config/limbeck/config.toml").exists());
+    // The control: another command of the same executable is a server.
+    world
+        .limbeck(["add", "shop", "--", LIMBECK, "demo-upstream"])
+        .ends_with(0);
+    let cursor = world
+        .limbeck(["search", "orders", "--cursor", "x"])
+        .ends_with(2);
+    assert_eq!(
+        cursor.stderr,
+        "error: unknown `--cursor`: pass the `--cursor` of an earlier answer, unchanged\n\n\
+         hint: search again without `--cursor`\n"
+    );
 }

@@ -59,7 +59,7 @@ pub(crate) fn install(root: &Path) -> Installation {
 }
 
 /// Runs the stages of [`run`] and returns whether the tests could be built. Calls `before_python` when only tests in
-/// Python are left: they start executables and wait for them, and leave most of two cores idle.
+/// Python are left: they start executables and wait for them, and leave about half of two cores idle.
 pub(crate) fn run_stages(
     root: &Path,
     stages: &mut Stages,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use limbeck_catalog::Catalog;
 use limbeck_domain::{CallError, ServerName};
 use limbeck_policy::Scope;
-use limbeck_upstream::{ServerState, UnusableKind, UpstreamPool};
+use limbeck_upstream::{REST_LEFT_OUT, ServerState, UnusableKind, UpstreamPool};
 use serde_json::{Value, json};
 
 use crate::live_catalog::LiveCatalog;
@@ -146,6 +146,32 @@ impl Listings {
             .collect()
     }
 
+    /// Servers whose lists of tools were cut, as `name: how`.
+    pub(crate) fn incomplete(&self, catalog: &Catalog) -> Vec<String> {
+        let cut = catalog.servers().filter_map(|server| {
+            let cut = self.cut(catalog, server.name())?;
+            Some(format!("{}: {cut}", server.name()))
+        });
+        cut.collect()
+    }
+
+    /// How the list of a server's tools was cut, with the number of those that are known. `None` for a whole list, and for
+    /// a server without tools.
+    pub(crate) fn cut(&self, catalog: &Catalog, name: &ServerName) -> Option<String> {
+        let known = catalog.tools_of(name).len();
+        let dropped = self.live_catalog.dropped(name);
+        let reason = dropped
+            .last()
+            .filter(|reason| reason.ends_with(REST_LEFT_OUT));
+        let reason = limbeck_domain::text::clean_line(reason?, REASON_BYTES_MAX);
+        let tools = match known {
+            0 => return None,
+            1 => "1 tool is".to_owned(),
+            more => format!("{more} tools are"),
+        };
+        Some(format!("{tools} known; {reason}"))
+    }
+
     /// Servers and tools that `tools` lists in a program without a host call, with the states of the servers.
     pub(crate) fn start_json(&self, scope: &Scope) -> Value {
         let catalog = self.live_catalog.snapshot();
@@ -178,6 +204,11 @@ impl Listings {
                     "state": status.state,
                     "description": line,
                 });
+                let cut = self.cut(&catalog, server.name());
+                // A narrower scope must not show how many tools there are.
+                if let Some(cut) = cut.filter(|_| covered == tools.len()) {
+                    entry["incomplete"] = cut.into();
+                }
                 if let (Some(error), Value::Object(entry)) = (status.error, &mut entry) {
                     entry.insert("error".to_owned(), error.into());
                 }

@@ -78,13 +78,14 @@ pub(crate) fn hit_json(tool: &Tool, language: Language) -> Value {
 }
 
 /// Answer of `describe(server)` in a program: the tools that its scope covers, with whole definitions when
-/// `full`.
+/// `full`. `cut` says how the server's list was cut.
 pub(crate) fn server_json(
     catalog: &Catalog,
     server: &ServerName,
     scope: &Scope,
     language: Language,
     full: bool,
+    cut: Option<String>,
 ) -> Value {
     let all = catalog.tools_of(server);
     let tools: Vec<Value> = all
@@ -106,7 +107,13 @@ pub(crate) fn server_json(
     // Without a description the line names the server's tools, which a narrower scope must not show.
     let line = catalog.server(server).filter(|_| tools.len() == all.len());
     let line = line.map(|server| server.line());
-    json!({"server": server, "description": line.unwrap_or_default(), "tools": tools})
+    let cut = cut.filter(|_| tools.len() == all.len());
+    let mut entry =
+        json!({"server": server, "description": line.unwrap_or_default(), "tools": tools});
+    if let Some(cut) = cut {
+        entry["incomplete"] = cut.into();
+    }
+    entry
 }
 
 #[cfg(test)]

@@ -76,6 +76,9 @@ pub struct SearchReport {
     /// Servers whose tools are unknown because they do not work, each with its reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<String>,
+    /// Servers of whose tools not all are known, because their lists are too long, each with how many are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<String>,
     /// Servers that are not searched because clients list their tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listed_directly: Vec<String>,
@@ -199,6 +202,7 @@ impl ToolSearch {
                 .collect(),
             cursor: None,
             unavailable: self.listings.unavailable(&starting),
+            incomplete: self.listings.incomplete(catalog),
             listed_directly: exposed
                 .listed_directly
                 .iter()

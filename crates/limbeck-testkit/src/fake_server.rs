@@ -23,6 +23,7 @@ pub struct FakeServer {
     tools: Vec<ToolDefinition>,
     handlers: BTreeMap<String, Handler>,
     resources: Vec<(String, String)>,
+    dropped: Vec<String>,
     calls: Mutex<Vec<String>>,
 }
 
@@ -42,6 +43,7 @@ impl FakeServer {
             tools: Vec::new(),
             handlers: BTreeMap::new(),
             resources: Vec::new(),
+            dropped: Vec::new(),
             calls: Mutex::default(),
         }
     }
@@ -109,6 +111,13 @@ impl FakeServer {
     pub fn declaring(mut self, output_schema: Value) -> Self {
         let tool = self.tools.last_mut().expect("a tool was added");
         tool.output_schema = Some(output_schema);
+        self
+    }
+
+    /// Says of its list of tools that some were left out.
+    #[must_use]
+    pub fn leaving_out(mut self, reason: &str) -> Self {
+        self.dropped.push(reason.to_owned());
         self
     }
 
@@ -238,6 +247,7 @@ impl Upstream for FakeServer {
     fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
         let list = ToolList {
             tools: self.tools.clone(),
+            dropped: self.dropped.clone(),
             ..ToolList::default()
         };
         Box::pin(async move { Ok(list) })

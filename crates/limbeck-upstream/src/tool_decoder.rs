@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::http::params;
-use crate::report::ToolList;
+use crate::report::{REST_LEFT_OUT, ToolList};
 use messages::BoundedMessages;
 use raw_tool::{RawTool, extra, parse_tool};
 use weight::DefinitionWeight;
@@ -107,7 +107,7 @@ impl<'a> ToolDecoder<'a> {
 
     /// Records that the rest of the list is left out.
     pub(crate) fn drop_rest(&mut self, reason: &str) {
-        self.dropped.last = Some(format!("{reason}: the rest was left out"));
+        self.dropped.last = Some(format!("{reason}: {REST_LEFT_OUT}"));
     }
 
     pub(crate) fn finish(self) -> ToolList {

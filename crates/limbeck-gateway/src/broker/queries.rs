@@ -169,10 +169,10 @@ impl Broker {
         }
         let catalog = self.context.live_catalog.snapshot();
         let full = body.detail.as_deref() == Some("full");
-        Ok(
-            program_listings::server_json(&catalog, &server, &self.scope, self.language, full)
-                .to_string(),
-        )
+        let cut = self.context.listings.cut(&catalog, &server);
+        let described =
+            program_listings::server_json(&catalog, &server, &self.scope, self.language, full, cut);
+        Ok(described.to_string())
     }
 
     fn servers(&self) -> String {

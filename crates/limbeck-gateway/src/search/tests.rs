@@ -29,6 +29,7 @@ fn report(queries: Vec<QueryReport>) -> SearchReport {
         cursor: None,
         starting: Vec::new(),
         unavailable: Vec::new(),
+        incomplete: Vec::new(),
         listed_directly: Vec::new(),
         notices: Vec::new(),
         servers: 1,
@@ -171,6 +172,22 @@ fn what_is_cut_off_is_behind_the_cursor_and_a_query_that_matches_nothing_says_so
     let text = report(vec![nothing]).text();
     assert!(
         text.starts_with("Nothing matches `send an email`.\nNearest: tools.files."),
+        "{text}"
+    );
+}
+
+#[test]
+fn servers_that_are_not_searched_are_one_line_of_a_bounded_number() {
+    let mut report = report(vec![query("file", vec![hit("files", "get")], 1)]);
+    assert!(!report.text().contains("Not a"), "{}", report.text());
+    report.unavailable = (0..6).map(|n| format!("s{n}: it ended")).collect();
+    report.incomplete = vec!["many: 2000 tools are known".to_owned()];
+    let text = report.text();
+    assert!(
+        text.ends_with(
+            "Not available: s0: it ended; s1: it ended; s2: it ended; s3: it ended; and 2 more\n\
+             Not all tools can be searched: many: 2000 tools are known\n"
+        ),
         "{text}"
     );
 }

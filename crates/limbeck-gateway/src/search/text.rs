@@ -15,6 +15,8 @@ const ANSWER_TOKENS_MAX: usize = 4_000;
 
 /// Servers named whose tools clients list directly.
 const DIRECT_NAMED_MAX: usize = 8;
+/// Servers named with a reason why their tools are not searched.
+const REASONS_NAMED_MAX: usize = 4;
 
 /// Part of a report that is printed.
 struct Page<'r> {
@@ -64,8 +66,11 @@ impl SearchReport {
                 "Not searched, in the client's own list of tools: {named}{more}"
             );
         }
-        for server in &self.unavailable {
-            let _ = writeln!(text, "Not available: {server}");
+        if let Some(named) = some_of(&self.unavailable) {
+            let _ = writeln!(text, "Not available: {named}");
+        }
+        if let Some(named) = some_of(&self.incomplete) {
+            let _ = writeln!(text, "Not all tools can be searched: {named}");
         }
         if !self.starting.is_empty() {
             // Writing into a string cannot fail.
@@ -182,6 +187,16 @@ impl SearchReport {
             Language::Typescript => "//",
             Language::Python => "#",
         }
+    }
+}
+
+/// Some servers with their reasons, in one line; `None` without any.
+fn some_of(servers: &[String]) -> Option<String> {
+    let named = &servers[..servers.len().min(REASONS_NAMED_MAX)];
+    match servers.len() - named.len() {
+        _ if named.is_empty() => None,
+        0 => Some(named.join("; ")),
+        more => Some(format!("{}; and {more} more", named.join("; "))),
     }
 }
 

@@ -190,9 +190,11 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
     let Some(name) = invocation.world.nonempty_variable("LIMBECK_LOG") else {
         return match command {
             // These commands print what is wrong with each server; the log would repeat it.
-            Command::Tools(_) | Command::Types(_) | Command::Trust(_) | Command::Doctor(_) => {
-                LogLevel::Error
-            }
+            Command::Tools(_)
+            | Command::Search(_)
+            | Command::Types(_)
+            | Command::Trust(_)
+            | Command::Doctor(_) => LogLevel::Error,
             _ => LogLevel::Warn,
         };
     };

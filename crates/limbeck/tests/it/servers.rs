@@ -41,20 +41,31 @@ fn tools_lists_servers_with_their_origin_and_leaves_none_running() {
 }
 
 #[test]
-fn a_search_logs_a_server_that_fails_and_not_one_that_is_disabled() {
+fn a_search_names_servers_that_fail_in_one_line_and_not_one_that_is_disabled() {
     let world = World::empty();
     let servers = json!({"mcpServers": {
         "shop": {"command": LIMBECK, "args": ["demo-upstream"]},
         "retired": {"command": "sh", "disabled": true},
         // The control.
         "broken": {"command": "sh", "args": ["-c", "exit 3"]},
+        "failing": {"command": "sh", "args": ["-c", "exit 4"]},
     }});
     world.file(".mcp.json", &servers.to_string());
-    let search = world
-        .limbeck(["search", "list customers", "--log", "warn"])
-        .ends_with(0);
+    let search = world.limbeck(["search", "list customers"]).ends_with(0);
     assert!(search.stdout.contains("list_customers"), "{search:?}");
-    assert!(search.stderr.contains("broken"), "{search:?}");
+    let lines: Vec<&str> = search.stderr.lines().collect();
+    let about: Vec<&&str> = lines
+        .iter()
+        .filter(|line| line.contains("broken") || line.contains("failing"))
+        .collect();
+    let [line] = about.as_slice() else {
+        panic!("{search:?}");
+    };
+    assert!(
+        line.starts_with("warning: not searched, because they do not work: broken: "),
+        "{line}"
+    );
+    assert!(line.contains(", and 1 more; `limbeck tools`"), "{line}");
     assert!(!search.stderr.contains("retired"), "{search:?}");
 }
 

@@ -175,3 +175,30 @@ async fn a_cursor_leads_through_all_tools_once_and_is_refused_after_a_change() {
         "{error:?}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_was_cut_is_said_by_search_describe_and_servers() {
+    let cut = "the server offers more than 2000 tools: the rest was left out";
+    let many = FakeServer::new("many")
+        .read("read_rows", |_| json!(1))
+        .leaving_out(cut)
+        .share();
+    let odd = FakeServer::new("odd")
+        .read("read_cells", |_| json!(1))
+        .leaving_out("tool 3: name is not a string")
+        .share();
+    let gateway = World::new(worker())
+        .server(&many)
+        .server(&odd)
+        .start()
+        .await;
+    let report = gateway.search(&request("read rows")).await.unwrap();
+    let said = format!("1 tool is known; {cut}");
+    assert_eq!(report.incomplete, [format!("many: {said}")]);
+    let program = "return [(await describe('many')).incomplete, (await servers()).map(s => s.incomplete ?? null), \
+                   (await describe('odd')).incomplete ?? null]";
+    let value = value_of(&run(&gateway, program).await);
+    // The control is the server whose list is whole but for a tool that cannot be used.
+    assert_eq!(value, json!([said, [said, null], null]));
+    gateway.shutdown().await;
+}

@@ -54,6 +54,12 @@ impl Emissions {
         Ok(())
     }
 
+    /// Whether no block was emitted.
+    pub(crate) fn is_empty(&self) -> bool {
+        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        blocks.values().all(Vec::is_empty)
+    }
+
     /// Gives the blocks away.
     pub(crate) fn take(&self) -> Vec<Emitted> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);

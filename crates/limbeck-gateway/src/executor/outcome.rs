@@ -53,6 +53,10 @@ pub(super) struct Printed {
 }
 
 impl Printed {
+    pub(super) fn is_empty(&self) -> bool {
+        self.stdout.is_empty() && self.stderr.is_empty()
+    }
+
     /// Adds one `console` call. The wire holds a worker to the bound; this holds the gateway to it.
     pub(super) fn push(&mut self, stream: LogStream, text: &str) {
         let room = LOG_BYTES_MAX.saturating_sub(self.stdout.len() + self.stderr.len());

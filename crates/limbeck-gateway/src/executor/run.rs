@@ -363,9 +363,13 @@ impl Run {
         // A worker that made a call before it says so is not believed: a run is repeated only when it did nothing.
         self.written_in = written_in.filter(|_| result.is_err() && self.calls_made == 0);
         self.warnings.extend(warnings);
-        if let Ok(Some(value)) = &result
-            && is_empty(value)
-        {
+        let shows_nothing = match &result {
+            Ok(Some(value)) => is_empty(value),
+            // The value of a field that is not there.
+            Ok(None) => self.printed.is_empty() && self.broker.emissions().is_empty(),
+            Err(_) => false,
+        };
+        if shows_nothing {
             self.warnings.extend_from_slice(self.broker.doubts());
         }
         let dropped = &mut self.printed.dropped;

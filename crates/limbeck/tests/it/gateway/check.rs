@@ -218,6 +218,11 @@ async fn an_empty_value_is_explained_by_properties_that_its_results_do_not_have(
     .await;
     let said = python.warnings.join("\n");
     assert!(said.contains("has no property `amount`"), "{python:?}");
+    // A field that is not there is no value.
+    let said = read_in("return r.length").await;
+    assert!(said.contains("has no property `length`"), "{said}");
+    let said = read_in("console.log(r.length ?? 'none')").await;
+    assert_eq!(said, "");
     // The control: what the items have.
     let said = read_in("return r.items.reduce((sum, o) => sum + o.total_cents, 0)").await;
     assert_eq!(said, "");

@@ -211,7 +211,8 @@ pub(crate) async fn respond(
                 Some(key.clone()),
                 together,
             );
-            Ok((key, response(kind, handle_request.await)?))
+            let answer = response(kind, handle_request.await)?;
+            Ok::<_, UpstreamError>((key, answer))
         }
     });
     tokio::select! {

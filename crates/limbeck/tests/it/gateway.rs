@@ -24,6 +24,7 @@ mod random;
 mod replay;
 mod resources;
 mod search;
+mod unawaited;
 
 use std::path::Path;
 

@@ -347,63 +347,6 @@ async fn calls_that_are_not_awaited_still_happen_and_are_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_follows_a_call_that_was_not_awaited_is_run_and_replayed() {
-    let t = FakeServer::new("t")
-        .write("first", |arguments| json!({"n": arguments["n"]}))
-        .write("second", |arguments| json!({"n": arguments["n"]}))
-        .tool("refuse", Some(false), |_| {
-            Box::pin(async {
-                json!({"content": [{"type": "text", "text": "access denied"}], "isError": true})
-            })
-        })
-        .share();
-    let gateway = World::new(worker()).server(&t).start().await;
-    let save = "const saved = []; const save = async n => { await tools.t.first({ n }); saved.push((await tools.t.second({ n })).n) };";
-    let envelope = run(
-        &gateway,
-        &format!("{save} [1, 2].forEach(save); return saved"),
-    )
-    .await;
-    let mut saved = value_of(&envelope).as_array().unwrap().clone();
-    saved.sort_by_key(Value::as_u64);
-    assert_eq!(saved, [json!(1), json!(2)]);
-    let mut calls = t.calls();
-    calls.sort();
-    assert_eq!(calls, ["first", "first", "second", "second"]);
-    let warnings = envelope.warnings.join("\n");
-    assert!(
-        warnings.contains("4 calls were not awaited (`t.first`, `t.second`); the program ran on"),
-        "{warnings}"
-    );
-    let report = gateway.replay(envelope.execution_id.as_str()).await;
-    assert_eq!(report.unwrap().differences, Vec::<String>::new());
-    // A write that fails there is named with its error, and the value of the program is kept.
-    let late = run(
-        &gateway,
-        "[1].forEach(async n => { await tools.t.first({ n }); await tools.t.refuse({}) }); return 'saved'",
-    )
-    .await;
-    assert_eq!(value_of(&late), json!("saved"));
-    let warnings = late.warnings.join("\n");
-    assert!(
-        warnings
-            .contains("1 call that may write failed: `t.refuse` (tool_failed: \"access denied\")"),
-        "{warnings}"
-    );
-    // The control: a program that awaits the same calls.
-    let awaited = run(
-        &gateway,
-        &format!("{save} await Promise.all([1, 2].map(save)); return saved.length"),
-    )
-    .await;
-    assert_eq!(
-        (value_of(&awaited), awaited.warnings),
-        (json!(2), Vec::new())
-    );
-    gateway.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_was_given_up_is_not_said_to_have_been_waited_for() {
     let t = FakeServer::new("t")
         .tool("write", Some(false), |_| Box::pin(std::future::pending()))

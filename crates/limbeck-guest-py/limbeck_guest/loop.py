@@ -106,7 +106,7 @@ _idle = _Idle()
 _numbers = count()
 # Loops that are not closed, in the order in which they were made.
 _open: list["Loop"] = []
-# Tasks in that order, so that a replay reports their errors in the same order.
+# Tasks of the program in that order, so that a replay reports their errors in the same order.
 _tasks: weakref.WeakValueDictionary[int, asyncio.Task[Any]] = weakref.WeakValueDictionary()
 
 
@@ -134,7 +134,9 @@ class Loop(base_events.BaseEventLoop):
     def create_task(self, coro: Any, **options: Any) -> asyncio.Task[Any]:
         """Also of a call, as `asyncio.create_task(tools.server.tool())` has it."""
         task = super().create_task(awaiting(coro) if not asyncio.iscoroutine(coro) else coro, **options)
-        _tasks[next(_numbers)] = task
+        # asyncio makes a task to close an async generator that the program left; that is no task of the program.
+        if type(coro).__name__ != "async_generator_athrow":
+            _tasks[next(_numbers)] = task
         return task
 
     def run_until_complete(self, future: Any) -> Any:
@@ -277,7 +279,7 @@ def drain(loop: Any) -> None:
     if not isinstance(loop, Loop):
         # The program brought a loop of its own.
         return
-    before = tasks.all_tasks(loop)
+    before = _running_tasks(loop)
     if not (before or loop._ready or loop._scheduled):  # type: ignore[attr-defined]
         return
     selector = loop._selector
@@ -292,7 +294,11 @@ def drain(loop: Any) -> None:
     _warn_of_tasks(sum(task.done() and not task.cancelled() for task in before))
     if selector.left_idle:
         selector.left_idle = False
-        _warn_of_sleepers(len(tasks.all_tasks(loop)))
+        _warn_of_sleepers(len(_running_tasks(loop)))
+
+
+def _running_tasks(loop: Loop) -> list[asyncio.Task[Any]]:
+    return [task for task in list(_tasks.values()) if not task.done() and task.get_loop() is loop]
 
 
 def _warn_of_tasks(ended: int) -> None:

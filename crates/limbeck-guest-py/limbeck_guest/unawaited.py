@@ -12,6 +12,7 @@ everywhere; then there is a warning.
 
 import ast
 import inspect
+from itertools import islice
 from types import CoroutineType
 from typing import Any
 
@@ -20,6 +21,8 @@ from .facts import TOOL_ROOTS, root_of
 from .rewrite import COMPREHENSIONS, at, call_of
 
 SETTLE_NAME = "<settle>"
+# Of a collection, for coroutines that did not run.
+_ITEMS_LOOKED_AT = 100
 
 # Functions that use the value of an argument, so that a call there is meant as its answer.
 _USERS = frozenset(
@@ -211,9 +214,11 @@ def _is_generator(function: ast.AsyncFunctionDef) -> bool:
 def warn_of_coroutines(names: dict[str, Any], text: str) -> None:
     """Warns at the end of coroutines of the program's `names` that did not run, and of those in the value's `text`."""
     host.warn_of_coroutine("the value", text)
-    for name, value in names.items():
-        items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, set)) else (value,)
-        if name[:1] != "_" and any(map(_is_unstarted, items)):
+    for name, value in list(names.items()):
+        # Of plain collections alone: a class of the program may do anything when it is iterated.
+        kind = type(value)
+        items: Any = value.values() if kind is dict else value if kind in (list, tuple, set) else (value,)
+        if name[:1] != "_" and any(map(_is_unstarted, islice(items, _ITEMS_LOOKED_AT))):
             host.warn(f"`{name}` has a coroutine that was never awaited, so it did not run; write `await` before the call")
 
 

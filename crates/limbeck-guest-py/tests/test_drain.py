@@ -67,6 +67,12 @@ def test_what_waits_for_no_call_does_not_keep_a_program(run, program, ms_max, wa
     assert warned is None or warned in warnings[0]
 
 
+def test_a_generator_that_is_closed_at_the_end_is_no_task_of_the_program(run):
+    program = "async def f():\n    for i in range(3):\n        yield i\nasync for i in f():\n    if i == 1:\n        return i"
+    ended = run(program)
+    assert (ended.value, _warnings(ended)) == (1, [])
+
+
 @in_virtual_time
 def test_a_call_is_awaited_however_long_it_takes(run):
     program = "out = []\nasync def f():\n    out.append(await tools.shop.slow())\nasyncio.create_task(f())\nreturn out"

@@ -97,7 +97,7 @@ _UNWRAPPED = "; the result is unwrapped already, `tools.server.tool.raw(...)` gi
 
 def _missing(record: dict[Any, Any], name: str) -> str:
     text = _only_text(record)
-    if text is not None and name in _OF_TEXTS:
+    if text is not None and (name in _OF_TEXTS or name in _OF_RAW_RESULTS):
         return f"{_absent(record, name)}; the text is in the field {text!r}"
     return _absent(record, name) + (_UNWRAPPED if name in _OF_RAW_RESULTS else "")
 

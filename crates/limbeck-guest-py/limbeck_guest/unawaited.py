@@ -191,6 +191,8 @@ def _coroutine_functions(tree: ast.Module) -> set[str]:
     names: set[str] = set()
     others: set[str] = set()
     for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and _runs_by_hand(node):
+            return set()
         if isinstance(node, ast.AsyncFunctionDef):
             (others if node.decorator_list or _is_generator(node) else names).add(node.name)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -205,6 +207,11 @@ def _coroutine_functions(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.alias):
             others.add(node.asname or node.name)
     return names - others
+
+
+def _runs_by_hand(node: ast.Attribute) -> bool:
+    """Whether the program may run coroutines itself, as an event loop does."""
+    return node.attr.startswith("cr_") or node.attr in ("send", "throw") and root_of(node) not in TOOL_ROOTS
 
 
 def _is_generator(function: ast.AsyncFunctionDef) -> bool:

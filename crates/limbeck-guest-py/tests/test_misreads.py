@@ -80,6 +80,7 @@ def test_a_result_that_is_parsed_again_is_given_back(run, program, value, says):
 def test_a_method_of_texts_on_an_object_names_the_field_of_its_text(run):
     error = run("tools.files.list().splitlines()", gateway=_gateway()).error
     assert error["message"].endswith("no field 'splitlines'; there are 'content'; the text is in the field 'content'")
+    assert run("tools.files.list().text", gateway=_gateway()).error["message"].endswith("the text is in the field 'content'")
     assert run("tools.files.list().content.splitlines()", gateway=_gateway()).value == ["[FILE] sales.csv", "[FILE] notes.txt"]
 
 
@@ -118,6 +119,7 @@ TOTAL = "async def total(n=0):\n    return (await tools.shop.get_order(id=4))['t
         ("out = []\nasync def add():\n    out.append(await total())\nasync def main():\n    add()\n    return out\nawait main()", [8]),
         ("def plain():\n    return total()\nreturn plain()", 8),
         # Already right.
+        ("c = total()\ntry:\n    c.send(None)\nexcept RuntimeError:\n    pass\nfinally:\n    c.close()\n1", 1),
         ("import asyncio\nt = total()\nu = total(1)\nawait asyncio.gather(t, u)", [8, 9]),
         ("import asyncio\njobs = [total(i) for i in range(2)]\nawait asyncio.gather(*jobs)", [8, 9]),
         ("import asyncio\nasyncio.run(total())", 8),
@@ -155,6 +157,7 @@ def test_the_text_of_a_coroutine_in_a_value_is_a_warning(run):
         ("len(artifacts.open('art_' + '0' * 32))", "`json()`, `text()`"),
         ("artifacts.open('art_' + '0' * 32).read()", "`json()`, `text()`"),
         ("async for page in tools.shop.list_orders():\n    pass", "`for item in await ...`"),
+        ("async def f():\n    return [1]\nasync for i in f():\n    pass", "`for item in await ...`"),
         ("o = {'a': 1}\no.a", '`value["name"]`'),
         ("from datetime import *\ndatetime.now(timezone.utc) > datetime(2026, 3, 1)", "tzinfo=timezone.utc"),
     ],

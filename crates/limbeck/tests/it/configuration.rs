@@ -413,7 +413,8 @@ fn an_import_names_what_was_imported_and_says_what_was_left_out_and_why() {
         hint.starts_with("hint: remove `new`, `absent` from "),
         "{done:?}"
     );
-    assert!(done.stdout.contains("it differs"), "{done:?}");
+    let left_out = "mine    left out  there is one of this name, and it differs; use `--replace`\n";
+    assert!(done.stdout.contains(left_out), "{done:?}");
     assert!(
         done.stdout.contains("it is for the project /p alone"),
         "{done:?}"

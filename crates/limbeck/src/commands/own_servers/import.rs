@@ -143,18 +143,20 @@ fn print(printer: &Printer, entries: &[ImportedEntry], arguments: &ImportArgs) {
         printer.note(&format!("{file} has no servers"));
         return;
     }
-    let mut table = TextTable::with_header(["server", "state", "command or url"]);
+    // Of an entry that was left out the reason is of more use than its command, and two long columns fit no terminal.
+    let mut table = TextTable::with_header(["server", "state", "command, url or reason"]);
     for entry in entries {
-        let state = match reason(entry) {
-            None if arguments.dry_run => "would be imported".to_owned(),
-            None => "imported".to_owned(),
-            Some(reason) => format!("left out: {reason}"),
+        let reason = reason(entry);
+        let state = match &reason {
+            None if arguments.dry_run => "would be imported",
+            None => "imported",
+            Some(_) => "left out",
         };
-        let target = clean_line(&entry.target, TARGET_BYTES_MAX);
+        let what = reason.as_deref().unwrap_or(&entry.target);
         table.row([
             entry.name.as_str(),
-            &*clean_line(&state, TARGET_BYTES_MAX),
-            &*target,
+            state,
+            &*clean_line(what, TARGET_BYTES_MAX),
         ]);
     }
     printer.table(&table);

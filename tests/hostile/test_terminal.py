@@ -167,7 +167,7 @@ def test_a_table_fits_into_the_terminal(world: World) -> None:
 
 
 def test_a_narrow_terminal_gets_fewer_columns_of_servers_and_short_ids_of_losses(world: World) -> None:
-    entry = {"command": LIMBECK, "args": ["demo-upstream"]}
+    entry = {"command": str(LIMBECK), "args": ["demo-upstream"]}
     (world.project / "shop.json").write_text(json.dumps({"mcpServers": {"shop": entry}}))
     options = ("--no-discover", "--config", "shop.json")
     for columns, wide in ((40, False), (80, True)):

@@ -49,7 +49,7 @@ impl ResultPart {
     }
 
     /// A list that the program makes of the part. `None` for a part that is in such a list, or is one.
-    pub(crate) fn as_form(mut self, form: PartForm) -> Option<Self> {
+    pub(crate) fn into_form(mut self, form: PartForm) -> Option<Self> {
         if !self.is_itself() {
             return None;
         }

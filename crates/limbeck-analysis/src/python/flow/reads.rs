@@ -211,8 +211,8 @@ impl<'a> CallFlow<'_, 'a> {
                 Some(part)
             }
             "copy" => Some(part),
-            "values" => part.as_form(PartForm::Values),
-            "items" => part.as_form(PartForm::Entries),
+            "values" => part.into_form(PartForm::Values),
+            "items" => part.into_form(PartForm::Entries),
             _ => None,
         };
         part.map(|part| (id(call), part))
@@ -238,11 +238,9 @@ impl<'a> CallFlow<'_, 'a> {
     /// Follows the names of a target that has no other value in the whole program.
     fn bind(&self, target: &Expr, part: &ResultPart, found: &mut FoundReads) {
         match target {
-            Expr::Name(name) => {
-                if self.facts.times_bound(&name.id) == 1 {
-                    for name in self.tree.uses(&name.id) {
-                        self.follow(id(*name), part.clone(), found);
-                    }
+            Expr::Name(name) if self.facts.times_bound(&name.id) == 1 => {
+                for name in self.tree.uses(&name.id) {
+                    self.follow(id(*name), part.clone(), found);
                 }
             }
             Expr::Tuple(tuple) => self.bind_items(&tuple.elts, part, found),
@@ -272,10 +270,8 @@ impl<'a> CallFlow<'_, 'a> {
             Expr::Name(name) if self.facts.times_bound(&name.id) == 1 => {
                 self.bind(target, part, found);
             }
-            Expr::Name(name) => {
-                if self.tree.names(iter).all(|read| read != &*name.id) {
-                    self.bind_name_in(scope, &name.id, part, found);
-                }
+            Expr::Name(name) if self.tree.names(iter).all(|read| read != &*name.id) => {
+                self.bind_name_in(scope, &name.id, part, found);
             }
             Expr::Tuple(tuple) => self.bind_items_in(scope, &tuple.elts, iter, part, found),
             Expr::List(list) => self.bind_items_in(scope, &list.elts, iter, part, found),

@@ -49,7 +49,7 @@ impl<'a> CallFlow<'_, 'a> {
             ("list" | "tuple" | "reversed" | "iter", 0) => Some(part),
             ("next", 0) if arguments.args.len() > 1 => part.shared().item(None),
             ("next", 0) => part.item(None),
-            ("enumerate", 0) => part.as_form(PartForm::Entries),
+            ("enumerate", 0) => part.into_form(PartForm::Entries),
             _ => None,
         }
     }

@@ -91,8 +91,8 @@ impl<'a> ReadFinder<'_, '_, 'a> {
             return None;
         }
         match (object.name.as_str(), member.property.name.as_str()) {
-            ("Object", "values") => part.as_form(PartForm::Values),
-            ("Object", "entries") => part.as_form(PartForm::Entries),
+            ("Object", "values") => part.into_form(PartForm::Values),
+            ("Object", "entries") => part.into_form(PartForm::Entries),
             ("Object", "hasOwn") => {
                 let name = call.arguments.get(1).and_then(Argument::as_expression)?;
                 self.asked(name, part);

@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 /// priority. A session does not receive Ctrl-C: the command ends when its parent does.
 const AT_LOWEST_PRIORITY: &str = r#"
 { echo 19 > /proc/self/autogroup; } 2> /dev/null
-exec setpriv --pdeathsig TERM nice -n 19 "$@"
+# 39 steps down from any priority end at the lowest, 19.
+exec setpriv --pdeathsig TERM nice -n 39 "$@"
 "#;
 
 /// A command that was started, unless this system has no `setsid`.

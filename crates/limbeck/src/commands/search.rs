@@ -76,15 +76,6 @@ fn print(printer: &Printer, report: &SearchReport, session: &GatewaySession) {
             printer.note(&format!("note: {notice}"));
         }
     }
-    if let Some((first, others)) = report.unavailable.split_first() {
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!(", and {more} more"),
-        };
-        printer.warning(&format!(
-            "not searched, because they do not work: {first}{more}; `limbeck tools` says why"
-        ));
-    }
     if !report.incomplete.is_empty() {
         printer.warning(&format!(
             "not all tools can be searched: {}",

@@ -198,13 +198,15 @@ fn an_earlier_gateway_is_not_started() {
 #[test]
 fn a_missing_directory_is_not_blamed_on_the_program() {
     let world = World::empty();
-    let entry = json!({"command": "sh", "cwd": "/nonexistent"});
+    // In a directory of this test: any program that runs as root may have made one elsewhere.
+    let missing = world.path().join("missing").display().to_string();
+    let entry = json!({"command": "sh", "cwd": missing});
     client_state(&world, &json!({"mcpServers": {"m": entry}}));
     let tools = world.limbeck(["tools"]).ends_with(1);
     assert!(
         tools
             .stderr
-            .contains("its directory `/nonexistent` does not exist"),
+            .contains(&format!("its directory `{missing}` does not exist")),
         "{tools:?}"
     );
     assert!(tools.stderr.contains("`cwd` of `m`"), "{tools:?}");

@@ -132,7 +132,7 @@ fn doctor_shows_state_files_settings_sandbox_and_servers() {
         concat!("limbeck        ", env!("CARGO_PKG_VERSION")),
         "state.db",
         "work/.mcp.json",
-        "5000 ms (",
+        "5 s (",
         "config.toml:2)",
         "strict (default)",
         "shop",

@@ -18,7 +18,7 @@ fn run(world: &World) -> CommandOutcome {
 #[test]
 fn several_findings_are_one_line_where_the_command_is_about_something_else() {
     let world = World::empty();
-    own_file(&world, "[limits]\nwal_ms = 3\nfoo = 1\n");
+    own_file(&world, "[limits]\nwal_ms = 3\n[sandbox]\nfoo = 1\n");
     assert_eq!(
         run(&world).stderr,
         "warning: 2 findings about the configuration in ~/.config/limbeck/config.toml; \

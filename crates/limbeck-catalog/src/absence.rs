@@ -1,6 +1,7 @@
 //! Servers of the configuration that programs and clients do not see, and what to say about the configuration.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use limbeck_domain::ServerName;
 
@@ -11,6 +12,9 @@ pub struct AbsentServer {
     pub reason: String,
     /// Next step, when there is one.
     pub hint: Option<String>,
+    /// Names of the tools on the last known list of a server that its user disabled; empty for others. A name without a
+    /// server may mean one of them.
+    pub tools: Arc<[Arc<str>]>,
 }
 
 /// What a catalog has besides tools.

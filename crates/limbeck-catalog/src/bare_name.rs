@@ -5,7 +5,7 @@ use std::sync::Arc;
 use limbeck_domain::{ServerName, ToolId};
 
 use crate::catalog::Catalog;
-use crate::server::Match;
+use crate::server::{Match, is_style};
 use crate::tool::Tool;
 
 /// What a name without a server means.
@@ -18,12 +18,20 @@ pub(crate) enum BareName {
         server: ServerName,
         others: Vec<ToolId>,
     },
+    /// A tool that is the only known one with the name, while another server may have one too: its list is not known, or
+    /// it is disabled and its last known list has the name.
+    Uncertain {
+        tool: ToolId,
+        unlisted: Vec<ServerName>,
+        disabled: Vec<ServerName>,
+    },
     /// No tool, or one of several.
     Unknown,
 }
 
-/// The tool called `name` when exactly one server has one. A tool with exactly this name comes before one with another
-/// style of it. A tool that is switched off counts: the program may mean it, and another one would run in its place.
+/// The tool called `name` when exactly one server has one, which takes the lists of all servers to know: the program may
+/// mean the tool of a server that does not start, and a like-named one would get its arguments. A tool with exactly this
+/// name comes before one with another style of it. A tool that is switched off counts, and so does one of a disabled server.
 pub(crate) fn find(catalog: &Catalog, name: &str) -> BareName {
     let (mut exact, mut alias) = (Fitting::default(), Fitting::default());
     for server in catalog.servers() {
@@ -40,14 +48,38 @@ pub(crate) fn find(catalog: &Catalog, name: &str) -> BareName {
             alias.switched_off.get_or_insert(server.name());
         }
     }
-    let fitting = if exact.is_empty() { alias } else { exact };
+    let is_exact = !exact.is_empty();
+    let fitting = if is_exact { exact } else { alias };
     match (fitting.tools.as_slice(), fitting.switched_off) {
-        ([one], None) => BareName::Tool(Arc::clone(one)),
+        ([one], None) => certain(catalog, name, one, is_exact),
         (others, Some(server)) => BareName::SwitchedOff {
             server: server.clone(),
             others: others.iter().map(|tool| tool.id().clone()).collect(),
         },
         (_, None) => BareName::Unknown,
+    }
+}
+
+/// `tool`, unless a server whose tools are not known, or a disabled one, may have a tool that `name` fits as well.
+fn certain(catalog: &Catalog, name: &str, tool: &Arc<Tool>, is_exact: bool) -> BareName {
+    let unlisted: Vec<ServerName> = catalog
+        .servers()
+        .filter(|server| !server.is_listed())
+        .map(|server| server.name().clone())
+        .collect();
+    let fits = |other: &str| other == name || (!is_exact && is_style(other, name));
+    let absent = catalog.absences().servers.iter();
+    let disabled: Vec<ServerName> = absent
+        .filter(|(_, absence)| absence.tools.iter().any(|other| fits(other)))
+        .map(|(server, _)| server.clone())
+        .collect();
+    if unlisted.is_empty() && disabled.is_empty() {
+        return BareName::Tool(Arc::clone(tool));
+    }
+    BareName::Uncertain {
+        tool: tool.id().clone(),
+        unlisted,
+        disabled,
     }
 }
 

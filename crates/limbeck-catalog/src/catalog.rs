@@ -92,6 +92,12 @@ impl Catalog {
         let servers = servers.map(|server| server.only(&covers)).collect();
         let mut absences = Absences::clone(&self.absences);
         absences.servers.retain(|name, _| reaches(name));
+        for (name, absence) in &mut absences.servers {
+            let tools = absence.tools.iter().cloned();
+            absence.tools = tools
+                .filter(|tool| covers(&ToolId::new(name.clone(), Arc::clone(tool))))
+                .collect();
+        }
         Self {
             is_part: true,
             ..Self::new(servers).with_absences(Arc::new(absences))

@@ -146,7 +146,9 @@ impl ProgramCheck<'_> {
             return;
         }
         self.drawn_from.extend(error.server_to_ask().cloned());
-        if let Some(denied) = (self.options.refuses)(&target) {
+        // The tool of an uncertain name may be called.
+        let is_visible = matches!(error, ResolveError::UncertainName { .. });
+        if let Some(denied) = (self.options.refuses)(&target).filter(|_| !is_visible) {
             let finding = Finding::new(position(site), FindingKind::Denied, denied.message);
             return self.report(site, finding.with_hint(denied.hint));
         }

@@ -21,7 +21,8 @@ impl Catalog {
     /// With a server, exact names come first, then other styles of them: `readFile` or `read-file` for
     /// `read_file`. Without one, `target.tool` is a full name: `mcp__server__tool`, `server.tool` or
     /// `server/tool`. Where it can be split in several ways, exact names come before other styles, and two tools of
-    /// the same rank are an error. A name without a server is that of a tool that exactly one server has.
+    /// the same rank are an error. A name without a server is that of a tool that exactly one server has, once the tools of
+    /// all servers are known.
     ///
     /// # Errors
     ///
@@ -108,6 +109,22 @@ pub enum ResolveError {
         /// Tools with this full name.
         candidates: Vec<ToolId>,
     },
+    /// The name has no server, and a server other than that of the one known tool may have such a tool too.
+    #[error(
+        "`{}` may be a tool of another server: {}",
+        shown(asked),
+        others_of(unlisted, disabled)
+    )]
+    UncertainName {
+        /// The name as the program wrote it.
+        asked: String,
+        /// The only known tool with the name.
+        tool: ToolId,
+        /// Servers whose tools are not known.
+        unlisted: Vec<ServerName>,
+        /// Disabled servers that had such a tool when they were last listed.
+        disabled: Vec<ServerName>,
+    },
     /// The server is in the configuration and must not be used.
     #[error("server `{}` cannot be used: {}", shown(server), absence.reason)]
     AbsentServer {
@@ -150,6 +167,7 @@ impl ResolveError {
             | Self::UnknownServer { .. }
             | Self::AmbiguousServer { .. }
             | Self::AmbiguousName { .. }
+            | Self::UncertainName { .. }
             | Self::AbsentServer { .. }
             | Self::SwitchedOff { .. }
             | Self::AmbiguousTool { .. } => None,
@@ -181,6 +199,11 @@ impl ResolveError {
             Self::AmbiguousTool { candidates, .. } | Self::AmbiguousName { candidates, .. } => {
                 Some(format!("write one exactly: {}", list_calls(candidates)))
             }
+            Self::UncertainName { tool, .. } => Some(format!(
+                "write `{}` if you mean the tool of server `{}`",
+                names::call_expression(tool.server.as_str(), &tool.tool),
+                shown(tool.server.as_str())
+            )),
             Self::AbsentServer { absence, .. } => absence.hint.clone(),
             Self::SwitchedOff { server, others, .. } => Some(match others.as_slice() {
                 [] => format!("the user switched it off; use another tool of `{server}`"),
@@ -197,9 +220,10 @@ impl ResolveError {
             Self::NoServers | Self::UnknownServer { .. } | Self::AmbiguousServer { .. } => {
                 CallCode::UnknownServer
             }
-            Self::UnknownTool { .. } | Self::AmbiguousTool { .. } | Self::AmbiguousName { .. } => {
-                CallCode::UnknownTool
-            }
+            Self::UnknownTool { .. }
+            | Self::AmbiguousTool { .. }
+            | Self::AmbiguousName { .. }
+            | Self::UncertainName { .. } => CallCode::UnknownTool,
             Self::AbsentServer { .. } => CallCode::ServerUnavailable,
             Self::SwitchedOff { .. } => CallCode::Denied,
         }
@@ -220,7 +244,8 @@ impl From<ResolveError> for CallError {
                 call.server = server.map(|server| server.to_string());
                 call.tool = Some(shown(&asked));
             }
-            ResolveError::AmbiguousName { asked, .. } => call.tool = Some(shown(&asked)),
+            ResolveError::AmbiguousName { asked, .. }
+            | ResolveError::UncertainName { asked, .. } => call.tool = Some(shown(&asked)),
             ResolveError::AbsentServer { server, .. } => call.server = Some(shown(&server)),
             ResolveError::SwitchedOff { server, tool, .. } => {
                 call.server = Some(server.to_string());
@@ -302,6 +327,12 @@ pub(crate) fn resolve(
 
 /// Servers without known tools that `target` may name. Their tools must be listed before the name can be resolved.
 pub(crate) fn unlisted(catalog: &Catalog, target: &ToolTarget) -> Vec<ServerName> {
+    if target.server.is_none()
+        && let Err(ResolveError::UncertainName { unlisted, .. }) =
+            resolve(catalog, target, Suggest::Nothing)
+    {
+        return unlisted;
+    }
     let named: Vec<&str> = match &target.server {
         Some(server) => vec![server],
         // Any server may have a tool of a name without a server.
@@ -483,6 +514,16 @@ fn full_name(catalog: &Catalog, name: &str, suggest: Suggest) -> Result<Resolved
                     tool: name.to_owned(),
                     others,
                 }),
+                BareName::Uncertain {
+                    tool,
+                    unlisted,
+                    disabled,
+                } => Err(ResolveError::UncertainName {
+                    asked: name.to_owned(),
+                    tool,
+                    unlisted,
+                    disabled,
+                }),
                 BareName::Unknown => Err(unknown_full_name(catalog, name, suggest)),
             }
         }
@@ -621,6 +662,29 @@ fn unknown_tool(server: Option<&ServerName>, asked: &str) -> String {
             shown(asked)
         ),
     }
+}
+
+/// Why servers may have a tool of a name without a server.
+fn others_of(unlisted: &[ServerName], disabled: &[ServerName]) -> String {
+    let some = |servers: &[ServerName]| {
+        let named = list(servers.iter().take(NEAREST_MAX).map(ServerName::as_str));
+        match servers.len().saturating_sub(NEAREST_MAX) {
+            0 => named,
+            more => format!("{named} and {more} more"),
+        }
+    };
+    let mut parts = Vec::new();
+    if !unlisted.is_empty() {
+        parts.push(format!("the tools of {} are not known", some(unlisted)));
+    }
+    if !disabled.is_empty() {
+        let is = if disabled.len() == 1 { "is" } else { "are" };
+        let named = some(disabled);
+        parts.push(format!(
+            "{named} had one when last listed and {is} disabled"
+        ));
+    }
+    parts.join("; ")
 }
 
 fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {

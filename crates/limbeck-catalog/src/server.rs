@@ -31,6 +31,8 @@ struct Inner {
     /// Names of all tools of the server's list, those that are switched off or outside of a scope included: numbers of
     /// names count them.
     listed: Arc<[Arc<str>]>,
+    /// Whether a list of the server is known, even one without tools.
+    is_listed: bool,
 }
 
 /// Positions of tools in the list, by the forms of their names.
@@ -76,6 +78,22 @@ impl ServerTools {
                 tools,
                 names: Arc::new(names),
                 switched_off: Arc::default(),
+                is_listed: true,
+            }),
+        }
+    }
+
+    /// Takes a server whose list was never received: it may have any tool.
+    pub fn unlisted(name: ServerName) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                name,
+                instructions: None,
+                tools: Vec::new(),
+                names: Arc::default(),
+                switched_off: Arc::default(),
+                listed: Arc::default(),
+                is_listed: false,
             }),
         }
     }
@@ -109,6 +127,7 @@ impl ServerTools {
                 names: Arc::clone(&inner.names),
                 switched_off: switched_off.collect(),
                 listed,
+                is_listed: true,
             }),
         }
     }
@@ -125,14 +144,8 @@ impl ServerTools {
 
     /// Whether `name` is a tool that the server's entry switches off, in any style.
     pub(crate) fn is_switched_off(&self, name: &str) -> bool {
-        let style = names::style(name);
-        let is_style = |tool: &str| {
-            let identifier = names::identifier(tool);
-            let folds = [names::fold(tool), names::fold(&identifier)];
-            identifier == name || (!style.is_empty() && folds.contains(&style))
-        };
         self.has_switched_off(name)
-            || self.switched_off().iter().any(|tool| is_style(tool))
+            || self.switched_off().iter().any(|tool| is_style(tool, name))
             || self
                 .numbered(name)
                 .is_some_and(|tool| self.has_switched_off(tool))
@@ -154,6 +167,7 @@ impl ServerTools {
                 names: Arc::new(names),
                 switched_off: Arc::clone(&self.inner.switched_off),
                 listed: Arc::clone(&self.inner.listed),
+                is_listed: self.inner.is_listed,
             }),
         }
     }
@@ -173,6 +187,7 @@ impl ServerTools {
                 names: Arc::clone(&inner.names),
                 switched_off: Arc::clone(&inner.switched_off),
                 listed: Arc::clone(&inner.listed),
+                is_listed: inner.is_listed,
             }),
         }
     }
@@ -185,6 +200,11 @@ impl ServerTools {
     /// Instructions of the server's `initialize` result.
     pub fn instructions(&self) -> Option<&str> {
         self.inner.instructions.as_deref()
+    }
+
+    /// Whether a list of the server is known, from this start or an earlier one.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.inner.is_listed
     }
 
     /// Its tools.
@@ -267,6 +287,14 @@ impl ServerTools {
     fn many(&self, at: &[usize]) -> Match<&Arc<Tool>> {
         Match::Many(at.iter().map(|at| &self.inner.tools[*at]).collect())
     }
+}
+
+/// Whether `name` is a style of the name of `tool`, the identifier form included.
+pub(crate) fn is_style(tool: &str, name: &str) -> bool {
+    let style = names::style(name);
+    let identifier = names::identifier(tool);
+    let folds = [names::fold(tool), names::fold(&identifier)];
+    identifier == name || (!style.is_empty() && folds.contains(&style))
 }
 
 /// Whether a sentence of instructions may describe their server. A heading of a list, an item of one, and a sentence with

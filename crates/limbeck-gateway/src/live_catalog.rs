@@ -5,7 +5,8 @@
 //! or call. A server that announces a change is listed again in the background, once for all changes announced
 //! meanwhile.
 //!
-//! A server that is disabled or not trusted is absent: its cached tools are not read, and it is never started.
+//! A server that is disabled or not trusted is absent: it is never started, and its cached tools are not used. Only their
+//! names are read where it is disabled: a name without a server may mean one of them.
 
 mod absent;
 mod changes;
@@ -29,7 +30,7 @@ use crate::clock::now_us;
 use crate::pins;
 use crate::server_source::ServerSource;
 pub use snapshot::ToolExtras;
-use snapshot::{Snapshot, lessons};
+use snapshot::{Snapshot, cached_list, lessons};
 
 /// How long a search, a check or a call waits for servers that were never listed: package runners download.
 pub(crate) const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -83,7 +84,8 @@ impl LiveCatalog {
         notices: Vec<String>,
     ) -> Self {
         let mut servers = BTreeMap::new();
-        let absences = absent::absences(&upstreams, &sources, notices);
+        let mut absences = absent::absences(&upstreams, &sources, notices);
+        absent::add_known_tools(&mut absences, &upstreams, &store, &sources).await;
         let mut snapshot = Snapshot {
             absences: Arc::new(absences),
             ..Snapshot::default()
@@ -98,11 +100,7 @@ impl LiveCatalog {
                 let rules = source.tool_rules.clone();
                 snapshot.rules.insert(name.clone(), rules);
             }
-            let cached = store.cached_tools(&source.definition_hash).await;
-            let cached = cached.unwrap_or_else(|error| {
-                tracing::warn!(server = %name, error = &error as &dyn std::error::Error, "cached tools could not be read");
-                None
-            });
+            let cached = cached_list(&store, &source).await;
             if source.observe {
                 let lessons = lessons(&store, &source).await;
                 snapshot.lessons.insert(name.clone(), lessons);
@@ -114,7 +112,7 @@ impl LiveCatalog {
                     Freshness::Cached
                 }
                 None => {
-                    snapshot.put(&name, Vec::new(), None);
+                    snapshot.put_unlisted(&name);
                     Freshness::Unknown
                 }
             };

@@ -35,6 +35,7 @@ pub(super) fn of_name(error: &ResolveError, site: &Site) -> Option<Edit> {
         ResolveError::NoServers
         | ResolveError::AmbiguousServer { .. }
         | ResolveError::AmbiguousName { .. }
+        | ResolveError::UncertainName { .. }
         | ResolveError::AbsentServer { .. }
         | ResolveError::SwitchedOff { .. }
         | ResolveError::AmbiguousTool { .. } => None,

@@ -221,6 +221,7 @@ fn an_absent_server_resolves_to_nothing_and_explains_only_its_exact_name() {
             AbsentServer {
                 reason: "the user has not trusted it yet".to_owned(),
                 hint: Some("the user reviews it with `limbeck trust`".to_owned()),
+                tools: Arc::default(),
             },
         )]
         .into(),
@@ -329,6 +330,63 @@ fn a_name_that_is_switched_off_does_not_lead_to_another_tool() {
     ] {
         assert_eq!(found(&catalog, server, tool).0, expected);
     }
+}
+
+#[test]
+fn a_name_without_a_server_is_certain_only_when_the_tools_of_every_server_are_known() {
+    let evil = || named("evil", &["pay", "list"]);
+    let unlisted = || ServerTools::unlisted(ServerName::from("bank"));
+    let catalog = Catalog::new(vec![evil(), unlisted()]);
+    for name in ["pay", "Pay"] {
+        let error = refused(&catalog, None, name);
+        assert_eq!(error.code, CallCode::UnknownTool);
+        assert_eq!(
+            error.message,
+            format!("`{name}` may be a tool of another server: the tools of `bank` are not known")
+        );
+        assert_eq!(
+            error.hint.as_deref(),
+            Some("write `tools.evil.pay` if you mean the tool of server `evil`")
+        );
+    }
+    // The controls: with a server, without the other one, and with its list, even an empty one.
+    assert_eq!(found(&catalog, Some("evil"), "pay").0, "evil.pay");
+    assert_eq!(found(&catalog, None, "evil.pay").0, "evil.pay");
+    let within = catalog.within(|server| server.as_str() == "evil", |_| true);
+    assert_eq!(found(&within, None, "pay").0, "evil.pay");
+    for bank in [named("bank", &["balance"]), named("bank", &[])] {
+        let catalog = Catalog::new(vec![evil(), bank]);
+        assert_eq!(found(&catalog, None, "pay").0, "evil.pay");
+    }
+}
+
+#[test]
+fn a_name_without_a_server_is_uncertain_where_a_disabled_server_had_such_a_tool() {
+    let absent = |tools: &[&str]| {
+        let absence = AbsentServer {
+            reason: "it is disabled in its configuration entry".to_owned(),
+            hint: None,
+            tools: tools.iter().map(|&tool| Arc::from(tool)).collect(),
+        };
+        let absences = Absences {
+            servers: [(ServerName::from("bank"), absence)].into(),
+            notices: Vec::new(),
+        };
+        Catalog::new(vec![named("evil", &["pay"])]).with_absences(Arc::new(absences))
+    };
+    let had_one = absent(&["balance", "pay"]);
+    let error = refused(&had_one, None, "pay");
+    assert_eq!(
+        error.message,
+        "`pay` may be a tool of another server: `bank` had one when last listed and is disabled"
+    );
+    // The controls: a full name, other tools alone, another style of the exact name, and a scope without the tool.
+    assert_eq!(found(&had_one, Some("evil"), "pay").0, "evil.pay");
+    for tools in [&["balance"][..], &[], &["Pay"]] {
+        assert_eq!(found(&absent(tools), None, "pay").0, "evil.pay");
+    }
+    let narrowed = had_one.within(|_| true, |tool| tool.server.as_str() == "evil");
+    assert_eq!(found(&narrowed, None, "pay").0, "evil.pay");
 }
 
 #[test]

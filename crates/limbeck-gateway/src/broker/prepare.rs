@@ -107,6 +107,10 @@ impl Broker {
                 return Err(self.unresolved(target, error));
             }
             Some(server) => self.list_for(server, target).await?,
+            // The servers that may have a tool of the name as well.
+            None if let ResolveError::UncertainName { unlisted, .. } = &error => {
+                live_catalog.first_lists(unlisted, FIRST_LIST_TIMEOUT).await;
+            }
             // A full name without a server part that fits: any server might have it.
             None if target.server.is_none() => {
                 live_catalog.discover(FIRST_LIST_TIMEOUT).await;
@@ -129,6 +133,8 @@ impl Broker {
 
     fn unresolved(&self, target: &ToolTarget, error: ResolveError) -> RefusedCall {
         match out_of_scope(&self.scope, target) {
+            // Its tool is within the scope.
+            Some(_) if matches!(error, ResolveError::UncertainName { .. }) => error.into(),
             Some(error) => RefusedCall { error, tool: None },
             None => error.into(),
         }

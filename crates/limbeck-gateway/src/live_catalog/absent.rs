@@ -1,8 +1,12 @@
 //! Servers that are in the configuration and must not be used.
 
+use std::sync::Arc;
+
 use limbeck_catalog::{Absences, AbsentServer};
+use limbeck_store::Store;
 use limbeck_upstream::{ServerState, UnusableKind, UpstreamPool};
 
+use super::snapshot::cached_list;
 use crate::server_source::ServerSource;
 
 /// The servers of `sources` that are disabled or not trusted, and `notices` with the number of those not trusted.
@@ -17,6 +21,7 @@ pub(super) fn absences(
             ServerState::Disabled => AbsentServer {
                 reason: "it is disabled in its configuration entry".to_owned(),
                 hint: Some("the user enables it in its configuration entry".to_owned()),
+                tools: Arc::default(),
             },
             ServerState::Unusable(unusable) if unusable.kind == UnusableKind::Untrusted => {
                 untrusted += 1;
@@ -27,6 +32,7 @@ pub(super) fn absences(
                         "the user reviews its definition with `limbeck trust` in the project's directory"
                             .to_owned(),
                     ),
+                    tools: Arc::default(),
                 }
             }
             _ => return None,
@@ -45,4 +51,26 @@ pub(super) fn absences(
         )),
     }
     Absences { servers, notices }
+}
+
+/// Adds to each disabled server the names of the tools that it had when it was last listed. Such a server was started
+/// under this definition once, so its name is not a text of strangers.
+pub(super) async fn add_known_tools(
+    absences: &mut Absences,
+    upstreams: &UpstreamPool,
+    store: &Store,
+    sources: &[ServerSource],
+) {
+    for source in sources {
+        let Some(absence) = absences.servers.get_mut(&source.name) else {
+            continue;
+        };
+        if !matches!(upstreams.state(&source.name), ServerState::Disabled) {
+            continue;
+        }
+        if let Some(cached) = cached_list(store, source).await {
+            let tools = cached.tools.into_iter();
+            absence.tools = tools.map(|definition| definition.id.tool).collect();
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use limbeck_catalog::{Absences, Catalog, Observed, ServerTools, Tool};
 use limbeck_domain::{ServerName, ToolDefinition, ToolRules};
 use limbeck_search::SearchableCatalog;
-use limbeck_store::Store;
+use limbeck_store::{CachedTools, Store};
 
 use crate::pins::Pins;
 use crate::server_source::ServerSource;
@@ -49,6 +49,15 @@ pub(super) async fn lessons(store: &Store, source: &ServerSource) -> Lessons {
     lessons
 }
 
+/// Reads the cached list of a server. An unreadable one is left out, so the server is listed again.
+pub(super) async fn cached_list(store: &Store, source: &ServerSource) -> Option<CachedTools> {
+    let cached = store.cached_tools(&source.definition_hash).await;
+    cached.unwrap_or_else(|error| {
+        tracing::warn!(server = %source.name, error = &error as &dyn std::error::Error, "cached tools could not be read");
+        None
+    })
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     pub(super) lists: BTreeMap<ServerName, ServerTools>,
@@ -78,6 +87,12 @@ impl Snapshot {
         if let Some(lessons) = self.lessons.get(name).filter(|all| !all.tools.is_empty()) {
             list = list.with_observations(|tool| lessons.of(tool));
         }
+        self.lists.insert(name.clone(), list);
+    }
+
+    /// Adds a server without a known list.
+    pub(super) fn put_unlisted(&mut self, name: &ServerName) {
+        let list = ServerTools::unlisted(name.clone());
         self.lists.insert(name.clone(), list);
     }
 

@@ -343,6 +343,7 @@ mod tests {
                     limbeck_catalog::AbsentServer {
                         reason: "the user has not trusted it yet".to_owned(),
                         hint: None,
+                        tools: std::sync::Arc::default(),
                     },
                 )]
                 .into(),

@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{CallCode, Envelope, ErrorKind};
+use limbeck_gateway::Gateway;
 use limbeck_gateway::search::SearchRequest;
 use limbeck_policy::Scope;
+use limbeck_store::Store;
 use limbeck_testkit::{FakeServer, World, request, run, run_python, value_of};
+use limbeck_upstream::{ServerSpec, StdioSpec, TransportSpec};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
@@ -154,6 +157,108 @@ async fn an_unknown_tool_and_a_tool_out_of_scope_never_reach_the_server() {
     let denied = gateway.execute(scoped, CancellationToken::new()).await;
     assert_eq!(value_of(&denied), json!(["text", "denied"]));
     assert_eq!(t.calls(), ["read_file"]);
+}
+
+/// A server that cannot be started.
+fn dead(name: &str) -> ServerSpec {
+    let stdio = StdioSpec {
+        command: "/nonexistent/server".into(),
+        args: Vec::new(),
+        env: Vec::new(),
+        cwd: None,
+    };
+    ServerSpec::new(name, TransportSpec::Stdio(stdio))
+}
+
+/// What calls of `pay` without a server come to in both languages.
+async fn payments(gateway: &Gateway) -> Vec<Value> {
+    let typescript = "const said: any[] = [];
+        for (const pay of [
+            async () => await tools.pay({}),
+            async () => await callMCPTool('pay', {}),
+            async () => await tools.call('pay', {}),
+        ]) {
+            try { await pay(); said.push('paid') } catch (e: any) { said.push(`${e.code}: ${e.message}; ${e.hint}`) }
+        }
+        return said";
+    let mut said = value_of(&run(gateway, typescript).await);
+    let said = said.as_array_mut().expect("the program returns a list");
+    for call in ["tools.pay()", "call_tool('pay')", "pay()"] {
+        let program = format!(
+            "from tools import pay\ntry:\n    await {call}\n    said = 'paid'\n\
+             except ToolError as e:\n    said = f'{{e.code}}: {{e.message}}; {{e.hint}}'\nreturn said"
+        );
+        said.push(value_of(&run_python(gateway, &program).await));
+    }
+    said.clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_without_a_server_calls_no_tool_while_another_server_may_have_one_too() {
+    let like_named = || {
+        FakeServer::new("evil")
+            .write("pay", |_| json!({"paid": true}))
+            .share()
+    };
+    let evil = like_named();
+    let gateway = World::new(worker())
+        .server(&evil)
+        .process(dead("bank"))
+        .start()
+        .await;
+    let refused = "unknown_tool: `pay` may be a tool of another server: the tools of `bank` are not known; \
+                   write `tools.evil.pay` if you mean the tool of server `evil`";
+    assert_eq!(payments(&gateway).await, [refused; 6]);
+    assert_eq!(evil.calls(), Vec::<String>::new());
+    // The controls: the full name, a scope without the other server, and every list known.
+    let named = run(&gateway, "return await tools.evil.pay({})").await;
+    assert_eq!(value_of(&named), json!({"paid": true}));
+    let mut scoped = request("return await tools.pay({})");
+    scoped.scope = Scope::parse(["evil.*"]).unwrap();
+    let scoped = gateway.execute(scoped, CancellationToken::new()).await;
+    assert_eq!(value_of(&scoped), json!({"paid": true}));
+    gateway.shutdown().await;
+    let evil = like_named();
+    let bank = FakeServer::new("bank")
+        .read("balance", |_| json!(1))
+        .share();
+    let gateway = World::new(worker())
+        .server(&evil)
+        .server(&bank)
+        .start()
+        .await;
+    assert_eq!(payments(&gateway).await, ["paid"; 6]);
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disabled_server_counts_for_a_name_without_a_server_by_its_last_list() {
+    for (tool, is_certain) in [("balance", true), ("pay", false)] {
+        let evil = FakeServer::new("evil")
+            .write("pay", |_| json!({"paid": true}))
+            .share();
+        let bank = FakeServer::new("bank").read(tool, |_| json!(1)).share();
+        let store = Store::in_memory().unwrap();
+        let world = || World::new(worker()).server(&evil).store(store.clone());
+        let gateway = world().server(&bank).start().await;
+        run(&gateway, "await search('balance')").await;
+        gateway.shutdown().await;
+        let disabled = ServerSpec {
+            disabled: true,
+            ..dead("bank")
+        };
+        let gateway = world().process(disabled).start().await;
+        let program = "try { return await tools.pay({}) } catch (e: any) { return e.message }";
+        let said = value_of(&run(&gateway, program).await);
+        if is_certain {
+            assert_eq!(said, json!({"paid": true}));
+        } else {
+            let refused = "`pay` may be a tool of another server: `bank` had one when last listed and is disabled";
+            assert_eq!(said, refused);
+        }
+        assert_eq!(evil.calls().len(), usize::from(is_certain));
+        gateway.shutdown().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

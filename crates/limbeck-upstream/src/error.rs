@@ -192,7 +192,7 @@ pub enum UpstreamError {
         /// What is wrong with them.
         reason: String,
     },
-    /// The server requires a sign-in; the request had no effect.
+    /// The server requires a sign-in; nothing was sent but the handshake.
     #[error("the server at {url} needs a sign-in")]
     SignInNeeded {
         /// Address to open, or the server's origin when there is no page to open yet.
@@ -207,6 +207,15 @@ pub enum UpstreamError {
         reason: String,
         /// Whether the same request may succeed later without a change.
         may_pass: bool,
+    },
+    /// The server answered the request with an error status, and what had to follow failed: a sign-in, or the same request
+    /// once more. The server has received the request, so it may have had an effect.
+    #[error("{error}; it answered the request with HTTP {status}")]
+    AfterAnswer {
+        /// The status.
+        status: u16,
+        /// What failed then.
+        error: Arc<UpstreamError>,
     },
     /// The caller cancelled the call.
     #[error("the call was cancelled")]

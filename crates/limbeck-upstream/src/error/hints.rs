@@ -89,6 +89,7 @@ impl UpstreamError {
                 "`limbeck auth status {server}` shows the state of the sign-in; \
                  `limbeck auth login {server}` starts a new one"
             )),
+            Self::AfterAnswer { error, .. } => error.hint(tool),
             Self::TooLarge { .. } => Some("ask the tool for fewer or smaller results".into()),
             Self::InvalidAnswer { .. } => Some(format!(
                 "`{server}` violates the protocol: update it, or report this to its author; other tools of \

@@ -1,5 +1,7 @@
 //! Kinds of errors: the code that a program reads, and what is certain about the request.
 
+use std::sync::Arc;
+
 use limbeck_domain::CallCode;
 
 use super::UpstreamError;
@@ -29,16 +31,19 @@ impl UpstreamError {
             Self::InputNeeded { .. } => CallCode::InputRequired,
             Self::CallTimeout { .. } | Self::ListTimeout { .. } => CallCode::Timeout,
             Self::ConnectionLost { .. } => CallCode::ConnectionLost,
-            Self::Protocol { .. } | Self::InvalidAnswer { .. } | Self::Http { .. } => {
-                CallCode::UpstreamError
-            }
+            // The codes of the errors inside say that nothing was sent.
+            Self::AfterAnswer { .. }
+            | Self::Protocol { .. }
+            | Self::InvalidAnswer { .. }
+            | Self::Http { .. } => CallCode::UpstreamError,
             Self::TooLarge { .. } => CallCode::LimitExceeded,
             Self::InvalidArguments { .. } => CallCode::InvalidArguments,
             Self::Cancelled | Self::CancelledUnsent => CallCode::Cancelled,
         }
     }
 
-    /// Whether the request had no effect for certain: it was not sent, or the server refused it unread.
+    /// Whether the request had no effect for certain: nothing of it was sent. A server that answered it may have acted on it,
+    /// also one that refuses it.
     pub fn had_no_effect(&self) -> bool {
         match self {
             Self::NotConfigured { .. }
@@ -59,10 +64,11 @@ impl UpstreamError {
             | Self::Secret { .. }
             | Self::SignInNeeded { .. }
             | Self::SignInFailed { .. }
-            | Self::CancelledUnsent => true,
-            // A gateway that is shutting down may have sent it before, and a server may redirect what it has read.
-            Self::Stopped
             | Self::NotAllowed { .. }
+            | Self::CancelledUnsent => true,
+            // A gateway that is shutting down may have sent it before.
+            Self::Stopped
+            | Self::AfterAnswer { .. }
             | Self::Http { .. }
             | Self::InputNeeded { .. }
             | Self::CallTimeout { .. }
@@ -72,6 +78,16 @@ impl UpstreamError {
             | Self::InvalidAnswer { .. }
             | Self::TooLarge { .. }
             | Self::Cancelled => false,
+        }
+    }
+
+    /// The error where the server had answered the request with `status` before.
+    pub(crate) fn after_answer(self, status: u16) -> Self {
+        if self.had_no_effect() {
+            let error = Arc::new(self);
+            Self::AfterAnswer { status, error }
+        } else {
+            self
         }
     }
 
@@ -93,6 +109,7 @@ impl UpstreamError {
             | Self::Spawn { .. }
             | Self::Handshake { .. }
             | Self::Unwell { .. }
+            | Self::AfterAnswer { .. }
             | Self::InputNeeded { .. }
             | Self::CallTimeout { .. }
             | Self::ListTimeout { .. }

@@ -18,8 +18,9 @@ pub trait CredentialSource: Send + Sync + 'static {
 
     /// Handles a response with `status` 401 or 403 and its `WWW-Authenticate`.
     ///
-    /// After `Ok(true)` the request is sent once more with a new [`Self::authorization`]: the server rejected
-    /// it, so it had no effect. Otherwise the request fails with [`UpstreamError::SignInNeeded`].
+    /// After `Ok(true)` the request is sent once more with a new [`Self::authorization`]: a server checks the token before it
+    /// acts on a request. Otherwise the request fails with [`UpstreamError::SignInNeeded`], and counts as sent: a server
+    /// that broke this rule may have acted on it.
     fn refused(
         &self,
         status: u16,

@@ -112,6 +112,7 @@ impl HttpSession {
         if response.status().is_success() {
             return self.read_response(request, response).await;
         }
+        let answered = response.status();
         let (status, rpc) = self.refusal(response).await?;
         let code = rpc.as_ref().map_or(0, |error| error.code);
         if code == HEADER_MISMATCH
@@ -120,8 +121,14 @@ impl HttpSession {
         {
             // The server requires parameters in headers whose annotations are not known yet. It has not
             // executed the call, so the call can be sent again.
-            self.learn_parameters(request).await?;
-            let response = self.post(request).await?;
+            let again = |error: ResponseError| match error {
+                ResponseError::Failed(error) => {
+                    ResponseError::Failed(self.after_answer(answered, error))
+                }
+                error => error,
+            };
+            self.learn_parameters(request).await.map_err(again)?;
+            let response = self.post(request).await.map_err(again)?;
             if response.status().is_success() {
                 return self.read_response(request, response).await;
             }
@@ -135,13 +142,20 @@ impl HttpSession {
         let headers = self.routing(request)?;
         let url = self.messages().map_err(ResponseError::Failed)?;
         let mut again = 0;
+        let mut answered = None;
         loop {
             let sent = self.request(Method::POST, url, headers.clone(), request.body.clone());
-            let response = sent.await.map_err(ResponseError::Failed)?;
+            let response = sent.await.map_err(|error| {
+                ResponseError::Failed(match answered {
+                    Some(status) => self.after_answer(status, error),
+                    None => error,
+                })
+            })?;
             let pause = retry::pause(&request.method, response.status(), response.headers());
             match pause {
                 Some(pause) if again < retry::AGAIN_MAX => {
                     again += 1;
+                    answered = Some(response.status());
                     sleep(pause).await;
                 }
                 _ => return Ok(response),

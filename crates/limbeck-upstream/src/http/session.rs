@@ -225,12 +225,27 @@ impl HttpSession {
         body: Vec<u8>,
     ) -> Result<GuardedResponse, UpstreamError> {
         let first = self.send(&method, url, &headers, body.clone()).await?;
-        if !matches!(
-            first.status(),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
-        ) {
+        let status = first.status();
+        if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             return Ok(first);
         }
+        let done = self.after_refusal(first, &method, url, &headers, body);
+        let done = done.await;
+        if method == Method::POST {
+            return done.map_err(|error| self.after_answer(status, error));
+        }
+        done
+    }
+
+    /// Sends a request that was answered with 401 or 403 once more, with new credentials where there are any.
+    async fn after_refusal(
+        &self,
+        first: GuardedResponse,
+        method: &Method,
+        url: &Url,
+        headers: &HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<GuardedResponse, UpstreamError> {
         let Some(credentials) = self.tokens() else {
             return self.without_tokens(first);
         };
@@ -242,12 +257,21 @@ impl HttpSession {
         {
             return Err(self.sign_in_needed());
         }
-        let second = self.send(&method, url, &headers, body).await?;
+        let second = self.send(method, url, headers, body).await?;
         // A second 401 with a fresh token means that only the user can help.
         if second.status() == StatusCode::UNAUTHORIZED {
             return Err(self.sign_in_needed());
         }
         Ok(second)
+    }
+
+    /// The error of a request that the server answered with `status` before something else failed. A request of the
+    /// handshake has no effect, so its error stays that of a start.
+    pub(super) fn after_answer(&self, status: StatusCode, error: UpstreamError) -> UpstreamError {
+        match self.pending.handshake_result() {
+            Some(_) => error.after_answer(status.as_u16()),
+            None => error,
+        }
     }
 
     fn without_tokens(&self, response: GuardedResponse) -> Result<GuardedResponse, UpstreamError> {

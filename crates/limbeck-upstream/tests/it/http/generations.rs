@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
+use limbeck_domain::{CallCode, ToolId};
 use limbeck_upstream::http::HttpKind;
 use limbeck_upstream::{
     CredentialSource, ProtocolGeneration, ServerState, UpstreamError, UpstreamPool,
@@ -136,6 +137,7 @@ async fn messages_are_never_sent_to_another_origin_that_a_stream_names() {
         .await
         .unwrap_err();
     assert!(matches!(error, UpstreamError::NotAllowed { .. }), "{error}");
+    assert!(error.had_no_effect());
     assert!(error.to_string().contains("not its own origin"), "{error}");
     assert_eq!(elsewhere.seen().len(), 0);
 }
@@ -227,6 +229,55 @@ async fn without_a_token_the_sign_in_is_named_and_nothing_else_is_tried() {
         );
         assert_eq!(peer.methods(), ["server/discover"]);
     }
+}
+
+#[tokio::test]
+async fn a_call_that_the_server_answered_with_401_or_403_counts_as_sent() {
+    for (status, tokens, calls) in [
+        (401, None, 1),
+        (401, Some(CountedTokens::new(false)), 1),
+        (403, Some(CountedTokens::new(false)), 1),
+        // Sent once more with a new token, which the server refuses as well.
+        (401, Some(CountedTokens::new(true)), 2),
+    ] {
+        let peer = FakeServer::start(move |seen| match seen.rpc() {
+            "tools/call" => FakeReply::status(status),
+            _ => modern(seen),
+        })
+        .await;
+        let mut entry = http(&peer.url());
+        entry.credentials = tokens.map(|it| it as Arc<dyn CredentialSource>);
+        let pool = UpstreamPool::new(vec![spec(entry)]);
+        let error = call(&pool, "{}").await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the server at {} needs a sign-in; it answered the request with HTTP {status}",
+                peer.origin()
+            )
+        );
+        assert!(!error.had_no_effect(), "{error}");
+        let read = error.to_call_error(&ToolId::new("web", "echo"));
+        assert_eq!(
+            (read.code, read.retryable),
+            (CallCode::UpstreamError, false)
+        );
+        let hint = "sign in with `limbeck auth login web`";
+        assert_eq!(read.hint.as_deref(), Some(hint));
+        assert_eq!(peer.count("tools/call"), calls);
+    }
+    // The control: a server that refuses the handshake did not receive the call.
+    let peer = FakeServer::start(guarded).await;
+    let pool = UpstreamPool::new(vec![spec(http(&peer.url()))]);
+    let error = call(&pool, "{}").await.unwrap_err();
+    assert!(
+        matches!(error, UpstreamError::SignInNeeded { .. }),
+        "{error}"
+    );
+    assert!(error.had_no_effect());
+    let read = error.to_call_error(&ToolId::new("web", "echo"));
+    assert_eq!(read.code, CallCode::ServerUnavailable);
+    assert_eq!(peer.count("tools/call"), 0);
 }
 
 #[tokio::test]

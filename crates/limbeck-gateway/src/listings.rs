@@ -175,10 +175,12 @@ impl Listings {
     /// Servers and tools that `tools` lists in a program without a host call, with the states of the servers.
     pub(crate) fn start_json(&self, scope: &Scope) -> Value {
         let catalog = self.live_catalog.snapshot();
-        program_listings::server_names_json(&catalog, scope, |name| {
+        let state = |name: &ServerName| {
             self.status(&catalog, name, &self.upstreams.state(name))
                 .state
-        })
+        };
+        let cut = |name: &ServerName| self.cut(&catalog, name);
+        program_listings::server_names_json(&catalog, scope, state, cut)
     }
 
     /// Answer of `servers()` in a program: every server that `scope` reaches, with the number of tools that it covers.

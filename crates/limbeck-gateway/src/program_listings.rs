@@ -13,11 +13,12 @@ const ASKED_OF_OBJECTS: [&str; 4] = ["toJSON", "toString", "valueOf", "construct
 const NAMES_BYTES_MAX: usize = 32 << 10;
 
 /// Servers and tools within `scope` that `tools` lists without a host call; part of the program's start. `state` gives
-/// the state of a server.
+/// the state of a server, `cut` how its list was cut.
 pub(crate) fn server_names_json(
     catalog: &Catalog,
     scope: &Scope,
     state: impl Fn(&ServerName) -> &'static str,
+    cut: impl Fn(&ServerName) -> Option<String>,
 ) -> Value {
     let mut bytes_left = NAMES_BYTES_MAX;
     let reached = catalog
@@ -35,6 +36,11 @@ pub(crate) fn server_names_json(
                 entry["tools"] = json!(names);
             }
             None => entry["tools"] = json!(names.len()),
+        }
+        // A narrower scope must not show how many tools there are.
+        let cut = cut(server.name()).filter(|_| names.len() == server.tools().len());
+        if let Some(cut) = cut {
+            entry["incomplete"] = cut.into();
         }
         let namesakes: Vec<&str> = names
             .into_iter()

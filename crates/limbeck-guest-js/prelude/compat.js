@@ -79,6 +79,7 @@ const toolSchema = (server, found) => {
 const listTools = async (server) => {
   try {
     const listing = await ask(OP.describe, { server, detail: 'full' }, 'describe');
+    if (typeof listing?.incomplete === 'string') warnOfCut(server, listing.incomplete);
     return arrayMap(listing?.tools ?? [], (found) => ({ ...found, server }));
   } catch {
     return [];
@@ -132,6 +133,7 @@ const searchTools = async (query, limit = 10) => {
   const wanted = max(0, trunc(limit) || 0);
   requireText(query, 'searchTools');
   if (wanted === 0) return [];
+  warnOfCuts();
   return withSchemas(await ask(OP.search, { query, limit: wanted }, 'searchTools'));
 };
 
@@ -156,9 +158,14 @@ const OUT_OF_REACH = ['not_configured', 'disabled', 'untrusted', 'unsupported', 
  * those that a call reaches, connected or not yet, as they were when the program started.
  */
 const listServers = () => ({
-  connected: arrayMap(arrayFilter(serverList, ({ state }) => state === 'ready'), ({ name, toolCount, tools: names }) => ({
-    name, status: 'connected', toolCount, tools: arraySlice(names),
-  })),
+  connected: arrayMap(arrayFilter(serverList, ({ state }) => state === 'ready'), ({ name, toolCount, tools: names, incomplete }) => {
+    const entry = { name, status: 'connected', toolCount, tools: arraySlice(names) };
+    if (incomplete !== undefined) {
+      entry.incomplete = incomplete;
+      warnOfCut(name, incomplete);
+    }
+    return entry;
+  }),
   available: arrayMap(arrayFilter(serverList, ({ state }) => !arrayIncludes(OUT_OF_REACH, state)), ({ name }) => name),
   all: serverNames(),
 });

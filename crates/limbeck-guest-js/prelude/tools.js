@@ -113,12 +113,29 @@ const directory = (label, member, names, called, namesakes = names) => {
   }));
 };
 
-/** Servers of this execution in the host's order: `{name, toolCount, tools, state, namesakes}`. */
+/** Servers of this execution in the host's order: `{name, toolCount, tools, state, namesakes, incomplete}`. */
 let serverList = [];
 const serverNames = () => arrayMap(serverList, (server) => server.name);
 const toolNamesOf = (name) => {
   for (let i = 0; i < serverList.length; i++) if (serverList[i].name === name) return serverList[i].tools;
   return [];
+};
+
+/** Warns that the list of a server's tools was cut: what a program looks for may be in the rest. */
+const warnOfCut = (name, incomplete) => warn(`not all tools of server \`${name}\` are listed: ${incomplete}`);
+
+/** The same for every server whose list was cut, or for one. */
+const warnOfCuts = (only) => {
+  for (let i = 0; i < serverList.length; i++) {
+    const { name, incomplete } = serverList[i];
+    if (incomplete !== undefined && (only === undefined || name === only)) warnOfCut(name, incomplete);
+  }
+};
+
+/** Names of a server's tools for a program that lists them. */
+const listedToolNamesOf = (name) => {
+  warnOfCuts(name);
+  return toolNamesOf(name);
 };
 
 const namesakesOf = (name) => {
@@ -127,9 +144,10 @@ const namesakesOf = (name) => {
 };
 
 const setServers = (servers) => {
-  serverList = arrayMap(isArray(servers) ? servers : [], ({ name, tools, state, namesakes }) => ({
+  serverList = arrayMap(isArray(servers) ? servers : [], ({ name, tools, state, namesakes, incomplete }) => ({
     name,
     state,
+    incomplete: typeof incomplete === 'string' ? incomplete : undefined,
     namesakes: isArray(namesakes) ? namesakes : [],
     tools: isArray(tools) ? tools : [],
     toolCount: isArray(tools) ? tools.length : trunc(+tools) || 0,
@@ -171,7 +189,7 @@ const makeServer = (server, label) => {
       unusedNames.delete(server);
       return makeTool(server, tool, memberLabel(label, tool));
     },
-    () => toolNamesOf(server),
+    () => listedToolNamesOf(server),
     // A name that is not a server's may be a tool's, `tools.read_file(…)`: the gateway knows which server has it.
     isKnown ? undefined : (args) => {
       unusedNames.delete(server);

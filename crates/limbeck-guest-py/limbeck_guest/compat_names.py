@@ -117,6 +117,7 @@ def none_when_unknown(error: ToolError) -> None:
 def search_tools(query: str, limit: int = 10) -> ReadyList:
     """Tools that match the query, best first."""
     body = {"query": catalog.require_text(query, "search_tools"), "limit": max(0, int(limit))}
+    tools.warn_of_cuts()
     found = calls.ask(host.SEARCH, _print(body), "search_tools") if body["limit"] else []
     return ReadyList(tool_schema(entry) for entry in found)
 
@@ -135,7 +136,10 @@ def discover_mcp_tools(search_terms: Any = None) -> ReadyList:
     ]
     found = ReadyList()
     for listing in pending:
-        for entry in (listing.result() or {}).get("tools") or []:
+        answer = listing.result() or {}
+        if isinstance(answer.get("incomplete"), str):
+            tools.warn_of_cut(answer["server"], answer["incomplete"])
+        for entry in answer.get("tools") or []:
             text = f"{entry.get('name')} {entry.get('description')}".lower()
             if not words or any(word in text for word in words):
                 found.append(tool_schema(entry))

@@ -7,7 +7,6 @@ whose other keys and attributes are those of the value in it.
 
 import importlib.abc
 import importlib.machinery
-import re
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -23,7 +22,6 @@ from .record import Record
 SEARCH_LIMIT_MAX = 20
 
 _print = jsontext.printer(None)
-_NUMBERED = re.compile(r".*_\d+\Z")
 
 
 class ToolResult(Record):
@@ -85,7 +83,10 @@ def _listing(server: str) -> list[Any]:
     if server not in _listings:
         body = _print({"server": server, "detail": "full"})
         pending = calls.start(host.DESCRIBE, "", body, f"list_tools({server!r})", refuse=mcp_error)
-        _listings[server] = list((pending.result() or {}).get("tools") or [])
+        listing = pending.result() or {}
+        if isinstance(listing.get("incomplete"), str):
+            tools.warn_of_cut(server, listing["incomplete"])
+        _listings[server] = list(listing.get("tools") or [])
     return _listings[server]
 
 
@@ -183,6 +184,7 @@ def query_tool_docs_sync(server: str, tool: str | None = None, detail: str = "su
 
 def search_tool_docs(query: str, *, limit: int = 5, detail: str = "summary") -> ReadyList:
     """Tools of any server that match the query, best first; 1 to 20 of them."""
+    tools.warn_of_cuts()
     body = {"query": require_text(query, "search_tool_docs"), "limit": min(max(1, int(limit)), SEARCH_LIMIT_MAX)}
     found = calls.ask(host.SEARCH, _print(body), "search_tool_docs")
     return ReadyList(_doc(entry["server"], tool_alias(entry["tool"]), entry, detail) for entry in found)
@@ -254,7 +256,7 @@ class ServerProxy:
         return ToolProxy(self._server, name, f"mcp_{self._alias}[{name!r}]")
 
     def __dir__(self) -> list[str]:
-        return ["list_tools", *tools.known_tools(self._server)]
+        return ["list_tools", *tools.listed_tools(self._server)]
 
     def __repr__(self) -> str:
         return f"[mcp_{self._alias}]"
@@ -268,15 +270,7 @@ class ToolProxy:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = tools.arguments_of(self._label, args, kwargs)
-        return _call(self._label, self._server, self._original_name(), arguments)
-
-    def _original_name(self) -> str:
-        """The gateway knows aliases, but not the numbers of those that clash."""
-        if _NUMBERED.match(self._tool):
-            entry = _tool_names(self._server).get(self._tool)
-            if entry is not None:
-                return str(entry["tool"])
-        return self._tool
+        return _call(self._label, self._server, self._tool, arguments)
 
     @property
     def __name__(self) -> str:

@@ -169,7 +169,7 @@ class Server(Directory):
 
     def __init__(self, label: str, server: str) -> None:
         _put(self, "_server", server)
-        super().__init__(label, lambda: known_tools(server), lambda made, tool: Tool(server, tool, made))
+        super().__init__(label, lambda: listed_tools(server), lambda made, tool: Tool(server, tool, made))
 
     def __bool__(self) -> bool:
         return _is_server(self._server)
@@ -241,14 +241,19 @@ def _is_special(name: str) -> bool:
 
 
 _servers: dict[str, list[str]] = {}
+# How the lists of servers were cut, by their names.
+_incomplete: dict[str, str] = {}
 
 
 def set_servers(servers: Any) -> None:
-    """Takes the servers of this execution, in the host's order: `name` and `tools`, names or a count."""
+    """Takes the servers of this execution, in the host's order: `name`, `tools`, names or a count, and `incomplete`."""
     _servers.clear()
+    _incomplete.clear()
     for server in servers if isinstance(servers, list) else []:
         tools = server.get("tools")
         _servers[server["name"]] = list(tools) if isinstance(tools, list) else []
+        if isinstance(server.get("incomplete"), str):
+            _incomplete[server["name"]] = server["incomplete"]
 
 
 def server_names() -> list[str]:
@@ -259,6 +264,24 @@ def server_names() -> list[str]:
 def known_tools(server: str) -> list[str]:
     """Names of a server's tools, as far as the start listed them."""
     return list(_servers.get(server, ()))
+
+
+def listed_tools(server: str) -> list[str]:
+    """The same for a program that lists them; one warning says when they are not all."""
+    warn_of_cuts(server)
+    return known_tools(server)
+
+
+def warn_of_cuts(only: str | None = None) -> None:
+    """Warns of every server whose list was cut, or of one."""
+    for server, incomplete in _incomplete.items():
+        if only is None or server == only:
+            warn_of_cut(server, incomplete)
+
+
+def warn_of_cut(server: str, incomplete: str) -> None:
+    """Warns that the list of a server's tools was cut: what a program looks for may be in the rest."""
+    host.warn(f"not all tools of server `{server}` are listed: {incomplete}")
 
 
 def target_of(value: Any) -> tuple[str | None, str | None] | None:

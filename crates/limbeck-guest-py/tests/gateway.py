@@ -80,6 +80,8 @@ class Gateway:
     calls: list[tuple[str, Any]] = field(default_factory=list)
     lines: tuple[list[str], list[str], list[str]] = field(default_factory=lambda: ([], [], []))
     emitted: list[Any] = field(default_factory=list)
+    # How the lists of servers were cut.
+    incomplete: dict[str, str] = field(default_factory=dict)
     waits: int = 0
     last_id: int = 0
     under_way: list[tuple[int, int, bool, str]] = field(default_factory=list)
@@ -151,6 +153,10 @@ class Gateway:
             raise Refused("unknown_server", f"there is no server `{server}`", hint="servers are `shop`")
         tools = self.servers[known]
         found = tool if tool in tools else next((name for name in tools if _fold(name) == _fold(tool)), None)
+        base, _, number = tool.rpartition("_")
+        if found is None and number.isdigit():
+            # The number of an alias that clashes, in the order of the list.
+            found = dict(enumerate((name for name in tools if _fold(name) == _fold(base)), 1)).get(int(number))
         if found is None:
             hint = f"the nearest is `tools.{known}.{next(iter(tools))}`"
             raise Refused("unknown_tool", f"server `{known}` has no tool `{tool}`", server=known, tool=tool, hint=hint)
@@ -173,7 +179,8 @@ class Gateway:
             if body.get("tool") is not None:
                 return self._entry(*self._resolve(body.get("server"), body["tool"]))
             server, _, _ = self._resolve(body["server"], next(iter(self.servers["shop"])) if body["server"] == "shop" else "a.b")
-            return {"server": server, "tools": [self._entry(server, n, t) for n, t in self.servers[server].items()]}
+            listed = {"server": server, "tools": [self._entry(server, n, t) for n, t in self.servers[server].items()]}
+            return listed | ({"incomplete": self.incomplete[server]} if server in self.incomplete else {})
         if op == 4:
             return [{"name": s, "tools": len(t), "state": "ready", "description": f"{s}."} for s, t in self.servers.items()]
         if op == 5:

@@ -148,6 +148,30 @@ return [
     ]  # fmt: skip
 
 
+def test_a_number_of_an_alias_is_left_to_the_gateway(run):
+    ended = run("return (await mcp_get_weird_1.a_b_2())['content'][0]['text']")
+    assert ended.value == "second"
+    # No listing was asked for.
+    assert ended.gateway.last_id == 1
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        "dir(tools.shop)", "list(tools.shop)", "dir(mcp_shop)", "repr(tools.shop)", "runtime.list_tools('shop')",
+        "runtime.query_tool_docs_sync('shop')", "discover_mcp_tools()", "search_tools('orders')",
+        "runtime.search_tool_docs('orders')",
+    ],
+)  # fmt: skip
+def test_listing_the_tools_of_a_server_whose_list_was_cut_is_one_warning(run, listing):
+    cut = "6 tools are known; the server offers more than 6 tools: the rest was left out"
+    ended = run(f"{listing}\n{listing}\nreturn 1", gateway=Gateway(incomplete={"shop": cut}))
+    assert ended.value == 1
+    assert ended.gateway.lines[2] == [f"not all tools of server `shop` are listed: {cut}"]
+    # The control: servers whose lists are whole.
+    assert run(f"{listing}\nreturn 1").gateway.lines[2] == []
+
+
 def test_a_result_is_the_dict_of_the_protocol_and_the_value_in_it(run):
     program = """
 r = await mcp_shop.get_order(id=3)

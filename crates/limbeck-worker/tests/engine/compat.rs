@@ -42,6 +42,42 @@ fn list_servers_says_what_each_server_is_and_connects_none() {
 }
 
 #[test]
+fn a_server_whose_list_was_cut_says_so_where_its_tools_are_listed() {
+    let cut = "2 tools are known; the server offers more than 2 tools: the rest was left out";
+    let ended = |program: &str, servers: Value| {
+        let mut run = Run::new(program);
+        run.start.servers = servers.to_string();
+        let outcome = run.go();
+        (value(&outcome), outcome.done.unwrap().warnings)
+    };
+    let servers = |cut: Option<&str>| {
+        let mut up = json!({"name": "up", "tools": ["a", "b"], "state": "ready"});
+        if let Some(cut) = cut {
+            up["incomplete"] = cut.into();
+        }
+        json!([up, {"name": "whole", "tools": ["c"], "state": "ready"}])
+    };
+    let warning = format!("not all tools of server `up` are listed: {cut}");
+    for (program, listed) in [
+        (
+            "return listServers().connected.map((s) => s.incomplete ?? null)",
+            json!([cut, null]),
+        ),
+        ("return Object.keys(tools.up)", json!(["a", "b"])),
+        ("return 'c' in tools.up", json!(false)),
+    ] {
+        let (value, warnings) = ended(program, servers(Some(cut)));
+        assert_eq!(value, listed);
+        assert_eq!(warnings, [warning.as_str()], "{program}");
+        // The control: a list that is whole.
+        assert_eq!(ended(program, servers(None)).1, [""; 0], "{program}");
+    }
+    // Another server's list says nothing of it.
+    let (_, warnings) = ended("return Object.keys(tools.whole)", servers(Some(cut)));
+    assert_eq!(warnings, [""; 0]);
+}
+
+#[test]
 fn search_tools_keeps_the_order_of_the_gateway_and_lists_no_server() {
     let tool = |server, tool| json!({"server": server, "tool": tool, "description": "reads", "inputSchema": {}});
     // Neither the order of the servers nor that of the alphabet, and the words are in no name.

@@ -7,7 +7,7 @@ use limbeck_domain::Expose;
 use limbeck_gateway::Gateway;
 use limbeck_gateway::search::SearchRequest;
 use limbeck_store::Store;
-use limbeck_testkit::{FakeServer, World, run, value_of};
+use limbeck_testkit::{FakeServer, World, run, run_python, value_of};
 use serde_json::json;
 
 use crate::gateway::worker;
@@ -200,5 +200,27 @@ async fn a_list_that_was_cut_is_said_by_search_describe_and_servers() {
     let value = value_of(&run(&gateway, program).await);
     // The control is the server whose list is whole but for a tool that cannot be used.
     assert_eq!(value, json!([said, [said, null], null]));
+    let listed = run(
+        &gateway,
+        "return listServers().connected.map(s => s.incomplete ?? null)",
+    )
+    .await;
+    assert_eq!(value_of(&listed), json!([said, null]));
+    let warned = format!("not all tools of server `many` are listed: {said}");
+    assert_eq!(listed.warnings, [warned.clone()]);
+    for program in [
+        "return [...Object.keys(tools.many), ...Object.keys(tools.odd)]",
+        "return 'read_rows' in tools.many",
+        "return (await discoverMCPTools()).length",
+        "return (await searchTools('read rows')).length",
+    ] {
+        let envelope = run(&gateway, program).await;
+        assert_eq!(envelope.warnings, [warned.clone()], "{program}");
+    }
+    let python = run_python(&gateway, "return [dir(tools.many), dir(tools.odd)]").await;
+    assert_eq!(python.warnings, [warned]);
+    // The control: the other server alone.
+    let whole = run(&gateway, "return Object.keys(tools.odd)").await;
+    assert_eq!(whole.warnings, Vec::<String>::new());
     gateway.shutdown().await;
 }

@@ -2,10 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::client_files::is_of_client;
 use crate::world::World;
-
-/// Directories below the home directory in which clients keep files for every project.
-const CLIENT_DIRECTORIES: &[&str] = &["AppData", "Library"];
 
 /// Directory of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,31 +17,14 @@ impl Workspace {
     pub(super) fn of(world: &World, file: &Path) -> Option<Self> {
         let file = normalized(file);
         let parent = file.parent()?;
+        if is_of_user(world, &file, parent) {
+            return None;
+        }
         // `.vscode`, `.cursor` and the like are in the directory of the project.
         let directory = match parent.parent() {
             Some(above) if is_hidden(parent) => above,
             Some(_) | None => parent,
         };
-        let is_of_project = file.ends_with(".mcp.json") || parent.ends_with(".vscode");
-        let homes = world.home.iter().flat_map(|home| {
-            // The working directory has no links, and the home directory may have some.
-            let real = world.on_disk(home).canonicalize().ok();
-            std::iter::once(normalized(home)).chain(real)
-        });
-        for home in homes {
-            let Ok(below) = directory.strip_prefix(&home) else {
-                continue;
-            };
-            match below.components().next() {
-                None => return None,
-                Some(first) if !is_of_project && is_of_clients(first) => return None,
-                Some(_) => {}
-            }
-        }
-        let configuration = world.config_directory();
-        if !is_of_project && configuration.is_some_and(|place| directory.starts_with(place)) {
-            return None;
-        }
         Some(Self {
             directory: directory.to_owned(),
         })
@@ -89,9 +70,35 @@ fn is_hidden(directory: &Path) -> bool {
     name.to_string_lossy().starts_with('.')
 }
 
-fn is_of_clients(first: Component<'_>) -> bool {
-    let name = first.as_os_str().to_string_lossy();
-    name.starts_with('.') || CLIENT_DIRECTORIES.contains(&&*name)
+/// Whether `file`, in the directory `parent`, is the user's for every project: in the home directory itself or a client's
+/// own, with no checkout of a repository between it and the home directory.
+fn is_of_user(world: &World, file: &Path, parent: &Path) -> bool {
+    let homes = paths(world, world.home.clone());
+    let is_home = |directory: &Path| homes.iter().any(|home| home == directory);
+    if is_home(parent) {
+        return true;
+    }
+    let configurations = paths(world, world.config_directory());
+    // What `.git` is does not matter: of a worktree it is a file.
+    let is_checkout = |directory: &Path| {
+        world
+            .on_disk(&directory.join(".git"))
+            .symlink_metadata()
+            .is_ok()
+    };
+    let mut above = parent
+        .ancestors()
+        .take_while(|directory| !is_home(directory));
+    is_of_client(file, &homes, &configurations) && !above.any(is_checkout)
+}
+
+/// The paths of a directory: the working directory has no links, and this one may have some.
+fn paths(world: &World, directory: Option<PathBuf>) -> Vec<PathBuf> {
+    let both = |directory: PathBuf| {
+        let real = world.on_disk(&directory).canonicalize().ok();
+        std::iter::once(normalized(&directory)).chain(real)
+    };
+    directory.into_iter().flat_map(both).collect()
 }
 
 /// `path` without `.` and `..`. Links are not followed: a link to a file is where its user sees it.
@@ -128,6 +135,7 @@ mod tests {
     fn a_file_is_of_its_project_unless_it_is_of_a_client_in_the_home_directory() {
         for file in [
             "/home/me/.claude.json",
+            "/home/me/clients.json",
             "/home/me/.codex/config.toml",
             "/home/me/.cursor/mcp.json",
             "/home/me/.gemini/antigravity/mcp_config.json",
@@ -147,9 +155,42 @@ mod tests {
                 "/home/me/.dotfiles/work",
             ),
             ("/src/servers.json", "/src"),
+            (
+                "/home/me/.cursor/worktrees/repo/.cursor/mcp.json",
+                "/home/me/.cursor/worktrees/repo",
+            ),
+            (
+                "/home/me/.codex/worktrees/ab12/repo/.codex/config.toml",
+                "/home/me/.codex/worktrees/ab12/repo",
+            ),
+            (
+                "/home/me/.vscode/extensions/evil/mcp.json",
+                "/home/me/.vscode/extensions/evil",
+            ),
+            ("/home/me/.npm/_npx/x/mcp.json", "/home/me/.npm/_npx/x"),
+            ("/home/me/.config/other/mcp.json", "/home/me/.config/other"),
+            ("/home/me/.dotfiles/mcp.json", "/home/me"),
         ] {
             assert_eq!(workspace(file), Some(PathBuf::from(directory)), "{file}");
         }
+    }
+
+    #[test]
+    fn a_checkout_below_the_home_directory_is_not_of_the_user() {
+        let home = tempfile::tempdir().unwrap();
+        let world = World {
+            home: Some(home.path().to_owned()),
+            ..World::new(OperatingSystem::Linux, "/src", BTreeMap::new())
+        };
+        let file = home.path().join(".config/Code/User/mcp.json");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let is_of_user = || Workspace::of(&world, &file).is_none();
+        assert!(is_of_user());
+        // The home directory itself may be one.
+        std::fs::create_dir(home.path().join(".git")).unwrap();
+        assert!(is_of_user());
+        std::fs::write(home.path().join(".config/.git"), "gitdir: elsewhere").unwrap();
+        assert!(!is_of_user());
     }
 
     #[test]

@@ -472,6 +472,39 @@ fn the_servers_of_a_project_are_shown_whole_and_imported_after_the_user_accepts_
 }
 
 #[test]
+fn a_file_below_the_directory_of_a_client_is_shown_unless_it_is_the_file_of_that_client() {
+    let world = World::empty();
+    let own = world.home().join(".config/limbeck/config.toml");
+    let servers = json!({"mcpServers": {"s": {
+        "command": "sh",
+        "args": ["server.sh"],
+        "env": {"NODE_OPTIONS": "--require ./x.js"},
+    }}});
+    let write = |file: &str| {
+        let path = world.home().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, servers.to_string()).unwrap();
+        path.display().to_string()
+    };
+    for file in [
+        ".cursor/worktrees/repo/.cursor/mcp.json",
+        ".vscode/extensions/other/mcp.json",
+        ".npm/_npx/x/mcp.json",
+    ] {
+        let refused = world.limbeck(["import", &write(file)]).ends_with(2);
+        for part in ["sh server.sh", "env.NODE_OPTIONS", "--require ./x.js"] {
+            assert!(refused.stdout.contains(part), "{file}, {part}: {refused:?}");
+        }
+        assert!(refused.stderr.contains("`--yes`"), "{refused:?}");
+        assert!(!own.exists(), "{file}");
+    }
+    // The control: the file that the client itself reads for every project.
+    let done = world.limbeck(["import", &write(".cursor/mcp.json")]);
+    done.ends_with(0);
+    assert!(own.exists());
+}
+
+#[test]
 fn an_added_server_is_checked_at_once_and_hints_have_the_right_form() {
     let world = World::empty();
     let relative = world

@@ -20,6 +20,7 @@ mod format;
 mod invocation;
 mod live_output;
 mod logging;
+mod output_files;
 mod printer;
 mod report;
 mod shell;

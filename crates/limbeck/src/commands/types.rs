@@ -1,8 +1,6 @@
 //! `limbeck types`: type declarations of every tool, for editors and type checkers.
 
-use std::path::Path;
-
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use limbeck_catalog::{ServerTools, declarations};
 use limbeck_domain::{Language, ServerName};
 use limbeck_gateway::ServerReport;
@@ -13,6 +11,7 @@ use crate::cli::TypesArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::format::counted;
 use crate::invocation::Invocation;
+use crate::output_files;
 use crate::wiring::{GatewayLifetime, GatewaySession};
 
 /// Prints or writes the declarations of all servers or of one.
@@ -64,7 +63,7 @@ fn render(
     match &arguments.output {
         Some(directory) => {
             for (path, text) in &files {
-                write(&directory.join(path), text)?;
+                output_files::write(directory, path, text)?;
             }
             let tools: usize = servers.iter().map(|server| server.tools().len()).sum();
             printer.note(&format!(
@@ -86,12 +85,4 @@ fn render(
         }
     }
     Ok(exit)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), CommandError> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::write(path, text))
-        .with_context(|| format!("{} could not be written", path.display()))
-        .map_err(|error| CommandError::usage(error).with_hint("set another directory with `-o`"))
 }

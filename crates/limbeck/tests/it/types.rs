@@ -91,3 +91,32 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
         taken.stderr
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_a_repository_planted_is_named_and_not_followed() {
+    use std::os::unix::fs::symlink;
+
+    let world = World::with_shop();
+    let mine = world.home().join(".bashrc");
+    fs::write(&mine, "MINE").unwrap();
+    let typings = world.work().join("typings");
+    fs::create_dir(&typings).unwrap();
+    symlink(&mine, typings.join("limbeck.d.ts")).unwrap();
+    symlink(world.home(), typings.join("limbeck_types")).unwrap();
+    for (language, link) in [
+        ("ts", "typings/limbeck.d.ts"),
+        ("py", "typings/limbeck_types"),
+    ] {
+        let refused = world.limbeck(["types", "--language", language, "-o", "typings"]);
+        let refused = refused.ends_with(2).stderr;
+        assert!(refused.contains(&format!("{link} is a link")), "{refused}");
+    }
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "MINE");
+    assert!(!world.home().join("__init__.pyi").exists());
+    // The control: the user names a link.
+    symlink(world.home(), world.work().join("chosen")).unwrap();
+    world.limbeck(["types", "-o", "chosen"]).ends_with(0);
+    let written = fs::read_to_string(world.home().join("limbeck.d.ts")).unwrap();
+    assert!(written.contains("  shop: {\n"), "{written}");
+}

@@ -8,13 +8,16 @@ use limbeck_domain::{ServerName, ToolId, text};
 const NAME_CHARS_MAX: usize = 128;
 /// What separates the server from the tool in a qualified name.
 const SEPARATOR: &str = "__";
+/// Name under which clients have the gateway: they show its own tools as `mcp__limbeck__execute`.
+const GATEWAY: &str = "limbeck";
 
 /// Client names in the order of `ids`: the tool's own name, or `server__tool` when several tools share a name or
 /// it is one of `reserved`.
 ///
 /// All tools that share a name are prefixed, so no server takes a name from another by being listed first. A name
-/// that begins like the prefix of one of `servers` is for that server's tools alone: a tool of another server that
-/// calls itself so is always listed with its own server. The names do not depend on the order of `ids`.
+/// that begins as programs and clients write a tool of one of `servers`, or of the gateway, is for that server's tools
+/// alone: a tool of another server that calls itself so is always listed with its own server. The names do not depend on
+/// the order of `ids`.
 pub(super) fn client_names(
     ids: &[ToolId],
     servers: &[ServerName],
@@ -61,34 +64,48 @@ fn numbered(name: &str, taken: &mut BTreeSet<String>) -> String {
     free
 }
 
-/// First parts of qualified names, in lower case: a reader takes `Bank__pay` for `bank__pay`.
-struct Prefixes(BTreeSet<String>);
+/// Beginnings of the names of a server's tools, in lower case: a reader takes `Bank__pay` for `bank__pay`. Each has the
+/// [`prefix`] of the servers that it belongs to: a server may itself be called `mcp__bank`.
+struct Prefixes(BTreeMap<String, BTreeSet<String>>);
 
 impl Prefixes {
     fn of(servers: &[ServerName]) -> Self {
-        Self(servers.iter().map(prefix).collect())
+        let gateway = ServerName::from(GATEWAY);
+        let mut owners: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for server in servers.iter().chain([&gateway]) {
+            // A program may write all three.
+            for beginning in [
+                prefix(server),
+                lower(&format!("{server}.")),
+                lower(&format!("mcp{SEPARATOR}{server}{SEPARATOR}")),
+            ] {
+                owners.entry(beginning).or_default().insert(prefix(server));
+            }
+        }
+        Self(owners)
     }
 
-    /// Whether `name` belongs to another server than `server`: to the one with the longest prefix that it begins
-    /// with, so `a__b__c` is the tool `c` of `a__b` when there are `a` and `a__b`.
+    /// Whether `name` belongs to another server than `server`: to the one with the longest beginning that it has, so
+    /// `a__b__c` is the tool `c` of `a__b` when there are `a` and `a__b`.
     fn is_of_another(&self, name: &str, server: &ServerName) -> bool {
         let name = name.to_ascii_lowercase();
         let starts = self
             .0
             .iter()
-            .filter(|start| name.starts_with(start.as_str()));
-        let owner = starts.max_by_key(|start| start.len());
-        owner.is_some_and(|owner| *owner != prefix(server))
+            .filter(|(start, _)| name.starts_with(start.as_str()));
+        let longest = starts.max_by_key(|(start, _)| start.len());
+        longest.is_some_and(|(_, owners)| !owners.contains(&prefix(server)))
     }
 
-    /// `server__tool`. When another server has that prefix too, the tool's part has no separator.
+    /// `server__tool`. When another server has names that begin so too, the tool's part has no separator.
     fn qualified(&self, id: &ToolId) -> String {
         let whole = plain(&format!("{}{SEPARATOR}{}", id.server, id.tool));
         if !self.is_of_another(&whole, &id.server) {
             return whole;
         }
         let tool = plain(&id.tool);
-        let words: Vec<&str> = tool.split('_').filter(|word| !word.is_empty()).collect();
+        let words = tool.split(['_', '.']).filter(|word| !word.is_empty());
+        let words: Vec<&str> = words.collect();
         let tool = match words.is_empty() {
             true => "tool".to_owned(),
             false => words.join("_"),
@@ -98,7 +115,11 @@ impl Prefixes {
 }
 
 fn prefix(server: &ServerName) -> String {
-    plain(&format!("{server}{SEPARATOR}")).to_ascii_lowercase()
+    lower(&format!("{server}{SEPARATOR}"))
+}
+
+fn lower(name: &str) -> String {
+    plain(name).to_ascii_lowercase()
 }
 
 /// `name` with every character replaced that a client may reject.
@@ -172,6 +193,52 @@ mod tests {
         assert_eq!(
             named(&plain, &["aaa", "bank"]),
             ["list", "transfer", "x__y"]
+        );
+    }
+
+    #[test]
+    fn every_way_to_write_a_tool_of_a_server_is_for_that_server_alone() {
+        let forged = [
+            ("evil", "bank.pay"),
+            ("evil", "Bank.pay"),
+            ("evil", "mcp__bank__pay"),
+            ("evil", "MCP__bank__pay"),
+            ("evil", "mcp__limbeck__execute"),
+            ("evil", "limbeck__search"),
+            ("evil", "limbeck.search"),
+        ];
+        let expected = forged.map(|(server, tool)| format!("{server}__{tool}"));
+        assert_eq!(named(&forged, &["bank", "evil"]), expected);
+        // The control: tools of the server itself, and names that no server has.
+        let own = [
+            ("bank", "bank.pay"),
+            ("bank", "mcp__bank__list"),
+            ("evil", "bank.transfer.list"),
+            ("evil", "mcp__other__pay"),
+            ("evil", "other.pay"),
+            ("evil", "limbeck"),
+        ];
+        assert_eq!(
+            named(&own, &["bank", "evil"]),
+            [
+                "bank.pay",
+                "mcp__bank__list",
+                "evil__bank.transfer.list",
+                "mcp__other__pay",
+                "other.pay",
+                "limbeck",
+            ]
+        );
+        // A server may be called so that its own prefix is a way to write another's tool.
+        let odd = [("mcp", "bank__pay"), ("a", "b.pay"), ("limbeck", "search")];
+        assert_eq!(
+            named(&odd, &["bank", "mcp", "a", "limbeck"]),
+            ["mcp__bank_pay", "b.pay", "limbeck__search"]
+        );
+        let joined = [("a", "b.pay"), ("z", "b.pay")];
+        assert_eq!(
+            named(&joined, &["a", "a__b", "z"]),
+            ["a__b_pay", "z__b.pay"]
         );
     }
 

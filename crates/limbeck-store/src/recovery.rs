@@ -58,11 +58,15 @@ fn end(
         "INSERT INTO journal (execution, entry) VALUES (?1, ?2)",
         params![row, entry],
     )?;
-    // As many calls as were sent: retention keeps such an execution for its age. Of a call that may not write, the end of
-    // its entry says whether it was sent; an entry has many megabytes at most and is not decoded.
+    // Only the end of a program writes these numbers, so they are counted from the journal. As many reads and writes as
+    // were sent: retention keeps such an execution for its age. The beginning of an entry says whether it is a call, and
+    // the end of a call that may not write whether it was sent; an entry has many megabytes at most and is not decoded.
     transaction.execute(
         &format!(
             "UPDATE execution SET status = ?2, error = ?3, bytes = {BYTES},
+                 calls = (SELECT count(*) FROM journal
+                          WHERE execution = execution.row
+                            AND substr(entry, 1, 8) = '{{\"call\":'),
                  writes = (SELECT count(*) FROM journal
                            WHERE execution = execution.row AND doubt IS NOT NULL),
                  reads = (SELECT count(*) FROM journal

@@ -93,6 +93,7 @@ async fn every_durable_entry_survives_a_kill_and_the_call_in_doubt_is_named() {
         [(id("ex_child"), ExecutionStatus::NeedsReconciliation)]
     );
     let record = store.execution("ex_child").await.unwrap().unwrap();
+    assert_eq!(record.row.calls as usize, journal.len());
     let error = record.envelope.unwrap().error.unwrap();
     assert_eq!(error.kind, ErrorKind::Gateway);
     assert!(
@@ -118,6 +119,8 @@ async fn without_a_call_in_doubt_the_execution_of_a_killed_gateway_has_failed() 
     assert_eq!(recovered, [(id("ex_child"), ExecutionStatus::Failed)]);
     let record = store.execution("ex_child").await.unwrap().unwrap();
     assert_eq!(record.row.error, Some(ErrorKind::Gateway));
+    // Entries that are no calls are not counted.
+    assert_eq!(record.row.calls, 20);
     let left = std::fs::read_dir(home.path().join("state.db.owners")).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["opening"], "the dead owner's file is swept");
@@ -159,6 +162,7 @@ async fn a_call_that_only_reads_or_was_not_sent_is_not_in_doubt() {
         // What was sent is counted, because retention keeps an execution that called a tool.
         let row = store.execution(name).await.unwrap().unwrap().row;
         assert_eq!((row.effects.reads, row.effects.writes), effects, "{name}");
+        assert_eq!(row.calls, 1, "{name}");
     }
 }
 

@@ -55,6 +55,8 @@ const REMAINING: &[(&str, usize)] = &[
     ("crates/limbeck-analysis/", 2),
     ("crates/limbeck-catalog/", 3),
     ("crates/limbeck-guest-js/", 2),
+    // A word in files of earlier versions, which are still read.
+    ("crates/limbeck-setup/src/trust.rs", 2),
 ];
 
 /// Directories whose files are data: programs of models, captured texts, published licences.

@@ -43,7 +43,8 @@ pub enum AcceptedBy {
     User,
     /// The user in the client. The client keeps only the name; the definition was recorded when it was first seen.
     Client,
-    /// Revoked by the user. An approval in the client does not count either.
+    /// Revoked by the user. An approval in the client does not count either. Earlier versions stored the other word.
+    #[serde(alias = "nobody")]
     Revoked,
 }
 
@@ -290,4 +291,21 @@ pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revocation_by_an_earlier_version_is_read() {
+        for word in ["revoked", "nobody"] {
+            let read: AcceptedBy = serde_json::from_value(word.into()).unwrap();
+            assert_eq!(read, AcceptedBy::Revoked, "{word}");
+        }
+        let written = serde_json::to_value(AcceptedBy::Revoked).unwrap();
+        assert_eq!(written, "revoked");
+        // The control: a word of no version.
+        assert!(serde_json::from_value::<AcceptedBy>("other".into()).is_err());
+    }
 }

@@ -21,8 +21,18 @@ const ENDS: &[(&str, &str)] = &[
     ("send `language: \"typescript\"`", "use `--language ts`"),
 ];
 
+/// Whole hints that lead a user of the command line to nothing, with what to do instead. `limbeck tools` lists no file
+/// where no server is configured.
+const WHOLE: &[(&str, &str)] = &[(
+    "add a server to the configuration; `limbeck tools` shows the file of each server",
+    "add one with `limbeck add`, or copy those of a client with `limbeck import FILE`",
+)];
+
 /// `text` of a warning or a hint with the option of `run` where it names an argument of `execute`.
 pub(crate) fn option_form(text: &str) -> String {
+    if let Some(hint) = whole(text) {
+        return hint.to_owned();
+    }
     for (argument, option) in BEGINNINGS {
         if let Some(rest) = text.strip_prefix(argument) {
             return format!("{option}{rest}");
@@ -38,6 +48,9 @@ pub(crate) fn option_form(text: &str) -> String {
 
 /// `hint` with each callable expression in backticks as a command. What is not exactly such an expression stays.
 pub(crate) fn command_form(hint: &str) -> String {
+    if let Some(hint) = whole(hint) {
+        return hint.to_owned();
+    }
     let mut parts = hint.split('`');
     let mut text = parts.next().unwrap_or_default().to_owned();
     // Every second part is between backticks.
@@ -47,6 +60,11 @@ pub(crate) fn command_form(hint: &str) -> String {
         text.push_str(command.as_deref().unwrap_or(part));
     }
     text
+}
+
+fn whole(hint: &str) -> Option<&'static str> {
+    let found = WHOLE.iter().find(|(gateway, _)| *gateway == hint);
+    found.map(|(_, command_line)| *command_line)
 }
 
 /// Command for `tools.server.tool` or `tools.server.tool(args: TYPE)`, without the backtick at each end.

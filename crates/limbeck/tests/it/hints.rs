@@ -265,3 +265,23 @@ fn what_cannot_be_added_says_what_can() {
          hint: search again without `--cursor`\n"
     );
 }
+
+#[test]
+fn where_no_server_is_configured_the_hint_adds_one() {
+    let world = World::empty();
+    world.file("program.ts", "return await tools.shop.get({})");
+    for (arguments, code) in [
+        (&["run", "program.ts"][..], 1),
+        (&["run", "program.ts", "--check"][..], 1),
+        (&["call", "shop", "get"][..], 2),
+    ] {
+        let outcome = CommandOutcome::of(world.command(arguments).output().unwrap());
+        let stderr = outcome.ends_with(code).stderr;
+        assert!(stderr.contains("no servers are configured"), "{stderr}");
+        assert!(
+            stderr.contains("`limbeck add`") && stderr.contains("`limbeck import FILE`"),
+            "{stderr}"
+        );
+        assert!(!stderr.contains("`limbeck tools`"), "{stderr}");
+    }
+}

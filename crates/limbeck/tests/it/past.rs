@@ -75,6 +75,11 @@ fn the_list_says_who_asked_and_when_in_utc() {
         header.contains("when (UTC)") && header.contains("asked by"),
         "{list}"
     );
+    // The titles that the ledger has.
+    assert!(
+        header.contains("  Limbeck tokens  direct tokens  "),
+        "{list}"
+    );
     assert!(row.starts_with(&id) && row.contains("local, run"), "{list}");
     // A pipe has no colors, even where the environment asks for them.
     let mut forced = world.command(["executions"]);

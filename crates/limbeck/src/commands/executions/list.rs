@@ -18,7 +18,7 @@ use crate::table::{LastColumn, TextTable};
 use crate::time_zone::{TimeZone, rfc3339};
 
 /// Columns of a terminal from which all columns of the list have room.
-const WIDE_COLUMNS: usize = 170;
+const WIDE_COLUMNS: usize = 184;
 /// Columns of a terminal from which a list of few columns has room for the number of writes.
 const WRITES_COLUMNS: usize = 100;
 /// Characters of a date and a time in hours and minutes.
@@ -65,8 +65,8 @@ pub(super) async fn list(
         "calls",
         "reads",
         "writes",
-        "tokens",
-        "direct",
+        "Limbeck tokens",
+        "direct tokens",
         "program",
     ];
     let mut table = TextTable::with_header(header)

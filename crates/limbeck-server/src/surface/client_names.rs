@@ -64,37 +64,53 @@ fn numbered(name: &str, taken: &mut BTreeSet<String>) -> String {
     free
 }
 
-/// Beginnings of the names of a server's tools, in lower case: a reader takes `Bank__pay` for `bank__pay`. Each has the
-/// [`prefix`] of the servers that it belongs to: a server may itself be called `mcp__bank`.
-struct Prefixes(BTreeMap<String, BTreeSet<String>>);
+/// Beginnings of names, each with the [`prefix`] of the servers that it belongs to: a server may itself be called
+/// `mcp__bank`.
+type Beginnings = BTreeMap<String, BTreeSet<String>>;
+
+/// Beginnings of the names of each server's tools, and of the gateway's.
+struct Prefixes {
+    /// In lower case: a reader takes `Bank__pay` for `bank__pay`.
+    lower: Beginnings,
+    /// As [`folded`]: a program may write `my_bank` for `my-bank`.
+    folded: Beginnings,
+}
 
 impl Prefixes {
     fn of(servers: &[ServerName]) -> Self {
         let gateway = ServerName::from(GATEWAY);
-        let mut owners: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut prefixes = Self {
+            lower: Beginnings::new(),
+            folded: Beginnings::new(),
+        };
         for server in servers.iter().chain([&gateway]) {
             // A program may write all three.
             for beginning in [
-                prefix(server),
-                lower(&format!("{server}.")),
-                lower(&format!("mcp{SEPARATOR}{server}{SEPARATOR}")),
+                format!("{server}{SEPARATOR}"),
+                format!("{server}."),
+                format!("mcp{SEPARATOR}{server}{SEPARATOR}"),
             ] {
-                owners.entry(beginning).or_default().insert(prefix(server));
+                let of_lower = prefixes.lower.entry(lower(&beginning)).or_default();
+                of_lower.insert(prefix(server));
+                let of_folded = prefixes.folded.entry(folded(&beginning)).or_default();
+                of_folded.insert(prefix(server));
             }
         }
-        Self(owners)
+        prefixes
     }
 
     /// Whether `name` belongs to another server than `server`: to the one with the longest beginning that it has, so
     /// `a__b__c` is the tool `c` of `a__b` when there are `a` and `a__b`.
     fn is_of_another(&self, name: &str, server: &ServerName) -> bool {
-        let name = name.to_ascii_lowercase();
-        let starts = self
-            .0
-            .iter()
-            .filter(|(start, _)| name.starts_with(start.as_str()));
-        let longest = starts.max_by_key(|(start, _)| start.len());
-        longest.is_some_and(|(_, owners)| !owners.contains(&prefix(server)))
+        let prefix = prefix(server);
+        let excludes = |beginnings: &Beginnings, name: &str| {
+            let starts = beginnings
+                .iter()
+                .filter(|(start, _)| name.starts_with(start.as_str()));
+            let longest = starts.max_by_key(|(start, _)| start.len());
+            longest.is_some_and(|(_, owners)| !owners.contains(&prefix))
+        };
+        excludes(&self.lower, &lower(name)) || excludes(&self.folded, &folded(name))
     }
 
     /// `server__tool`. When another server has names that begin so too, the tool's part has no separator.
@@ -120,6 +136,11 @@ fn prefix(server: &ServerName) -> String {
 
 fn lower(name: &str) -> String {
     plain(name).to_ascii_lowercase()
+}
+
+/// `name` as all the styles in which a program may write it: words without what joins them, and `/` as the separator.
+fn folded(name: &str) -> String {
+    lower(name).replace(SEPARATOR, "/").replace(['_', '-'], "")
 }
 
 /// `name` with every character replaced that a client may reject.
@@ -227,6 +248,22 @@ mod tests {
                 "mcp__other__pay",
                 "other.pay",
                 "limbeck",
+            ]
+        );
+        // In any style.
+        let styles = [
+            ("evil", "my_bank__pay"),
+            ("evil", "myBank.pay"),
+            ("evil", "mcp__mybank__pay"),
+            ("evil", "their_bank__pay"),
+        ];
+        assert_eq!(
+            named(&styles, &["my-bank", "evil"]),
+            [
+                "evil__my_bank__pay",
+                "evil__myBank.pay",
+                "evil__mcp__mybank__pay",
+                "their_bank__pay",
             ]
         );
         // A server may be called so that its own prefix is a way to write another's tool.

@@ -1,7 +1,8 @@
 //! `limbeck import`: the servers of a client's file.
 //!
-//! Imported servers are the user's own and are not asked about again. So the definitions in the file of a project, whose
-//! author may be a stranger, are shown as `limbeck trust` shows them, and copied after the user has accepted them.
+//! Imported servers are the user's own and are not asked about again. So the definitions in a file that is no client's
+//! own, such as a project's, whose author may be a stranger, are shown as `limbeck trust` shows them, and copied after the
+//! user has accepted them.
 
 use std::path::Path;
 
@@ -117,7 +118,7 @@ fn accept(
     // With `--json` no definition was shown.
     if !invocation.stdin_is_terminal || arguments.json {
         let error = anyhow!(
-            "nothing is imported, because the servers are of a project and no question could be asked"
+            "nothing is imported, because the file may be a stranger's and no question could be asked"
         );
         let file = quoted(&arguments.file.display().to_string());
         return Err(CommandError::usage(error).with_hint(format!(
@@ -125,7 +126,7 @@ fn accept(
         )));
     }
     let question = format!(
-        "import and trust {} of this project?",
+        "import and trust {} of this file?",
         counted(count, "server")
     );
     if is_confirmed(&invocation.printer, &question)? {

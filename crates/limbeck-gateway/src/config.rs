@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use limbeck_domain::limits;
 use limbeck_launcher::Pools;
+use limbeck_policy::Policy;
 use limbeck_store::Store;
 use limbeck_upstream::UpstreamPool;
 use limbeck_upstream::embeddings::EmbeddingsSpec;
@@ -30,6 +31,8 @@ pub struct GatewayConfig {
     /// Sentences about the configuration for clients and users, such as a file that cannot be read. They have no text of
     /// strangers.
     pub notices: Vec<String>,
+    /// Rules about calls and classes of tools. The default allows every call.
+    pub policy: Policy,
     /// Embedding endpoint that ranks search results; the table in the binary ranks them without one.
     pub embeddings: Option<EmbeddingsSpec>,
     /// Text that the ledger counts as read by a model before its first call.

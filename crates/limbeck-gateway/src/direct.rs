@@ -13,7 +13,7 @@ use limbeck_domain::{
     ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, Mode, ProgramError, ProgramStart,
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
-use limbeck_policy::{ReadPermit, ReadRequest, Scope, decide_read};
+use limbeck_policy::{Facts, ReadPermit, ReadRequest, Requester, Scope, decide_read};
 use limbeck_store::{ExecutionSummary, NewExecution};
 use limbeck_upstream::{CallContext, ResourceWatch, UpstreamError};
 use serde_json::json;
@@ -244,6 +244,19 @@ impl DirectCalls {
         }
     }
 
+    /// Decides about a read for `principal`.
+    fn permit(&self, request: ReadRequest, principal: &str) -> Result<ReadPermit, CallError> {
+        let requester = Requester::of_principal(principal);
+        let facts = Facts {
+            scope: &Scope::everything(),
+            policy: &self.broker.policy,
+            who: &requester.names(),
+            now_us: now_us(),
+        };
+        decide_read(request, &facts)
+            .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))
+    }
+
     /// Reads something a server offers besides tools for `principal`; `params` is JSON text.
     pub(crate) async fn read(
         &self,
@@ -258,7 +271,7 @@ impl DirectCalls {
             method,
             params,
         };
-        let permit = permitted(request)?;
+        let permit = self.permit(request, principal)?;
         let context = context.with_principal(other_principal(principal));
         let result = self.broker.upstreams.request(permit, context).await?;
         Ok(result.0)
@@ -276,7 +289,7 @@ impl DirectCalls {
             method: ReadMethod::ReadResource,
             params: json!({ "uri": uri }).to_string(),
         };
-        let permit = permitted(request)?;
+        let permit = self.permit(request, principal)?;
         let principal = other_principal(principal);
         let watch = self.broker.upstreams.watch(permit, principal.as_ref());
         Ok(watch.await?)
@@ -300,15 +313,6 @@ fn effects_of(reached: Option<EffectClass>) -> Effects {
         },
         None => Effects::default(),
     }
-}
-
-fn permitted(request: ReadRequest) -> Result<ReadPermit, CallError> {
-    let facts = limbeck_policy::Facts {
-        scope: &Scope::everything(),
-        now_us: now_us(),
-    };
-    decide_read(request, &facts)
-        .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))
 }
 
 #[cfg(test)]

@@ -70,6 +70,7 @@ impl Gateway {
             wall_ms_max,
             sources,
             notices,
+            policy,
             embeddings,
             client_listing,
         } = config;
@@ -100,6 +101,7 @@ impl Gateway {
             search,
             artifacts: ArtifactStore::new(store.clone()),
             counters: Counters::default(),
+            policy,
             store: store.clone(),
             live_catalog: live_catalog.clone(),
         });
@@ -289,6 +291,11 @@ impl Gateway {
         observed: &Observed,
     ) -> Result<Option<ImportSummary>, StoreError> {
         self.parts.recorded.learn(tool, observed).await
+    }
+
+    /// Rules about calls, and classes of tools.
+    pub fn policy(&self) -> &Policy {
+        &self.parts.broker.policy
     }
 
     /// The store, for listings.

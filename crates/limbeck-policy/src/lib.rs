@@ -4,18 +4,25 @@
 //! The decision is a [`Permit`] or a denial, and the upstream pool sends only what has a permit.
 //!
 //! Two invariants, tested below:
-//! - A call outside the execution's [`Scope`] is denied, and an empty scope allows nothing.
+//! - A call outside the execution's [`Scope`] is denied, and an empty scope allows nothing. Rules ([`rules`]) narrow that
+//!   further, and never widen it.
 //! - Deciding does no I/O and reads no clock: same inputs, same answer.
 //!
 //! Start reading at [`decide`].
 
 #![forbid(unsafe_code)]
 
+mod policy;
 mod read;
+pub mod rules;
 mod scope;
 
 use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 
+pub use policy::{
+    ClassError, ClassSource, Classes, DenialCause, Policy, PolicyDenial, PolicyFault, Requester,
+    ToolClass,
+};
 pub use read::{ReadPermit, ReadRequest, decide_read};
 pub use scope::{PatternError, Scope};
 
@@ -58,6 +65,9 @@ pub enum Denied {
         /// The requested tool.
         tool: ToolId,
     },
+    /// A rule, or the preset where no rule matches, denies the call or wants somebody to be asked first.
+    #[error("{0}")]
+    ByPolicy(Box<PolicyDenial>),
 }
 
 /// Facts that a decision about a call or a read depends on. Everything that varies is passed in, so that equal facts give
@@ -66,17 +76,25 @@ pub enum Denied {
 pub struct Facts<'a> {
     /// Tools that the execution may use.
     pub scope: &'a Scope,
+    /// Rules and classes of the configuration.
+    pub policy: &'a Policy,
+    /// Who asks: `user:NAME` and each `group:NAME`.
+    pub who: &'a [&'a str],
     /// Time of the decision, in microseconds since 1970. No rule depends on it yet.
     pub now_us: u64,
 }
 
-/// Allows `call` when the scope covers its tool.
+/// Allows `call` when the scope covers its tool and no rule or preset denies it or asks first.
 ///
 /// # Errors
 ///
-/// [`Denied::OutOfScope`] when no pattern of the scope matches.
+/// [`Denied`].
 pub fn decide(call: ToolCall, facts: &Facts<'_>) -> Result<Permit, Denied> {
     facts.scope.allows(&call.tool)?;
+    let class = facts.policy.classes.of(&call.tool, call.effect);
+    facts
+        .policy
+        .allows(&call.tool, class, call.arguments.as_str(), facts.who)?;
     Ok(Permit { call })
 }
 
@@ -95,8 +113,11 @@ mod tests {
     #[test]
     fn a_call_outside_the_scope_is_denied_and_one_inside_is_not() {
         let scope = Scope::parse(["files.read_*"]).unwrap();
+        let policy = Policy::default();
         let facts = Facts {
             scope: &scope,
+            policy: &policy,
+            who: &[],
             now_us: 0,
         };
         let permit = decide(call("files", "read_file"), &facts).unwrap();

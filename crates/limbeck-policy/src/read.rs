@@ -1,8 +1,8 @@
 //! Decision whether a read of a resource or prompt may be sent to a server.
 
-use limbeck_domain::{ReadMethod, ServerName, ToolId};
+use limbeck_domain::{EffectClass, ReadMethod, ServerName, ToolId};
 
-use crate::{Denied, Facts};
+use crate::{ClassSource, Denied, Facts, ToolClass};
 
 /// One read of a resource, prompt or completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,22 +34,30 @@ impl ReadPermit {
     }
 }
 
-/// Allows `request` when the scope covers its method as if it were a tool of the server: `files` and
-/// `files.*` do, `files.resources/*` does for resources alone, and `files.read_file` does not.
+/// Allows `request` when the scope covers its method as if it were a tool of the server, and the policy allows that tool: the
+/// patterns `files` and `files.*` cover it, `files.resources/*` does for resources alone, and `files.read_file` does not.
 ///
 /// # Errors
 ///
-/// [`Denied::OutOfScope`] when no pattern of the scope matches.
+/// [`Denied`].
 pub fn decide_read(request: ReadRequest, facts: &Facts<'_>) -> Result<ReadPermit, Denied> {
     let tool = ToolId::new(request.server.clone(), request.method.as_str());
     facts.scope.allows(&tool)?;
+    // The protocol says that these methods change nothing, and no hint of a server does.
+    let class = ToolClass {
+        class: EffectClass::Read,
+        source: ClassSource::Operator,
+    };
+    facts
+        .policy
+        .allows(&tool, class, &request.params, facts.who)?;
     Ok(ReadPermit { request })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scope;
+    use crate::{Policy, Scope};
 
     #[test]
     fn a_scope_of_single_tools_covers_no_resource_and_one_of_the_server_does() {
@@ -61,6 +69,8 @@ mod tests {
             };
             let facts = Facts {
                 scope: &Scope::parse([pattern]).unwrap(),
+                policy: &Policy::default(),
+                who: &[],
                 now_us: 0,
             };
             decide_read(request, &facts).is_ok()

@@ -73,6 +73,11 @@ impl Scope {
         })
     }
 
+    /// Its patterns; `None` when nothing limits it.
+    pub fn patterns(&self) -> Option<&[String]> {
+        self.patterns.as_deref()
+    }
+
     /// Whether no pattern limits it.
     pub fn is_everything(&self) -> bool {
         self.patterns.is_none()
@@ -148,14 +153,15 @@ impl Scope {
     }
 }
 
-/// The parts of a pattern that may be meant for the server's name: one before each separator, or all of it.
-fn server_parts(pattern: &str) -> impl Iterator<Item = &str> {
+/// The readings of a pattern: a pattern of servers with one of tools, or with `None` where it is about all tools.
+pub(crate) fn parts(pattern: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let (pattern, separator) = split_form(pattern);
     let mut parted = pattern.match_indices(separator).peekable();
-    let whole = parted.peek().is_none().then_some(pattern);
-    whole
-        .into_iter()
-        .chain(parted.map(move |(at, _)| &pattern[..at]))
+    let whole = parted.peek().is_none().then_some((pattern, None));
+    whole.into_iter().chain(parted.map(move |(at, _)| {
+        let tool = &pattern[at + separator.len()..];
+        (&pattern[..at], Some(tool))
+    }))
 }
 
 /// A pattern without `mcp__`, and the separator of its names.
@@ -169,15 +175,9 @@ fn split_form(pattern: &str) -> (&str, &'static str) {
 /// Matches server and tool each against its own part of the pattern, and tries every separator as the border: names
 /// may contain separators, and a `*` must not match across the border.
 fn matches(pattern: &str, tool: &ToolId) -> bool {
-    let (pattern, separator) = split_form(pattern);
     let (server, name) = (tool.server.as_str(), &*tool.tool);
-    let mut parted = pattern.match_indices(separator).peekable();
-    if parted.peek().is_none() {
-        return glob(pattern, server);
-    }
-    parted.any(|(at, _)| {
-        let (of_server, of_tool) = (&pattern[..at], &pattern[at + separator.len()..]);
-        glob(of_server, server) && glob(of_tool, name)
+    parts(pattern).any(|(of_server, of_tool)| {
+        glob(of_server, server) && of_tool.is_none_or(|of_tool| glob(of_tool, name))
     })
 }
 
@@ -191,13 +191,13 @@ fn readings(pattern: &str) -> impl Iterator<Item = ToolId> {
 
 /// Whether a pattern matches some name of a tool of `server`.
 fn may_match(pattern: &str, server: &str) -> bool {
-    server_parts(pattern).any(|of_server| glob(of_server, server))
+    parts(pattern).any(|(of_server, _)| glob(of_server, server))
 }
 
 /// Matches `*` against any run of characters, everything else against itself.
 ///
 /// Greedy with a single backtracking point, so the time is at most `pattern.len() * text.len()`.
-fn glob(pattern: &str, text: &str) -> bool {
+pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;

@@ -1,9 +1,12 @@
 //! Input and result of loading: where to look, and what was found.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use limbeck_domain::Tier;
+use limbeck_domain::{EffectClass, ServerName, Tier};
+use limbeck_policy::rules::{Layer, Preset, Rule, RuleSet};
+use limbeck_policy::{Classes, Policy, PolicyFault, Scope as ToolScope};
 
 use crate::diagnostic::Diagnostic;
 use crate::entry::{Origin, ServerEntry};
@@ -54,6 +57,53 @@ pub struct Settings {
     /// `[search.embeddings]`: endpoint that embeds texts. `None` means the table in the binary. A repository's
     /// file cannot set it.
     pub embeddings: Option<Setting<EmbeddingsEntry>>,
+    /// `[policy]` of all files.
+    pub policy: PolicySettings,
+}
+
+/// `[policy]` of all files together.
+#[derive(Clone, Debug, Default)]
+pub struct PolicySettings {
+    /// Whether some file has the section.
+    pub is_set: bool,
+    /// Rules, in the order of the files.
+    pub rules: Vec<Rule>,
+    /// Presets, each with the layer of its file.
+    pub presets: Vec<(Layer, Preset)>,
+    /// Classes of tools by patterns.
+    pub classes: Vec<(ToolScope, EffectClass)>,
+    /// Servers whose hints about the effects of their tools count as the user's word.
+    pub trusted_servers: HashSet<ServerName>,
+    /// File, line and problem of a section of the user that could not be read.
+    pub fault: Option<String>,
+}
+
+impl PolicySettings {
+    /// Adds the section of another file.
+    pub(crate) fn add(&mut self, section: Self) {
+        self.is_set |= section.is_set;
+        self.rules.extend(section.rules);
+        self.presets.extend(section.presets);
+        self.classes.extend(section.classes);
+        self.trusted_servers.extend(section.trusted_servers);
+    }
+
+    /// The policy of these settings; `default` decides where no rule matches and no file names a preset.
+    pub fn policy(&self, default: Preset) -> Policy {
+        let rules = RuleSet::new(self.rules.clone(), &self.presets, default);
+        let classes = Classes::new(self.classes.clone(), self.trusted_servers.clone());
+        let problem = match (&self.fault, &rules, &classes) {
+            (Some(problem), _, _) => Some(problem.clone()),
+            (None, Err(error), _) => Some(error.to_string()),
+            (None, _, Err(error)) => Some(error.to_string()),
+            (None, Ok(_), Ok(_)) => None,
+        };
+        Policy {
+            rules: rules.unwrap_or_default(),
+            classes: classes.unwrap_or_default(),
+            fault: problem.map(|problem| PolicyFault { problem }),
+        }
+    }
 }
 
 /// An endpoint with the embeddings interface of OpenAI.

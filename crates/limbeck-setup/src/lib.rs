@@ -51,7 +51,9 @@ mod trust;
 mod variables;
 mod world;
 
-pub use configuration::{Configuration, Discovery, EmbeddingsEntry, Setting, Settings};
+pub use configuration::{
+    Configuration, Discovery, EmbeddingsEntry, PolicySettings, Setting, Settings,
+};
 pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};
 pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport, TrustState};

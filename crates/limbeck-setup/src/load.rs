@@ -5,6 +5,7 @@ mod embeddings;
 mod formats;
 mod merge;
 mod open_file;
+mod policy;
 mod settings;
 mod sources;
 
@@ -73,13 +74,19 @@ impl Loader<'_> {
         if let Some(exposure) = &content.exposure
             && !self.accepts_exposed(source, exposure)
         {
+            self.note_unread_policy(source, &content.text, exposure);
             return Ok(());
         }
         let file = OpenFile::new(source, &content.text);
         let syntax = source.syntax();
         let read = match document::parse(&content.text, syntax) {
             Ok(root) => self.read_document(&file, &ConfigPlace::root(&root), syntax),
-            Err(error) => self.reject(&file, source.explained(error)),
+            Err(error) => {
+                let error = source.explained(error);
+                let finding = file.diagnostic(Severity::Error, error.clone());
+                self.note_unread_policy(source, &content.text, &finding.message);
+                self.reject(&file, error)
+            }
         };
         self.found.diagnostics.extend(file.remaining_findings());
         read

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use limbeck_domain::{Expose, ServerName, Tier, ToolRules, limits};
 use limbeck_gateway::{Bounds, Gateway, GatewayConfig, ServerSource};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
+use limbeck_policy::Policy;
 use limbeck_store::Store;
 use limbeck_upstream::embeddings::EmbeddingsSpec;
 use limbeck_upstream::{ClientCapabilities, PoolOptions, ServerSpec, UpstreamPool};
@@ -26,6 +27,7 @@ pub struct World {
     bounds: Bounds,
     expose: BTreeMap<ServerName, Expose>,
     embeddings: Option<EmbeddingsSpec>,
+    policy: Policy,
 }
 
 impl World {
@@ -42,6 +44,7 @@ impl World {
             expose: BTreeMap::new(),
             bounds: Bounds::default(),
             embeddings: None,
+            policy: Policy::default(),
         }
     }
 
@@ -101,6 +104,13 @@ impl World {
         self
     }
 
+    /// Sets the rules about calls.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
     /// Uses an embedding endpoint for the search.
     #[must_use]
     pub fn embeddings(mut self, spec: EmbeddingsSpec) -> Self {
@@ -153,6 +163,7 @@ impl World {
             sources,
             notices: Vec::new(),
             embeddings: self.embeddings,
+            policy: self.policy,
             client_listing: |_, _| serde_json::Value::Null,
         };
         Gateway::start_within(config, self.bounds).await

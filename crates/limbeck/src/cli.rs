@@ -4,6 +4,7 @@
 mod auth;
 mod ledger;
 mod own_servers;
+mod policy;
 mod serve;
 mod usage_error;
 
@@ -19,6 +20,7 @@ use limbeck_gateway::search::{Detail, LIMIT_MAX, QUERIES_MAX};
 pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
 pub(crate) use ledger::{LedgerArgs, SinceTime};
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
+pub(crate) use policy::{PolicyCheckArgs, PolicyCommand, PolicyExplainArgs};
 pub(crate) use serve::{HttpArgs, ServeArgs};
 pub(crate) use usage_error::usage_error;
 
@@ -128,6 +130,11 @@ pub(crate) enum Command {
     Remove(RemoveArgs),
     /// Show servers that a repository adds, and trust them
     Trust(TrustArgs),
+    /// Check the rules about calls, and explain a decision
+    Policy {
+        #[command(subcommand)]
+        command: PolicyCommand,
+    },
     /// Sign in to servers over HTTP, and sign out
     Auth {
         #[command(subcommand)]

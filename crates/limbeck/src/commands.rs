@@ -9,6 +9,7 @@ mod executions;
 mod learn;
 mod ledger;
 mod own_servers;
+mod policy;
 mod replay;
 mod run;
 mod search;

@@ -14,6 +14,7 @@ use anyhow::{Context as _, anyhow};
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{Envelope, Expose, ServerName, Tier, TokenCount, TokenUsage, ToolRules};
 use limbeck_gateway::{Gateway, GatewayConfig, InnerCall, ServerSource, inner_calls, ledger};
+use limbeck_policy::Policy;
 use limbeck_server::surface::{McpServer, client_listing};
 use limbeck_store::Store;
 use limbeck_upstream::{ServerSpec, StdioSpec, TransportSpec, UpstreamPool};
@@ -71,6 +72,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, CommandError> {
         wall_ms_max: WALL_MS_MAX,
         sources: vec![source],
         notices: Vec::new(),
+        policy: Policy::default(),
         embeddings: None,
         client_listing,
     })

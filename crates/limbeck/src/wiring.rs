@@ -19,6 +19,8 @@ use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{CallCode, CallError, Tier};
 use limbeck_gateway::{Gateway, GatewayConfig, ServerSource};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
+use limbeck_policy::Policy;
+use limbeck_policy::rules::Preset;
 use limbeck_server::surface::client_listing;
 use limbeck_setup::{Configuration, Diagnostic, Setting, Settings, Severity};
 use limbeck_upstream::http::LocalSecrets;
@@ -34,6 +36,9 @@ use crate::shell::quoted;
 use configuration::{looked_in, notices};
 use servers::{credentials, server_source, server_spec};
 use state::{open_store_or_memory, recover};
+
+/// Preset where no file names one: this version cannot ask, so a stricter one would refuse what programs do today.
+const PRESET_DEFAULT: Preset = Preset::Observe;
 
 /// Time for workers and servers to end. The pipes of those that have not ended close with this process.
 const SHUTDOWN: Duration = Duration::from_secs(3);
@@ -188,6 +193,7 @@ impl GatewaySession {
             },
             sources,
             notices: notices.clone(),
+            policy: configuration.settings.policy.policy(PRESET_DEFAULT),
             embeddings,
             client_listing,
         })
@@ -229,6 +235,7 @@ impl GatewaySession {
             wall_ms_max: WALL_MS_MAX,
             sources: Vec::new(),
             notices: Vec::new(),
+            policy: Policy::default(),
             embeddings: None,
             client_listing,
         })

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use limbeck_policy::Policy;
 use limbeck_store::Store;
 use limbeck_upstream::UpstreamPool;
 
@@ -23,4 +24,5 @@ pub(crate) struct BrokerContext {
     pub(crate) search: ToolSearch,
     pub(crate) artifacts: ArtifactStore,
     pub(crate) counters: Counters,
+    pub(crate) policy: Policy,
 }

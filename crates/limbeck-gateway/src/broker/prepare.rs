@@ -10,7 +10,7 @@ use limbeck_catalog::{AcceptedArguments, Catalog, ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, HostCall, ServerName, ToolId, ToolTarget};
-use limbeck_policy::{Denied, Facts, Permit, Scope, ToolCall, decide};
+use limbeck_policy::{Denied, Facts, Permit, Requester, Scope, ToolCall, decide};
 
 use super::Broker;
 use crate::clock::now_us;
@@ -20,6 +20,7 @@ use crate::live_catalog::FIRST_LIST_TIMEOUT;
 const NAME_SHOWN_BYTES_MAX: usize = 80;
 const HINT_OUTSIDE: &str =
     "add the tool to the `tools` patterns of this execution, or leave them out";
+const HINT_POLICY: &str = "do not try it again in another way: the user decides what is called; tell the user what you wanted to do";
 
 /// A tool call that may be sent.
 pub(super) struct PreparedCall {
@@ -80,13 +81,25 @@ impl Broker {
             arguments,
             effect: tool.effect(),
         };
-        let facts = Facts {
-            scope: &self.scope,
-            now_us: now_us(),
-        };
-        let permit =
-            decide(call, &facts).map_err(|denied| RefusedCall::of(&tool, denied_error(&denied)))?;
+        let requester = self.requester();
+        let permit = decide(call, &self.facts(&requester.names()))
+            .map_err(|denied| RefusedCall::of(&tool, denied_error(&denied)))?;
         Ok(PreparedCall { tool, permit, note })
+    }
+
+    /// Who asks for the calls of this broker, as rules name them.
+    pub(super) fn requester(&self) -> Requester {
+        Requester::of_principal(&self.principal)
+    }
+
+    /// What decisions depend on, for a requester with these names.
+    pub(super) fn facts<'a>(&'a self, who: &'a [&'a str]) -> Facts<'a> {
+        Facts {
+            scope: &self.scope,
+            policy: &self.context.policy,
+            who,
+            now_us: now_us(),
+        }
     }
 
     /// Looks the name up among the tools within the scope, and once more in a fresh list when the cached one does not have
@@ -233,10 +246,13 @@ fn outside(name: &str) -> String {
 
 /// The error of a denied call, as the program reads it.
 pub(super) fn denied_error(denied: &Denied) -> CallError {
-    let Denied::OutOfScope { tool } = denied;
+    let (tool, hint) = match denied {
+        Denied::OutOfScope { tool } => (tool, HINT_OUTSIDE),
+        Denied::ByPolicy(denial) => (&denial.tool, HINT_POLICY),
+    };
     CallError::new(CallCode::Denied, denied.to_string())
         .with_target(tool.server.as_str(), &*tool.tool)
-        .with_hint(HINT_OUTSIDE)
+        .with_hint(hint)
 }
 
 /// The tool that a program's call names.

@@ -12,7 +12,7 @@ use limbeck_domain::{
     CallCode, CallError, CallForm, EffectClass, HostCall, ReadMethod, ServerName, ToolId,
     ToolTarget,
 };
-use limbeck_policy::{ReadRequest, Scope, decide_read};
+use limbeck_policy::{ReadPermit, ReadRequest, decide_read};
 use limbeck_upstream::{CallContext, RawResult, Turn, UpstreamError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -61,7 +61,7 @@ impl Broker {
         let (id, started) = (call.id, Instant::now());
         let reading = self.reading(&call.body).and_then(|reading| {
             // A refused read must not be journalled as sent. Each request is decided again when it is sent.
-            let permit = allowed(&self.scope, &reading, &reading.params);
+            let permit = self.permit_of(&reading, &reading.params);
             permit.map(|_permit| reading)
         });
         let mut reading = match reading {
@@ -216,13 +216,25 @@ impl Broker {
         Ok(result)
     }
 
+    /// Decides about one request.
+    fn permit_of(&self, reading: &Reading, params: &str) -> Result<ReadPermit, CallError> {
+        let request = ReadRequest {
+            server: reading.server.clone(),
+            method: reading.method,
+            params: params.to_owned(),
+        };
+        let requester = self.requester();
+        decide_read(request, &self.facts(&requester.names()))
+            .map_err(|denied| denied_error(&denied))
+    }
+
     /// Sends one request with a permit for it alone.
     async fn send_read_raw(
         &self,
         reading: &Reading,
         params: String,
     ) -> Result<Result<RawResult, UpstreamError>, CallError> {
-        let permit = allowed(&self.scope, reading, &params)?;
+        let permit = self.permit_of(reading, &params)?;
         let context = CallContext {
             place: reading.place.clone(),
             ..self.call_context(self.reads.child_token())
@@ -233,23 +245,6 @@ impl Broker {
         }
         Ok(result)
     }
-}
-
-fn allowed(
-    scope: &Scope,
-    reading: &Reading,
-    params: &str,
-) -> Result<limbeck_policy::ReadPermit, CallError> {
-    let request = ReadRequest {
-        server: reading.server.clone(),
-        method: reading.method,
-        params: params.to_owned(),
-    };
-    let facts = limbeck_policy::Facts {
-        scope,
-        now_us: crate::clock::now_us(),
-    };
-    decide_read(request, &facts).map_err(|denied| denied_error(&denied))
 }
 
 /// One member of a result, unparsed.

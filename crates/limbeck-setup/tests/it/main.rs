@@ -8,6 +8,7 @@ mod examples;
 mod hostile;
 mod oauth;
 mod own_file;
+mod policy;
 mod trust;
 
 use std::path::{Path, PathBuf};

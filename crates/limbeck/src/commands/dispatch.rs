@@ -11,8 +11,8 @@ use limbeck_domain::Tier;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    auth, call, doctor, executions, learn, ledger, own_servers, replay, run, search, serve, tools,
-    trust, types,
+    auth, call, doctor, executions, learn, ledger, own_servers, policy, replay, run, search, serve,
+    tools, trust, types,
 };
 use crate::cli::{
     Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
@@ -118,6 +118,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Call(arguments) => call::call(invocation, &arguments).await,
             Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
             Command::Trust(arguments) => trust::trust(invocation, &arguments),
+            Command::Policy { command } => policy::policy(invocation, &command).await,
             Command::Add(arguments) => own_servers::add(invocation, &arguments),
             Command::Remove(arguments) => own_servers::remove(invocation, &arguments),
             Command::Import(arguments) => own_servers::import(invocation, &arguments),

@@ -14,6 +14,7 @@ mod learning;
 mod leftovers;
 mod limits;
 mod mutations;
+mod policy;
 mod pool;
 mod printed;
 pub(crate) mod processes;

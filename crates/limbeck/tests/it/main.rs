@@ -22,6 +22,7 @@ mod http;
 mod learn;
 mod ledger;
 mod past;
+mod policy;
 mod run;
 mod secrets;
 mod serve;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use limbeck_domain::{CompactArguments, EffectClass, ServerName, ToolId};
-use limbeck_policy::{Facts, Scope, ToolCall, decide};
+use limbeck_policy::{Facts, Policy, Scope, ToolCall, decide};
 use limbeck_upstream::{
     CallContext, CallObserver, ClientCapabilities, DeclinedError, PoolEvent, PoolOptions,
     ProgressUpdate, ServerRequest, UpstreamPool,
@@ -95,6 +95,8 @@ async fn requests_of_concurrent_calls_each_reach_their_own_observer() {
         let scope = Scope::everything();
         let facts = Facts {
             scope: &scope,
+            policy: &Policy::default(),
+            who: &[],
             now_us: 0,
         };
         let call = ToolCall {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{CompactArguments, EffectClass, ServerName, ToolId};
-use limbeck_policy::{Facts, Scope, ToolCall, decide};
+use limbeck_policy::{Facts, Policy, Scope, ToolCall, decide};
 use limbeck_upstream::http::{HttpSpec, NetworkRules};
 use limbeck_upstream::{
     CallContext, RawToolResult, ServerSpec, ServerState, ToolList, TransportSpec, UpstreamError,
@@ -48,6 +48,8 @@ pub(crate) async fn call_with(
     let scope = Scope::everything();
     let facts = Facts {
         scope: &scope,
+        policy: &Policy::default(),
+        who: &[],
         now_us: 0,
     };
     let call = ToolCall {

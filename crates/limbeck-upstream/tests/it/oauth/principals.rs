@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use limbeck_domain::{CompactArguments, EffectClass, ToolId};
-use limbeck_policy::{Facts, Scope, ToolCall, decide};
+use limbeck_policy::{Facts, Policy, Scope, ToolCall, decide};
 use limbeck_upstream::oauth::{OAuthSettings, ServerAuth};
 use limbeck_upstream::{
     CallContext, CredentialSource, HttpSpec, ServerSpec, TransportSpec, UpstreamError, UpstreamPool,
@@ -34,6 +34,8 @@ async fn call(
     let scope = Scope::everything();
     let facts = Facts {
         scope: &scope,
+        policy: &Policy::default(),
+        who: &[],
         now_us: 0,
     };
     let call = ToolCall {

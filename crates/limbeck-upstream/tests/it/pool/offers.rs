@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{CallCode, ReadMethod, ServerName, ToolId};
-use limbeck_policy::{Facts, ReadPermit, ReadRequest, Scope, decide_read};
+use limbeck_policy::{Facts, Policy, ReadPermit, ReadRequest, Scope, decide_read};
 use limbeck_upstream::{CallContext, PoolEvent, ServerState, UpstreamError, UpstreamPool};
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +18,8 @@ fn read_permit(method: ReadMethod, params: &str) -> ReadPermit {
     };
     let facts = Facts {
         scope: &Scope::everything(),
+        policy: &Policy::default(),
+        who: &[],
         now_us: 0,
     };
     decide_read(request, &facts).unwrap()

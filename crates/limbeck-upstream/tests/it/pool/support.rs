@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{CompactArguments, EffectClass, ServerName, ToolId};
-use limbeck_policy::{Facts, Permit, Scope, ToolCall, decide};
+use limbeck_policy::{Facts, Permit, Policy, Scope, ToolCall, decide};
 use limbeck_upstream::{
     CallContext, RawToolResult, ServerSpec, StdioSpec, ToolList, TransportSpec, UpstreamError,
     UpstreamPool,
@@ -47,6 +47,8 @@ pub(crate) fn permit(server: &str, tool: &str, arguments: &str) -> Permit {
     let scope = Scope::everything();
     let facts = Facts {
         scope: &scope,
+        policy: &Policy::default(),
+        who: &[],
         now_us: 0,
     };
     let call = ToolCall {

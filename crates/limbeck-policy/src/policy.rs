@@ -1,0 +1,374 @@
+//! The policy of a configuration: rules, classes of tools, and what holds when they could not be read.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use limbeck_domain::{EffectClass, ServerName, ToolId};
+use serde_json::Value;
+
+use crate::rules::{CallFacts, DecidedBy, Decision, Effect, RuleSet};
+use crate::{Denied, Scope};
+
+/// Patterns of tools with a class.
+const CLASSES_MAX: usize = 10_000;
+
+/// Rules and classes of a configuration. The default has no rules and allows every call.
+#[derive(Debug, Default)]
+pub struct Policy {
+    /// The rules.
+    pub rules: RuleSet,
+    /// Classes that the operator gave to tools.
+    pub classes: Classes,
+    /// Set when the rules could not be read whole: then only tools that the operator classed as reads are called.
+    pub fault: Option<PolicyFault>,
+}
+
+/// Why the rules could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyFault {
+    /// File, line and problem.
+    pub problem: String,
+}
+
+/// What the operator said about the effects of tools.
+#[derive(Debug, Default)]
+pub struct Classes {
+    patterns: Vec<(Scope, EffectClass)>,
+    trusted_servers: HashSet<ServerName>,
+}
+
+/// Class of a tool and who said so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolClass {
+    /// The class.
+    pub class: EffectClass,
+    /// Whose word it is.
+    pub source: ClassSource,
+}
+
+/// Names by which rules know who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requester {
+    user: String,
+}
+
+impl Requester {
+    /// The requester that a principal is: `user:` and its name.
+    pub fn of_principal(principal: &str) -> Self {
+        Self {
+            user: format!("user:{principal}"),
+        }
+    }
+
+    /// The names, as `who` of a rule has them.
+    pub fn names(&self) -> [&str; 1] {
+        [&self.user]
+    }
+}
+
+/// Whose word a class is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassSource {
+    /// The operator's, in the configuration.
+    Operator,
+    /// That of a server whose hints the operator trusts.
+    TrustedServer,
+    /// That of a server, which only makes a tool more harmful than unknown.
+    Server,
+    /// Nobody's.
+    Nobody,
+}
+
+impl ClassSource {
+    /// Whether it is the operator's word, directly or through a server that the operator trusts.
+    pub fn is_operators(self) -> bool {
+        matches!(self, Self::Operator | Self::TrustedServer)
+    }
+
+    /// The source as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::TrustedServer => "trusted_server",
+            Self::Server => "server",
+            Self::Nobody => "nobody",
+        }
+    }
+}
+
+/// There are too many classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{patterns} patterns with a class; at most {CLASSES_MAX} are allowed")]
+pub struct ClassError {
+    /// Their number.
+    pub patterns: usize,
+}
+
+impl Classes {
+    /// Classes by patterns of tools, and the servers whose hints count as the operator's word.
+    ///
+    /// # Errors
+    ///
+    /// When there are more than 10,000 patterns.
+    pub fn new(
+        patterns: Vec<(Scope, EffectClass)>,
+        trusted_servers: HashSet<ServerName>,
+    ) -> Result<Self, ClassError> {
+        if patterns.len() > CLASSES_MAX {
+            return Err(ClassError {
+                patterns: patterns.len(),
+            });
+        }
+        Ok(Self {
+            patterns,
+            trusted_servers,
+        })
+    }
+
+    /// The class of `tool`, of which its server hints `hinted`: the operator's word first, the most harmful where several
+    /// patterns match. That of another server never makes a tool less harmful than unknown.
+    pub fn of(&self, tool: &ToolId, hinted: EffectClass) -> ToolClass {
+        let matching = self.patterns.iter().filter(|(scope, _)| scope.covers(tool));
+        let by_operator = matching
+            .map(|(_, class)| *class)
+            .max_by_key(|class| harm(*class));
+        let (class, source) = match (by_operator, hinted) {
+            (Some(class), _) => (class, ClassSource::Operator),
+            (None, EffectClass::Unknown) => (EffectClass::Unknown, ClassSource::Nobody),
+            (None, hinted) if self.trusted_servers.contains(&tool.server) => {
+                (hinted, ClassSource::TrustedServer)
+            }
+            (None, EffectClass::Read) => (EffectClass::Unknown, ClassSource::Nobody),
+            (None, hinted) => (hinted, ClassSource::Server),
+        };
+        ToolClass { class, source }
+    }
+}
+
+fn harm(class: EffectClass) -> u8 {
+    match class {
+        EffectClass::Read => 0,
+        EffectClass::Write => 1,
+        EffectClass::Unknown => 2,
+        EffectClass::Destructive => 3,
+    }
+}
+
+/// A call that the policy does not allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyDenial {
+    /// The tool.
+    pub tool: ToolId,
+    /// Whether somebody has to be asked first, and not that it is denied.
+    pub needs_approval: bool,
+    /// What decided.
+    pub cause: DenialCause,
+}
+
+/// What a call was denied by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DenialCause {
+    /// A rule.
+    Rule {
+        /// Its id.
+        id: String,
+        /// Its reason.
+        reason: Option<String>,
+    },
+    /// The preset, for tools of this class.
+    Preset {
+        /// Its name.
+        preset: &'static str,
+        /// Class of the tool.
+        class: EffectClass,
+    },
+    /// The rules could not be read.
+    Fault(PolicyFault),
+}
+
+impl fmt::Display for PolicyDenial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            tool,
+            needs_approval,
+            cause,
+        } = self;
+        match cause {
+            DenialCause::Rule { id, reason } => {
+                let verdict = if *needs_approval {
+                    "has to be approved first, by"
+                } else {
+                    "is denied by"
+                };
+                write!(f, "`{tool}` {verdict} rule `{id}`")?;
+                match reason {
+                    Some(reason) => write!(f, ": {reason}"),
+                    None => Ok(()),
+                }
+            }
+            DenialCause::Preset { preset, class } => {
+                let class = class.as_str();
+                let verdict = if *needs_approval {
+                    "asks before calls of"
+                } else {
+                    "denies calls of"
+                };
+                write!(
+                    f,
+                    "the policy `{preset}` {verdict} `{tool}`, whose class is `{class}`"
+                )
+            }
+            DenialCause::Fault(fault) => {
+                write!(
+                    f,
+                    "`{tool}` is not called, because the policy cannot be read: {}",
+                    fault.problem
+                )
+            }
+        }
+    }
+}
+
+impl Policy {
+    /// Decision about a call with arguments in JSON text.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::ByPolicy`] when the call is denied, and when somebody has to be asked first.
+    pub(crate) fn allows(
+        &self,
+        tool: &ToolId,
+        ToolClass { class, source }: ToolClass,
+        arguments: &str,
+        who: &[&str],
+    ) -> Result<(), Denied> {
+        let by_operator = source.is_operators();
+        let denied = |needs_approval, cause| {
+            Err(Denied::ByPolicy(Box::new(PolicyDenial {
+                tool: tool.clone(),
+                needs_approval,
+                cause,
+            })))
+        };
+        if let Some(fault) = &self.fault
+            && !(by_operator && class == EffectClass::Read)
+        {
+            return denied(false, DenialCause::Fault(fault.clone()));
+        }
+        // Only conditions read the arguments, and most calls meet none.
+        let parsed = if self.rules.reads_arguments_of(tool) {
+            serde_json::from_str(arguments).unwrap_or(Value::Null)
+        } else {
+            Value::Null
+        };
+        let decision = self.rules.decide(&CallFacts {
+            tool,
+            class,
+            class_by_operator: by_operator,
+            arguments: &parsed,
+            who,
+        });
+        let Decision { effect, by } = decision;
+        let cause = match by {
+            DecidedBy::Rule(rule) => DenialCause::Rule {
+                id: rule.id.clone(),
+                reason: rule.reason.clone(),
+            },
+            DecidedBy::Preset { preset, .. } => DenialCause::Preset {
+                preset: preset.as_str(),
+                class,
+            },
+        };
+        match effect {
+            Effect::Allow => Ok(()),
+            Effect::Ask => denied(true, cause),
+            Effect::Deny => denied(false, cause),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Preset;
+
+    fn policy(preset: Preset, classes: Classes) -> Policy {
+        Policy {
+            rules: RuleSet::new(Vec::new(), &[], preset).unwrap(),
+            classes,
+            fault: None,
+        }
+    }
+
+    fn is_allowed(policy: &Policy, tool: &ToolId, hinted: EffectClass) -> bool {
+        let class = policy.classes.of(tool, hinted);
+        policy.allows(tool, class, "{}", &[]).is_ok()
+    }
+
+    #[test]
+    fn a_hint_of_a_server_never_loosens_and_the_operators_word_does() {
+        let tool = ToolId::new("files", "delete_all");
+        let unattended = policy(Preset::Unattended, Classes::default());
+        assert!(!is_allowed(&unattended, &tool, EffectClass::Read));
+        let scope = Scope::parse(["files.delete_*"]).unwrap();
+        let classes = Classes::new(vec![(scope, EffectClass::Read)], HashSet::new()).unwrap();
+        let by_operator = policy(Preset::Unattended, classes);
+        assert!(is_allowed(&by_operator, &tool, EffectClass::Destructive));
+        assert!(!is_allowed(
+            &by_operator,
+            &ToolId::new("files", "write"),
+            EffectClass::Read
+        ));
+        let trusted = Classes::new(Vec::new(), HashSet::from(["files".into()])).unwrap();
+        let trusted = policy(Preset::Unattended, trusted);
+        assert!(is_allowed(&trusted, &tool, EffectClass::Read));
+        assert!(!is_allowed(&trusted, &tool, EffectClass::Destructive));
+        assert!(!is_allowed(
+            &trusted,
+            &ToolId::new("mail", "list"),
+            EffectClass::Read
+        ));
+    }
+
+    #[test]
+    fn the_most_harmful_of_several_classes_counts() {
+        let scope = |pattern| Scope::parse([pattern]).unwrap();
+        let patterns = vec![
+            (scope("files.*"), EffectClass::Destructive),
+            (scope("files.read"), EffectClass::Read),
+        ];
+        let classes = Classes::new(patterns, HashSet::new()).unwrap();
+        let of = |tool| classes.of(&ToolId::new("files", tool), EffectClass::Unknown);
+        assert_eq!(of("read").class, EffectClass::Destructive);
+        assert_eq!(of("read").source, ClassSource::Operator);
+        let other = classes.of(&ToolId::new("mail", "send"), EffectClass::Destructive);
+        assert_eq!(
+            (other.class, other.source),
+            (EffectClass::Destructive, ClassSource::Server)
+        );
+    }
+
+    #[test]
+    fn rules_that_could_not_be_read_leave_known_reads_alone() {
+        let scope = Scope::parse(["files.read"]).unwrap();
+        let classes = Classes::new(vec![(scope, EffectClass::Read)], HashSet::new()).unwrap();
+        let faulty = Policy {
+            fault: Some(PolicyFault {
+                problem: "/home/anna/limbeck.toml:3: unknown key".to_owned(),
+            }),
+            ..policy(Preset::Observe, classes)
+        };
+        assert!(is_allowed(
+            &faulty,
+            &ToolId::new("files", "read"),
+            EffectClass::Unknown
+        ));
+        let tool = ToolId::new("files", "write");
+        let class = faulty.classes.of(&tool, EffectClass::Read);
+        let denied = faulty.allows(&tool, class, "{}", &[]).unwrap_err();
+        assert_eq!(
+            denied.to_string(),
+            "`files.write` is not called, because the policy cannot be read: /home/anna/limbeck.toml:3: unknown key"
+        );
+    }
+}

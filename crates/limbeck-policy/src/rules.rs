@@ -1,0 +1,90 @@
+//! Rules about calls: who may send which, who is asked first, and what is never sent.
+//!
+//! A [`RuleSet`] is compiled once from the rules of all configuration files. [`RuleSet::decide`] is a pure function of the
+//! call and the facts about it: it performs no I/O and reads no clock.
+//!
+//! Of the rules that match, `deny` wins over `ask`, and `ask` over `allow`, in any order and from any file. Where no rule
+//! matches, the preset decides by the class of the tool.
+
+mod condition;
+mod decide;
+mod explain;
+mod index;
+mod path;
+mod preset;
+mod rule;
+mod truth;
+
+pub use condition::{Condition, ConditionError, Operator};
+pub use decide::{CallFacts, DecidedBy, Decision};
+pub use explain::{Explanation, FailedCondition};
+pub use path::{ArgumentPath, PathError};
+pub use preset::{AskUnit, Preset, PresetAnswer};
+pub use rule::{Effect, Layer, Rule, RuleError};
+
+use index::Index;
+use limbeck_domain::ToolId;
+
+#[cfg(test)]
+mod tests;
+
+/// Rules of all layers together.
+pub const RULES_MAX: usize = 10_000;
+
+/// The rules of all configuration files, ready to decide.
+#[derive(Debug, Default)]
+pub struct RuleSet {
+    rules: Vec<Rule>,
+    index: Index,
+    preset: Preset,
+}
+
+impl RuleSet {
+    /// Compiles `rules`. `presets` are those that files name, each with the layer of its file: the one of the strongest
+    /// layer below the managed file counts, tightened by that of the managed file and that of a project.
+    ///
+    /// # Errors
+    ///
+    /// [`RuleError`] when there are too many rules, two have one id, or a project's rule allows.
+    pub fn new(
+        rules: Vec<Rule>,
+        presets: &[(Layer, Preset)],
+        default: Preset,
+    ) -> Result<Self, RuleError> {
+        if rules.len() > RULES_MAX {
+            return Err(RuleError::TooMany { rules: rules.len() });
+        }
+        let mut ids = std::collections::HashSet::new();
+        for rule in &rules {
+            rule.check()?;
+            if !ids.insert(&*rule.id) {
+                return Err(RuleError::DuplicateId {
+                    id: rule.id.clone(),
+                });
+            }
+        }
+        Ok(Self {
+            index: Index::of(&rules),
+            preset: Preset::of_layers(presets, default),
+            rules,
+        })
+    }
+
+    /// Whether a rule that may be about `tool` has a condition on arguments.
+    pub fn reads_arguments_of(&self, tool: &ToolId) -> bool {
+        let candidates = self.index.candidates(tool);
+        candidates
+            .iter()
+            .any(|at| !self.rules[*at].arguments.is_empty())
+    }
+
+    /// The rules, in the order in which they were given.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// What decides where no rule matches.
+    pub fn preset(&self) -> Preset {
+        self.preset
+    }
+}

@@ -1,0 +1,91 @@
+//! Why a rule decides about a call, and why others do not.
+
+use std::fmt;
+
+use limbeck_domain::EffectClass;
+
+use super::decide::{CallFacts, DecidedBy, Decision};
+use super::rule::Rule;
+use super::{ArgumentPath, RuleSet};
+
+/// First condition of a rule that does not hold for a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FailedCondition {
+    /// The rule is about other tools.
+    Tools,
+    /// The tool is one of `except`.
+    Except,
+    /// The rule is about other classes.
+    Class(EffectClass),
+    /// The rule is about other people.
+    Who,
+    /// The condition on this argument.
+    Argument(ArgumentPath),
+    /// None: it matches, and a stricter rule, or one of the same effect with a smaller id, decides.
+    Weaker,
+}
+
+impl fmt::Display for FailedCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tools => f.write_str("it is about other tools"),
+            Self::Except => f.write_str("`except` leaves the tool out"),
+            Self::Class(class) => write!(f, "it is not about the class `{}`", class.as_str()),
+            Self::Who => f.write_str("it is about other people"),
+            Self::Argument(path) => write!(f, "its condition on `{path}` does not hold"),
+            Self::Weaker => f.write_str("it matches, and another rule decides before it"),
+        }
+    }
+}
+
+/// The decision about a call, and what each other rule lacks.
+#[derive(Debug)]
+pub struct Explanation<'a> {
+    /// The same as [`RuleSet::decide`] returns.
+    pub decision: Decision<'a>,
+    /// Every other rule, in the order of the files.
+    pub others: Vec<(&'a Rule, FailedCondition)>,
+}
+
+impl RuleSet {
+    /// Explains the decision about a call.
+    pub fn explain(&self, call: &CallFacts<'_>) -> Explanation<'_> {
+        let decision = self.decide(call);
+        let deciding = match &decision.by {
+            DecidedBy::Rule(rule) => Some(&*rule.id),
+            DecidedBy::Preset { .. } => None,
+        };
+        let others = self.rules.iter().filter(|rule| Some(&*rule.id) != deciding);
+        let others = others
+            .map(|rule| {
+                (
+                    rule,
+                    rule.first_failed(call).unwrap_or(FailedCondition::Weaker),
+                )
+            })
+            .collect();
+        Explanation { decision, others }
+    }
+}
+
+impl Rule {
+    /// The first condition by which the rule does not match the call; `None` when it matches.
+    pub(super) fn first_failed(&self, call: &CallFacts<'_>) -> Option<FailedCondition> {
+        if !self.tools.covers(call.tool) {
+            return Some(FailedCondition::Tools);
+        }
+        if self.is_excepted(call.tool) {
+            return Some(FailedCondition::Except);
+        }
+        let of_class = self.classes.as_ref();
+        if of_class.is_some_and(|classes| !classes.contains(&call.class)) {
+            return Some(FailedCondition::Class(call.class));
+        }
+        let fits = |who: &String| call.who.contains(&&**who);
+        if self.who.as_ref().is_some_and(|who| !who.iter().any(fits)) {
+            return Some(FailedCondition::Who);
+        }
+        let failed = self.conditions().first_failed(call.arguments);
+        failed.map(|path| FailedCondition::Argument(path.clone()))
+    }
+}

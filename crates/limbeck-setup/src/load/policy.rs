@@ -1,0 +1,230 @@
+//! `[policy]` of `limbeck.toml`: preset, classes of tools, and rules.
+//!
+//! The section of one file is read whole or not at all: a rule that is left out because of a slip of the pen would allow what
+//! its author forbade. A wrong section of the user's file stops every call that is not a known read until it is mended.
+
+use limbeck_domain::EffectClass;
+use limbeck_policy::Scope as ToolScope;
+use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule};
+
+use super::Loader;
+use super::open_file::OpenFile;
+use super::sources::ConfigSource;
+use crate::configuration::PolicySettings;
+use crate::diagnostic::{Severity, ValueError};
+use crate::document::ConfigPlace;
+use crate::entry::Scope;
+use crate::entry_reader::unknown_key;
+
+/// Keys of `[policy]`.
+const POLICY_KEYS: &[&str] = &["preset", "classes", "trust_annotations", "rule"];
+/// Keys of `[[policy.rule]]`.
+const RULE_KEYS: &[&str] = &[
+    "id", "effect", "tools", "except", "class", "args", "who", "reason",
+];
+const CLASSES: [EffectClass; 4] = [
+    EffectClass::Read,
+    EffectClass::Write,
+    EffectClass::Destructive,
+    EffectClass::Unknown,
+];
+
+impl Loader<'_> {
+    /// Reads the section. What a repository's file says can only tighten what the user's files say.
+    pub(super) fn read_policy(
+        &mut self,
+        file: &OpenFile<'_>,
+        place: &ConfigPlace<'_>,
+    ) -> Result<(), ValueError> {
+        let read = section(file, place, &self.found.settings.policy);
+        let policy = &mut self.found.settings.policy;
+        match read {
+            Ok(section) => {
+                policy.add(section);
+                Ok(())
+            }
+            Err(error) => {
+                // A stranger's file must not stop the user's calls.
+                if file.source.scope != Scope::Repository {
+                    let finding = file.diagnostic(Severity::Error, error.clone());
+                    policy.fault.get_or_insert(finding.to_string());
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Loader<'_> {
+    /// Remembers that a file of the user was not read which seems to have rules: calls that they would deny must not be sent.
+    pub(super) fn note_unread_policy(&mut self, source: &ConfigSource, text: &str, problem: &str) {
+        let may_have_rules = source.scope != Scope::Repository && text.contains("[policy");
+        if may_have_rules {
+            let problem = format!("{}: {problem}", source.path.display());
+            self.found.settings.policy.fault.get_or_insert(problem);
+        }
+    }
+}
+
+/// Reads the section of one file; `before` is what other files said.
+fn section(
+    file: &OpenFile<'_>,
+    place: &ConfigPlace<'_>,
+    before: &PolicySettings,
+) -> Result<PolicySettings, ValueError> {
+    let layer = match file.source.scope {
+        Scope::User | Scope::Project(_) => Layer::User,
+        Scope::Given => Layer::File,
+        Scope::Repository => Layer::Project,
+    };
+    let mut section = PolicySettings {
+        is_set: true,
+        ..PolicySettings::default()
+    };
+    for (key, value) in place.entries()? {
+        match key {
+            "preset" => section.presets.push((layer, preset(&value)?)),
+            "classes" => {
+                own_alone(layer, &value)?;
+                for (pattern, class_place) in value.entries()? {
+                    let scope = scope_of([pattern], &class_place)?;
+                    section.classes.push((scope, class(&class_place)?));
+                }
+            }
+            "trust_annotations" => {
+                own_alone(layer, &value)?;
+                for server in value.list()? {
+                    section.trusted_servers.insert(server.text()?.into());
+                }
+            }
+            "rule" => {
+                for rule_place in value.list()? {
+                    let rule = rule(file, layer, &rule_place)?;
+                    let mut others = before.rules.iter().chain(&section.rules);
+                    if let Some(other) = others.find(|other| other.id == rule.id) {
+                        let problem =
+                            format!("`{}` is the id of another rule ({})", rule.id, other.origin);
+                        return Err(rule_place.malformed(problem));
+                    }
+                    section.rules.push(rule);
+                }
+            }
+            _ => return Err(value.malformed_key(unknown_key(POLICY_KEYS, key))),
+        }
+    }
+    Ok(section)
+}
+
+/// Refuses what loosens in a repository's file.
+fn own_alone(layer: Layer, place: &ConfigPlace<'_>) -> Result<(), ValueError> {
+    if layer == Layer::Project {
+        return Err(place.malformed_key("a repository's file cannot say which tools only read"));
+    }
+    Ok(())
+}
+
+fn rule(file: &OpenFile<'_>, layer: Layer, place: &ConfigPlace<'_>) -> Result<Rule, ValueError> {
+    let (mut id, mut effect, mut tools) = (None, None, None);
+    let mut rule = Rule {
+        id: String::new(),
+        effect: Effect::Deny,
+        tools: ToolScope::everything(),
+        except: None,
+        classes: None,
+        arguments: Vec::new(),
+        who: None,
+        reason: None,
+        layer,
+        is_default: false,
+        origin: file.origin(place).to_string(),
+    };
+    for (key, value) in place.entries()? {
+        match key {
+            "id" => id = Some(value.text()?.to_owned()),
+            "effect" => effect = Some(named_effect(&value)?),
+            "tools" => tools = Some(scope(&value)?),
+            "except" => rule.except = Some(scope(&value)?),
+            "class" => {
+                rule.classes = Some(value.list()?.iter().map(class).collect::<Result<_, _>>()?)
+            }
+            "args" => rule.arguments = arguments(&value)?,
+            "who" => rule.who = Some(who(&value)?),
+            "reason" => rule.reason = Some(value.text()?.to_owned()),
+            _ => return Err(value.malformed_key(unknown_key(RULE_KEYS, key))),
+        }
+    }
+    let required = |key: &str| place.malformed(format!("a rule needs `{key}`"));
+    rule.id = id.ok_or_else(|| required("id"))?;
+    rule.effect = effect.ok_or_else(|| required("effect"))?;
+    rule.tools = tools.ok_or_else(|| required("tools"))?;
+    rule.check()
+        .map_err(|error| place.malformed(error.to_string()))?;
+    Ok(rule)
+}
+
+/// Conditions by the paths of arguments.
+fn arguments(place: &ConfigPlace<'_>) -> Result<Vec<(ArgumentPath, Condition)>, ValueError> {
+    let condition = |(path, value): (&str, ConfigPlace<'_>)| {
+        let path =
+            ArgumentPath::parse(path).map_err(|error| value.malformed_key(error.to_string()))?;
+        let operators = serde_json::from_str(&value.canonical())
+            .map_err(|_| value.malformed("a date is no operand; write it as a text"))?;
+        let condition = Condition::from_value(&operators)
+            .map_err(|error| value.malformed(error.to_string()))?;
+        Ok((path, condition))
+    };
+    place.entries()?.into_iter().map(condition).collect()
+}
+
+fn who(place: &ConfigPlace<'_>) -> Result<Vec<String>, ValueError> {
+    let one = |value: &ConfigPlace<'_>| {
+        let text = value.text()?;
+        let is_known = ["user:", "group:"]
+            .iter()
+            .any(|kind| text.strip_prefix(kind).is_some_and(|name| !name.is_empty()));
+        if is_known {
+            Ok(text.to_owned())
+        } else {
+            Err(value.malformed("expected `user:NAME` or `group:NAME`"))
+        }
+    };
+    place.list()?.iter().map(one).collect()
+}
+
+fn scope(place: &ConfigPlace<'_>) -> Result<ToolScope, ValueError> {
+    let patterns = place.list()?;
+    let patterns: Vec<&str> = patterns
+        .iter()
+        .map(ConfigPlace::text)
+        .collect::<Result<_, _>>()?;
+    if patterns.is_empty() {
+        return Err(place.malformed("expected at least one pattern, such as `files.*`"));
+    }
+    scope_of(patterns, place)
+}
+
+fn scope_of<'a>(
+    patterns: impl IntoIterator<Item = &'a str>,
+    place: &ConfigPlace<'_>,
+) -> Result<ToolScope, ValueError> {
+    ToolScope::parse(patterns).map_err(|error| place.malformed(error.to_string()))
+}
+
+fn preset(place: &ConfigPlace<'_>) -> Result<Preset, ValueError> {
+    Preset::named(place.text()?).ok_or_else(|| {
+        let names = Preset::ALL.map(Preset::as_str).join("`, `");
+        place.malformed(format!("expected one of `{names}`"))
+    })
+}
+
+fn named_effect(place: &ConfigPlace<'_>) -> Result<Effect, ValueError> {
+    Effect::named(place.text()?).ok_or_else(|| place.malformed("expected `allow`, `ask` or `deny`"))
+}
+
+fn class(place: &ConfigPlace<'_>) -> Result<EffectClass, ValueError> {
+    let named = place.text()?;
+    CLASSES
+        .into_iter()
+        .find(|class| class.as_str() == named)
+        .ok_or_else(|| place.malformed("expected `read`, `write`, `destructive` or `unknown`"))
+}

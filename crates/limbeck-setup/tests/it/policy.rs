@@ -1,0 +1,189 @@
+//! `[policy]`: what is read, what is refused, and what holds when it cannot be read.
+
+use limbeck_domain::{CompactArguments, EffectClass, ToolId};
+use limbeck_policy::rules::{Effect, Layer, Preset};
+use limbeck_policy::{Denied, Facts, Scope, ToolCall, decide};
+use limbeck_setup::{ConfigError, Configuration, Severity};
+
+use crate::TestProject;
+
+const RULES: &str = r#"
+[policy]
+preset = "readonly"
+trust_annotations = ["github"]
+
+[policy.classes]
+"files.read_*" = "read"
+
+[[policy.rule]]
+id = "mail-outside"
+effect = "ask"
+tools = ["mail.send_*", "mcp__crm__export"]
+except = ["mail.send_draft"]
+class = ["write", "destructive", "unknown"]
+args = { "to[*]" = { not_glob = "*@example.com" }, amount = { gt = 100 } }
+who = ["group:sales", "user:anna"]
+reason = "mail leaves the company"
+
+[[policy.rule]]
+id = "drafts"
+effect = "allow"
+tools = ["mail.send_draft"]
+"#;
+
+fn user_file(text: &str) -> TestProject {
+    TestProject::new().file("home/.config/limbeck/config.toml", text)
+}
+
+/// The first denial of a call, or nothing when it is allowed.
+fn denial(found: &Configuration, server: &str, tool: &str, arguments: &str) -> Option<String> {
+    let policy = found.settings.policy.policy(Preset::Observe);
+    let call = ToolCall {
+        tool: ToolId::new(server, tool),
+        arguments: CompactArguments::parse(arguments).unwrap().0,
+        effect: EffectClass::Unknown,
+    };
+    let facts = Facts {
+        scope: &Scope::everything(),
+        policy: &policy,
+        who: &["user:anna"],
+        now_us: 0,
+    };
+    decide(call, &facts).err().map(|denied| match denied {
+        Denied::ByPolicy(denial) => denial.to_string(),
+        Denied::OutOfScope { .. } => unreachable!("the scope is everything"),
+    })
+}
+
+#[test]
+fn rules_classes_and_the_preset_are_read_and_decide() {
+    let found = user_file(RULES).load(&[]).unwrap();
+    assert!(found.diagnostics.is_empty(), "{:?}", found.diagnostics);
+    let policy = &found.settings.policy;
+    assert!(policy.is_set && policy.fault.is_none());
+    assert_eq!(policy.rules.len(), 2);
+    assert_eq!(
+        (policy.rules[0].effect, policy.rules[0].layer),
+        (Effect::Ask, Layer::User)
+    );
+    assert!(
+        policy.rules[0].origin.ends_with("config.toml:9"),
+        "{}",
+        policy.rules[0].origin
+    );
+    let outside = r#"{"to":["a@x.org"],"amount":500}"#;
+    assert_eq!(
+        denial(&found, "mail", "send_all", outside).as_deref(),
+        Some(
+            "`mail.send_all` has to be approved first, by rule `mail-outside`: mail leaves the company"
+        )
+    );
+    assert_eq!(denial(&found, "mail", "send_draft", outside), None);
+    assert_eq!(denial(&found, "files", "read_text", "{}"), None);
+    assert_eq!(
+        denial(&found, "files", "write", "{}").as_deref(),
+        Some("the policy `readonly` denies calls of `files.write`, whose class is `unknown`")
+    );
+}
+
+#[test]
+fn a_slip_of_the_pen_stops_every_call_but_known_reads_and_names_its_line() {
+    let wrong = [
+        ("id = \"drafts\"", "id = \"mail-outside\"", "config.toml:19"),
+        ("effect = \"allow\"", "effect = \"alow\"", "config.toml:21"),
+        ("reason =", "because =", "config.toml:17"),
+        ("not_glob", "not_glub", "config.toml:15"),
+        ("amount =", "\"a[\" =", "config.toml:15"),
+        ("\"user:anna\"", "\"anna\"", "config.toml:16"),
+        (
+            "preset = \"readonly\"",
+            "preset = \"readonli\"",
+            "config.toml:3",
+        ),
+        (
+            "\"files.read_*\" = \"read\"",
+            "\"files.read_*\" = \"reads\"",
+            "config.toml:7",
+        ),
+        (
+            "tools = [\"mail.send_draft\"]",
+            "tools = []",
+            "config.toml:22",
+        ),
+        ("effect = \"ask\"\n", "", "config.toml:9"),
+        // Not TOML at all.
+        ("[policy.classes]", "[policy.classes", "config.toml"),
+    ];
+    for (right, slip, place) in wrong {
+        let text = RULES.replacen(right, slip, 1);
+        assert_ne!(text, RULES, "{right}");
+        let found = user_file(&text).load(&[]).unwrap();
+        let fault = found.settings.policy.fault.clone().unwrap_or_default();
+        assert!(fault.contains(place), "{slip}: {fault}");
+        let message = denial(&found, "files", "write", "{}").unwrap_or_default();
+        assert!(message.contains(&fault), "{slip}: {message}");
+        assert_eq!(
+            found.diagnostics.len(),
+            1,
+            "{slip}: {:?}",
+            found.diagnostics
+        );
+        // A file that was named ends the command.
+        let named = TestProject::new().file("project/rules.toml", &text);
+        assert!(
+            matches!(
+                named.load(&["rules.toml"]),
+                Err(ConfigError::Invalid { .. })
+            ),
+            "{slip}"
+        );
+    }
+    let control = user_file(RULES).load(&[]).unwrap();
+    assert_eq!(control.settings.policy.fault, None);
+    // A broken file without rules is no fault of the policy.
+    let other = user_file("[limits\n").load(&[]).unwrap();
+    assert_eq!(other.settings.policy.fault, None);
+}
+
+#[test]
+fn a_repository_asks_and_denies_and_never_allows() {
+    let repository = |text: &str| {
+        TestProject::new()
+            .file("home/.config/limbeck/config.toml", RULES)
+            .file("project/limbeck.toml", text)
+            .load(&[])
+            .unwrap()
+    };
+    let denying = repository(
+        "[[policy.rule]]\nid = 'no-drafts'\neffect = 'deny'\ntools = ['mail.send_draft']",
+    );
+    let message = denial(&denying, "mail", "send_draft", "{}").unwrap();
+    assert_eq!(message, "`mail.send_draft` is denied by rule `no-drafts`");
+    for loosening in [
+        "[[policy.rule]]\nid = 'all'\neffect = 'allow'\ntools = ['*']",
+        "[policy.classes]\n'*' = 'read'",
+        "[policy]\ntrust_annotations = ['files']",
+        "[policy]\nunknown = 1",
+    ] {
+        let found = repository(loosening);
+        assert_eq!(found.settings.policy.fault, None, "{loosening}");
+        assert_eq!(found.diagnostics.len(), 1, "{loosening}");
+        assert_eq!(
+            found.diagnostics[0].severity,
+            Severity::Error,
+            "{loosening}"
+        );
+        assert!(
+            denial(&found, "files", "write", "{}").is_some(),
+            "{loosening}"
+        );
+        assert_eq!(
+            denial(&found, "files", "read_text", "{}"),
+            None,
+            "{loosening}"
+        );
+    }
+    // A looser preset changes nothing, and neither does a stricter one that is not stricter than the user's.
+    let observing = repository("[policy]\npreset = 'observe'");
+    assert!(denial(&observing, "files", "write", "{}").is_some());
+}

@@ -1,0 +1,257 @@
+//! `limbeck policy`: checks the rules of the configuration, and explains a decision.
+//!
+//! Both use the cached tool lists and start no server.
+
+use anyhow::anyhow;
+use limbeck_catalog::Catalog;
+use limbeck_domain::text::clean_line;
+use limbeck_domain::{CompactArguments, EffectClass, ToolId};
+use limbeck_gateway::LOCAL_PRINCIPAL;
+use limbeck_policy::rules::{CallFacts, DecidedBy, Effect, Explanation, Rule};
+use limbeck_policy::{Policy, Requester, Scope, ToolClass};
+use serde_json::{Value, json};
+
+use crate::cli::{PolicyCheckArgs, PolicyCommand, PolicyExplainArgs};
+use crate::exit::{CommandError, ExitStatus};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
+use crate::table::TextTable;
+use crate::wiring::{GatewayLifetime, GatewaySession};
+
+/// Longest name of a tool in a message, in bytes.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Runs one of the commands.
+pub(super) async fn policy(
+    invocation: &Invocation,
+    command: &PolicyCommand,
+) -> Result<ExitStatus, CommandError> {
+    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    let catalog = session.gateway.catalog();
+    let policy = session.gateway.policy();
+    let printer = &invocation.printer;
+    let done = match command {
+        PolicyCommand::Check(arguments) => check(printer, policy, &catalog, arguments),
+        PolicyCommand::Explain(arguments) => explain(printer, policy, &catalog, arguments),
+    };
+    session.close().await;
+    done
+}
+
+/// Something about a rule that its author does not expect.
+struct Finding<'a> {
+    rule: &'a Rule,
+    finding: String,
+}
+
+fn check(
+    printer: &Printer,
+    policy: &Policy,
+    catalog: &Catalog,
+    arguments: &PolicyCheckArgs,
+) -> Result<ExitStatus, CommandError> {
+    let rules = policy.rules.rules();
+    let findings: Vec<Finding<'_>> = rules
+        .iter()
+        .filter_map(|rule| {
+            let finding = finding(rule, rules, catalog)?;
+            Some(Finding { rule, finding })
+        })
+        .collect();
+    let fault = policy.fault.as_ref().map(|fault| &*fault.problem);
+    let is_fine = fault.is_none() && findings.is_empty();
+    if arguments.json {
+        let findings = findings.iter().map(|Finding { rule, finding }| {
+            json!({ "rule": rule.id, "origin": rule.origin, "finding": finding })
+        });
+        printer.json(&json!({
+            "ok": is_fine,
+            "preset": policy.rules.preset().as_str(),
+            "rules": rules.len(),
+            "fault": fault,
+            "findings": findings.collect::<Vec<_>>(),
+        }))?;
+    } else {
+        if let Some(fault) = fault {
+            printer.error(&format!("the policy cannot be read: {fault}"));
+            printer.hint("until it is mended only tools whose class is `read` in `[policy.classes]` are called");
+        }
+        for Finding { rule, finding } in &findings {
+            printer.warning(&format!("{}: rule `{}` {finding}", rule.origin, rule.id));
+        }
+        let preset = policy.rules.preset();
+        printer.data_line(&format!("{} rules, preset `{preset}`", rules.len()));
+    }
+    Ok(if is_fine {
+        ExitStatus::Completed
+    } else {
+        ExitStatus::Failed
+    })
+}
+
+/// What is odd about a rule, given the tools that are known.
+fn finding(rule: &Rule, rules: &[Rule], catalog: &Catalog) -> Option<String> {
+    let servers: Vec<_> = catalog.servers().map(|server| server.name()).collect();
+    let reached = servers
+        .iter()
+        .any(|server| rule.tools.reaches(server.as_str()));
+    if !reached {
+        return Some("is about no server of the configuration".to_owned());
+    }
+    let covered: Vec<&ToolId> = catalog
+        .tools()
+        .map(|tool| tool.id())
+        .filter(|tool| rule.covers(tool))
+        .collect();
+    let all_listed = servers
+        .iter()
+        .filter(|server| rule.tools.reaches(server.as_str()))
+        .all(|server| !catalog.tools_of(server).is_empty());
+    if covered.is_empty() {
+        // The list of a server that was never started is not known.
+        let is_dead = all_listed && !rule_is_of_methods(&rule.tools);
+        return is_dead.then(|| "matches no tool of its servers".to_owned());
+    }
+    let hides = |other: &&Rule| {
+        other.id != rule.id
+            && other.effect > rule.effect
+            && is_unconditional(other)
+            && covered.iter().all(|tool| other.covers(tool))
+    };
+    let hiding = rules.iter().find(hides)?;
+    Some(format!(
+        "never decides: rule `{}` ({}) covers all of its tools with `{}`",
+        hiding.id, hiding.origin, hiding.effect
+    ))
+}
+
+fn is_unconditional(rule: &Rule) -> bool {
+    let Rule {
+        classes,
+        arguments,
+        who,
+        is_default,
+        ..
+    } = rule;
+    classes.is_none() && arguments.is_empty() && who.is_none() && !is_default
+}
+
+/// Whether a pattern names a method such as `resources/read`, which is in no list of tools.
+fn rule_is_of_methods(tools: &Scope) -> bool {
+    tools
+        .patterns()
+        .is_none_or(|patterns| patterns.iter().any(|pattern| pattern.contains('/')))
+}
+
+fn explain(
+    printer: &Printer,
+    policy: &Policy,
+    catalog: &Catalog,
+    arguments: &PolicyExplainArgs,
+) -> Result<ExitStatus, CommandError> {
+    let (tool, hinted) = named_tool(catalog, &arguments.tool)?;
+    let (_, values) = CompactArguments::parse(&arguments.args)
+        .map_err(|error| CommandError::usage(anyhow!("`--args`: {error}")))?;
+    let ToolClass { class, source } = policy.classes.of(&tool, hinted);
+    let principal = arguments.principal.as_deref().unwrap_or(LOCAL_PRINCIPAL);
+    let requester = Requester::of_principal(principal);
+    let facts = CallFacts {
+        tool: &tool,
+        class,
+        class_by_operator: source.is_operators(),
+        arguments: &values,
+        who: &requester.names(),
+    };
+    let explanation = policy.rules.explain(&facts);
+    if arguments.json {
+        let mut explained = explained(&explanation);
+        explained["class"] = json!(class.as_str());
+        explained["class_from"] = json!(source.as_str());
+        explained["fault"] = json!(policy.fault.as_ref().map(|fault| &fault.problem));
+        printer.json(&explained)?;
+    } else {
+        print(printer, &tool, class, source.as_str(), &explanation);
+        if let Some(fault) = &policy.fault {
+            printer.error(&format!("the policy cannot be read: {}", fault.problem));
+        }
+    }
+    Ok(ExitStatus::Completed)
+}
+
+/// The tool that the user named, and its class by its server's hints. A tool that is not listed has none.
+fn named_tool(catalog: &Catalog, named: &str) -> Result<(ToolId, EffectClass), CommandError> {
+    let is_named = |tool: &ToolId| {
+        named == tool.to_string() || named == format!("mcp__{}__{}", tool.server, tool.tool)
+    };
+    if let Some(tool) = catalog.tools().find(|tool| is_named(tool.id())) {
+        return Ok((tool.id().clone(), tool.effect()));
+    }
+    let unlisted = named
+        .split_once('.')
+        .filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+    match unlisted {
+        Some((server, tool)) => Ok((ToolId::new(server, tool), EffectClass::Unknown)),
+        None => {
+            let named = clean_line(named, NAME_BYTES_MAX);
+            let error = anyhow!("`{named}` is not the name of a tool");
+            Err(CommandError::usage(error)
+                .with_hint("write it as `server.tool`; `limbeck tools` lists servers"))
+        }
+    }
+}
+
+fn explained(explanation: &Explanation<'_>) -> Value {
+    let others = explanation.others.iter().map(|(rule, failed)| {
+        json!({ "rule": rule.id, "effect": rule.effect.as_str(), "origin": rule.origin, "failed": failed.to_string() })
+    });
+    let (rule, layer, origin, preset) = match &explanation.decision.by {
+        DecidedBy::Rule(rule) => (
+            Some(&*rule.id),
+            Some(rule.layer.as_str()),
+            Some(&*rule.origin),
+            None,
+        ),
+        DecidedBy::Preset { preset, .. } => (None, None, None, Some(preset.as_str())),
+    };
+    json!({
+        "effect": explanation.decision.effect.as_str(),
+        "rule": rule,
+        "layer": layer,
+        "origin": origin,
+        "preset": preset,
+        "others": others.collect::<Vec<_>>(),
+    })
+}
+
+fn print(
+    printer: &Printer,
+    tool: &ToolId,
+    class: EffectClass,
+    class_from: &str,
+    explanation: &Explanation<'_>,
+) {
+    let effect = explanation.decision.effect;
+    let by = match &explanation.decision.by {
+        DecidedBy::Rule(rule) => format!("rule `{}` ({})", rule.id, rule.origin),
+        DecidedBy::Preset { preset, .. } => {
+            format!("the preset `{preset}`, because no rule matches")
+        }
+    };
+    printer.data_line(&format!("{effect}: {by}"));
+    printer.data_line(&format!(
+        "class of {tool}: {} (said by: {class_from})",
+        class.as_str()
+    ));
+    if effect == Effect::Ask {
+        printer.note("a call that has to be approved is refused: this version cannot ask");
+    }
+    if explanation.others.is_empty() {
+        return;
+    }
+    printer.data("\n");
+    let mut table = TextTable::with_header(["OTHER RULE", "EFFECT", "WHY IT DOES NOT DECIDE"]);
+    for (rule, failed) in &explanation.others {
+        table.row([rule.id.clone(), rule.effect.to_string(), failed.to_string()]);
+    }
+    printer.table(&table);
+}

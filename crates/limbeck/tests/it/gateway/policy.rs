@@ -1,0 +1,154 @@
+//! Rules about calls hold on every way out of a program, and an answer names the rule.
+
+use limbeck_domain::EffectClass;
+use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule, RuleSet};
+use limbeck_policy::{Classes, Policy, Scope};
+use limbeck_testkit::{FakeServer, World, run, run_python, value_of};
+use serde_json::json;
+
+use crate::gateway::worker;
+
+fn rule(id: &str, effect: Effect, pattern: &str) -> Rule {
+    Rule {
+        id: id.to_owned(),
+        effect,
+        tools: Scope::parse([pattern]).unwrap(),
+        except: None,
+        classes: None,
+        arguments: Vec::new(),
+        who: None,
+        reason: Some("the reason".to_owned()),
+        layer: Layer::User,
+        is_default: false,
+        origin: "limbeck.toml:1".to_owned(),
+    }
+}
+
+fn policy(rules: Vec<Rule>, preset: Preset) -> Policy {
+    Policy {
+        rules: RuleSet::new(rules, &[], preset).unwrap(),
+        classes: Classes::default(),
+        fault: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denied_call_is_not_sent_from_either_language_and_names_its_rule() {
+    let mail = FakeServer::new("mail")
+        .write("send", |_| json!({"sent": true}))
+        .read("list", |_| json!([]))
+        .share();
+    let outside = json!({ "not_glob": "*@example.com" });
+    let arguments = (
+        ArgumentPath::parse("to[*]").unwrap(),
+        Condition::from_value(&outside).unwrap(),
+    );
+    let rules = vec![
+        Rule {
+            arguments: vec![arguments],
+            ..rule("outside", Effect::Deny, "mail.send")
+        },
+        rule("approve", Effect::Ask, "mail.list"),
+    ];
+    let world = World::new(worker()).server(&mail);
+    let gateway = world.policy(policy(rules, Preset::Observe)).start().await;
+    let typescript = r#"
+        const seen: any[] = [];
+        for (const to of [["a@x.org"], ["a@example.com"], ["a@example.com", "a@x.org"]]) {
+            try { seen.push(await tools.mail.send({ to })) }
+            catch (error: any) { seen.push([error.code, error.message]) }
+        }
+        try { await tools.mail.list({}) } catch (error: any) { seen.push(error.message) }
+        return seen;
+    "#;
+    let python = r#"
+seen = []
+for to in [["a@x.org"], ["a@example.com"], ["a@example.com", "a@x.org"]]:
+    try:
+        seen.append(tools.mail.send(to=to))
+    except ToolError as error:
+        seen.append([error.code, error.message])
+try:
+    tools.mail.list()
+except ToolError as error:
+    seen.append(error.message)
+return seen
+"#;
+    let denied = json!([
+        "denied",
+        "`mail.send` is denied by rule `outside`: the reason"
+    ]);
+    let expected = json!([
+        denied,
+        {"sent": true},
+        denied,
+        "`mail.list` has to be approved first, by rule `approve`: the reason",
+    ]);
+    for envelope in [
+        run(&gateway, typescript).await,
+        run_python(&gateway, python).await,
+    ] {
+        assert_eq!(value_of(&envelope), expected);
+        assert_eq!(envelope.effects.unwrap().writes, 1);
+        let replayed = gateway
+            .replay(envelope.execution_id.as_str())
+            .await
+            .unwrap();
+        assert!(
+            replayed.differences.is_empty(),
+            "{:?}",
+            replayed.differences
+        );
+    }
+    // One call of each language reached the server.
+    assert_eq!(mail.calls(), ["send", "send"]);
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resources_are_under_the_rules_and_prompts_are_not_meant_by_them() {
+    let library = FakeServer::new("library").resource("note:1", "one").share();
+    let rules = vec![rule("no-notes", Effect::Deny, "library.resources/*")];
+    let world = World::new(worker()).server(&library);
+    let gateway = world.policy(policy(rules, Preset::Readonly)).start().await;
+    let program = r#"
+        const seen: any[] = [];
+        try { seen.push(await servers.library.resources.read("note:1")) }
+        catch (error: any) { seen.push([error.code, error.message]) }
+        seen.push((await servers.library.prompts.get("letter", { to: "Ada" })).messages.length);
+        return seen;
+    "#;
+    let envelope = run(&gateway, program).await;
+    let message = "`library.resources/read` is denied by rule `no-notes`: the reason";
+    assert_eq!(value_of(&envelope), json!([["denied", message], 1]));
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preset_knows_reads_by_the_operators_word_alone() {
+    let reads = |classes: Classes| async move {
+        let files = FakeServer::new("files").read("peek", |_| json!(1)).share();
+        let policy = Policy {
+            classes,
+            ..policy(Vec::new(), Preset::Unattended)
+        };
+        let gateway = World::new(worker())
+            .server(&files)
+            .policy(policy)
+            .start()
+            .await;
+        let envelope = run(&gateway, "return await tools.files.peek({})").await;
+        gateway.shutdown().await;
+        (envelope.result, envelope.error.map(|error| error.message))
+    };
+    // The server says of its tool that it only reads.
+    let (_, refused) = reads(Classes::default()).await;
+    let refused = refused.unwrap();
+    let words = "the policy `unattended` denies calls of `files.peek`, whose class is `unknown`";
+    assert!(refused.contains(words), "{refused}");
+    let scope = Scope::parse(["files.peek"]).unwrap();
+    let by_operator = vec![(scope, EffectClass::Read)];
+    let classes = Classes::new(by_operator, std::collections::HashSet::new()).unwrap();
+    let (result, error) = reads(classes).await;
+    assert_eq!((result.is_some(), error), (true, None));
+}

@@ -1,0 +1,158 @@
+//! Rules of configuration files, over the command line and over MCP.
+
+use serde_json::json;
+
+use crate::serve::Client;
+use crate::world::World;
+
+const RULES: &str = r#"
+[[policy.rule]]
+id = "no-details"
+effect = "deny"
+tools = ["shop.get_customer"]
+args = { id = "cus_0001" }
+reason = "the first customer is private"
+"#;
+
+fn world_with(rules: &str) -> World {
+    let world = World::with_shop();
+    let directory = world.home().join(".config/limbeck");
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("config.toml"), rules).unwrap();
+    world
+}
+
+#[test]
+fn a_rule_holds_for_programs_and_for_direct_calls() {
+    let world = world_with(RULES);
+    let denied =
+        "`shop.get_customer` is denied by rule `no-details`: the first customer is private";
+    let call = |id: &str| {
+        let arguments = format!("{{\"id\":\"{id}\"}}");
+        world.limbeck(["call", "shop.get_customer", &arguments])
+    };
+    assert!(call("cus_0001").ends_with(1).stderr.contains(denied));
+    call("cus_0002").ends_with(0);
+    let envelope = world.envelope("return (await tools.shop.get_customer({ id: 'cus_0001' })).id");
+    assert_eq!(envelope["error"]["code"], "denied", "{envelope}");
+    let envelope = world.envelope("return (await tools.shop.get_customer({ id: 'cus_0002' })).id");
+    assert_eq!(envelope["result"], "cus_0002", "{envelope}");
+}
+
+#[test]
+fn a_rule_holds_for_tools_that_the_client_sees() {
+    let world = world_with(&format!(
+        "{RULES}\n[servers.own]\ncommand = 'true'\ndisabled = true"
+    ));
+    let entry =
+        json!({"command": crate::world::LIMBECK, "args": ["demo-upstream"], "expose": "direct"});
+    world.file(
+        ".mcp.json",
+        &json!({"mcpServers": {"shop": entry}}).to_string(),
+    );
+    // So that the tool list is cached.
+    world.limbeck(["tools"]).ends_with(0);
+    let mut client = Client::connect(&world, &["serve"]);
+    let call = |client: &mut Client, number: u32, id: &str| {
+        let params = json!({"name": "get_customer", "arguments": {"id": id}});
+        client.ask(number, "tools/call", &params)
+    };
+    let refused = call(&mut client, 2, "cus_0001");
+    assert!(
+        refused.to_string().contains("denied by rule `no-details`"),
+        "{refused}"
+    );
+    let answered = call(&mut client, 3, "cus_0002");
+    assert_eq!(
+        answered["result"]["structuredContent"]["id"], "cus_0002",
+        "{answered}"
+    );
+}
+
+#[test]
+fn a_broken_rule_stops_calls_and_says_where_it_is() {
+    let world = world_with(&RULES.replace("effect = \"deny\"", "effect = \"dney\""));
+    let envelope = world.envelope("return (await tools.shop.get_customer({ id: 'cus_0002' })).id");
+    let message = envelope["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("config.toml:4:10") && message.contains("`deny`"),
+        "{message}"
+    );
+    let check = world.limbeck(["policy", "check"]).ends_with(1);
+    assert!(check.stderr.contains("config.toml:4:10"), "{check:?}");
+}
+
+#[test]
+fn explain_names_what_decides_and_what_each_other_rule_lacks() {
+    let world = world_with(RULES);
+    world.limbeck(["tools"]).ends_with(0);
+    let explain = |arguments: &str| {
+        let explained = world.limbeck([
+            "policy",
+            "explain",
+            "shop.get_customer",
+            "--args",
+            arguments,
+            "--json",
+        ]);
+        explained.ends_with(0).json()
+    };
+    let denied = explain(r#"{"id":"cus_0001"}"#);
+    assert_eq!(denied["effect"], "deny");
+    assert_eq!(denied["rule"], "no-details");
+    assert_eq!(denied["layer"], "user");
+    assert_eq!(denied["class"], "unknown");
+    let allowed = explain(r#"{"id":"cus_0002"}"#);
+    assert_eq!(
+        (&allowed["effect"], &allowed["preset"]),
+        (&json!("allow"), &json!("observe"))
+    );
+    assert_eq!(allowed["others"][0]["rule"], "no-details");
+    assert_eq!(
+        allowed["others"][0]["failed"],
+        "its condition on `id` does not hold"
+    );
+    let text = world
+        .limbeck(["policy", "explain", "shop.get_customer"])
+        .ends_with(0)
+        .stdout;
+    assert!(
+        text.contains("deny: rule `no-details`"),
+        "a missing argument fires: {text}"
+    );
+    world
+        .limbeck(["policy", "explain", "nonsense"])
+        .ends_with(2);
+}
+
+#[test]
+fn check_finds_rules_that_never_decide() {
+    let world = world_with(&format!(
+        "{RULES}\n
+[[policy.rule]]\nid = 'hidden'\neffect = 'ask'\ntools = ['shop.list_orders']
+[[policy.rule]]\nid = 'all'\neffect = 'deny'\ntools = ['shop.list_*']
+[[policy.rule]]\nid = 'nowhere'\neffect = 'deny'\ntools = ['shp.*']
+[[policy.rule]]\nid = 'dead'\neffect = 'deny'\ntools = ['shop.nothing']
+"
+    ));
+    world.limbeck(["tools"]).ends_with(0);
+    let found = world
+        .limbeck(["policy", "check", "--json"])
+        .ends_with(1)
+        .json();
+    let findings = found["findings"].as_array().unwrap();
+    let of = |id: &str| {
+        let finding = findings.iter().find(|finding| finding["rule"] == id);
+        finding.map(|finding| finding["finding"].as_str().unwrap().to_owned())
+    };
+    assert!(of("hidden").unwrap().contains("rule `all`"));
+    assert_eq!(
+        of("nowhere").unwrap(),
+        "is about no server of the configuration"
+    );
+    assert_eq!(of("dead").unwrap(), "matches no tool of its servers");
+    assert_eq!((of("all"), of("no-details")), (None, None));
+    let fine = world_with(RULES);
+    fine.limbeck(["tools"]).ends_with(0);
+    fine.limbeck(["policy", "check"]).ends_with(0);
+}

@@ -14,6 +14,7 @@
 //! Start reading at [`HttpServer::serve`]; the path of a request is in [`service`].
 
 mod allowed_hosts;
+mod answer_body;
 mod authentication;
 mod bearer_tokens;
 mod bodies;

@@ -8,6 +8,8 @@
 
 #![forbid(unsafe_code)]
 
+mod answer_place;
+mod answer_room;
 pub mod http;
 mod request_memory;
 pub mod surface;

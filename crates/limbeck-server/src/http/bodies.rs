@@ -1,20 +1,20 @@
 //! Reading of request bodies, and construction of response bodies.
 
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body as _, Incoming};
 use limbeck_domain::limits::{HTTP_BODY_BYTES_MAX, HTTP_LARGE_BODIES_MAX, HTTP_SMALL_BODY_BYTES};
 use limbeck_upstream::TurnQueue;
+use serde_json::json;
 
 use super::http_bounds::{HttpBounds, LARGE_BODIES_PER_PRINCIPAL_MAX};
+use crate::answer_place::AnswerPlace;
 use crate::request_memory::{HeldBytes, RequestMemory};
 
 /// Body of a response.
@@ -96,38 +96,6 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
         .ok()
 }
 
-/// Response body that keeps a guard alive until it was sent or dropped.
-pub(crate) struct GuardedBody<T> {
-    body: ResponseBody,
-    _held: T,
-}
-
-impl<T> GuardedBody<T> {
-    pub(crate) fn new(body: ResponseBody, held: T) -> Self {
-        Self { body, _held: held }
-    }
-}
-
-impl<T: Unpin> Body for GuardedBody<T> {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 /// Response with a short text.
 pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> HttpResponse {
     typed(status, "text/plain; charset=utf-8", text)
@@ -141,7 +109,40 @@ pub(crate) fn typed(
 ) -> HttpResponse {
     let mut answer = Response::new(Full::new(body.into()).boxed_unsync());
     *answer.status_mut() = status;
-    let value = header::HeaderValue::from_static(media_type);
+    let value = HeaderValue::from_static(media_type);
     answer.headers_mut().insert(header::CONTENT_TYPE, value);
+    answer
+}
+
+/// Response with the name of its status.
+pub(crate) fn reason(status: StatusCode) -> HttpResponse {
+    text(status, status.canonical_reason().unwrap_or("Refused"))
+}
+
+/// Response to a request that may be sent again.
+pub(crate) fn later(status: StatusCode) -> HttpResponse {
+    let mut answer = reason(status);
+    let soon = HeaderValue::from_static("1");
+    answer.headers_mut().insert(header::RETRY_AFTER, soon);
+    answer
+}
+
+/// Counts the bytes of a whole answer, which may wait for room here. Events of a stream are counted when they are written.
+pub(crate) async fn counted(room: &AnswerPlace, answer: HttpResponse) -> HttpResponse {
+    let Some(bytes) = answer.body().size_hint().exact() else {
+        return answer;
+    };
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    if room.settle(bytes).await.is_ok() {
+        return answer;
+    }
+    let message = "earlier answers that were not read take all room for answers";
+    // Also as an event of a stream, for a client that has waited.
+    let error =
+        json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32603, "message": message}});
+    let mut answer = later(StatusCode::TOO_MANY_REQUESTS);
+    *answer.body_mut() = Full::new(Bytes::from(error.to_string())).boxed_unsync();
+    let json = HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(header::CONTENT_TYPE, json);
     answer
 }

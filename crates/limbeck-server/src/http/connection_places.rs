@@ -105,6 +105,11 @@ impl ConnectionPlace {
         self.closed.cancelled().await;
     }
 
+    /// Closes the connection when cancelled.
+    pub(crate) fn closing(&self) -> CancellationToken {
+        self.closed.clone()
+    }
+
     /// Moves the connection to the places of `principal`, whose token it has shown. Later tokens change nothing.
     pub(crate) fn known_as(&self, principal: &Arc<str>) -> Result<(), TooManyConnectionsError> {
         let inner = &self.places.0;

@@ -14,6 +14,10 @@ pub(super) const LARGE_BODIES_PER_PRINCIPAL_MAX: usize = 4;
 const REQUEST_BYTES_MAX: usize = 32 * limits::HTTP_BODY_BYTES_MAX;
 /// Of one principal: six of the largest, so four that are read find room beside those that wait for their turn.
 const REQUEST_BYTES_PER_PRINCIPAL_MAX: usize = 6 * limits::HTTP_BODY_BYTES_MAX;
+/// Bytes of answers that their clients have not read: 16 of the largest.
+const ANSWER_BYTES_MAX: usize = 16 * limits::CALL_RESULT_BYTES_MAX;
+/// Of one principal. As many bytes again may wait, of answers that servers and programs have given already.
+const ANSWER_BYTES_PER_PRINCIPAL_MAX: usize = 4 * limits::CALL_RESULT_BYTES_MAX;
 
 /// Load limits and timeouts; [`limits`] gives the reason of each default. Outside of tests no number is above it.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +28,7 @@ pub struct HttpBounds {
     pub head: Duration,
     /// Time for its body.
     pub body: Duration,
-    /// Time that a client may leave a response unread.
+    /// Time that a client may leave a response unread, and that an answer waits for room.
     pub write_stall: Duration,
     /// Interval of keep-alive comments to a waiting client.
     pub keep_alive: Duration,
@@ -42,6 +46,10 @@ pub struct HttpBounds {
     pub request_bytes: usize,
     /// Of one principal.
     pub request_bytes_each: usize,
+    /// Bytes of answers that are made and not yet written.
+    pub answer_bytes: usize,
+    /// Of one principal.
+    pub answer_bytes_each: usize,
     /// Open sessions.
     pub sessions: usize,
     /// Open sessions of one principal.
@@ -65,6 +73,8 @@ impl Default for HttpBounds {
             requests_each: limits::HTTP_REQUESTS_PER_PRINCIPAL_MAX,
             request_bytes: REQUEST_BYTES_MAX,
             request_bytes_each: REQUEST_BYTES_PER_PRINCIPAL_MAX,
+            answer_bytes: ANSWER_BYTES_MAX,
+            answer_bytes_each: ANSWER_BYTES_PER_PRINCIPAL_MAX,
             sessions: limits::HTTP_SESSIONS_MAX,
             sessions_each: limits::HTTP_SESSIONS_PER_PRINCIPAL_MAX,
             principals: limits::HTTP_PRINCIPALS_MAX,

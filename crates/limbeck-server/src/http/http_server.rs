@@ -22,6 +22,7 @@ use super::http_options::{HttpError, HttpOptions, Security};
 use super::metrics::{HttpMetrics, RefusalReason};
 use super::service::HttpService;
 use super::tls::Tls;
+use crate::answer_room::AnswerRoom;
 
 /// Interval at which a shutdown checks whether executions still run.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -107,6 +108,12 @@ impl HttpServer {
             clients: PrincipalClients::new(gateway.clone(), options.bounds, ended.clone()),
             metrics: HttpMetrics::default(),
             bodies: BodyReader::new(&options.bounds),
+            answers: AnswerRoom::new(
+                options.bounds.answer_bytes,
+                options.bounds.answer_bytes_each,
+                options.bounds.write_stall,
+            ),
+            write_stall: options.bounds.write_stall,
             keep_alive: options.bounds.keep_alive,
             scheme,
             draining: CancellationToken::new(),

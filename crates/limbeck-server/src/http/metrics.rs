@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::clients::PrincipalClients;
+use crate::answer_room::AnswerRoom;
 use limbeck_gateway::Gateway;
 use limbeck_gateway::counters::DurationCounts;
 
@@ -27,7 +28,7 @@ pub(crate) enum RefusalReason {
     Form,
     /// A failed TLS handshake.
     Tls,
-    /// A connection that was closed to make room for another.
+    /// A connection that was closed to make room for another, or because its client did not read.
     Place,
 }
 
@@ -88,7 +89,12 @@ impl HttpMetrics {
     }
 
     /// The response body of `/metrics`.
-    pub(crate) fn text(&self, gateway: &Gateway, clients: &PrincipalClients) -> String {
+    pub(crate) fn text(
+        &self,
+        gateway: &Gateway,
+        clients: &PrincipalClients,
+        answers: &AnswerRoom,
+    ) -> String {
         let (running, queued) = gateway.load();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let refused = RefusalReason::ALL.map(|refusal| {
@@ -146,6 +152,12 @@ impl HttpMetrics {
             "HTTP requests in flight",
         );
         text.value(clients.requests() as u64);
+        text.family(
+            "limbeck_http_answer_bytes",
+            "gauge",
+            "Bytes of large answers that are not yet written",
+        );
+        text.value(answers.held() as u64);
         text.family("limbeck_http_connections", "gauge", "HTTP connections");
         text.value(count(&self.connections));
         text.family(

@@ -28,12 +28,15 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::allowed_hosts::AllowedHosts;
+use super::answer_body::AnswerBody;
 use super::authentication::Authentication;
-use super::bodies::{BodyReader, GuardedBody, HttpResponse, text, typed};
+use super::bodies::{BodyReader, HttpResponse, counted, later, reason, text, typed};
 use super::clients::{ClientLimitError, PrincipalClient, PrincipalClients};
 use super::connection_places::{ConnectionPlace, TooManyConnectionsError};
 use super::keep_alive;
 use super::metrics::{HttpMetrics, RefusalReason};
+use crate::answer_place::AnswerPlace;
+use crate::answer_room::AnswerRoom;
 use limbeck_gateway::Gateway;
 
 const MCP: &str = "/mcp";
@@ -54,6 +57,10 @@ pub(crate) struct HttpService {
     pub(crate) clients: PrincipalClients,
     pub(crate) metrics: HttpMetrics,
     pub(crate) bodies: BodyReader,
+    /// Room for the answers that are not yet written.
+    pub(crate) answers: AnswerRoom,
+    /// Time that a client may leave a part of its answer unread.
+    pub(crate) write_stall: Duration,
     /// Interval of keep-alive comments to a waiting client.
     pub(crate) keep_alive: Duration,
     /// URL scheme that clients use, with TLS of this server or of a proxy.
@@ -151,7 +158,9 @@ impl HttpService {
             return Err(self.not_allowed("GET"));
         }
         self.principal(request.headers(), host, place).await?;
-        let metrics = self.metrics.text(&self.gateway, &self.clients);
+        let metrics = self
+            .metrics
+            .text(&self.gateway, &self.clients, &self.answers);
         Ok(typed(
             StatusCode::OK,
             "text/plain; version=0.0.4; charset=utf-8",
@@ -185,12 +194,19 @@ impl HttpService {
                 }));
             }
         };
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
+        let room = Arc::new(AnswerPlace::new(&self.answers, &principal));
+        parts.extensions.insert(Arc::clone(&room));
         let answer = match self
             .protocol(&principal, client.client(), parts, body)
             .await
         {
-            Ok(answer) => answer,
+            Ok(answer) => {
+                if answer.status() == StatusCode::TOO_MANY_REQUESTS {
+                    self.metrics.refused(RefusalReason::TooMany);
+                }
+                answer
+            }
             Err(StatusCode::TOO_MANY_REQUESTS) => {
                 self.metrics.refused(RefusalReason::TooMany);
                 later(StatusCode::TOO_MANY_REQUESTS)
@@ -200,7 +216,8 @@ impl HttpService {
                 reason(status)
             }
         };
-        Ok(answer.map(|body| GuardedBody::new(body, client).boxed_unsync()))
+        let (stall, closed) = (self.write_stall, place.closing());
+        Ok(answer.map(|body| AnswerBody::new(body, room, client, stall, closed).boxed_unsync()))
     }
 
     /// Passes a request to the SDK and returns its response.
@@ -240,8 +257,16 @@ impl HttpService {
         }
         // The SDK keeps the head with the message until its handler has ended.
         parts.extensions.insert(Arc::new(held));
+        let room = parts.extensions.get::<Arc<AnswerPlace>>().map(Arc::clone);
         let request = Request::from_parts(parts, Full::new(body));
-        let answer = hand_over(Arc::clone(client), request, session);
+        let client = Arc::clone(client);
+        let answer = async move {
+            let answer = hand_over(client, request, session).await;
+            match room {
+                Some(room) => counted(&room, answer).await,
+                None => answer,
+            }
+        };
         Ok(keep_alive::with_keep_alive(answer.boxed(), self.keep_alive).await)
     }
 
@@ -372,15 +397,4 @@ async fn hand_over(
 fn no_message(code: i32, message: &str) -> HttpResponse {
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     typed(StatusCode::BAD_REQUEST, JSON, error.to_string())
-}
-
-fn reason(status: StatusCode) -> HttpResponse {
-    text(status, status.canonical_reason().unwrap_or("Refused"))
-}
-
-fn later(status: StatusCode) -> HttpResponse {
-    let mut answer = reason(status);
-    let soon = HeaderValue::from_static("1");
-    answer.headers_mut().insert(header::RETRY_AFTER, soon);
-    answer
 }

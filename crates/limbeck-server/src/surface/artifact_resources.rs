@@ -4,9 +4,11 @@ use limbeck_domain::ArtifactId;
 use limbeck_domain::limits::ARTIFACTS_LISTED_MAX;
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, ReadResourceResult, Resource, ResourceContents};
+use rmcp::service::{RequestContext, RoleServer};
 use serde_json::json;
 
 use super::client_surface::Surface;
+use crate::answer_place::{self, RoomError};
 use limbeck_gateway::artifacts::{base64, uri_of, when};
 use limbeck_gateway::clock::now_us;
 
@@ -36,25 +38,28 @@ impl Surface {
         resources.collect()
     }
 
-    /// Reads an artifact. Its content never changes, so the client may cache it until it expires.
+    /// Reads an artifact when there is room for it. Its content never changes, so the client may cache it until it expires.
     pub(super) async fn read_artifact(
         &self,
         id: &str,
         uri: &str,
+        context: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResult, ErrorData> {
         let unknown = || {
             let about = Some(json!({ "uri": uri }));
             ErrorData::resource_not_found("artifact expired or unknown", about)
         };
         let id = ArtifactId::parse(id).ok_or_else(unknown)?;
+        let store = self.gateway.store();
+        let info = store.artifact_info(&self.principal, &id, now_us()).await;
+        let bytes = info.map_err(unreadable)?.ok_or_else(unknown)?.bytes;
+        // As Base64; what a text takes in fact is counted when its answer is made.
+        answer_place::take(context, bytes.saturating_add(bytes / 3), 0)
+            .await
+            .map_err(RoomError::of_read)?;
         let now_us = now_us();
-        let found = self
-            .gateway
-            .store()
-            .artifact(&self.principal, &id, now_us)
-            .await;
-        let found = found.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let (info, content) = found.ok_or_else(unknown)?;
+        let found = store.artifact(&self.principal, &id, now_us).await;
+        let (info, content) = found.map_err(unreadable)?.ok_or_else(unknown)?;
         let contents = match String::from_utf8(content) {
             Ok(text) => ResourceContents::text(text, uri),
             Err(binary) => ResourceContents::blob(base64(binary.as_bytes()), uri),
@@ -65,4 +70,8 @@ impl Surface {
             .with_ttl_ms(ttl_ms)
             .with_cache_scope(CacheScope::Private))
     }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
 }

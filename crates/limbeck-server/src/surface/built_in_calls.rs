@@ -9,11 +9,12 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{ArgumentError, ExecuteArguments, SearchArguments};
-use super::built_in_results::{failed, program_result, text, with_hint};
+use super::built_in_results::{failed, program_result, result_bytes, text, with_hint};
 use super::built_in_tools::BuiltInTool;
 use super::client_surface::Surface;
 use super::exchange::RequestKind;
 use super::forward::{Outcome, ResumeParams};
+use crate::answer_place;
 
 impl Surface {
     pub(super) async fn search(&self, arguments: JsonObject) -> CallToolResult {
@@ -71,7 +72,17 @@ impl Surface {
             .await?;
         Ok(match forwarded {
             Outcome::InputRequired(result) => result.into(),
-            Outcome::Done(shown) => program_result(shown).into(),
+            Outcome::Done(shown) => {
+                let bytes = result_bytes(&shown);
+                match answer_place::take(context, bytes, bytes).await {
+                    Ok(()) => program_result(shown).into(),
+                    Err(error) => {
+                        let id = &shown.envelope.execution_id;
+                        let ended = format!("the program has ended as execution {id}");
+                        failed(error.after(&ended, bytes)).into()
+                    }
+                }
+            }
         })
     }
 

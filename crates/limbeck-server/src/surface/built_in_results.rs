@@ -4,6 +4,15 @@ use limbeck_domain::Emitted;
 use limbeck_gateway::Shown;
 use rmcp::model::{CallToolResult, ContentBlock};
 
+/// Bytes of the texts and blocks of the result that `shown` becomes.
+pub(super) fn result_bytes(shown: &Shown) -> usize {
+    let emitted = shown.envelope.emitted.iter().map(|emitted| {
+        let block = emitted.block.as_ref().map(|block| block.get().len());
+        block.unwrap_or_else(|| emitted.text.as_ref().map_or(0, String::len))
+    });
+    emitted.fold(shown.text.len(), usize::saturating_add)
+}
+
 /// Result of `execute`: the answer as text, then the blocks that the program emitted. There is no
 /// `structuredContent`: some clients would then drop the text, others show both.
 pub(super) fn program_result(shown: Shown) -> CallToolResult {

@@ -14,11 +14,13 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::built_in_results::failed;
 use super::client_surface::Surface;
 use super::exchange::{Exchange, RequestIdentity, RequestKind, Step, answers, is_modern};
 use super::exposed_tools::ExposedTool;
 use super::log_level::LogLevel;
 use super::{exposed_lists, upstream_results};
+use crate::answer_place::{self, RoomError};
 use crate::request_memory::held_by;
 use limbeck_gateway::Gateway;
 use limbeck_gateway::direct::{DirectCall, DirectError};
@@ -73,7 +75,14 @@ impl Surface {
             .await?;
         match forwarded {
             Outcome::InputRequired(result) => Ok(result.into()),
-            Outcome::Done(Ok(raw)) => Ok(upstream_results::tool_result(&raw).into()),
+            Outcome::Done(Ok(raw)) => {
+                let bytes = raw.get().len();
+                let result = match answer_place::take(context, bytes, bytes).await {
+                    Ok(()) => upstream_results::tool_result(&raw),
+                    Err(error) => failed(error.after("the tool was called", bytes)),
+                };
+                Ok(result.into())
+            }
             Outcome::Done(Err(failure)) => {
                 upstream_results::call_failed(failure, &listed.id).map(Into::into)
             }
@@ -104,6 +113,7 @@ impl Surface {
             Outcome::Done(result) => {
                 let raw = result
                     .map_err(|failure| upstream_results::read_failed(failure, Some(about)))?;
+                room_for(context, &raw).await?;
                 upstream_results::resource(&raw).map(Into::into)
             }
         }
@@ -130,6 +140,7 @@ impl Surface {
             Outcome::InputRequired(result) => Ok(result.into()),
             Outcome::Done(result) => {
                 let raw = result.map_err(|failure| upstream_results::read_failed(failure, None))?;
+                room_for(context, &raw).await?;
                 upstream_results::result::<rmcp::model::GetPromptResult>(&raw).map(Into::into)
             }
         }
@@ -168,6 +179,7 @@ impl Surface {
             .read_directly(&server, ReadMethod::Complete, params.to_string(), calling)
             .await
             .map_err(|failure| upstream_results::read_failed(failure, None))?;
+        room_for(context, &raw).await?;
         upstream_results::result(&raw)
     }
 
@@ -236,6 +248,7 @@ impl Surface {
                 exchange
             }
             None => {
+                answer_place::turn(context).await?;
                 let declared = context.client_capabilities().unwrap_or_default();
                 // The work goes on for a moment after its client has cancelled, and while it is suspended.
                 let held = held_by(context);
@@ -264,6 +277,13 @@ impl Surface {
         }
         Some(self.session.level())
     }
+}
+
+/// Waits for room for an answer that is made of `raw`.
+async fn room_for(context: &RequestContext<RoleServer>, raw: &RawValue) -> Result<(), ErrorData> {
+    let bytes = raw.get().len();
+    let taken = answer_place::take(context, bytes, bytes).await;
+    taken.map_err(RoomError::of_read)
 }
 
 /// Subscribes to changes of a resource at its server.

@@ -147,7 +147,8 @@ impl ServerHandler for Surface {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         if let Some(id) = request.uri.strip_prefix(URI_PREFIX) {
-            return self.read_artifact(id, &request.uri).await.map(Into::into);
+            let read = self.read_artifact(id, &request.uri, &context).await;
+            return read.map(Into::into);
         }
         let resume = ResumeParams {
             responses: request.input_responses,

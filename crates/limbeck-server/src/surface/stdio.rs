@@ -118,7 +118,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Transport<RoleServer> for Pipe<W> {
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let (output, open_requests) = (self.output.clone(), self.open_requests.clone());
         async move {
-            let written = output.line(serde_json::to_vec(&item)?).await;
+            let written = output.message(&item).await;
             if let Some(id) = OpenRequests::answered_by(&item) {
                 open_requests.settle(&id);
             }
@@ -146,15 +146,14 @@ impl<W> Clone for Output<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Output<W> {
-    async fn line(&self, mut line: Vec<u8>) -> io::Result<()> {
+    /// Writes a message. While it waits for those before it, it has no text yet: a second copy of each large answer.
+    async fn message(&self, message: &impl serde::Serialize) -> io::Result<()> {
+        let mut output = self.0.lock().await;
+        let output = output.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        match &mut *self.0.lock().await {
-            Some(output) => {
-                output.write_all(&line).await?;
-                output.flush().await
-            }
-            None => Err(io::ErrorKind::NotConnected.into()),
-        }
+        output.write_all(&line).await?;
+        output.flush().await
     }
 }
 
@@ -190,9 +189,7 @@ async fn read(
                     open_requests.count(&message);
                     ahead.send(*message).await.is_ok()
                 }
-                ClientLine::Refused(refusal) => {
-                    output.line(refusal.to_string().into_bytes()).await.is_ok()
-                }
+                ClientLine::Refused(refusal) => output.message(&refusal).await.is_ok(),
             };
             if !passed {
                 // The service ended, or standard output is closed.

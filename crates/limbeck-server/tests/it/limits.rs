@@ -3,11 +3,16 @@
 use std::time::{Duration, Instant};
 
 use limbeck_domain::Expose;
-use serde_json::json;
+use limbeck_testkit::FakeServer;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::support::{ALICE, Ask, BOB, LEGACY, SOON, Server, rest_of, until, until_part, world};
+
+/// Bytes of a resource, more than the sockets of a connection keep for a client that does not read.
+const LARGE: usize = 12 << 20;
+const LARGE_URI: &str = "note:large";
 
 /// Event stream of a session, open until it is dropped.
 async fn stream(server: &Server, token: &str) -> TcpStream {
@@ -161,6 +166,64 @@ async fn bytes_of_requests_that_wait_are_bounded_for_each_principal() {
     assert!(is_read(large(BOB, "nothing")).await);
     drop(waiting);
     until("room", || async { is_read(large(ALICE, "nothing")).await }).await;
+}
+
+/// Read of the large resource.
+fn read_large(token: &str) -> Ask {
+    let mut ask = Ask::modern(token, "resources/read", json!({"uri": LARGE_URI}));
+    ask.set("mcp-name", LARGE_URI);
+    ask
+}
+
+fn text_of(read: &Value) -> &str {
+    let text = &read["result"]["contents"][0]["text"];
+    text.as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn answers_that_a_principal_does_not_read_hold_at_most_its_share() {
+    let up = FakeServer::new("up")
+        .read("t", |arguments| arguments)
+        .resource(LARGE_URI, &"x".repeat(LARGE))
+        .share();
+    let world = world().server(&up).expose("up", Expose::Both);
+    let share = 2 * LARGE + LARGE / 2;
+    let server = Server::in_world(world, |options| {
+        options.bounds.answer_bytes_each = share;
+        options.bounds.write_stall = SOON;
+    })
+    .await;
+    let held = async || server.metric("limbeck_http_answer_bytes").await as usize;
+    let open = async || server.metric("limbeck_http_requests_open").await;
+
+    let mut unread = Vec::new();
+    for _ in 0..4 {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4 << 10).unwrap();
+        let mut stream = socket.connect(server.address).await.unwrap();
+        let ask = read_large(ALICE).bytes(server.address);
+        stream.write_all(&ask).await.unwrap();
+        unread.push(stream);
+    }
+    until("two answers", || async { held().await > 2 * LARGE }).await;
+    assert!(held().await <= share);
+    // The controls: the answers of another principal, in both generations, and a small one of hers.
+    let read = server.send(&read_large(BOB)).await;
+    assert_eq!(text_of(&read.json()).len(), LARGE);
+    let session = server.session(BOB).await;
+    let ask = Ask::within(BOB, &session, "resources/read", json!({"uri": LARGE_URI}));
+    assert_eq!(text_of(&server.send(&ask).await.json()).len(), LARGE);
+    server.is_well().await;
+    // Two still wait, and no third was made.
+    until("the end of Bob's", || async { open().await == 4 }).await;
+    let hers = held().await;
+    assert!(hers > 2 * LARGE && hers <= share, "{hers} bytes");
+
+    drop(unread);
+    until("room", || async { open().await == 0 && held().await == 0 }).await;
+    let read = server.send(&read_large(ALICE)).await;
+    assert_eq!(text_of(&read.json()).len(), LARGE);
+    until("room", || async { held().await == 0 }).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,183 @@
+//! Room of the answer to one request, which its handler and its response body share.
+//!
+//! A handler asks for room when it knows how large its answer becomes, and keeps nothing else of it meanwhile. The room is
+//! held until the handler has returned and the response body is written or dropped. It travels with the request, in the
+//! extensions of its head.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::request::Parts;
+use rmcp::ErrorData;
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::json;
+
+use crate::answer_room::{AnswerRoom, BusyError, HeldRoom};
+
+/// Answers up to this size are not counted: those of all requests of a principal together are smaller than one of the
+/// largest.
+pub(crate) const SMALL_ANSWER_BYTES: usize = 64 << 10;
+
+/// Room of the answer to one request.
+#[derive(Debug)]
+pub(crate) struct AnswerPlace {
+    room: AnswerRoom,
+    principal: Arc<str>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Whether the handler has asked: then its work is done, and its answer is not refused any more.
+    asked: bool,
+    held: Option<HeldRoom>,
+}
+
+impl AnswerPlace {
+    /// The place of a request of `principal`, which holds nothing yet.
+    pub(crate) fn new(room: &AnswerRoom, principal: &Arc<str>) -> Self {
+        Self {
+            room: room.clone(),
+            principal: Arc::clone(principal),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Waits until answers of this principal that wait already have room.
+    async fn turn(&self) -> Result<(), BusyError> {
+        self.room.take(&self.principal, 0, 0).await.map(drop)
+    }
+
+    /// Waits for room for an answer of `bytes` bytes, of which `made` exist already.
+    async fn take(&self, bytes: usize, made: usize) -> Result<(), BusyError> {
+        if bytes > SMALL_ANSWER_BYTES {
+            let held = self.room.take(&self.principal, bytes, made).await?;
+            self.state().held = Some(held);
+        }
+        self.state().asked = true;
+        Ok(())
+    }
+
+    /// Counts an answer of `bytes` bytes that exists. If its handler did not ask for room, it waits here.
+    ///
+    /// # Errors
+    ///
+    /// [`BusyError`], when there is no room for an answer whose handler did not ask.
+    pub(crate) async fn settle(&self, bytes: usize) -> Result<(), BusyError> {
+        let was_asked = self.state().asked;
+        if !was_asked {
+            self.take(bytes, bytes).await?;
+        }
+        self.count(bytes);
+        Ok(())
+    }
+
+    /// Counts an event of `bytes` bytes that exists, unless room for more was taken before.
+    pub(crate) fn at_least(&self, bytes: usize) {
+        let held = self.state().held.as_ref().map_or(0, HeldRoom::bytes);
+        if bytes > held {
+            self.count(bytes);
+        }
+    }
+
+    /// Counts `bytes` bytes in place of what was asked for.
+    fn count(&self, bytes: usize) {
+        let mut state = self.state();
+        if let Some(held) = &mut state.held {
+            held.set(bytes);
+        } else if bytes > SMALL_ANSWER_BYTES {
+            state.held = Some(self.room.count(&self.principal, bytes));
+        }
+    }
+
+    /// Gives the room back.
+    pub(crate) fn release(&self) {
+        let held = self.state().held.take();
+        drop(held);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits until earlier answers to the principal of `context` have room, before work begins whose answer may be large.
+///
+/// # Errors
+///
+/// When its clients do not read them, or the request is cancelled. No work was begun.
+pub(crate) async fn turn(context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    let Some(place) = place_of(context) else {
+        return Ok(());
+    };
+    let taken = tokio::select! {
+        taken = place.turn() => taken,
+        () = context.ct.cancelled() => return Err(cancelled()),
+    };
+    taken.map_err(|BusyError| not_sent())
+}
+
+/// Waits for room for the answer of `context`, of `bytes` bytes, of which `made` exist already. Over standard input there is
+/// one client, and its pipe is its own.
+///
+/// # Errors
+///
+/// When clients do not read earlier answers, or the request is cancelled.
+pub(crate) async fn take(
+    context: &RequestContext<RoleServer>,
+    bytes: usize,
+    made: usize,
+) -> Result<(), RoomError> {
+    let Some(place) = place_of(context) else {
+        return Ok(());
+    };
+    tokio::select! {
+        taken = place.take(bytes, made) => taken.map_err(|BusyError| RoomError::Busy),
+        () = context.ct.cancelled() => Err(RoomError::Cancelled),
+    }
+}
+
+/// Why an answer is not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoomError {
+    /// Earlier answers take all room.
+    Busy,
+    /// The client needs no answer any more.
+    Cancelled,
+}
+
+impl RoomError {
+    /// The error to a request that has no effect.
+    pub(crate) fn of_read(self) -> ErrorData {
+        match self {
+            Self::Busy => not_sent(),
+            Self::Cancelled => cancelled(),
+        }
+    }
+
+    /// The error to a request whose work, `done`, has ended.
+    pub(crate) fn after(self, done: &str, bytes: usize) -> String {
+        match self {
+            Self::Busy => format!(
+                "{done}, but its answer of {bytes} bytes is not sent: earlier answers that were not read take all room for answers. \
+                 Do not repeat what may write; read the earlier answers before the next request."
+            ),
+            Self::Cancelled => "the request was cancelled".to_owned(),
+        }
+    }
+}
+
+fn place_of(context: &RequestContext<RoleServer>) -> Option<&Arc<AnswerPlace>> {
+    let head = context.extensions.get::<Parts>()?;
+    head.extensions.get::<Arc<AnswerPlace>>()
+}
+
+fn cancelled() -> ErrorData {
+    ErrorData::internal_error("the request was cancelled", None)
+}
+
+fn not_sent() -> ErrorData {
+    ErrorData::internal_error(
+        "earlier answers that were not read take all room for answers; read them, then send this request again",
+        Some(json!({ "retryable": true })),
+    )
+}

@@ -64,8 +64,8 @@ impl<T> AnswerBody<T> {
         self.rest.advance(piece.len());
         if self.rest.is_empty() {
             self.rest = Bytes::new();
-            self.watch = None;
-        } else if let Some(watch) = &self.watch {
+        }
+        if let Some(watch) = &self.watch {
             watch.pieces.fetch_add(1, Ordering::Relaxed);
         }
         piece
@@ -82,6 +82,8 @@ impl<T: Unpin> Body for AnswerBody<T> {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = self.get_mut();
         if this.rest.is_empty() {
+            // The last piece was taken as well.
+            this.watch = None;
             let frame = match ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => frame,
                 ended => return Poll::Ready(ended),

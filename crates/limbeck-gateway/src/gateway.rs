@@ -10,6 +10,7 @@ use limbeck_domain::{
     ToolTarget,
 };
 use limbeck_launcher::WorkerError;
+use limbeck_policy::Policy;
 use limbeck_store::{Store, StoreError};
 use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch};
 use serde_json::value::RawValue;

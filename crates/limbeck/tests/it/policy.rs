@@ -36,7 +36,7 @@ fn a_rule_holds_for_programs_and_for_direct_calls() {
     let envelope = world.envelope("return (await tools.shop.get_customer({ id: 'cus_0001' })).id");
     assert_eq!(envelope["error"]["code"], "denied", "{envelope}");
     let envelope = world.envelope("return (await tools.shop.get_customer({ id: 'cus_0002' })).id");
-    assert_eq!(envelope["result"], "cus_0002", "{envelope}");
+    assert_eq!(envelope["value"], "cus_0002", "{envelope}");
 }
 
 #[test]

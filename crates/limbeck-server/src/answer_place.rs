@@ -1,8 +1,7 @@
 //! Room of the answer to one request, which its handler and its response body share.
 //!
-//! A handler asks for room when it knows how large its answer becomes, and keeps nothing else of it meanwhile. The room is
-//! held until the handler has returned and the response body is written or dropped. It travels with the request, in the
-//! extensions of its head.
+//! A handler asks for room when it knows how large its answer becomes, and has one copy of it at most meanwhile. The room
+//! is held until the response body is written or dropped. It travels with the request, in the extensions of its head.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,14 +46,30 @@ impl AnswerPlace {
         self.room.take(&self.principal, 0, 0).await.map(drop)
     }
 
+    /// Waits for room for a result of `bytes` bytes, which exists, and does not hold it here: the request that gets the
+    /// result may be another one. Small results need none.
+    pub(crate) async fn room_for(&self, bytes: usize) -> Result<Option<HeldRoom>, BusyError> {
+        self.asked_for(bytes, bytes).await
+    }
+
+    async fn asked_for(&self, bytes: usize, made: usize) -> Result<Option<HeldRoom>, BusyError> {
+        if bytes <= SMALL_ANSWER_BYTES {
+            return Ok(None);
+        }
+        self.room.take(&self.principal, bytes, made).await.map(Some)
+    }
+
     /// Waits for room for an answer of `bytes` bytes, of which `made` exist already.
     async fn take(&self, bytes: usize, made: usize) -> Result<(), BusyError> {
-        if bytes > SMALL_ANSWER_BYTES {
-            let held = self.room.take(&self.principal, bytes, made).await?;
-            self.state().held = Some(held);
-        }
-        self.state().asked = true;
+        let room = self.asked_for(bytes, made).await?;
+        self.hold(room);
         Ok(())
+    }
+
+    fn hold(&self, room: Option<HeldRoom>) {
+        let mut state = self.state();
+        state.asked = true;
+        state.held = room;
     }
 
     /// Counts an answer of `bytes` bytes that exists. If its handler did not ask for room, it waits here.
@@ -116,54 +131,45 @@ pub(crate) async fn turn(context: &RequestContext<RoleServer>) -> Result<(), Err
     taken.map_err(|BusyError| not_sent())
 }
 
-/// Waits for room for the answer of `context`, of `bytes` bytes, of which `made` exist already. Over standard input there is
-/// one client, and its pipe is its own.
+/// Waits for room for the answer of `context`, of `bytes` bytes, of which `made` exist already. Over standard input there
+/// is one client, and its pipe is its own.
 ///
 /// # Errors
 ///
-/// When clients do not read earlier answers, or the request is cancelled.
+/// When clients do not read earlier answers, or the request is cancelled. The request must have no effect.
 pub(crate) async fn take(
     context: &RequestContext<RoleServer>,
     bytes: usize,
     made: usize,
-) -> Result<(), RoomError> {
+) -> Result<(), ErrorData> {
     let Some(place) = place_of(context) else {
         return Ok(());
     };
     tokio::select! {
-        taken = place.take(bytes, made) => taken.map_err(|BusyError| RoomError::Busy),
-        () = context.ct.cancelled() => Err(RoomError::Cancelled),
+        taken = place.take(bytes, made) => taken.map_err(|BusyError| not_sent()),
+        () = context.ct.cancelled() => Err(cancelled()),
     }
 }
 
-/// Why an answer is not made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RoomError {
-    /// Earlier answers take all room.
-    Busy,
-    /// The client needs no answer any more.
-    Cancelled,
+/// Holds `room`, which was taken for the answer of `context`.
+pub(crate) fn hold(context: &RequestContext<RoleServer>, room: Option<HeldRoom>) {
+    if let Some(place) = place_of(context) {
+        place.hold(room);
+    }
 }
 
-impl RoomError {
-    /// The error to a request that has no effect.
-    pub(crate) fn of_read(self) -> ErrorData {
-        match self {
-            Self::Busy => not_sent(),
-            Self::Cancelled => cancelled(),
-        }
-    }
+/// The place of the answer of `context`; `None` over standard input.
+pub(crate) fn of(context: &RequestContext<RoleServer>) -> Option<Arc<AnswerPlace>> {
+    place_of(context).map(Arc::clone)
+}
 
-    /// The error to a request whose work, `done`, has ended.
-    pub(crate) fn after(self, done: &str, bytes: usize) -> String {
-        match self {
-            Self::Busy => format!(
-                "{done}, but its answer of {bytes} bytes is not sent: earlier answers that were not read take all room for answers. \
-                 Do not repeat what may write; read the earlier answers before the next request."
-            ),
-            Self::Cancelled => "the request was cancelled".to_owned(),
-        }
-    }
+/// The error to a request whose work has ended and whose result was dropped.
+pub(crate) fn dropped() -> ErrorData {
+    ErrorData::internal_error(
+        "the work of this request has ended, but its answer is not sent: earlier answers that were not read take all room \
+         for answers. Do not repeat what may write; read the earlier answers before the next request.",
+        None,
+    )
 }
 
 fn place_of(context: &RequestContext<RoleServer>) -> Option<&Arc<AnswerPlace>> {

@@ -91,9 +91,9 @@ impl AnswerRoom {
         self.state().held
     }
 
-    /// Waits for room for `bytes` bytes of `principal`, of which `made` exist already. An answer that is larger than the
-    /// share of a principal takes all of it; one of no bytes waits for the turn alone. Dropping the future leaves the
-    /// queue.
+    /// Waits for room for `bytes` bytes of `principal`, of which `made` exist already. An answer that is larger than
+    /// the share of a principal takes all of it; one of no bytes waits for the turn alone. Dropping the future leaves
+    /// the queue.
     ///
     /// # Errors
     ///

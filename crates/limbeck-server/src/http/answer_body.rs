@@ -1,7 +1,7 @@
 //! Body of a response, written to its client in small pieces.
 //!
-//! hyper lets go of a body when it has taken its last part, which is long before a client that reads slowly has all of it.
-//! So a large part is copied piece by piece: it exists while this body exists, and its room is held for that time.
+//! hyper lets go of a body when it has taken its last part, long before a client that reads slowly has all of it. So a
+//! large part is copied piece by piece: it exists while this body exists, and its room is held for that time.
 
 use std::convert::Infallible;
 use std::pin::Pin;

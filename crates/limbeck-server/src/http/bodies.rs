@@ -127,7 +127,8 @@ pub(crate) fn later(status: StatusCode) -> HttpResponse {
     answer
 }
 
-/// Counts the bytes of a whole answer, which may wait for room here. Events of a stream are counted when they are written.
+/// Counts the bytes of a whole answer, which may wait for room here. Events of a stream are counted when they are
+/// written.
 pub(crate) async fn counted(room: &AnswerPlace, answer: HttpResponse) -> HttpResponse {
     let Some(bytes) = answer.body().size_hint().exact() else {
         return answer;

@@ -8,7 +8,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::json;
 
 use super::client_surface::Surface;
-use crate::answer_place::{self, RoomError};
+use crate::answer_place;
 use limbeck_gateway::artifacts::{base64, uri_of, when};
 use limbeck_gateway::clock::now_us;
 
@@ -38,7 +38,8 @@ impl Surface {
         resources.collect()
     }
 
-    /// Reads an artifact when there is room for it. Its content never changes, so the client may cache it until it expires.
+    /// Reads an artifact when there is room for it. Its content never changes, so the client may cache it until it
+    /// expires.
     pub(super) async fn read_artifact(
         &self,
         id: &str,
@@ -54,9 +55,7 @@ impl Surface {
         let info = store.artifact_info(&self.principal, &id, now_us()).await;
         let bytes = info.map_err(unreadable)?.ok_or_else(unknown)?.bytes;
         // As Base64; what a text takes in fact is counted when its answer is made.
-        answer_place::take(context, bytes.saturating_add(bytes / 3), 0)
-            .await
-            .map_err(RoomError::of_read)?;
+        answer_place::take(context, bytes.saturating_add(bytes / 3), 0).await?;
         let now_us = now_us();
         let found = store.artifact(&self.principal, &id, now_us).await;
         let (info, content) = found.map_err(unreadable)?.ok_or_else(unknown)?;

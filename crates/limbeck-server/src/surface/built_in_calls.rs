@@ -14,7 +14,6 @@ use super::built_in_tools::BuiltInTool;
 use super::client_surface::Surface;
 use super::exchange::RequestKind;
 use super::forward::{Outcome, ResumeParams};
-use crate::answer_place;
 
 impl Surface {
     pub(super) async fn search(&self, arguments: JsonObject) -> CallToolResult {
@@ -66,23 +65,18 @@ impl Surface {
         let subject = self.subject("tools/call", BuiltInTool::Execute.name());
         let gateway = self.gateway.clone();
         let forwarded = self
-            .exchange(RequestKind::Program, &subject, resume, context, |calling| {
-                Box::pin(async move { gateway.answer(request, calling).await })
-            })
+            .exchange(
+                RequestKind::Program,
+                &subject,
+                resume,
+                context,
+                result_bytes,
+                |calling| Box::pin(async move { gateway.answer(request, calling).await }),
+            )
             .await?;
         Ok(match forwarded {
             Outcome::InputRequired(result) => result.into(),
-            Outcome::Done(shown) => {
-                let bytes = result_bytes(&shown);
-                match answer_place::take(context, bytes, bytes).await {
-                    Ok(()) => program_result(shown).into(),
-                    Err(error) => {
-                        let id = &shown.envelope.execution_id;
-                        let ended = format!("the program has ended as execution {id}");
-                        failed(error.after(&ended, bytes)).into()
-                    }
-                }
-            }
+            Outcome::Done(shown) => program_result(shown).into(),
         })
     }
 

@@ -14,13 +14,13 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::built_in_results::failed;
 use super::client_surface::Surface;
 use super::exchange::{Exchange, RequestIdentity, RequestKind, Step, answers, is_modern};
 use super::exposed_tools::ExposedTool;
 use super::log_level::LogLevel;
 use super::{exposed_lists, upstream_results};
-use crate::answer_place::{self, RoomError};
+use crate::answer_place;
+use crate::answer_room::BusyError;
 use crate::request_memory::held_by;
 use limbeck_gateway::Gateway;
 use limbeck_gateway::direct::{DirectCall, DirectError};
@@ -69,20 +69,18 @@ impl Surface {
         let subject = self.subject("tools/call", &listed.tool.name);
         let gateway = self.gateway.clone();
         let forwarded = self
-            .exchange(RequestKind::Server, &subject, resume, context, |calling| {
-                Box::pin(async move { gateway.call_directly(call, calling).await })
-            })
+            .exchange(
+                RequestKind::Server,
+                &subject,
+                resume,
+                context,
+                raw_bytes,
+                |calling| Box::pin(async move { gateway.call_directly(call, calling).await }),
+            )
             .await?;
         match forwarded {
             Outcome::InputRequired(result) => Ok(result.into()),
-            Outcome::Done(Ok(raw)) => {
-                let bytes = raw.get().len();
-                let result = match answer_place::take(context, bytes, bytes).await {
-                    Ok(()) => upstream_results::tool_result(&raw),
-                    Err(error) => failed(error.after("the tool was called", bytes)),
-                };
-                Ok(result.into())
-            }
+            Outcome::Done(Ok(raw)) => Ok(upstream_results::tool_result(&raw).into()),
             Outcome::Done(Err(failure)) => {
                 upstream_results::call_failed(failure, &listed.id).map(Into::into)
             }
@@ -113,7 +111,6 @@ impl Surface {
             Outcome::Done(result) => {
                 let raw = result
                     .map_err(|failure| upstream_results::read_failed(failure, Some(about)))?;
-                room_for(context, &raw).await?;
                 upstream_results::resource(&raw).map(Into::into)
             }
         }
@@ -140,7 +137,6 @@ impl Surface {
             Outcome::InputRequired(result) => Ok(result.into()),
             Outcome::Done(result) => {
                 let raw = result.map_err(|failure| upstream_results::read_failed(failure, None))?;
-                room_for(context, &raw).await?;
                 upstream_results::result::<rmcp::model::GetPromptResult>(&raw).map(Into::into)
             }
         }
@@ -179,7 +175,8 @@ impl Surface {
             .read_directly(&server, ReadMethod::Complete, params.to_string(), calling)
             .await
             .map_err(|failure| upstream_results::read_failed(failure, None))?;
-        room_for(context, &raw).await?;
+        let bytes = raw.get().len();
+        answer_place::take(context, bytes, bytes).await?;
         upstream_results::result(&raw)
     }
 
@@ -206,13 +203,20 @@ impl Surface {
         context: &RequestContext<RoleServer>,
     ) -> Result<Outcome<RawResult>, ErrorData> {
         let gateway = self.gateway.clone();
-        self.exchange(RequestKind::Server, subject, resume, context, |calling| {
-            Box::pin(async move {
-                gateway
-                    .read_directly(&server, method, params, calling)
-                    .await
-            })
-        })
+        self.exchange(
+            RequestKind::Server,
+            subject,
+            resume,
+            context,
+            raw_bytes,
+            |calling| {
+                Box::pin(async move {
+                    gateway
+                        .read_directly(&server, method, params, calling)
+                        .await
+                })
+            },
+        )
         .await
     }
 
@@ -229,13 +233,15 @@ impl Surface {
     }
 
     /// Starts `work`, or resumes it when the client sends `resume` with a state, and forwards its events to the
-    /// client.
+    /// client. `size` counts the bytes of the answer that a result becomes: a result waits for room before it is given,
+    /// also one of a request that is suspended.
     pub(super) async fn exchange<T: Send + 'static>(
         &self,
         kind: RequestKind,
         subject: &RequestIdentity<'_>,
         resume: ResumeParams,
         context: &RequestContext<RoleServer>,
+        size: fn(&T) -> usize,
         work: impl FnOnce(CallContext) -> BoxFuture<'static, T>,
     ) -> Result<Outcome<T>, ErrorData> {
         let exchanges = &self.exchanges;
@@ -252,18 +258,33 @@ impl Surface {
                 let declared = context.client_capabilities().unwrap_or_default();
                 // The work goes on for a moment after its client has cancelled, and while it is suspended.
                 let held = held_by(context);
+                let place = answer_place::of(context);
                 Exchange::begin(kind, answers(&declared), level, |calling| {
+                    let cancel = calling.cancel.clone();
                     let work = work(calling);
                     Box::pin(async move {
                         let result = work.await;
                         drop(held);
-                        result
+                        let Some(place) = place else {
+                            return Some((result, None));
+                        };
+                        let bytes = size(&result);
+                        let room = tokio::select! {
+                            room = place.room_for(bytes) => room,
+                            () = cancel.cancelled() => Err(BusyError),
+                        };
+                        // Without room the result is dropped at once.
+                        room.ok().map(|room| (result, room))
                     })
                 })
             }
         };
         match exchange.go_on(&mut responses, context, level).await? {
-            Step::Done(result) => Ok(Outcome::Done(result)),
+            Step::Done(Some((result, room))) => {
+                answer_place::hold(context, room);
+                Ok(Outcome::Done(result))
+            }
+            Step::Done(None) => Err(answer_place::dropped()),
             Step::InputRequired => exchanges
                 .suspend(subject, exchange)
                 .map(Outcome::InputRequired),
@@ -279,11 +300,9 @@ impl Surface {
     }
 }
 
-/// Waits for room for an answer that is made of `raw`.
-async fn room_for(context: &RequestContext<RoleServer>, raw: &RawValue) -> Result<(), ErrorData> {
-    let bytes = raw.get().len();
-    let taken = answer_place::take(context, bytes, bytes).await;
-    taken.map_err(RoomError::of_read)
+/// Bytes of the answer that `result` becomes.
+fn raw_bytes(result: &RawResult) -> usize {
+    result.as_ref().map_or(0, |raw| raw.get().len())
 }
 
 /// Subscribes to changes of a resource at its server.

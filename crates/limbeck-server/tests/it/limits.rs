@@ -190,7 +190,7 @@ async fn answers_that_a_principal_does_not_read_hold_at_most_its_share() {
     let share = 2 * LARGE + LARGE / 2;
     let server = Server::in_world(world, |options| {
         options.bounds.answer_bytes_each = share;
-        options.bounds.write_stall = SOON;
+        options.bounds.write_stall = 10 * SOON;
     })
     .await;
     let held = async || server.metric("limbeck_http_answer_bytes").await as usize;

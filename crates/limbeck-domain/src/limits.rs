@@ -112,6 +112,11 @@ pub const EXECUTIONS_MAX: usize = 24;
 /// Executions of one principal: a third of the places is left to others. Over standard input there is only
 /// one principal, and two gateways share nothing.
 pub const EXECUTIONS_PER_PRINCIPAL_MAX: usize = 16;
+/// Pieces of work that the gateway itself computes at the same time: suggestions of names, searches, listings, checks of
+/// programs, large answers. Each takes a thread, beside those that serve.
+pub const COMPUTED_MAX: usize = 4;
+/// Of these, the pieces of one principal. Further ones wait for its turn.
+pub const COMPUTED_PER_PRINCIPAL_MAX: usize = 2;
 /// Executions that wait in the queue; one more fails with `busy`. Principals take turns.
 pub const EXECUTIONS_QUEUED_MAX: usize = 256;
 /// Queued executions of one principal: half of the queue is left to others.

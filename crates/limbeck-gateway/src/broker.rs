@@ -310,6 +310,16 @@ impl Broker {
         Answer::of(id, Err(error))
     }
 
+    /// Runs `work` off the threads that serve, when it is the turn of this principal.
+    async fn computed<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let computing = &self.context.computing;
+        let done = computing.run(&self.principal, move |_| work()).await;
+        done.map_err(CallError::from)
+    }
+
     fn call_context(&self, cancel: CancellationToken) -> CallContext {
         CallContext::new(cancel)
             .with_observer(self.caller.clone())

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Admission;
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
+use crate::computing::{Computing, ComputingError};
 use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 use crate::counters::Counters;
 use crate::direct::{DirectCall, DirectCalls, DirectError};
@@ -89,11 +90,13 @@ impl Gateway {
             store.clone(),
         ));
         let listings = Listings::new(live_catalog.clone(), Arc::clone(&upstreams));
+        let computing = Computing::default();
         let search = ToolSearch::new(
             live_catalog.clone(),
             Arc::clone(&exposure),
             Arc::clone(&embeddings),
             listings.clone(),
+            computing.clone(),
         );
         let broker = Arc::new(BrokerContext {
             upstreams,
@@ -101,6 +104,7 @@ impl Gateway {
             listings,
             search,
             artifacts: ArtifactStore::new(store.clone()),
+            computing,
             counters: Counters::default(),
             policy,
             store: store.clone(),
@@ -350,7 +354,22 @@ impl Gateway {
     /// [`CallError`] when no server is called `server`, or when `cursor` belongs to another request or to
     /// other tools.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
-        self.parts.broker.search.search(request).await
+        let search = &self.parts.broker.search;
+        search.search(&self.principal, request).await
+    }
+
+    /// Runs `work` off the threads that serve, when it is the turn of this handle's principal: such as the rendering of
+    /// an answer.
+    ///
+    /// # Errors
+    ///
+    /// [`ComputingError`] when the work panicked.
+    pub async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ComputingError> {
+        let computing = &self.parts.broker.computing;
+        computing.run(&self.principal, move |_| work()).await
     }
 
     /// Starts connecting the servers that `request` names, so that they are ready for the program that

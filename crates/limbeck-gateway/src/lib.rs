@@ -27,6 +27,7 @@ mod admission;
 pub mod artifacts;
 mod broker;
 pub mod clock;
+mod computing;
 mod config;
 pub mod counters;
 pub mod direct;
@@ -50,6 +51,7 @@ pub mod tokens;
 
 pub use admission::AdmissionSize;
 pub use broker::CallReport;
+pub use computing::ComputingError;
 pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 pub use executor::{
     AnswerForm, Examination, ExecuteRequest, InnerCall, ReplayError, ReplayReport, Shown,

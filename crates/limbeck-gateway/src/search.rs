@@ -1,6 +1,7 @@
 //! Tool search for models, programs and users.
 
 mod cursor;
+mod program;
 mod text;
 
 use std::sync::Arc;
@@ -14,13 +15,12 @@ use limbeck_domain::{
 use limbeck_policy::Scope;
 use limbeck_search::{SearchAnswer, SearchHit, SearchQuery, SearchableCatalog, servers_named};
 use serde::Serialize;
-use serde_json::Value;
 
+use crate::computing::Computing;
 use crate::embeddings::{Embeddings, Similarity};
 use crate::exposure::Exposure;
 use crate::listings::Listings;
 use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
-use crate::program_listings;
 use cursor::Fingerprint;
 
 /// Hits of a query without a limit.
@@ -144,6 +144,7 @@ pub(crate) struct ToolSearch {
     exposure: Arc<Exposure>,
     embeddings: Arc<Embeddings>,
     listings: Listings,
+    computing: Computing,
 }
 
 impl ToolSearch {
@@ -152,22 +153,28 @@ impl ToolSearch {
         exposure: Arc<Exposure>,
         embeddings: Arc<Embeddings>,
         listings: Listings,
+        computing: Computing,
     ) -> Self {
         Self {
             live_catalog,
             exposure,
             embeddings,
             listings,
+            computing,
         }
     }
 
-    /// Searches every server's tools; waits a bounded time for servers never listed before.
+    /// Searches every server's tools for `principal`; waits a bounded time for servers never listed before.
     ///
     /// # Errors
     ///
     /// [`CallError`] when no server is called `server`, or when `cursor` belongs to another request or to
     /// other tools.
-    pub(crate) async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
+    pub(crate) async fn search(
+        &self,
+        principal: &str,
+        request: &SearchRequest,
+    ) -> Result<SearchReport, CallError> {
         let starting = self.live_catalog.discover(FIRST_LIST_TIMEOUT).await;
         let exposed = self.exposure.current();
         let searched = exposed.searched.clone();
@@ -190,16 +197,19 @@ impl ToolSearch {
             fingerprint,
             from,
         } = self.ranking(catalog, request).await?;
-        let queries = request.queries.iter().zip(from).enumerate();
+        let (within, asked) = (searched.clone(), request.clone());
+        let ranked = self.computing.run(principal, move |_| {
+            let queries = asked.queries.iter().zip(from).enumerate();
+            let reports = queries.map(|(place, (query, from))| {
+                let similarity = similarity
+                    .as_ref()
+                    .and_then(|similarity| similarity.of(place));
+                query_report(&within, &asked, query, from, similarity)
+            });
+            reports.collect::<Vec<_>>()
+        });
         let mut report = SearchReport {
-            queries: queries
-                .map(|(place, (query, from))| {
-                    let similarity = similarity
-                        .as_ref()
-                        .and_then(|similarity| similarity.of(place));
-                    query_report(&searched, request, query, from, similarity)
-                })
-                .collect(),
+            queries: ranked.await?,
             cursor: None,
             unavailable: self.listings.unavailable(&starting),
             incomplete: self.listings.incomplete(catalog),
@@ -273,36 +283,6 @@ impl ToolSearch {
                 self.live_catalog.refresh_later(&server);
             }
         }
-    }
-
-    /// The answer of `search()` in a program: one list, without the tools outside of its scope.
-    pub(crate) async fn program_hits(
-        &self,
-        catalog: &SearchableCatalog,
-        request: &SearchRequest,
-        scope: &Scope,
-    ) -> Value {
-        let visible = catalog.only(|id| scope.covers(id));
-        let queries = request.queries.iter().take(QUERIES_MAX);
-        let queries: Vec<&str> = queries.map(String::as_str).collect();
-        let similarity = self
-            .embeddings
-            .similarity(visible.catalog(), &queries)
-            .await;
-        let mut hits = Vec::new();
-        for (place, query) in queries.into_iter().enumerate() {
-            let similarity = similarity
-                .as_ref()
-                .and_then(|similarity| similarity.of(place));
-            for hit in found(&visible, request, query, 0, similarity).hits {
-                let mut entry = program_listings::hit_json(&hit.tool, request.language);
-                if let Value::Object(entry) = &mut entry {
-                    entry.insert("score".to_owned(), hit.score.into());
-                }
-                hits.push(entry);
-            }
-        }
-        Value::Array(hits)
     }
 }
 

@@ -33,7 +33,7 @@ const COMPARED_BYTES_MAX: usize = 256 << 20;
 pub(crate) struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 

@@ -7,6 +7,7 @@ use limbeck_store::Store;
 use limbeck_upstream::UpstreamPool;
 
 use crate::artifacts::ArtifactStore;
+use crate::computing::Computing;
 use crate::counters::Counters;
 use crate::learn::Learning;
 use crate::listings::Listings;
@@ -23,6 +24,7 @@ pub(crate) struct BrokerContext {
     pub(crate) listings: Listings,
     pub(crate) search: ToolSearch,
     pub(crate) artifacts: ArtifactStore,
+    pub(crate) computing: Computing,
     pub(crate) counters: Counters,
     pub(crate) policy: Policy,
 }

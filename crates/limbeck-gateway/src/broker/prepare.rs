@@ -18,6 +18,8 @@ use crate::live_catalog::FIRST_LIST_TIMEOUT;
 
 /// Bytes of a name that an error shows.
 const NAME_SHOWN_BYTES_MAX: usize = 80;
+/// Bytes of arguments that are validated at once: a hand-over between threads costs more than that.
+const ACCEPTED_AT_ONCE_BYTES_MAX: usize = 4 << 10;
 const HINT_OUTSIDE: &str =
     "add the tool to the `tools` patterns of this execution, or leave them out";
 const HINT_POLICY: &str = "do not try it again in another way: the user decides what is called; tell the user what you wanted to do";
@@ -106,7 +108,7 @@ impl Broker {
     /// it. The answer does not depend on tools outside of the scope: it does not show which of them exist.
     pub(super) async fn resolve(&self, target: &ToolTarget) -> Result<Resolved, RefusedCall> {
         let live_catalog = &self.context.live_catalog;
-        let error = match self.find(target) {
+        let error = match self.find(target).await? {
             Ok(resolved) => return Ok(resolved),
             Err(error) => error,
         };
@@ -130,18 +132,55 @@ impl Broker {
             }
             None => return Err(self.unresolved(target, error)),
         }
-        self.find(target)
-            .map_err(|error| self.unresolved(target, error))
+        let found = self.find(target).await?;
+        found.map_err(|error| self.unresolved(target, error))
     }
 
-    fn find(&self, target: &ToolTarget) -> Result<Resolved, ResolveError> {
+    /// Looks the name up in the lists that are here. What is not a tool's exact name is looked for in the turns of the
+    /// principal: other styles and similar names are searched among all tools.
+    async fn find(
+        &self,
+        target: &ToolTarget,
+    ) -> Result<Result<Resolved, ResolveError>, RefusedCall> {
         let catalog = self.context.live_catalog.snapshot();
-        match catalog.resolve(target) {
-            // The usual case, without the cost of leaving tools out.
-            Ok(resolved) if self.scope.covers(resolved.tool.id()) => Ok(resolved),
-            Err(error) if self.scope.is_everything() => Err(error),
-            Ok(_) | Err(_) => visible(&catalog, &self.scope).resolve(target),
+        if let Some(resolved) = self.find_exact(&catalog, target) {
+            return Ok(Ok(resolved));
         }
+        let (scope, target) = (Arc::clone(&self.scope), target.clone());
+        let found = self.computed(move || match catalog.resolve(&target) {
+            // The usual case, without the cost of leaving tools out.
+            Ok(resolved) if scope.covers(resolved.tool.id()) => Ok(resolved),
+            Err(error) if scope.is_everything() => Err(error),
+            Ok(_) | Err(_) => visible(&catalog, &scope).resolve(&target),
+        });
+        found
+            .await
+            .map_err(|error| RefusedCall { error, tool: None })
+    }
+
+    /// The tool within the scope whose server and name are written as they are, which resolve to no other.
+    fn find_exact(&self, catalog: &Catalog, target: &ToolTarget) -> Option<Resolved> {
+        let server = ServerName::from(target.server.as_deref()?);
+        let tool = catalog.server(&server)?.tool(&target.tool)?;
+        self.scope.covers(tool.id()).then(|| Resolved {
+            tool: Arc::clone(tool),
+            note: None,
+        })
+    }
+
+    /// The server that a program names, among those that the scope reaches.
+    pub(super) async fn resolve_server(
+        &self,
+        name: &str,
+    ) -> Result<Result<ServerName, ResolveError>, CallError> {
+        let catalog = self.context.live_catalog.snapshot();
+        let exact = ServerName::from(name);
+        if catalog.server(&exact).is_some() && self.scope.reaches(name) {
+            return Ok(Ok(exact));
+        }
+        let (scope, name) = (Arc::clone(&self.scope), name.to_owned());
+        self.computed(move || visible(&catalog, &scope).resolve_server(&name))
+            .await
     }
 
     fn unresolved(&self, target: &ToolTarget, error: ResolveError) -> RefusedCall {
@@ -173,7 +212,7 @@ impl Broker {
         resolved: Resolved,
         arguments: &str,
     ) -> Result<(Resolved, AcceptedArguments), RefusedCall> {
-        let error = match resolved.tool.accept(arguments, self.language) {
+        let error = match self.accept(&resolved.tool, arguments).await {
             Ok(arguments) => return Ok((resolved, arguments)),
             Err(error) => error,
         };
@@ -182,12 +221,26 @@ impl Broker {
             return Err(RefusedCall::of(&resolved.tool, error));
         }
         // In the fresh list the name may mean another tool, or none.
-        let fresh = self.find(target);
+        let fresh = self.find(target).await?;
         let fresh = fresh.map_err(|error| self.unresolved(target, error))?;
-        match fresh.tool.accept(arguments, self.language) {
+        match self.accept(&fresh.tool, arguments).await {
             Ok(arguments) => Ok((fresh, arguments)),
             Err(error) => Err(RefusedCall::of(&fresh.tool, error)),
         }
+    }
+
+    /// The arguments as they may be sent. Long ones are validated in the turns of the principal.
+    async fn accept(
+        &self,
+        tool: &Arc<Tool>,
+        arguments: &str,
+    ) -> Result<AcceptedArguments, CallError> {
+        if arguments.len() <= ACCEPTED_AT_ONCE_BYTES_MAX {
+            return tool.accept(arguments, self.language);
+        }
+        let (tool, arguments, language) = (Arc::clone(tool), arguments.to_owned(), self.language);
+        self.computed(move || tool.accept(&arguments, language))
+            .await?
     }
 }
 

@@ -11,6 +11,7 @@ use limbeck_policy::Scope;
 
 use super::Broker;
 use super::prepare::{out_of_scope, visible};
+use crate::computing::{Computing, ComputingError};
 use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
 
 /// Patterns named in a warning.
@@ -49,11 +50,16 @@ impl Broker {
         };
         let check = ProgramCheck {
             live_catalog: &self.context.live_catalog,
+            computing: &self.context.computing,
+            principal: &self.principal,
             scope: &self.scope,
             language: self.language,
             mode: Mode::Run,
         };
-        let findings = check.findings(&sites).await;
+        let findings = match check.findings(&Arc::new(sites)).await {
+            Ok(findings) => findings,
+            Err(ComputingError) => return Verdict::default(),
+        };
         // A program is checked once.
         let _ = self
             .doubts
@@ -69,10 +75,12 @@ impl Broker {
     }
 }
 
-/// Check of the tool calls of one program.
+/// Check of the tool calls of one program, in the turns of its principal: a program has thousands of calls.
 pub(crate) struct ProgramCheck<'a> {
     pub(crate) live_catalog: &'a LiveCatalog,
-    pub(crate) scope: &'a Scope,
+    pub(crate) computing: &'a Computing,
+    pub(crate) principal: &'a str,
+    pub(crate) scope: &'a Arc<Scope>,
     pub(crate) language: Language,
     pub(crate) mode: Mode,
 }
@@ -83,29 +91,45 @@ impl ProgramCheck<'_> {
     /// A server that was never listed is listed first, because the program is about to start it. An error that follows from
     /// a cached list is returned only when a fresh list confirms it. Calls to servers that do not answer in time, or cannot
     /// be used, are checked by the cached list; the call itself reports the reason.
-    pub(crate) async fn findings(&self, sites: &Sites) -> Findings {
+    pub(crate) async fn findings(&self, sites: &Arc<Sites>) -> Result<Findings, ComputingError> {
         let live_catalog = self.live_catalog;
-        let unlisted = self.catalog().servers_needed(sites);
+        let unlisted = self.computed(sites, Catalog::servers_needed).await?;
         live_catalog
             .first_lists(&unlisted, FIRST_LIST_TIMEOUT)
             .await;
-        let findings = self.judge(sites);
+        let findings = self.judge(sites).await?;
         if findings.drawn_from.is_empty() {
-            return findings;
+            return Ok(findings);
         }
         let cached = &findings.drawn_from;
         live_catalog.refresh_all(cached, FIRST_LIST_TIMEOUT).await;
-        self.judge(sites)
+        self.judge(sites).await
     }
 
     /// The tools that may be called, by the lists that [`ProgramCheck::findings`] refreshed.
-    pub(crate) fn plan(&self, sites: &Sites) -> Plan {
-        self.catalog().plan(sites)
+    pub(crate) async fn plan(&self, sites: &Arc<Sites>) -> Result<Plan, ComputingError> {
+        self.computed(sites, Catalog::plan).await
     }
 
-    /// What the program may call, as it is known now.
-    fn catalog(&self) -> Arc<Catalog> {
-        visible(&self.live_catalog.snapshot(), self.scope)
+    /// What `work` finds in the calls and in the tools that the program may call, as they are known when its turn comes.
+    async fn computed<T: Send + 'static>(
+        &self,
+        sites: &Arc<Sites>,
+        work: impl FnOnce(&Catalog, &Sites) -> T + Send + 'static,
+    ) -> Result<T, ComputingError> {
+        // The usual program of a few lines, without the cost of a hand-over between threads.
+        if sites.sites.is_empty() {
+            return Ok(work(
+                &visible(&self.live_catalog.snapshot(), self.scope),
+                sites,
+            ));
+        }
+        let live_catalog = self.live_catalog.clone();
+        let (scope, sites) = (Arc::clone(self.scope), Arc::clone(sites));
+        let done = self.computing.run(self.principal, move |_| {
+            work(&visible(&live_catalog.snapshot(), &scope), &sites)
+        });
+        done.await
     }
 
     /// Warning about patterns of the scope that match no tool, which were probably mistyped.
@@ -126,13 +150,17 @@ impl ProgramCheck<'_> {
         ))
     }
 
-    fn judge(&self, sites: &Sites) -> Findings {
-        let refuses = |target: &ToolTarget| out_of_scope(self.scope, target);
-        let caller = CheckOptions {
-            language: self.language,
-            mode: self.mode,
-            refuses: &refuses,
+    async fn judge(&self, sites: &Arc<Sites>) -> Result<Findings, ComputingError> {
+        let (scope, language, mode) = (Arc::clone(self.scope), self.language, self.mode);
+        let judged = move |catalog: &Catalog, sites: &Sites| {
+            let refuses = |target: &ToolTarget| out_of_scope(&scope, target);
+            let caller = CheckOptions {
+                language,
+                mode,
+                refuses: &refuses,
+            };
+            catalog.check(sites, &caller)
         };
-        self.catalog().check(sites, &caller)
+        self.computed(sites, judged).await
     }
 }

@@ -1,7 +1,10 @@
 //! Host calls that the gateway answers itself: search, descriptions, servers, the key-value store.
 
+use std::sync::Arc;
+
+use limbeck_catalog::Catalog;
 use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
-use limbeck_domain::{CallCode, CallError, HostCall, HostOp};
+use limbeck_domain::{CallCode, CallError, HostCall, HostOp, ServerName};
 use limbeck_store::ArtifactInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,7 +13,7 @@ use serde_json::value::RawValue;
 use super::Broker;
 use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN};
 use super::artifacts::ArtifactBody;
-use super::prepare::{server_out_of_scope, visible};
+use super::prepare::server_out_of_scope;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
 use crate::program_listings;
 use crate::search::SearchRequest;
@@ -18,6 +21,8 @@ use crate::store_errors::query_error;
 
 /// A list of tools or servers that is longer than most.
 const LISTING_BYTES: usize = 256 << 10;
+/// Bytes of a tool in the description of its server, besides its names and signature: the first sentence about it.
+const TOOL_LISTED_BYTES: usize = 512;
 
 /// Where `save_tool` of a Python program keeps functions, by name. It reads all of them and writes them with its own, so
 /// they are added to what is there: programs that save at the same time do not undo each other.
@@ -109,8 +114,8 @@ impl Broker {
         }
         let json = match call.op {
             HostOp::Search => self.search(parse(&call.body)?).await,
-            HostOp::Describe => self.describe(parse(&call.body)?).await,
-            HostOp::Servers => Ok(self.servers()),
+            HostOp::Describe => self.describe(parse(&call.body)?, room).await,
+            HostOp::Servers => self.servers().await,
             HostOp::StoreGet => self.store_get(parse(&call.body)?).await,
             HostOp::StoreSet => self.store_set(parse(&call.body)?).await,
             HostOp::Emit => self.emit(call.id, parse(&call.body)?, room).await,
@@ -131,14 +136,17 @@ impl Broker {
             language: self.language,
             ..SearchRequest::default()
         };
-        let catalog = self.context.live_catalog.searchable();
         let search = &self.context.search;
-        search.connect_named(catalog.catalog(), &request, &self.scope);
-        let hits = search.program_hits(&catalog, &request, &self.scope).await;
-        Ok(hits.to_string())
+        search
+            .program_hits(&self.principal, request, &self.scope)
+            .await
     }
 
-    async fn describe(&self, body: DescribeBody) -> Result<String, CallError> {
+    async fn describe(
+        &self,
+        body: DescribeBody,
+        room: &mut AnswerPermit,
+    ) -> Result<String, CallError> {
         let target = limbeck_domain::ToolTarget {
             server: body.server.clone(),
             tool: body.tool.clone().unwrap_or_default(),
@@ -149,11 +157,13 @@ impl Broker {
                 .resolve(&target)
                 .await
                 .map_err(|refused| refused.error)?;
-            return Ok(program_listings::tool_json(&resolved.tool, self.language).to_string());
+            let language = self.language;
+            let described =
+                move || program_listings::tool_json(&resolved.tool, language).to_string();
+            return self.computed(described).await;
         }
         let named = body.server.as_deref().unwrap_or_default();
-        let known = visible(&self.context.live_catalog.snapshot(), &self.scope);
-        let server = known.resolve_server(named).map_err(|error| {
+        let server = self.resolve_server(named).await?.map_err(|error| {
             server_out_of_scope(&self.scope, named).unwrap_or_else(|| error.into())
         })?;
         let is_listed = !self
@@ -170,13 +180,42 @@ impl Broker {
         let catalog = self.context.live_catalog.snapshot();
         let full = body.detail.as_deref() == Some("full");
         let cut = self.context.listings.cut(&catalog, &server);
-        let described =
-            program_listings::server_json(&catalog, &server, &self.scope, self.language, full, cut);
-        Ok(described.to_string())
+        let (scope, language) = (Arc::clone(&self.scope), self.language);
+        // A server may have a thousand tools; of whole definitions two descriptions are made at a time.
+        let bytes = match full {
+            true => usize::MAX,
+            false => self.listing_bytes(&catalog, &server).await?,
+        };
+        room.exchange(bytes).await;
+        self.computed(move || {
+            let described =
+                program_listings::server_json(&catalog, &server, &scope, language, full, cut);
+            described.to_string()
+        })
+        .await
     }
 
-    fn servers(&self) -> String {
-        self.context.listings.servers_json(&self.scope).to_string()
+    /// Bytes of the description of a server, about.
+    async fn listing_bytes(
+        &self,
+        catalog: &Arc<Catalog>,
+        server: &ServerName,
+    ) -> Result<usize, CallError> {
+        let (catalog, server, language) = (Arc::clone(catalog), server.clone(), self.language);
+        self.computed(move || {
+            let tools = catalog.tools_of(&server).iter();
+            let bytes = tools.map(|tool| {
+                TOOL_LISTED_BYTES + 3 * tool.id().tool.len() + tool.signature(language).len()
+            });
+            bytes.sum::<usize>()
+        })
+        .await
+    }
+
+    async fn servers(&self) -> Result<String, CallError> {
+        let (listings, scope) = (self.context.listings.clone(), Arc::clone(&self.scope));
+        self.computed(move || listings.servers_json(&scope).to_string())
+            .await
     }
 
     async fn store_get(&self, body: KeyBody) -> Result<String, CallError> {

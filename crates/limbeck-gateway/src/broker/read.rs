@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::answer_budget::{CALL_BYTES_MIN, Work};
-use super::prepare::{RefusedCall, denied_error, out_of_scope, visible};
+use super::prepare::{RefusedCall, denied_error, out_of_scope};
 use super::queries::parse;
 use super::{Answer, Broker, result_bytes};
 use crate::config::other_principal;
@@ -59,7 +59,12 @@ impl Broker {
     /// Answers one read and writes both ends of it into the journal.
     pub(super) async fn answer_read(&self, call: HostCall) -> Answer {
         let (id, started) = (call.id, Instant::now());
-        let reading = self.reading(&call.body).and_then(|reading| {
+        let reading = tokio::select! {
+            biased;
+            () = self.reads.cancelled() => Err(RefusedCall::cancelled().error),
+            reading = self.reading(&call.body) => reading,
+        };
+        let reading = reading.and_then(|reading| {
             // A refused read must not be journalled as sent. Each request is decided again when it is sent.
             let permit = self.permit_of(&reading, &reading.params);
             permit.map(|_permit| reading)
@@ -109,7 +114,7 @@ impl Broker {
         }
     }
 
-    fn reading(&self, body: &str) -> Result<Reading, CallError> {
+    async fn reading(&self, body: &str) -> Result<Reading, CallError> {
         if body.len() > CALL_ARGS_BYTES_MAX {
             return Err(CallError::new(
                 CallCode::LimitExceeded,
@@ -120,8 +125,7 @@ impl Broker {
             ));
         }
         let body: ReadBody = parse(body)?;
-        let catalog = visible(&self.context.live_catalog.snapshot(), &self.scope);
-        let server = catalog.resolve_server(&body.server).map_err(|error| {
+        let server = self.resolve_server(&body.server).await?.map_err(|error| {
             let target = ToolTarget {
                 server: Some(body.server.clone()),
                 tool: body.method.as_str().to_owned(),

@@ -3,6 +3,7 @@
 //! A worker parses the program and sends its tool calls in a check frame, as before every run. The gateway does not
 //! answer and kills the worker. There is no execution, so nothing is recorded.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_catalog::{Finding, FindingKind, Findings, Plan};
@@ -17,6 +18,7 @@ use super::handle::Executor;
 use super::messages;
 use super::request::ExecuteRequest;
 use crate::broker::ProgramCheck;
+use crate::computing::ComputingError;
 
 /// Findings of a check, and the plan when it was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -86,13 +88,18 @@ impl Executor {
             Read::Refused(error) => return Ok(unreadable(error)),
             Read::WrittenIn(_) => return Ok(unreadable(messages::unreadable(request.language))),
         };
+        let (sites, scope) = (Arc::new(sites), Arc::new(request.scope.clone()));
         let check = ProgramCheck {
             live_catalog: &self.broker.live_catalog,
-            scope: &request.scope,
+            computing: &self.broker.computing,
+            principal: &request.principal,
+            scope: &scope,
             language,
             mode,
         };
-        let mut findings = check.findings(&sites).await;
+        let failed =
+            |error: ComputingError| ProgramError::new(ErrorKind::Gateway, error.to_string());
+        let mut findings = check.findings(&sites).await.map_err(failed)?;
         findings.warnings.extend(warning.map(|message| Finding {
             line: 1,
             column: 1,
@@ -101,10 +108,14 @@ impl Executor {
             hint: None,
             edit: None,
         }));
+        let plan = match mode {
+            Mode::Plan => Some(check.plan(&sites).await.map_err(failed)?),
+            Mode::Check | Mode::Run => None,
+        };
         Ok(Examination {
             ok: findings.errors.is_empty(),
             findings,
-            plan: (mode == Mode::Plan).then(|| check.plan(&sites)),
+            plan,
         })
     }
 }

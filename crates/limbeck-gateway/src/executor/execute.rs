@@ -155,10 +155,8 @@ impl Executor {
             return Ok(Ran::WrittenIn(language));
         }
         let render = request.answer.render;
-        let shown = self
-            .broker
-            .artifacts
-            .shown(envelope, &principal, budget, render, place);
+        let (artifacts, computing) = (&self.broker.artifacts, &self.broker.computing);
+        let shown = artifacts.shown(envelope, &principal, budget, render, place, computing);
         let shown = shown.await;
         let usage = execution.usage(&request.origin, &shown, rounds);
         self.ledger.record_execution(usage).await;

@@ -127,6 +127,8 @@ impl Run {
         };
         // The process is not waited for; if this task is dropped, the worker is killed as well.
         tokio::spawn(self.worker.kill());
+        // A check that waits for its turn leaves the queue.
+        self.check = None;
         // A program that returned has its writes finished. One that failed or was cancelled has them cancelled.
         let CallSummary {
             effects,

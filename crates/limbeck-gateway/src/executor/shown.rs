@@ -10,11 +10,12 @@ use serde_json::value::RawValue;
 use super::budget::{self, Fitted};
 use crate::admission::ExecutionSlot;
 use crate::artifacts::{ArtifactStore, UnsavedArtifact, binary};
+use crate::computing::Computing;
 use crate::render::{self, Render};
 use crate::store_errors::log_fault;
 
-/// Values above this are fitted on a thread of their own: they are rendered and counted several times.
-const LARGE_BYTES: usize = 256 << 10;
+/// Answers above this are fitted in the turns of their principal: they are rendered and counted several times.
+const LARGE_BYTES: usize = 16 << 10;
 
 /// An answer and its text.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ impl Shown {
 
 impl ArtifactStore {
     /// The answer within `budget` tokens. What is left out of it becomes artifacts of `principal`. `place` is the
-    /// execution's.
+    /// execution's; large answers are fitted by `computing`.
     pub(super) async fn shown(
         &self,
         envelope: Envelope,
@@ -45,21 +46,22 @@ impl ArtifactStore {
         budget: usize,
         render: Render,
         place: &Arc<ExecutionSlot>,
+        computing: &Computing,
     ) -> Shown {
         let envelope = self.without_binaries(envelope, principal).await;
-        let value = envelope.value.as_ref();
-        let fitted = if value.is_some_and(|value| value.get().len() > LARGE_BYTES) {
+        let fitted = if bytes_of(&envelope) > LARGE_BYTES {
             let unfitted = envelope.clone();
             // Held until the work has ended, also when this future is dropped.
             let place = Arc::clone(place);
-            tokio::task::spawn_blocking(move || {
+            let fitted = computing.run(principal, move |_| {
                 let fitted = budget::fit(envelope, budget, render);
                 drop(place);
                 fitted
-            })
-            .await
-            // The task panicked: its envelope is lost, the copy is not.
-            .unwrap_or_else(|_| budget::nothing_shown(unfitted))
+            });
+            // When the work panicked, its envelope is lost, and the copy is not.
+            fitted
+                .await
+                .unwrap_or_else(|_| budget::nothing_shown(unfitted))
         } else {
             budget::fit(envelope, budget, render)
         };
@@ -108,6 +110,14 @@ impl ArtifactStore {
         }
         envelope
     }
+}
+
+/// Bytes of the parts of an answer that can be large.
+fn bytes_of(envelope: &Envelope) -> usize {
+    let value = envelope.value.as_ref().map_or(0, |value| value.get().len());
+    let emitted = envelope.emitted.iter();
+    let emitted = emitted.map(|block| block.text.as_ref().map_or(0, String::len));
+    value + envelope.stdout.len() + envelope.stderr.len() + emitted.sum::<usize>()
 }
 
 fn not_kept(error: &StoreError) {

@@ -25,7 +25,10 @@ impl Surface {
         self.gateway.connect_named(&request);
         match self.gateway.search(&request).await {
             Ok(report) => {
-                let answer = report.text();
+                let answer = match self.gateway.compute(move || report.text()).await {
+                    Ok(answer) => answer,
+                    Err(error) => return failed(error.to_string()),
+                };
                 self.gateway.note_search(&self.principal, &asked, &answer);
                 text(answer, false)
             }

@@ -119,7 +119,11 @@ struct ProgramCheck<'a> {
 
 impl ProgramCheck<'_> {
     fn site(&mut self, site: &Site) {
-        let has_room = self.findings.errors.len() < FINDINGS_MAX;
+        // The findings about a guarded call are warnings.
+        let has_room = match site.guarded {
+            true => self.findings.warnings.len() < WARNINGS_MAX,
+            false => self.findings.errors.len() < FINDINGS_MAX,
+        };
         let suggest = if has_room {
             Suggest::Nearest
         } else {

@@ -7,10 +7,14 @@ use crate::words;
 
 /// Most names suggested.
 pub const NEAREST_MAX: usize = 3;
+/// Bytes of a name; what is longer is no name with a mistake in it.
+const NAME_BYTES_MAX: usize = 256;
 /// Bytes of the unknown name that are compared.
 const ASKED_BYTES_MAX: usize = 80;
 /// Most names compared; a hint is not worth more time.
 const COMPARED_MAX: usize = 20_000;
+/// Most bytes by which one mistake changes the length of a name: a character that is missing.
+const MISTAKE_BYTES_MAX: usize = 4;
 /// Least similarity of a suggestion. Jaro-Winkler gives unrelated words about 0.5.
 const SIMILARITY_MIN: f64 = 0.62;
 
@@ -22,12 +26,18 @@ pub fn nearest_tools<'c>(tools: impl Iterator<Item = &'c ToolId>, name: &str) ->
         .collect()
 }
 
-/// The items whose names are most similar to `asked`, best first, ties in the given order.
+/// The items whose names are most similar to `asked`, best first, ties in the given order. None for a text that is too
+/// long to be a name.
 pub(crate) fn nearest<'n, T>(asked: &str, names: impl Iterator<Item = (&'n str, T)>) -> Vec<T> {
+    if asked.len() > NAME_BYTES_MAX {
+        return Vec::new();
+    }
+    #[cfg(test)]
+    tests::LISTS_COMPARED.set(tests::LISTS_COMPARED.get() + 1);
     let asked = ComparedName::new(text::cut(asked, ASKED_BYTES_MAX));
     let mut scored = names
         .take(COMPARED_MAX)
-        .map(|(name, item)| (asked.similarity(name), item))
+        .map(|(name, item)| (asked.similarity(text::cut(name, NAME_BYTES_MAX)), item))
         .filter(|(score, _)| *score >= SIMILARITY_MIN)
         .collect::<Vec<_>>();
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -53,7 +63,9 @@ impl ComparedName {
     fn similarity(&self, name: &str) -> f64 {
         let fold = names::fold(name);
         // Two letters in the wrong order: in a short name Jaro-Winkler takes them for another word.
-        let is_one_mistake = self.fold.len() >= 3 && strsim::osa_distance(&self.fold, &fold) == 1;
+        let is_one_mistake = self.fold.len() >= 3
+            && self.fold.len().abs_diff(fold.len()) <= MISTAKE_BYTES_MAX
+            && strsim::osa_distance(&self.fold, &fold) == 1;
         let mistyped = if is_one_mistake { 0.95 } else { 0.0 };
         let whole = strsim::jaro_winkler(&self.fold, &fold);
         let words = words::stems(name);
@@ -70,5 +82,81 @@ impl ComparedName {
             0.98 * (2 * common) as f64 / all as f64
         };
         whole.max(shared).max(mistyped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use limbeck_domain::limits::FINDINGS_MAX;
+    use limbeck_domain::{Language, Mode, ServerName, Sites, ToolDefinition};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{Catalog, CheckOptions, ServerTools};
+
+    thread_local! {
+        /// Names that were looked for among others in this test.
+        pub(super) static LISTS_COMPARED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn suggestions_are_computed_for_the_findings_that_are_listed_and_for_no_others() {
+        let definition = ToolDefinition {
+            id: ToolId::new("s", "read_file"),
+            title: None,
+            description: None,
+            input_schema: json!({"type": "object"}),
+            output_schema: None,
+            annotations: Default::default(),
+        };
+        let server = ServerTools::new(ServerName::from("s"), vec![definition], None);
+        let catalog = Catalog::new(vec![server]);
+        let caller = CheckOptions {
+            language: Language::Typescript,
+            mode: Mode::Check,
+            refuses: &|_| None,
+        };
+        for guarded in [false, true] {
+            let sites: Vec<Value> = (1..=100)
+                .map(|line| {
+                    let tool = format!("reed_file_x{line}");
+                    json!({"line": line, "column": 1, "server": "s", "tool": tool, "complete": true, "guarded": guarded})
+                })
+                .collect();
+            let sites = Sites::parse(&json!({ "sites": sites }).to_string()).unwrap();
+            LISTS_COMPARED.set(0);
+            let findings = catalog.check(&sites, &caller);
+            let listed = if guarded {
+                &findings.warnings
+            } else {
+                &findings.errors
+            };
+            assert!(listed.len() >= FINDINGS_MAX, "{findings:?}");
+            assert!(listed[0].hint.as_deref().unwrap().contains("read_file"));
+            assert_eq!(LISTS_COMPARED.get(), FINDINGS_MAX, "{guarded}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_longer_than_names_has_no_similar_name_and_one_as_long_as_a_name_has() {
+        let known = "a".repeat(NAME_BYTES_MAX);
+        let names = || std::iter::once((known.as_str(), ()));
+        assert_eq!(nearest(&format!("{known}a"), names()).len(), 0);
+        assert_eq!(nearest(&known, names()).len(), 1);
+    }
+
+    #[test]
+    fn one_mistake_is_found_whatever_it_does_to_the_length() {
+        for (asked, known) in [
+            ("abc", "abcd"),
+            ("abcd", "abc"),
+            ("acb", "abc"),
+            ("ab𝐀c", "abc"),
+        ] {
+            let found = nearest(asked, std::iter::once((known, ())));
+            assert_eq!(found.len(), 1, "{asked} {known}");
+        }
     }
 }

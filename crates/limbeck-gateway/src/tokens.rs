@@ -4,9 +4,9 @@
 
 use limbeck_domain::text::cut;
 
-/// Longer words are counted in parts: the encoder takes quadratic time in the length of a word, and a hostile
-/// text may be one word. Ordinary words are far shorter.
-const WORD_BYTES_MAX: usize = 512;
+/// Longer words, and longer runs of white space, are counted in parts: the encoder takes quadratic time in their length, and
+/// a hostile text may be one word. Ordinary words are far shorter.
+const WORD_BYTES_MAX: usize = 256;
 
 /// Counts the tokens of a text. Exact, except that words above [`WORD_BYTES_MAX`] may count a few more.
 #[must_use]
@@ -39,8 +39,15 @@ fn part_of(text: &str) -> usize {
     let part = cut(text, PART_BYTES_MAX);
     let mut begun = 0;
     let mut last_begun = 0;
+    // Start of the white space that the position is in.
+    let mut space_begun = 0;
     for (at, found) in part.char_indices() {
         if found.is_whitespace() {
+            if at > begun {
+                space_begun = at;
+            } else if at - space_begun >= WORD_BYTES_MAX {
+                return at;
+            }
             // A token may hold one space in front of its word, and lines' ends in any number: a part ends in front
             // of a space that has a word on both sides.
             if found == ' ' && at > begun {
@@ -88,6 +95,34 @@ mod tests {
         let started = std::time::Instant::now();
         assert!(count(&"a".repeat(1 << 20)) > 1_000);
         assert!(started.elapsed() < std::time::Duration::from_secs(20));
+    }
+
+    #[test]
+    fn no_part_is_longer_than_a_word_where_a_text_has_no_words() {
+        for (one, name) in [
+            (" ", "spaces"),
+            ("\n", "line ends"),
+            ("\u{3000}", "wide spaces"),
+            ("x", "letters"),
+        ] {
+            let text = one.repeat(10_000);
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let part = part_of(rest);
+                assert!(
+                    (1..=WORD_BYTES_MAX + one.len()).contains(&part),
+                    "{name}: {part}"
+                );
+                rest = &rest[part..];
+            }
+        }
+        // White space before, between and after words.
+        let text = format!("{0}one{0}two{0}", " ".repeat(1_000));
+        let (parted, exact) = (count(&text), whole(&text));
+        assert!(
+            parted <= 2 * exact && exact <= 2 * parted,
+            "{parted} {exact}"
+        );
     }
 
     #[test]

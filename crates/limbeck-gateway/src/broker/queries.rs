@@ -16,7 +16,7 @@ use super::artifacts::ArtifactBody;
 use super::prepare::server_out_of_scope;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
 use crate::program_listings;
-use crate::search::SearchRequest;
+use crate::search::{LIMIT_DEFAULT, LIMIT_MAX, SearchRequest};
 use crate::store_errors::query_error;
 
 /// A list of tools or servers that is longer than most.
@@ -83,10 +83,18 @@ pub(super) fn room_of(call: &HostCall) -> usize {
     let body = 2 * call.body.len();
     let answer = match call.op {
         HostOp::StoreGet => STORE_VALUE_BYTES_MAX,
-        HostOp::Search | HostOp::Describe | HostOp::Servers => LISTING_BYTES,
+        HostOp::Search => search_bytes(&call.body),
+        HostOp::Describe | HostOp::Servers => LISTING_BYTES,
         HostOp::StoreSet | HostOp::Artifact | HostOp::Emit | HostOp::Tool | HostOp::Read => 0,
     };
     CALL_BYTES_MIN + body + answer
+}
+
+/// Room of the answer to a search: its hits have whole schemas.
+fn search_bytes(body: &str) -> usize {
+    let limit = parse::<SearchBody>(body).ok().and_then(|body| body.limit);
+    let hits = limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
+    LISTING_BYTES * hits.div_ceil(LIMIT_DEFAULT)
 }
 
 /// Whether a call changes something. The work of one that does not is cancelled when the program has ended.
@@ -268,4 +276,30 @@ fn check_key(key: &str) -> Result<(), CallError> {
             key.len()
         ),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::CallId;
+
+    use super::*;
+
+    #[test]
+    fn a_search_for_many_tools_has_more_room_than_one_for_few() {
+        let room = |body: &str| {
+            room_of(&HostCall {
+                id: CallId(1),
+                op: HostOp::Search,
+                head: String::new(),
+                body: body.to_owned(),
+            })
+        };
+        let usual = room(r#"{"query":"a"}"#);
+        assert!(
+            (LISTING_BYTES..2 * LISTING_BYTES).contains(&usual),
+            "{usual}"
+        );
+        let many = room(r#"{"query":"a","limit":1000000}"#);
+        assert!(many >= LIMIT_MAX / LIMIT_DEFAULT * LISTING_BYTES, "{many}");
+    }
 }

@@ -13,7 +13,7 @@ use limbeck_domain::{ArtifactId, ArtifactView, Envelope};
 use crate::render::{self, Render};
 use crate::tokens;
 use parts::{Part, Piece};
-use views::{ends, opening, shortened, text_view, value_view};
+use views::{ends, opening, shortened};
 
 /// Times the shares are made smaller until the answer fits: what an artifact is described with counts too.
 const ROUNDS: usize = 6;
@@ -250,13 +250,13 @@ fn apply(
 fn spill(envelope: &mut Envelope, piece: &Piece, share: usize) {
     let (part, text) = (piece.part, &piece.text);
     let view = if part == Part::Value {
-        value_view(text, share)
+        piece.value_view(share)
     } else {
         part.put(
             envelope,
             ends(text, |shown| part.tokens(shown, share).is_some(), share),
         );
-        text_view(text)
+        piece.text_view()
     };
     if let (Part::Error, Some(error)) = (part, &mut envelope.error) {
         error.hint = error.hint.take().map(|hint| shortened(&hint, HINT_BYTES));

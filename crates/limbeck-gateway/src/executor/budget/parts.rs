@@ -2,11 +2,15 @@
 
 use std::cell::OnceCell;
 
-use limbeck_domain::{ArtifactId, Envelope};
+use limbeck_domain::{ArtifactId, ArtifactView, Envelope};
 use serde_json::value::RawValue;
 
+use super::views::{ValueOutline, text_view, value_view};
 use crate::artifacts::{JSON, TEXT, id_of};
 use crate::tokens;
+
+/// Bytes of a token, in a text that is read: of white space alone a token has more.
+const TOKEN_BYTES_MAX: usize = 32;
 
 /// Part of an answer that can be large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +45,11 @@ impl Part {
     }
 
     /// Tokens of a text as the answer has it, `None` above `max`. Printed text and errors are in it as JSON texts, in
-    /// which every line end is two characters more.
+    /// which every line end is two characters more. A text that no answer of `max` tokens has room for is not read.
     pub(super) fn tokens(self, text: &str, max: usize) -> Option<usize> {
+        if text.len() > max.saturating_mul(TOKEN_BYTES_MAX) {
+            return None;
+        }
         match self {
             Self::Value | Self::Emitted(_) => tokens::at_most(text, max),
             Self::Text | Self::Stdout | Self::Stderr | Self::Error => {
@@ -97,6 +104,10 @@ pub(super) struct Piece {
     /// Its tokens, one above the budget when it has more.
     pub(super) tokens: usize,
     id: OnceCell<ArtifactId>,
+    /// Description of the text as an artifact, which is the same for every share.
+    view: OnceCell<ArtifactView>,
+    /// Outline of a value.
+    outline: OnceCell<ValueOutline>,
 }
 
 impl Piece {
@@ -120,14 +131,44 @@ impl Piece {
                     tokens: part.tokens(&text, budget).unwrap_or(budget + 1),
                     text,
                     id: OnceCell::new(),
+                    view: OnceCell::new(),
+                    outline: OnceCell::new(),
                 });
             }
         }
         pieces
     }
 
+    /// View of a value, with a sample of at most `share` tokens.
+    pub(super) fn value_view(&self, share: usize) -> ArtifactView {
+        let outline = self.outline.get_or_init(|| ValueOutline::of(&self.text));
+        value_view(&self.text, outline, share)
+    }
+
+    /// View of a piece that is not a value.
+    pub(super) fn text_view(&self) -> ArtifactView {
+        let described = || text_view(&self.text);
+        self.view.get_or_init(described).clone()
+    }
+
     pub(super) fn id(&self) -> &ArtifactId {
         let hashed = || id_of(self.part.media_type(), self.text.as_bytes());
         self.id.get_or_init(hashed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_not_read_when_no_answer_has_room_for_it() {
+        let spaces = |count| " ".repeat(count);
+        let part = Part::Emitted(0);
+        // Its tokens alone would fit.
+        let long = spaces(2_000 * TOKEN_BYTES_MAX + 1);
+        assert!(tokens::at_most(&long, 2_000).is_some());
+        assert_eq!(part.tokens(&long, 2_000), None);
+        assert!(part.tokens(&spaces(10_000), 2_000).is_some());
     }
 }

@@ -26,11 +26,31 @@ pub(super) fn opening(part: Part, view: &ArtifactView) -> &'static str {
     }
 }
 
+/// What the view of a value shows in every share: it takes reading the whole value.
+pub(super) struct ValueOutline {
+    shape: String,
+    counts: ArtifactCounts,
+}
+
+impl ValueOutline {
+    pub(super) fn of(json: &str) -> Self {
+        Self {
+            shape: outline::shape(json),
+            counts: ArtifactCounts {
+                bytes: json.len(),
+                tokens_estimate: estimate(json),
+                items: outline::count(json),
+                lines: None,
+            },
+        }
+    }
+}
+
 /// View of a value: a sample of at most `share` tokens, empty when none fits.
-pub(super) fn value_view(json: &str, share: usize) -> ArtifactView {
+pub(super) fn value_view(json: &str, of: &ValueOutline, share: usize) -> ArtifactView {
     // A token of JSON has three to four bytes; what is longer than six a token cannot fit.
     let bytes_max = share.saturating_mul(6);
-    let shape = shortened(&outline::shape(json), (share * 2).max(60));
+    let shape = shortened(&of.shape, (share * 2).max(60));
     let shape_tokens = tokens::count(&shape);
     let sample = Detail::LEVELS.into_iter().find_map(|detail| {
         let sample = outline::sample(json, detail, bytes_max)?;
@@ -41,12 +61,7 @@ pub(super) fn value_view(json: &str, share: usize) -> ArtifactView {
         id: None,
         what: String::new(),
         shape: Some(shape),
-        counts: ArtifactCounts {
-            bytes: json.len(),
-            tokens_estimate: estimate(json),
-            items: outline::count(json),
-            lines: None,
-        },
+        counts: of.counts,
         sample,
         open: String::new(),
     }

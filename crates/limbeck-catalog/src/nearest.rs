@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn one_mistake_is_found_whatever_it_does_to_the_length() {
+    fn one_mistake_is_found_also_where_it_changes_the_length() {
         for (asked, known) in [
             ("abc", "abcd"),
             ("abcd", "abc"),

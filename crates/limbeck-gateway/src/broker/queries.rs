@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use limbeck_catalog::Catalog;
 use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
-use limbeck_domain::{CallCode, CallError, HostCall, HostOp, ServerName};
+use limbeck_domain::{CallCode, CallError, HostCall, HostOp, Language, ServerName};
 use limbeck_store::ArtifactInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -95,6 +95,16 @@ fn search_bytes(body: &str) -> usize {
     let limit = parse::<SearchBody>(body).ok().and_then(|body| body.limit);
     let hits = limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
     LISTING_BYTES * hits.div_ceil(LIMIT_DEFAULT)
+}
+
+/// Room of the description of a server, without whole definitions: a little more than it has.
+fn room_of_description(catalog: &Catalog, server: &ServerName, language: Language) -> usize {
+    let tools = catalog.tools_of(server).iter();
+    let bytes = tools.map(|tool| {
+        let names = server.as_str().len() + 3 * tool.id().tool.len();
+        TOOL_LISTED_BYTES + names + tool.signature(language).len()
+    });
+    CALL_BYTES_MIN + bytes.sum::<usize>()
 }
 
 /// Whether a call changes something. The work of one that does not is cancelled when the program has ended.
@@ -192,30 +202,17 @@ impl Broker {
         // A server may have a thousand tools; of whole definitions two descriptions are made at a time.
         let bytes = match full {
             true => usize::MAX,
-            false => self.listing_bytes(&catalog, &server).await?,
+            false => {
+                let (catalog, server) = (Arc::clone(&catalog), server.clone());
+                self.computed(move || room_of_description(&catalog, &server, language))
+                    .await?
+            }
         };
         room.exchange(bytes).await;
         self.computed(move || {
             let described =
                 program_listings::server_json(&catalog, &server, &scope, language, full, cut);
             described.to_string()
-        })
-        .await
-    }
-
-    /// Bytes of the description of a server, about.
-    async fn listing_bytes(
-        &self,
-        catalog: &Arc<Catalog>,
-        server: &ServerName,
-    ) -> Result<usize, CallError> {
-        let (catalog, server, language) = (Arc::clone(catalog), server.clone(), self.language);
-        self.computed(move || {
-            let tools = catalog.tools_of(&server).iter();
-            let bytes = tools.map(|tool| {
-                TOOL_LISTED_BYTES + 3 * tool.id().tool.len() + tool.signature(language).len()
-            });
-            bytes.sum::<usize>()
         })
         .await
     }
@@ -280,9 +277,35 @@ fn check_key(key: &str) -> Result<(), CallError> {
 
 #[cfg(test)]
 mod tests {
-    use limbeck_domain::CallId;
+    use limbeck_domain::{CallId, ToolDefinition, ToolId};
+    use limbeck_policy::Scope;
+    use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_description_of_a_large_server_has_more_room_than_one_of_a_small_server() {
+        let definition = |number: usize| ToolDefinition {
+            id: ToolId::new("s", format!("tool_{number}")),
+            title: None,
+            description: Some("d".repeat(1_900)),
+            input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+            output_schema: None,
+            annotations: Default::default(),
+        };
+        for count in [1, 1_700] {
+            let definitions = (0..count).map(definition).collect();
+            let name = ServerName::from("s");
+            let tools = limbeck_catalog::ServerTools::new(name.clone(), definitions, None);
+            let catalog = Catalog::new(vec![tools]);
+            let language = Language::Typescript;
+            let scope = Scope::everything();
+            let described =
+                program_listings::server_json(&catalog, &name, &scope, language, false, None);
+            let room = room_of_description(&catalog, &name, language);
+            assert!(described.to_string().len() <= room, "{count} tools: {room}");
+        }
+    }
 
     #[test]
     fn a_search_for_many_tools_has_more_room_than_one_for_few() {

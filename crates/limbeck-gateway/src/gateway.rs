@@ -169,7 +169,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// [`ProgramError`], when the request is wrong, was cancelled, or no worker reads the program in time.
+    /// [`ProgramError`], when the request is wrong, was cancelled, or its time limit has passed before it was read and checked.
     pub async fn examine(
         &self,
         request: ExecuteRequest,

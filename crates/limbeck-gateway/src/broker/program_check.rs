@@ -6,14 +6,17 @@ use std::time::Instant;
 
 use futures::future::FutureExt as _;
 use limbeck_catalog::{Catalog, CheckOptions, Finding, Findings, Plan};
-use limbeck_domain::{Language, Mode, Sites, ToolTarget, Verdict, text};
+use limbeck_domain::{Language, Mode, Sites, SitesError, ToolTarget, Verdict, text};
 use limbeck_policy::Scope;
 
 use super::Broker;
 use super::prepare::{out_of_scope, visible};
+use crate::artifacts::select::StopFlag;
 use crate::computing::{Computing, ComputingError};
 use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
 
+/// Bytes of the calls of a program that are read at once; a worker may send megabytes.
+const PARSED_AT_ONCE_BYTES_MAX: usize = 16 << 10;
 /// Patterns named in a warning.
 const PATTERNS_NAMED_MAX: usize = 3;
 /// Bytes shown of such a pattern.
@@ -38,16 +41,6 @@ impl Broker {
     }
 
     async fn judged(&self, sites: &str) -> Verdict {
-        let sites = match Sites::parse(sites) {
-            Ok(sites) => sites,
-            Err(error) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "call sites of a worker are malformed"
-                );
-                return Verdict::default();
-            }
-        };
         let check = ProgramCheck {
             live_catalog: &self.context.live_catalog,
             computing: &self.context.computing,
@@ -55,6 +48,17 @@ impl Broker {
             scope: &self.scope,
             language: self.language,
             mode: Mode::Run,
+        };
+        let sites = match check.parsed(sites.to_owned()).await {
+            Ok(Ok(sites)) => sites,
+            Ok(Err(error)) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "call sites of a worker are malformed"
+                );
+                return Verdict::default();
+            }
+            Err(ComputingError) => return Verdict::default(),
         };
         let findings = match check.findings(&Arc::new(sites)).await {
             Ok(findings) => findings,
@@ -86,6 +90,18 @@ pub(crate) struct ProgramCheck<'a> {
 }
 
 impl ProgramCheck<'_> {
+    /// The calls in the text of a worker.
+    pub(crate) async fn parsed(
+        &self,
+        text: String,
+    ) -> Result<Result<Sites, SitesError>, ComputingError> {
+        if text.len() <= PARSED_AT_ONCE_BYTES_MAX {
+            return Ok(Sites::parse(&text));
+        }
+        let parsed = move |_: &StopFlag| Sites::parse(&text);
+        self.computing.run(self.principal, parsed).await
+    }
+
     /// Errors and warnings about the calls.
     ///
     /// A server that was never listed is listed first, because the program is about to start it. An error that follows from

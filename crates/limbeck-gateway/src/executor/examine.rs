@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_catalog::{Finding, FindingKind, Findings, Plan};
-use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart, Sites};
+use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart, Sites, SitesError};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_wire::{FromWorker, ToWorker};
 use serde::Serialize;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::handle::Executor;
@@ -35,8 +35,8 @@ pub struct Examination {
 
 /// What a worker read of a program.
 enum Read {
-    /// The tool calls written in it.
-    Sites(Sites),
+    /// The tool calls written in it, as the worker sent them; `None` where it sent none.
+    Sites(Option<String>),
     /// It cannot be parsed.
     Refused(ProgramError),
     /// It is written in another language than it was sent as.
@@ -50,7 +50,7 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`ProgramError`], when the request is wrong, was cancelled, or no worker reads the program in time.
+    /// [`ProgramError`], when the request is wrong, was cancelled, or its time limit has passed before it was read and checked.
     pub(crate) async fn examine(
         &self,
         request: ExecuteRequest,
@@ -88,7 +88,38 @@ impl Executor {
             Read::Refused(error) => return Ok(unreadable(error)),
             Read::WrittenIn(_) => return Ok(unreadable(messages::unreadable(request.language))),
         };
-        let (sites, scope) = (Arc::new(sites), Arc::new(request.scope.clone()));
+        // It waits for the turns of its principal, and for servers that have to be listed.
+        let (limits, _) = request.limits(self.wall_ms, self.wall_ms_max, self.cpu_ms);
+        let judged = self.judged(request, sites, language, mode);
+        let judged = timeout(Duration::from_millis(limits.wall_ms), judged).await;
+        let (mut findings, plan) = judged.map_err(|_| {
+            let waiting = "the check of its calls".to_owned();
+            messages::out_of_time(limits.wall_ms, Some(waiting))
+        })??;
+        findings.warnings.extend(warning.map(|message| Finding {
+            line: 1,
+            column: 1,
+            kind: FindingKind::Syntax,
+            message,
+            hint: None,
+            edit: None,
+        }));
+        Ok(Examination {
+            ok: findings.errors.is_empty(),
+            findings,
+            plan,
+        })
+    }
+
+    /// Findings about the calls of a program, and what it may call when that was asked for.
+    async fn judged(
+        &self,
+        request: &ExecuteRequest,
+        sites: Option<String>,
+        language: Language,
+        mode: Mode,
+    ) -> Result<(Findings, Option<Plan>), ProgramError> {
+        let scope = Arc::new(request.scope.clone());
         let check = ProgramCheck {
             live_catalog: &self.broker.live_catalog,
             computing: &self.broker.computing,
@@ -99,24 +130,22 @@ impl Executor {
         };
         let failed =
             |error: ComputingError| ProgramError::new(ErrorKind::Gateway, error.to_string());
-        let mut findings = check.findings(&sites).await.map_err(failed)?;
-        findings.warnings.extend(warning.map(|message| Finding {
-            line: 1,
-            column: 1,
-            kind: FindingKind::Syntax,
-            message,
-            hint: None,
-            edit: None,
-        }));
+        let sites = match sites {
+            Some(text) => {
+                let parsed = check.parsed(text).await.map_err(failed)?;
+                let malformed =
+                    |error: SitesError| ProgramError::new(ErrorKind::WorkerLost, error.to_string());
+                parsed.map_err(malformed)?
+            }
+            None => Sites::default(),
+        };
+        let sites = Arc::new(sites);
+        let findings = check.findings(&sites).await.map_err(failed)?;
         let plan = match mode {
             Mode::Plan => Some(check.plan(&sites).await.map_err(failed)?),
             Mode::Check | Mode::Run => None,
         };
-        Ok(Examination {
-            ok: findings.errors.is_empty(),
-            findings,
-            plan,
-        })
+        Ok((findings, plan))
     }
 }
 
@@ -158,15 +187,12 @@ async fn read(mut worker: Worker, start: ProgramStart) -> Result<Read, ProgramEr
         return Ok(Read::WrittenIn(language));
     }
     match frame {
-        FromWorker::Check(check) => match Sites::parse(&check.sites) {
-            Ok(sites) => Ok(Read::Sites(sites)),
-            Err(error) => Err(ProgramError::new(ErrorKind::WorkerLost, error.to_string())),
-        },
+        FromWorker::Check(check) => Ok(Read::Sites(Some(check.sites))),
         FromWorker::Done(done) => match done.result.map_err(ProgramError::from) {
             Err(error) if error.kind == ErrorKind::Syntax => Ok(Read::Refused(error)),
             Err(error) => Err(error),
             // The analysis found nothing to send, and the guest's compiler accepts the program.
-            Ok(_) if language == Language::Python => Ok(Read::Sites(Sites::default())),
+            Ok(_) if language == Language::Python => Ok(Read::Sites(None)),
             Ok(_) => Err(messages::lost(&WorkerError::Gone)),
         },
         // The program does not run, so these frames are violations.

@@ -223,8 +223,10 @@ async fn a_program_that_waits_for_its_turn_ends_at_its_time_limit_and_leaves_the
     let mut checked = request("await tools.t.ecko({})");
     "greedy".clone_into(&mut checked.principal);
     checked.timeout_ms = Some(2_000);
-    let envelope = gateway.execute(checked, CancellationToken::new()).await;
-    let error = envelope.error.unwrap();
+    let cancel = CancellationToken::new();
+    let examined = gateway.examine(checked.clone(), Mode::Check, &cancel).await;
+    assert_eq!(examined.unwrap_err().kind, ErrorKind::Timeout);
+    let error = gateway.execute(checked, cancel).await.error.unwrap();
     assert_eq!(error.kind, ErrorKind::Timeout, "{error:?}");
     assert_eq!(gateway.load(), (0, 0));
     drop(gates);

@@ -65,7 +65,7 @@ impl ComparedName {
         // Two letters in the wrong order: in a short name Jaro-Winkler takes them for another word.
         let is_one_mistake = self.fold.len() >= 3
             && self.fold.len().abs_diff(fold.len()) <= MISTAKE_BYTES_MAX
-            && strsim::osa_distance(&self.fold, &fold) == 1;
+            && is_one_mistake(&self.fold, &fold);
         let mistyped = if is_one_mistake { 0.95 } else { 0.0 };
         let whole = strsim::jaro_winkler(&self.fold, &fold);
         let words = words::stems(name);
@@ -82,6 +82,21 @@ impl ComparedName {
             0.98 * (2 * common) as f64 / all as f64
         };
         whole.max(shared).max(mistyped)
+    }
+}
+
+/// Whether the names differ by one character more, less or other, or by two neighbours in the wrong order. In linear time:
+/// a distance takes the product of the lengths, for every tool.
+fn is_one_mistake(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[same..], &other[same..]);
+    let ends = one.iter().rev().zip(other.iter().rev());
+    let same = ends.take_while(|(a, b)| a == b).count();
+    match (&one[..one.len() - same], &other[..other.len() - same]) {
+        ([], [_]) | ([_], []) | ([_], [_]) => true,
+        ([a, b], [c, d]) => a == d && b == c,
+        _ => false,
     }
 }
 
@@ -145,6 +160,23 @@ mod tests {
         let names = || std::iter::once((known.as_str(), ()));
         assert_eq!(nearest(&format!("{known}a"), names()).len(), 0);
         assert_eq!(nearest(&known, names()).len(), 1);
+    }
+
+    #[test]
+    fn one_mistake_is_a_distance_of_one() {
+        let mut names = vec![String::new()];
+        // All names of at most four letters: each is followed by those with one letter more.
+        for place in 0..40 {
+            let name = names[place].clone();
+            names.extend(["a", "b", "ü"].map(|letter| format!("{name}{letter}")));
+        }
+        for one in &names {
+            for other in &names {
+                let distance = strsim::osa_distance(one, other);
+                assert_eq!(is_one_mistake(one, other), distance == 1, "{one} {other}");
+            }
+        }
+        assert_eq!(names.len(), 121);
     }
 
     #[test]

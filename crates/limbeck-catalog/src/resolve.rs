@@ -31,6 +31,19 @@ impl Catalog {
         resolve(self, target, Suggest::Nearest)
     }
 
+    /// [`Catalog::resolve`] of a name with its server, when the indexes of names have both. `None` does not mean that there
+    /// is no such tool: the look at all tools, which finds the others and similar names, is left to the caller.
+    pub fn resolve_by_index(&self, target: &ToolTarget) -> Option<Resolved> {
+        let name = target.server.as_deref()?;
+        let (server, note) = server(self, name, Suggest::Nothing).ok()?;
+        match server.find_by_index(&target.tool) {
+            Match::Exact(_) | Match::Alias(_) => {
+                tool(server, &target.tool, note, Suggest::Nothing).ok()
+            }
+            Match::Many(_) | Match::None => None,
+        }
+    }
+
     /// Every tool that a name says as it is written, whether or not there is one: several for a full name that can be
     /// split in several ways, none for a name without a server.
     pub fn readings(target: &ToolTarget) -> Vec<ToolId> {

@@ -250,8 +250,19 @@ impl ServerTools {
             .map(|at| &self.inner.tools[*at])
     }
 
-    /// Looks up `name`: as it is, then as an identifier form, then in any style.
+    /// Looks up `name`: as it is, then as an identifier form, then in any style, then as a number of one.
     pub(crate) fn find(&self, name: &str) -> Match<&Arc<Tool>> {
+        match self.find_by_index(name) {
+            Match::None => {
+                let numbered = self.numbered(name).and_then(|tool| self.tool(tool));
+                numbered.map_or(Match::None, Match::Alias)
+            }
+            found => found,
+        }
+    }
+
+    /// [`ServerTools::find`] without a look at all tools.
+    pub(crate) fn find_by_index(&self, name: &str) -> Match<&Arc<Tool>> {
         if let Some(tool) = self.tool(name) {
             return Match::Exact(tool);
         }
@@ -264,10 +275,7 @@ impl ServerTools {
                 match folds.get(&names::style(name)).map(Vec::as_slice) {
                     Some([one]) => Match::Alias(&self.inner.tools[*one]),
                     Some(many) => self.many(many),
-                    None => {
-                        let numbered = self.numbered(name).and_then(|tool| self.tool(tool));
-                        numbered.map_or(Match::None, Match::Alias)
-                    }
+                    None => Match::None,
                 }
             }
         }

@@ -29,6 +29,37 @@ fn refused(catalog: &Catalog, server: Option<&str>, tool: &str) -> CallError {
 }
 
 #[test]
+fn the_indexes_of_names_find_the_same_tools_as_a_look_at_all_of_them() {
+    let catalog = Catalog::new(vec![named(
+        "my-server",
+        &["read_file", "a.b", "a-b", "x_2"],
+    )]);
+    let by_index = |server: Option<&str>, tool: &str| {
+        let resolved = catalog.resolve_by_index(&target(server, tool))?;
+        Some((resolved.tool.id().to_string(), resolved.note))
+    };
+    for (server, tool) in [
+        ("my-server", "read_file"),
+        ("my_server", "readFile"),
+        ("MyServer", "x_2"),
+        ("my-server", "a-b"),
+    ] {
+        let all = found(&catalog, Some(server), tool);
+        assert_eq!(by_index(Some(server), tool), Some(all), "{server} {tool}");
+    }
+    // The style of two names, a number, no tool, no server, and a name without its server.
+    for (server, tool) in [
+        (Some("my-server"), "aB"),
+        (Some("my-server"), "a_b_2"),
+        (Some("my-server"), "read"),
+        (Some("other"), "read_file"),
+        (None, "read_file"),
+    ] {
+        assert_eq!(by_index(server, tool), None, "{server:?} {tool}");
+    }
+}
+
+#[test]
 fn exact_names_resolve_without_a_note_and_other_styles_with_one() {
     let catalog = catalog();
     let exact = found(&catalog, Some("filesystem"), "read_text_file");

@@ -19,7 +19,7 @@ use crate::live_catalog::FIRST_LIST_TIMEOUT;
 /// Bytes of a name that an error shows.
 const NAME_SHOWN_BYTES_MAX: usize = 80;
 /// Bytes of arguments that are validated at once: a hand-over between threads costs more than that.
-const ACCEPTED_AT_ONCE_BYTES_MAX: usize = 4 << 10;
+const ACCEPTED_AT_ONCE_BYTES_MAX: usize = 64 << 10;
 const HINT_OUTSIDE: &str =
     "add the tool to the `tools` patterns of this execution, or leave them out";
 const HINT_POLICY: &str = "do not try it again in another way: the user decides what is called; tell the user what you wanted to do";
@@ -136,14 +136,16 @@ impl Broker {
         found.map_err(|error| self.unresolved(target, error))
     }
 
-    /// Looks the name up in the lists that are here. What is not a tool's exact name is looked for in the turns of the
-    /// principal: other styles and similar names are searched among all tools.
+    /// Looks the name up in the lists that are here. What the indexes of names do not have is looked for in the turns of the
+    /// principal: similar names are searched among all tools.
     async fn find(
         &self,
         target: &ToolTarget,
     ) -> Result<Result<Resolved, ResolveError>, RefusedCall> {
         let catalog = self.context.live_catalog.snapshot();
-        if let Some(resolved) = self.find_exact(&catalog, target) {
+        if let Some(resolved) = catalog.resolve_by_index(target)
+            && self.scope.covers(resolved.tool.id())
+        {
             return Ok(Ok(resolved));
         }
         let (scope, target) = (Arc::clone(&self.scope), target.clone());
@@ -156,16 +158,6 @@ impl Broker {
         found
             .await
             .map_err(|error| RefusedCall { error, tool: None })
-    }
-
-    /// The tool within the scope whose server and name are written as they are, which resolve to no other.
-    fn find_exact(&self, catalog: &Catalog, target: &ToolTarget) -> Option<Resolved> {
-        let server = ServerName::from(target.server.as_deref()?);
-        let tool = catalog.server(&server)?.tool(&target.tool)?;
-        self.scope.covers(tool.id()).then(|| Resolved {
-            tool: Arc::clone(tool),
-            note: None,
-        })
     }
 
     /// The server that a program names, among those that the scope reaches.

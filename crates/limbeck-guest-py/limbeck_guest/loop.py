@@ -54,9 +54,12 @@ class _Selector:
         # Whether the program has returned, and whether tasks were left because they only slept.
         self.draining = False
         self.left_idle = False
+        # Whether draining has ended, so that code which turns the loop itself must not wait on.
+        self.ended = False
 
     def select(self, timeout: float | None) -> tuple[()]:
         if self.draining and not calls.any_awaited(self._loop) and not self._may_idle(timeout):
+            self.ended = True
             self._loop.stop()
         elif timeout is None:
             if not calls.any_pending():
@@ -155,7 +158,10 @@ class Loop(base_events.BaseEventLoop):
         return self._run_inside(future)
 
     def _run_inside(self, future: Any) -> Any:
-        """Turns this loop, which is running, until the future is done."""
+        """Turns this loop, which is running, until the future is done.
+
+        When draining ends before, the code that waits here is cancelled: the loop is stopping, and time moves no more.
+        """
         future = tasks.ensure_future(future, loop=self)
         task = tasks.current_task(self)
         if task is not None:
@@ -163,6 +169,8 @@ class Loop(base_events.BaseEventLoop):
         try:
             while not future.done():
                 self._run_once()
+                if self._selector.ended and not future.done():
+                    raise asyncio.CancelledError
         finally:
             if task is not None:
                 tasks._enter_task(self, task)
@@ -290,7 +298,7 @@ def drain(loop: Any) -> None:
         # The program has its value already; its task wanted no more than this end.
         pass
     finally:
-        selector.draining = False
+        selector.draining = selector.ended = False
     _warn_of_tasks(sum(task.done() and not task.cancelled() for task in before))
     if selector.left_idle:
         selector.left_idle = False

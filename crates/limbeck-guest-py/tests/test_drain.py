@@ -67,6 +67,30 @@ def test_what_waits_for_no_call_does_not_keep_a_program(run, program, ms_max, wa
     assert warned is None or warned in warnings[0]
 
 
+@in_virtual_time
+@pytest.mark.parametrize("seconds, finished, warned", [(2, [], "asleep"), (0.2, [0.2], "still running")])
+@pytest.mark.parametrize("wait", ["run_until_complete(later(seconds))", "run_until_complete(asyncio.gather(later(seconds)))"])
+def test_a_plain_function_that_waits_in_a_task_keeps_a_program_as_long_as_other_sleep(run, wait, seconds, finished, warned):
+    program = f"""
+import asyncio
+done = []
+async def later(seconds):
+    await asyncio.sleep(seconds)
+    done.append(seconds)
+def plain(seconds):
+    asyncio.get_event_loop().{wait}
+async def f():
+    await tools.shop.get_order(id=1)
+    plain({seconds})
+asyncio.create_task(f())
+await asyncio.sleep(0)
+return done
+"""
+    ended = run(program)
+    assert (ended.value, ended.stderr) == (finished, "")
+    assert [warned in line for line in _warnings(ended)] == [True]
+
+
 def test_a_generator_that_is_closed_at_the_end_is_no_task_of_the_program(run):
     program = "async def f():\n    for i in range(3):\n        yield i\nasync for i in f():\n    if i == 1:\n        return i"
     ended = run(program)

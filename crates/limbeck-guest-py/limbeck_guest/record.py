@@ -28,11 +28,13 @@ class Record(dict[str, Any]):
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return dict.__getitem__(self, name)
+            value = dict.__getitem__(self, name)
         except KeyError:
             if name[:1] != "_":
                 misreads.absent(name, _missing, self)
             raise AttributeError(_missing(self, name), name=name, obj=None) from None
+        misreads.found(name)
+        return value
 
     def __contains__(self, key: Any) -> bool:
         if dict.__contains__(self, key):

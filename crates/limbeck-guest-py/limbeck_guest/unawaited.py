@@ -190,9 +190,9 @@ def _coroutine_functions(tree: ast.Module) -> set[str]:
     the name a value."""
     names: set[str] = set()
     others: set[str] = set()
+    if _runs_by_hand(tree):
+        return names
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and _runs_by_hand(node):
-            return set()
         if isinstance(node, ast.AsyncFunctionDef):
             (others if node.decorator_list or _is_generator(node) else names).add(node.name)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -209,9 +209,56 @@ def _coroutine_functions(tree: ast.Module) -> set[str]:
     return names - others
 
 
-def _runs_by_hand(node: ast.Attribute) -> bool:
+def _runs_by_hand(tree: ast.Module) -> bool:
     """Whether the program may run coroutines itself, as an event loop does."""
-    return node.attr.startswith("cr_") or node.attr in ("send", "throw") and root_of(node) not in TOOL_ROOTS
+    stepped = []
+    # `send` and `throw` with arguments that no coroutine takes.
+    others: set[ast.expr] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            if node.attr.startswith("cr_"):
+                return True
+            if node.attr in ("send", "throw"):
+                stepped.append(node)
+        elif isinstance(node, ast.Call) and (node.keywords or not node.args):
+            others.add(node.func)
+    stepped = [node for node in stepped if node not in others]
+    return bool(stepped) and not {root_of(node) for node in stepped} <= _names_of_tools(tree)
+
+
+def _names_of_tools(tree: ast.Module) -> set[str]:
+    """Names that have only parts of the program's tools as their values: `s` of `s = tools.slack`."""
+    values: dict[str, list[ast.expr | None]] = {}
+    given: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _ASSIGNMENTS):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    values.setdefault(target.id, []).append(node.value)
+                    given.add(id(target))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            for alias in node.names:
+                is_tool = (module or alias.name).partition(".")[0] in _TOOL_MODULES
+                name = alias.asname or alias.name.partition(".")[0]
+                values.setdefault(name, []).append(ast.Name("tools") if is_tool else None)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in given:
+            values.setdefault(node.id, []).append(None)
+        elif isinstance(node, ast.arg):
+            values.setdefault(node.arg, []).append(None)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            values.setdefault(node.name, []).append(None)
+    found = set(TOOL_ROOTS) | {name for name in _names_in(tree) if name.startswith("mcp_") and name not in values}
+    while True:
+        more = {
+            name
+            for name, all_values in values.items()
+            if name not in found and all(value is not None and root_of(value) in found for value in all_values)
+        }
+        if not more:
+            return found
+        found |= more
 
 
 def _is_generator(function: ast.AsyncFunctionDef) -> bool:

@@ -49,6 +49,7 @@ def test_an_empty_value_is_explained_by_what_the_program_read(run, program, valu
         ("'failed' if r.get('error') else 'fine'", "fine"),
         ("sum(o.get('total', 0) for o in r['items'])", 63),
         ("[o for o in [r, r['items'][0]] if o.get('id') == 5]", []),
+        ("[o for o in [r, r['items'][0]] if getattr(o, 'id', None) == 5]", []),
         # The program's argument, and empty values without such a read.
         ("[] if input.get('limit') is None else 1", []),
         ("[o for o in r['items'] if o.total < 0]", []),
@@ -118,6 +119,10 @@ TOTAL = "async def total(n=0):\n    return (await tools.shop.get_order(id=4))['t
         ("out = []\nasync def add():\n    out.append(await total())\nfor i in range(2):\n    add()\nreturn out", [8, 8]),
         ("out = []\nasync def add():\n    out.append(await total())\nasync def main():\n    add()\n    return out\nawait main()", [8]),
         ("def plain():\n    return total()\nreturn plain()", 8),
+        # What a tool is called by does not run coroutines, and no coroutine takes such arguments.
+        ("shop = tools.shop\nshop.send\nf'total is {total()}'", "total is 8"),
+        ("shop: object = tools['shop']\ndef post():\n    shop.send('a')\nf'total is {total()}'", "total is 8"),
+        ("def post(shop):\n    shop.send(text='a')\nf'total is {total()}'", "total is 8"),
         # Already right.
         ("c = total()\ntry:\n    c.send(None)\nexcept RuntimeError:\n    pass\nfinally:\n    c.close()\n1", 1),
         ("import asyncio\nt = total()\nu = total(1)\nawait asyncio.gather(t, u)", [8, 9]),
@@ -136,6 +141,8 @@ def test_a_coroutine_function_of_the_program_is_awaited_where_its_result_is_mean
     [
         ("list(filter(total, [1, 2]))", [1, 2], "coroutine 'total' was never awaited, so it did not run"),
         ("jobs = [total() for _ in range(2)]\nreturn len(jobs)", 2, "`jobs` has a coroutine that was never awaited"),
+        ("def step(c):\n    c.send('a')\nprint(total())\nreturn 1", 1, "a printed line has the text of a coroutine"),
+        ("s = tools.shop\ns = total()\ns.close()\ndef f():\n    s.send(None)\nprint(total())\nreturn 1", 1, "a printed line has"),
         ("calls = {'a': total}\nprint(calls['a']())\nreturn 1", 1, "a printed line has the text of a coroutine"),
     ],
 )

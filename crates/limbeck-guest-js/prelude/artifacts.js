@@ -49,7 +49,11 @@ const openArtifact = (target) => {
     json: () => readArtifact(id, 'json'),
     text: () => readArtifact(id, 'text'),
     base64: () => readArtifact(id, 'base64'),
-    bytes: async () => base64Bytes(await readArtifact(id, 'base64')),
+    bytes: () => {
+      const content = readArtifact(id, 'base64');
+      const decoded = async () => base64Bytes(await content);
+      return inRaceOf(content, decoded());
+    },
     select: (path) => readArtifact(id, 'select', () => ({ path: requireText(path, 'artifact.select') })),
   };
   define(opened, Symbol.asyncIterator, () => artifactItems(id));

@@ -4,22 +4,31 @@ const OP = { tool: 1, search: 2, describe: 3, servers: 4, storeGet: 5, storeSet:
 const pending = new SafeMap();
 let callsMade = 0;
 
-/** The calls that promises of `send` are of. */
-const callsByPromise = new WeakMap();
+/**
+ * What races know of the promises that calls answer: `{isLost}`, whether one gave the promise up. A promise that is made of a
+ * call's, and a call that is made for a promise, have the same `race`.
+ */
+const racesByPromise = new WeakMap();
+const newRace = () => ({ __proto__: null, isLost: false });
+
+const inRace = (race, promise) => {
+  if (race !== undefined) weakSet(racesByPromise, promise, race);
+  return promise;
+};
+
+/** `promise`, which is made of `answered`: a race that gives it up gives up the call behind `answered`. */
+const inRaceOf = (answered, promise) => inRace(weakGet(racesByPromise, answered), promise);
 
 /** Sends one call; the promise settles with its answer. `label` names it in warnings. */
-const send = (op, head, body, label) => {
+const send = (op, head, body, label, race = newRace()) => {
   const stack = captureStack();
-  let call;
   const promise = new Promise((resolve, reject) => {
     const id = native.call(op, head, body);
     callsMade += 1;
     const isUnwrapped = op === OP.tool && !stringIncludes(head, '"form":"raw"');
-    call = { resolve, reject, stack, op, label, isUnwrapped, isLost: false };
-    pending.set(id, call);
+    pending.set(id, { resolve, reject, stack, op, label, isUnwrapped, race });
   });
-  if (call !== undefined) weakSet(callsByPromise, promise, call);
-  return promise;
+  return inRace(race, promise);
 };
 
 /** The answer to call `id`. */

@@ -37,17 +37,24 @@ const unwrapContent = (result) => {
   return isTextBlock(blocks[0]) ? tryParse(blocks[0].text) : blocks[0];
 };
 
-const callByFullName = async (name, args) => {
+const callByFullName = (name, args) => {
   requireText(name, 'callMCPTool');
   const label = `callMCPTool(${jsonStringify(name)})`;
-  return unwrapFirstText(await callTool(label, toolHead(undefined, name, 'raw'), [args ?? {}]));
+  const call = callTool(label, toolHead(undefined, name, 'raw'), [args ?? {}]);
+  const unwrap = async () => unwrapFirstText(await call);
+  return inRaceOf(call, unwrap());
 };
 
-const callByServer = async (server, tool, args) => {
+const callByServer = (server, tool, args) => {
   requireText(server, 'callMCPTool');
+  const label = `callMCPTool(${jsonStringify(server)}, ${jsonStringify(tool)})`;
+  const call = callTool(label, toolHead(server, tool, 'raw'), [args ?? {}]);
+  return inRaceOf(call, answerOfServer(server, tool, call));
+};
+
+const answerOfServer = async (server, tool, call) => {
   try {
-    const label = `callMCPTool(${jsonStringify(server)}, ${jsonStringify(tool)})`;
-    return unwrapContent(await callTool(label, toolHead(server, tool, 'raw'), [args ?? {}]));
+    return unwrapContent(await call);
   } catch (error) {
     if (isObject(error) && typeof error.message === 'string') {
       error.message = `MCP call failed (${server}/${tool}): ${error.message}`;
@@ -57,8 +64,13 @@ const callByServer = async (server, tool, args) => {
 };
 
 /** `callMCPTool(fullName, args?)` or `callMCPTool(server, tool, args?)`. A tool's `isError` is not thrown. */
-const callMCPTool = (first, second, third) =>
-  (typeof second === 'string' ? callByServer(first, second, third) : callByFullName(first, second));
+const callMCPTool = (first, second, third) => {
+  try {
+    return typeof second === 'string' ? callByServer(first, second, third) : callByFullName(first, second);
+  } catch (error) {
+    return promiseReject(error);
+  }
+};
 
 /** One tool in the shape both systems used, from any form the gateway lists tools in. */
 const toolSchema = (server, found) => {

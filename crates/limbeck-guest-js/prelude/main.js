@@ -122,6 +122,7 @@ const encodeReturned = async (value) => {
  */
 const finish = async (value) => {
   let text;
+  hasReturned = true;
   quietSinceUs = native.nowUs();
   await settleDown(false);
   do {

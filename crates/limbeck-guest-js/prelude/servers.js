@@ -16,9 +16,13 @@ const makeOffers = (server, label) => {
     __proto__: null,
     list: () => readFrom(server, `${label}.resources.list`, 'resources/list', () => ({})),
     templates: () => readFrom(server, `${label}.resources.templates`, 'resources/templates/list', () => ({})),
-    read: async (uri) => nameContents(await readFrom(server, `${label}.resources.read`, 'resources/read', () => (
-      { uri: requireText(uri, `${label}.resources.read`) }
-    ))),
+    read: (uri) => {
+      const contents = readFrom(server, `${label}.resources.read`, 'resources/read', () => (
+        { uri: requireText(uri, `${label}.resources.read`) }
+      ));
+      const named = async () => nameContents(await contents);
+      return inRaceOf(contents, named());
+    },
   };
   const prompts = {
     __proto__: null,

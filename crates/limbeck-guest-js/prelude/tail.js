@@ -1,5 +1,18 @@
 // The tail of a program: what it left running when it returned. Calls that it did not await are answered and what
 // follows them is run, so that `list.forEach(async …)` does all that it says. Then the program ends.
+//
+// What it knows is set in several files:
+//
+// | state | set by | read by |
+// |---|---|---|
+// | `hasReturned` | `finish` (main.js) | `callBack` (timers.js): an error of a callback is printed and ends nothing |
+// | `goOn`, `waitsForAll`, `hadMore` | `settleDown`, `rest` | `rest`, `noteAnswer` |
+// | `isTailOver` | `fire` (timers.js), by the timer of `beginTail` | `rest` |
+// | `quietSinceUs` | `finish`, `noteAnswer` | `keepsProgram` |
+// | `race.isLost` of a call (calls.js) | `watchRace` | `keepsProgram` |
+// | `lastLostCall`, `lastLostTimer` | `watchRace` | `keepsProgram` |
+// | `timer.keeps` | `setTimer`: not an interval (timers.js); `AbortSignal.timeout` (abort.js) | `keepsProgram` |
+// | `isWokenByTimer` | `fire`: yes (timers.js); `noteAnswer`: no | `watchRace`, when the race is decided |
 
 // Without a call in flight, timers keep a returned program so long after its return or its last answer. It is enough for
 // pauses between calls; a longer timer is mostly the limit of something that has ended.
@@ -11,6 +24,8 @@ const TAIL_TIMER = 0;
 const LATE_NAMED_MAX = 3;
 const LATE_KEPT_MAX = 100;
 
+/** Whether the program has returned. */
+let hasReturned = false;
 /** Goes on with the end of the program; present while the end waits. */
 let goOn;
 /** Whether the end waits for calls and timers, and not only for jobs. */
@@ -21,7 +36,7 @@ let isTailBegun = false;
 let isTailOver = false;
 /** When the program returned or received its last answer. */
 let quietSinceUs = 0;
-/** Names of calls that were answered in the tail. */
+/** Names of calls that were answered in the tail, also of those that a function awaited which runs on. */
 const lateNames = new SafeMap();
 let lateCalls = 0;
 
@@ -33,7 +48,7 @@ let isWokenByTimer = false;
 
 const keepsProgram = () => {
   let keeps = false;
-  pending.forEach((call, id) => { keeps ||= !call.isLost && id > lastLostCall; });
+  pending.forEach((call, id) => { keeps ||= !call.race.isLost && id > lastLostCall; });
   const latestUs = quietSinceUs + TAIL_QUIET_US_MAX;
   timers.forEach((timer, id) => { keeps ||= timer.keeps && id > lastLostTimer && timer.dueUs <= latestUs; });
   return keeps;
@@ -67,13 +82,14 @@ const rest = () => {
   return true;
 };
 
-const isInTail = () => goOn !== undefined;
-
-/** Notes an answer; one in the tail is of a call that the program did not await. A block for the client is not awaited by habit. */
+/**
+ * Notes an answer; one that comes while the end waits is late. Those that come while promises of the returned value are
+ * awaited are not: another warning is about these. A block for the client is not awaited by habit.
+ */
 const noteAnswer = ({ op, label }) => {
   isWokenByTimer = false;
   quietSinceUs = native.nowUs();
-  if (!isInTail() || op === OP.emit) return;
+  if (goOn === undefined || op === OP.emit) return;
   lateCalls += 1;
   if (lateNames.size < LATE_KEPT_MAX) lateNames.set(stringStartsWith(label, 'tools.') ? stringSlice(label, 6) : label, true);
 };
@@ -84,9 +100,9 @@ const warnOfLateCalls = () => {
   lateNames.forEach((_, name) => { if (named.length < LATE_NAMED_MAX) arrayPush(named, `\`${name}\``); });
   const more = lateNames.size > LATE_NAMED_MAX ? ` and ${lateNames.size - LATE_NAMED_MAX} more` : '';
   const calls = lateCalls === 1 ? '1 call was' : `${lateCalls} calls were`;
-  const they = lateCalls === 1 ? 'it' : 'they';
-  warn(`${calls} not awaited (${arrayJoin(named, ', ')}${more}); the program ran on after its \`return\` until ${they} had ended. What it computed `
-    + 'before is without these results: `await` each call; `forEach` awaits nothing, `Promise.all` does');
+  const these = lateCalls === 1 ? 'this result' : 'these results';
+  warn(`${calls} answered after the \`return\` (${arrayJoin(named, ', ')}${more}); the program ran on until then. What it computed before its `
+    + `\`return\` is without ${these}: \`await\` each call; \`forEach\` awaits nothing, \`Promise.all\` does`);
 };
 
 /**
@@ -100,8 +116,8 @@ const watchRace = (promises, isDecidedByErrors) => {
     if (isDecided) return;
     isDecided = true;
     for (let i = 0; i < promises.length; i++) {
-      const call = weakGet(callsByPromise, promises[i]);
-      if (call !== undefined) call.isLost = true;
+      const race = weakGet(racesByPromise, promises[i]);
+      if (race !== undefined) race.isLost = true;
       else if (i !== winner && isWokenByTimer && promises[i] instanceof Promise) lastLostCall = callsMade;
     }
   };

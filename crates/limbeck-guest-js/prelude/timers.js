@@ -38,7 +38,7 @@ const callBack = (callback, args) => {
     if (args.length === 0) callback();
     else apply(callback, undefined, args);
   } catch (error) {
-    if (isInTail()) printError(error);
+    if (hasReturned) printError(error);
     else fail(error);
   }
 };

@@ -6,8 +6,11 @@ const describeType = (value) => {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 };
 
-/** Calls one tool. `label` is how the program wrote it, `head` the JSON text of its target. */
-const callTool = (label, head, args) => {
+/**
+ * Calls one tool. `label` is how the program wrote it, `head` the JSON text of its target. With `race` it is called for a
+ * promise that the program has already.
+ */
+const callTool = (label, head, args, race = newRace()) => {
   const value = args.length === 0 || args[0] === undefined ? {} : args[0];
   if (args.length > 1 || typeof value !== 'object' || value === null || isArray(value)) {
     const got = args.length > 1 ? `${args.length} arguments` : describeType(value);
@@ -15,33 +18,33 @@ const callTool = (label, head, args) => {
   }
   try {
     const { text, promises, hasTexts } = encodeArguments(value, label);
-    if (promises.length > 0) return callWithPromises(label, head, value, promises);
+    if (promises.length > 0) return inRace(race, callWithPromises(label, head, value, promises, race));
     warnOfObjectText(text, `an argument of ${label}`);
     warnOfNotFinite(value, text, 'argument', ` of ${label}`);
-    const call = send(OP.tool, head, text ?? '{}', label);
-    return hasTexts ? withTexts(call, label, head, value) : call;
+    const call = send(OP.tool, head, text ?? '{}', label, race);
+    return hasTexts ? inRace(race, withTexts(call, label, head, value, race)) : call;
   } catch (error) {
     return promiseReject(error);
   }
 };
 
 /** Calls a tool when the promises in its arguments have settled. */
-const callWithPromises = async (label, head, value, promises) => {
+const callWithPromises = async (label, head, value, promises, race) => {
   warn(`an argument of ${label} was a promise; it was awaited, write \`await\` before its call`);
   await settleMet(promises);
-  return callTool(label, head, [value]);
+  return callTool(label, head, [value], race);
 };
 
 /**
  * The answer of a call whose arguments hold JSON that `callMCPTool` parsed. Where the tool refuses the parsed value, it is
  * called with the text instead: reading a file and writing it again must not depend on what the file holds.
  */
-const withTexts = async (call, label, head, value) => {
+const withTexts = async (call, label, head, value, race) => {
   try {
     return await call;
   } catch (error) {
     if (readText(error, 'code') !== 'invalid_arguments') throw error;
-    return send(OP.tool, head, encodeArguments(value, label, true).text ?? '{}', label);
+    return send(OP.tool, head, encodeArguments(value, label, true).text ?? '{}', label, race);
   }
 };
 

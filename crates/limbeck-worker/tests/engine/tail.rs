@@ -1,5 +1,7 @@
 //! The tail of a program: what it left running when it returned.
 
+use limbeck_domain::ErrorKind;
+
 use crate::gateway::{Outcome, Run};
 
 const FOR_EACH: &str = "`await` each call; `forEach` awaits nothing";
@@ -22,7 +24,9 @@ fn what_follows_a_call_that_was_not_awaited_is_run_and_fills_the_value() {
         panic!("{:?}", warnings(&left))
     };
     assert!(
-        warning.starts_with("4 calls were not awaited (`test.echo`); the program ran on after its"),
+        warning.starts_with(
+            "4 calls were answered after the `return` (`test.echo`); the program ran on"
+        ),
         "{warning}"
     );
     assert!(warning.contains(FOR_EACH), "{warning}");
@@ -75,7 +79,34 @@ fn a_call_that_lost_a_race_is_not_waited_for() {
         );
         assert_eq!(warnings(&outcome), [""; 0], "{program}");
     }
-    // The control: the same call without a race.
+    // Promises that are made of a call's promise.
+    for (program, calls) in [
+        (
+            "return await Promise.race([callMCPTool('test', 'echo', {}), 1])",
+            1,
+        ),
+        ("return await Promise.race([callMCPTool('echo', {}), 1])", 1),
+        (
+            "return await Promise.race([servers.test.resources.read('file:///a'), 1])",
+            1,
+        ),
+        (
+            "const text = await callMCPTool('echo', { content: [{ type: 'text', text: '{\"a\":1}' }] }); \
+             return await Promise.race([tools.test.echo({ text }), text.a])",
+            2,
+        ),
+    ] {
+        let outcome = Run::new(program).go();
+        assert_eq!(
+            (outcome.value(), outcome.calls.len()),
+            ("1", calls),
+            "{program}"
+        );
+        assert_eq!(warnings(&outcome), [""; 0], "{program}");
+    }
+    // The controls: the same calls without a race.
+    let read = Run::new("servers.test.resources.read('file:///a'); return 1").go();
+    assert_eq!(warnings(&read).len(), 1, "{:?}", warnings(&read));
     let outcome = Run::new("tools.test.echo({}); return 1").go();
     assert_eq!(outcome.value(), "1");
     assert_eq!(warnings(&outcome).len(), 1, "{:?}", warnings(&outcome));
@@ -95,6 +126,23 @@ fn errors_after_the_return_are_printed_and_the_value_is_kept() {
         thrown.stderr,
         "unhandled error after the return: Error: too late\n"
     );
+}
+
+#[test]
+fn a_timer_that_throws_while_promises_of_the_value_are_awaited_fails_no_program_that_has_returned()
+{
+    let throws = "setTimeout(() => { throw new Error('too late') }, 10);";
+    let wait = "new Promise(done => setTimeout(() => done(1), 50))";
+    let returned = Run::new(&format!("{throws} return [{wait}]")).go();
+    assert_eq!(returned.value(), "[1]");
+    assert_eq!(
+        returned.stderr,
+        "unhandled error after the return: Error: too late\n"
+    );
+    // The control: a program that has not returned yet.
+    let running = Run::new(&format!("{throws} return [await {wait}]")).go();
+    let fault = running.fault_of(ErrorKind::Exception);
+    assert!(fault.message.contains("too late"), "{fault:?}");
 }
 
 #[test]

@@ -443,7 +443,7 @@ async fn calls_that_are_not_awaited_still_happen_and_are_said() {
         assert_eq!(
             envelope.warnings,
             [
-                "1 call was not awaited (`t.write`); the program ran on after its `return` until it had ended. What it computed before is without these results: `await` each call; `forEach` awaits nothing, `Promise.all` does"
+                "1 call was answered after the `return` (`t.write`); the program ran on until then. What it computed before its `return` is without this result: `await` each call; `forEach` awaits nothing, `Promise.all` does"
             ],
             "{pause:?}"
         );

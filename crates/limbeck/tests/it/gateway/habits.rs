@@ -62,7 +62,7 @@ async fn calls_that_were_not_awaited_are_counted_and_their_results_are_used() {
     )
     .await;
     assert!(
-        warned(&left, "2 calls were not awaited (`t.n`)"),
+        warned(&left, "2 calls were answered after the `return` (`t.n`)"),
         "{left:?}"
     );
     assert_eq!(value_of(&left), json!([1, 1]));

@@ -31,7 +31,9 @@ async fn what_follows_a_call_that_was_not_awaited_is_run_and_replayed() {
     assert_eq!(calls, ["first", "first", "second", "second"]);
     let warnings = envelope.warnings.join("\n");
     assert!(
-        warnings.contains("4 calls were not awaited (`t.first`, `t.second`); the program ran on"),
+        warnings.contains(
+            "4 calls were answered after the `return` (`t.first`, `t.second`); the program ran on"
+        ),
         "{warnings}"
     );
     let report = gateway.replay(envelope.execution_id.as_str()).await;

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::apply::Apply;
 use crate::error::StoreError;
+use crate::journal_room::Queued;
 use crate::records::{self, ExecutionSummary, NewExecution};
 use crate::tables::journal::{self, CallMarks, EncodedStart, EndedExecution};
 
@@ -25,6 +26,8 @@ pub(crate) enum JournalOperation {
         id: ExecutionId,
         envelope: Box<Envelope>,
         summary: ExecutionSummary,
+        /// What the execution has in the queue; `None` for one that did not begin in this process.
+        queued: Option<Queued>,
     },
 }
 
@@ -122,6 +125,7 @@ impl JournalOperation {
                 id,
                 envelope,
                 summary,
+                queued,
             } => {
                 let ended = EndedExecution {
                     status: envelope.status.as_str(),
@@ -133,7 +137,12 @@ impl JournalOperation {
                     envelope,
                     is_cut: false,
                 })?;
-                Box::new(move |transaction| journal::finish(transaction, &id, &ended, &entry))
+                Box::new(move |transaction| {
+                    let finished = journal::finish(transaction, &id, &ended, &entry);
+                    // What is read of the file from now on has it.
+                    drop(queued);
+                    finished
+                })
             }
         })
     }
@@ -162,7 +171,7 @@ fn entry_bytes(entry: &JournalEntry) -> usize {
     }
 }
 
-fn envelope_bytes(envelope: &Envelope) -> usize {
+pub(crate) fn envelope_bytes(envelope: &Envelope) -> usize {
     envelope.value.as_ref().map_or(0, |value| value.get().len())
         + envelope.stdout.len()
         + envelope.stderr.len()

@@ -5,7 +5,9 @@
 //! - bytes on disk ([`JournalRoom::check`]): its journals and artifacts have at most half of what the disk has for them, which
 //!   is the free space above the floor and what they have now.
 //!
-//! The bytes on disk are those that retention last read, and those that were queued since.
+//! The bytes on disk are those that retention last read, those of executions that run, and those of executions that ended and of
+//! artifacts since. The latter are [`Queued`] until the writer applied their operation: what retention reads before that is
+//! without them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,8 +32,11 @@ pub(crate) struct JournalRoom {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Bytes of executions that ended and of artifacts, by principal.
+    /// Bytes of executions that ended and of artifacts, by principal: what the state file had when it was last read, and what
+    /// was applied since.
     stored: BTreeMap<String, u64>,
+    /// Bytes of those that the writer has not applied yet, by principal.
+    queued: HashMap<Arc<str>, u64>,
     /// Executions of this process that run.
     running: HashMap<ExecutionId, Running>,
     /// Principals whose next execution the writer may refuse.
@@ -47,11 +52,46 @@ struct Running {
     bytes: u64,
 }
 
+/// Bytes of an execution that ended, or of an artifact, while its operation is queued.
+///
+/// The operation drops it in its transaction. From then on the bytes count as stored, also if the transaction is not committed:
+/// then until the state file is read again.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    room: Arc<JournalRoom>,
+    principal: Arc<str>,
+    bytes: u64,
+}
+
+impl Queued {
+    pub(crate) fn principal(&self) -> &str {
+        &self.principal
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.room.state().apply(&self.principal, self.bytes);
+    }
+}
+
 impl State {
-    /// Adds to what `principal` has stored.
-    fn store(&mut self, principal: &str, bytes: u64) {
-        let total = self.stored.entry(principal.to_owned()).or_default();
-        *total = total.saturating_add(bytes);
+    /// Adds to what `principal` has in the queue.
+    fn queue(&mut self, principal: &Arc<str>, bytes: u64) {
+        let queued = self.queued.entry(Arc::clone(principal)).or_default();
+        *queued = queued.saturating_add(bytes);
+    }
+
+    /// Moves what `principal` has in the queue to what it has stored.
+    fn apply(&mut self, principal: &str, bytes: u64) {
+        if let Some(queued) = self.queued.get_mut(principal) {
+            *queued = queued.saturating_sub(bytes);
+            if *queued == 0 {
+                self.queued.remove(principal);
+            }
+        }
+        let stored = self.stored.entry(principal.to_owned()).or_default();
+        *stored = stored.saturating_add(bytes);
     }
 }
 
@@ -110,21 +150,34 @@ impl JournalRoom {
         Some(Arc::clone(&running.principal))
     }
 
-    /// Counts the last entry of an execution that ended; returns its principal as [`Self::append`] does.
-    pub(crate) fn finish(&self, id: &ExecutionId, bytes: usize) -> Option<Arc<str>> {
+    /// Counts the last entry of an execution that ended; returns what it has in the queue when it ran in this process.
+    pub(crate) fn finish(self: &Arc<Self>, id: &ExecutionId, bytes: usize) -> Option<Queued> {
         let mut state = self.state();
         let ended = state.running.remove(id)?;
-        state.store(&ended.principal, ended.bytes.saturating_add(bytes as u64));
-        Some(ended.principal)
+        let bytes = ended.bytes.saturating_add(bytes as u64);
+        state.queue(&ended.principal, bytes);
+        Some(Queued {
+            room: Arc::clone(self),
+            principal: ended.principal,
+            bytes,
+        })
     }
 
     /// Counts an artifact that is about to be stored. One that replaces an equal one, or is not stored after all, counts until
     /// the state file is read again.
-    pub(crate) fn keep(&self, principal: &str, bytes: usize) {
-        self.state().store(principal, bytes as u64);
+    pub(crate) fn keep(self: &Arc<Self>, principal: &str, bytes: usize) -> Queued {
+        let principal: Arc<str> = principal.into();
+        let bytes = bytes as u64;
+        self.state().queue(&principal, bytes);
+        Queued {
+            room: Arc::clone(self),
+            principal,
+            bytes,
+        }
     }
 
-    /// Replaces what is known of executions that ended and of artifacts by what the state file has.
+    /// Replaces what is known of executions that ended and of artifacts by what the state file has. What is queued is not in the
+    /// file yet and stays.
     pub(crate) fn read(&self, stored: BTreeMap<String, u64>, full: BTreeSet<String>) {
         let mut state = self.state();
         state.stored = stored;
@@ -158,7 +211,8 @@ impl JournalRoom {
             .filter(|running| *running.principal == *principal)
             .map(|running| running.bytes);
         let stored = state.stored.get(principal).copied().unwrap_or(0);
-        running.fold(stored, u64::saturating_add)
+        let queued = state.queued.get(principal).copied().unwrap_or(0);
+        running.fold(stored.saturating_add(queued), u64::saturating_add)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -174,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_principal_with_half_of_the_disk_is_refused_and_others_are_not() {
-        let room = JournalRoom::new(DiskFloor::new(None));
+        let room = Arc::new(JournalRoom::new(DiskFloor::new(None)));
         let id = ExecutionId::new("ex_1");
         room.begin(id.clone(), "alice", MIB);
         // 400 MiB are left for journals at first, and an entry takes some of them.
@@ -205,8 +259,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_queued_counts_also_while_the_state_file_is_read() {
+        let room = Arc::new(JournalRoom::new(DiskFloor::new(None)));
+        let id = ExecutionId::new("ex_1");
+        room.begin(id.clone(), "alice", MIB);
+        let ended = room.finish(&id, MIB).unwrap();
+        let kept = room.keep("alice", MIB);
+        let held = || room.check_beside("alice", (3 * MIB - 1) as u64).is_err();
+        assert!(held());
+        // Retention reads before either is applied.
+        room.read(BTreeMap::new(), BTreeSet::new());
+        assert!(held());
+        // Applied and not read yet.
+        drop((ended, kept));
+        assert!(held());
+        // The control: after that only what the state file has counts.
+        let stored = BTreeMap::from([("alice".to_owned(), MIB as u64)]);
+        room.read(stored, BTreeSet::new());
+        room.check_beside("alice", MIB as u64).unwrap();
+        assert!(room.check_beside("alice", MIB as u64 - 1).is_err());
+    }
+
+    #[test]
     fn artifacts_count_with_the_journals_of_their_principal() {
-        let room = JournalRoom::new(DiskFloor::new(None));
+        let room = Arc::new(JournalRoom::new(DiskFloor::new(None)));
         room.begin(ExecutionId::new("ex_1"), "alice", 2 * MIB);
         room.keep("alice", 2 * MIB);
         room.check_beside("alice", (4 * MIB) as u64).unwrap();

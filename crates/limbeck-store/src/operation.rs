@@ -7,7 +7,7 @@ use crate::apply::{Applied, Apply};
 use crate::journal_operation::JournalOperation;
 
 /// Memory of one queued operation besides its texts, estimated.
-const OVERHEAD_BYTES: usize = 512;
+pub(crate) const OVERHEAD_BYTES: usize = 512;
 
 /// The event that a caller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

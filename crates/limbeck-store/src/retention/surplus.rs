@@ -39,13 +39,25 @@ pub(crate) fn full(
         .collect()
 }
 
-/// Bytes of each principal's executions that ended and of its artifacts.
+/// Bytes of each principal's executions that ended and of its artifacts. A content counts once for a principal, although its
+/// executions that refer to it each have it in their `bytes` and it may be an artifact too.
 pub(crate) fn held(connection: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
     connection
         .prepare_cached(
             "SELECT principal, sum(bytes) FROM (
                  SELECT principal, bytes FROM execution WHERE status <> 'running'
-                 UNION ALL SELECT principal, bytes FROM artifact)
+                 UNION ALL
+                 SELECT execution.principal, -octet_length(content.content)
+                 FROM held JOIN execution ON execution.row = held.execution
+                      JOIN content ON content.id = held.id
+                 WHERE execution.status <> 'running'
+                 UNION ALL
+                 SELECT own.principal, octet_length(content.content)
+                 FROM (SELECT execution.principal AS principal, held.id AS id
+                       FROM held JOIN execution ON execution.row = held.execution
+                       WHERE execution.status <> 'running'
+                       UNION SELECT artifact.principal, artifact.id FROM artifact) AS own
+                      JOIN content ON content.id = own.id)
              GROUP BY principal",
         )?
         .query_map([], |row| {

@@ -234,6 +234,41 @@ fn on_a_small_disk_the_oldest_artifacts_of_a_principal_go_and_those_of_another_s
 }
 
 #[test]
+fn a_content_counts_once_for_a_principal_with_all_executions_that_read_it() {
+    let mut connection = database(&["completed", "completed", "completed", "running"]);
+    owned(&connection, "aabb");
+    let new = NewArtifact {
+        id: ArtifactId::parse(&format!("art_{:032x}", 1)).unwrap(),
+        media_type: "text/plain".to_owned(),
+        name: None,
+        content: vec![b'x'; 100],
+        created_us: 0,
+        expires_us: 1_000,
+    };
+    let transaction = connection.transaction().unwrap();
+    for principal in ["a", "b"] {
+        artifacts::put(&transaction, principal, &new, ArtifactBounds::FILE).unwrap();
+    }
+    transaction.commit().unwrap();
+    // The control: nothing has read it.
+    let unread = held(&connection).unwrap();
+    assert_eq!((unread["a"], unread["b"]), (20 + 100, 10 + 100));
+    connection
+        .execute_batch(&format!(
+            "INSERT INTO held (execution, id, media_type) SELECT row, '{}', '' FROM execution;
+             UPDATE execution SET bytes = bytes + 100 WHERE status <> 'running'",
+            new.id.as_str()
+        ))
+        .unwrap();
+    let read = held(&connection).unwrap();
+    assert_eq!((read["a"], read["b"]), (120, 110));
+    // It counts for its executions when the artifact is gone.
+    connection.execute("DELETE FROM artifact", []).unwrap();
+    let left = held(&connection).unwrap();
+    assert_eq!((left["a"], left["b"]), (120, 110));
+}
+
+#[test]
 fn the_space_of_a_large_execution_is_given_back_also_when_it_is_the_only_one_removed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");

@@ -19,12 +19,15 @@ impl Store {
     pub async fn keep_artifact(&self, principal: &str, new: NewArtifact) -> Result<(), StoreError> {
         self.make_room(principal)?;
         // Before the first `await`, so that artifacts which are saved at the same time count for each other.
-        self.inner.room.keep(principal, new.content.len());
+        let queued = self.inner.room.keep(principal, new.content.len());
         let by = principal;
         let principal = principal.to_owned();
         let bounds = self.inner.retention.artifacts;
         let write = Write::new(new.content.len(), move |transaction| {
-            tables::artifacts::put(transaction, &principal, &new, bounds)
+            let stored = tables::artifacts::put(transaction, &principal, &new, bounds);
+            // What is read of the file from now on has it.
+            drop(queued);
+            stored
         });
         self.write_of(by, write, Durability::Committed).await
     }

@@ -5,8 +5,8 @@ use tokio::sync::oneshot;
 
 use super::Store;
 use crate::error::StoreError;
-use crate::journal_operation::JournalOperation;
-use crate::operation::{Durability, Operation};
+use crate::journal_operation::{JournalOperation, envelope_bytes};
+use crate::operation::{Durability, OVERHEAD_BYTES, Operation};
 use crate::records::{ExecutionSummary, NewExecution};
 use crate::tables;
 use crate::writer::Message;
@@ -90,13 +90,15 @@ impl Store {
         envelope: &Envelope,
         summary: ExecutionSummary,
     ) -> Result<(), StoreError> {
-        let operation = JournalOperation::Finish {
+        let bytes = OVERHEAD_BYTES + envelope_bytes(envelope);
+        let queued = self.inner.room.finish(id, bytes);
+        let principal = queued.as_ref().map(|queued| queued.principal().to_owned());
+        let operation = Operation::Journal(JournalOperation::Finish {
             id: id.clone(),
             envelope: Box::new(envelope.clone()),
             summary,
-        };
-        let operation = Operation::Journal(operation);
-        let principal = self.inner.room.finish(id, operation.bytes());
+            queued,
+        });
         self.submit(operation, Durability::Committed, principal.as_deref())
             .await
     }

@@ -146,14 +146,21 @@ impl IgnoredFailures {
         let writes = writes.map(|calls| format!("{calls}: {}", self.named.join(", ")));
         let hidden = self.refused.iter().filter(|calls| !shown.has(calls));
         let hidden: Vec<&RefusedCalls> = hidden.collect();
-        let refused = hidden.first().map(|first| {
-            let count: u32 = hidden.iter().map(|calls| calls.count).sum();
-            let calls = match count + self.more_refused {
+        let count: u32 = hidden.iter().map(|calls| calls.count).sum();
+        let count = count + self.more_refused;
+        let refused = (count > 0).then(|| {
+            let calls = match count {
                 1 => "1 call was".to_owned(),
                 more => format!("{more} calls were"),
             };
-            let first = named(&first.label, first.code, &first.message);
-            format!("{calls} not sent, and the answer does not show why: {first}")
+            match hidden.first() {
+                Some(first) => {
+                    let first = named(&first.label, first.code, &first.message);
+                    format!("{calls} not sent, and the answer does not show why: {first}")
+                }
+                // Their errors are not remembered, so they are not looked for in the answer.
+                None => format!("{calls} not sent beside those whose errors the answer shows"),
+            }
         });
         let failures: Vec<String> = writes.into_iter().chain(refused).collect();
         if failures.is_empty() {
@@ -303,6 +310,31 @@ mod tests {
         let warning = failed.warning(&shown).unwrap();
         assert!(warning.starts_with("100 calls were not sent"), "{warning}");
         assert!(warning.len() < 500, "{warning}");
+    }
+
+    #[test]
+    fn calls_that_were_not_sent_are_counted_also_when_the_answer_shows_all_errors_that_are_remembered()
+     {
+        let denied = CallError::new(CallCode::Denied, "not allowed here");
+        let shown = ShownText {
+            value: "\"denied\"",
+            printed: [""; 2],
+        };
+        let mut failed = IgnoredFailures::default();
+        for n in 0..REFUSED_MAX {
+            failed.add_unsent(&format!("t.tool_{n}"), &denied);
+        }
+        // The control: the errors of all calls are remembered, and the answer shows them.
+        assert_eq!(failed.warning(&shown), None);
+        for n in 0..2 {
+            failed.add_unsent(&format!("t.more_{n}"), &denied);
+        }
+        let warning = failed.warning(&shown).unwrap();
+        assert!(
+            warning
+                .starts_with("2 calls were not sent beside those whose errors the answer shows;"),
+            "{warning}"
+        );
     }
 
     #[test]

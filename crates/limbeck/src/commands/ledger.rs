@@ -68,6 +68,8 @@ struct LedgerReport {
     /// Programs that called no tool, for example because they were rejected before they ran. Direct calls have no
     /// counterpart of them.
     without_calls: WithoutCalls,
+    /// Tokens of searches that no program followed. Direct calls have no counterpart of them either.
+    without_program: TokenCount,
     direct: DirectTotals,
     limbeck: ProgramTotals,
     servers: Vec<ServerTotals>,
@@ -133,12 +135,14 @@ impl LedgerReport {
         let mut servers: BTreeMap<ServerName, ServerTotals> = BTreeMap::new();
         let mut lost = Vec::new();
         let mut without_calls = WithoutCalls::default();
+        let mut without_program = TokenCount::default();
         let mut programs = 0;
         for (row, account) in entries {
             direct.add(account);
             limbeck.add(account);
             // An entry without a program counts in the totals only.
             if row.sizes.program_bytes == 0 {
+                without_program = without_program + account.limbeck();
                 continue;
             }
             programs += 1;
@@ -166,6 +170,7 @@ impl LedgerReport {
             programs,
             losses,
             without_calls,
+            without_program,
             direct,
             limbeck,
             servers: servers.into_values().collect(),
@@ -189,9 +194,7 @@ impl LedgerReport {
             counted(programs, "program")
         ));
         printer.data(&self.totals());
-        // Like with like: direct calls have no counterpart of a program that called no tool.
-        let idle = self.without_calls.limbeck.count;
-        let ours = self.limbeck.total.count.saturating_sub(idle);
+        let ours = self.of_programs_with_calls();
         let direct = self.direct.total.count;
         match programs.saturating_sub(self.without_calls.programs) {
             0 => {}
@@ -218,6 +221,12 @@ impl LedgerReport {
                 grouped_digits(spent.count)
             ));
         }
+        if self.without_program.count > 0 {
+            printer.data_line(&format!(
+                "\nSearches that no program followed took {} tokens, which are not part of this comparison",
+                grouped_digits(self.without_program.count)
+            ));
+        }
         if self.losses > 0 {
             printer.data_line(&format!(
                 "\n{} of {} cost more than direct calls would have; largest first:\n",
@@ -233,6 +242,13 @@ impl LedgerReport {
                 "most programs make a single small call of server `{name}`; set `expose = \"auto\"` in its entry to list its tools for clients when they are few and small"
             ));
         }
+    }
+
+    /// Tokens of the programs that called a tool. Like with like: direct calls have no counterpart of the others, nor of a search
+    /// that no program followed.
+    fn of_programs_with_calls(&self) -> u64 {
+        let others = self.without_calls.limbeck + self.without_program;
+        self.limbeck.total.count.saturating_sub(others.count)
     }
 
     fn totals(&self) -> String {
@@ -437,4 +453,69 @@ pub(super) fn account_line(account: &TokenUsage) -> String {
         part(ours),
         part(direct)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::{LedgerSizes, ServerSizes};
+
+    use super::*;
+
+    fn entry(id: &str, sizes: LedgerSizes) -> (LedgerRow, TokenUsage) {
+        let usage = TokenUsage::from(&sizes);
+        let row = LedgerRow {
+            id: id.to_owned(),
+            created_us: 0,
+            origin: "test".to_owned(),
+            sizes,
+            texts: None,
+            usage: None,
+        };
+        (row, usage)
+    }
+
+    #[test]
+    fn programs_that_called_a_tool_are_compared_without_searches_that_no_program_followed() {
+        let server = ServerSizes {
+            calls: 1,
+            result_bytes: 4_000,
+            ..ServerSizes::default()
+        };
+        let called = entry(
+            "ex_1",
+            LedgerSizes {
+                rounds: 1,
+                searches: 1,
+                search_bytes: 400,
+                program_bytes: 100,
+                servers: BTreeMap::from([(ServerName::from("shop"), server)]),
+                ..LedgerSizes::default()
+            },
+        );
+        let idle = entry(
+            "ex_2",
+            LedgerSizes {
+                program_bytes: 100,
+                ..LedgerSizes::default()
+            },
+        );
+        let searched = entry(
+            "se_1",
+            LedgerSizes {
+                searches: 1,
+                search_bytes: 40_000,
+                ..LedgerSizes::default()
+            },
+        );
+        let expected = called.1.limbeck().count;
+        let searches = searched.1.limbeck();
+        // The control: without such a search.
+        let report = LedgerReport::new(0, &[called.clone(), idle.clone()]);
+        assert_eq!(report.of_programs_with_calls(), expected);
+        assert_eq!(report.without_program.count, 0);
+        let report = LedgerReport::new(0, &[called, idle, searched]);
+        assert_eq!(report.of_programs_with_calls(), expected);
+        assert_eq!(report.without_program, searches);
+        assert!(report.limbeck.total.count > expected + searches.count);
+    }
 }

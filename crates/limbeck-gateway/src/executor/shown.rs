@@ -48,7 +48,7 @@ impl ArtifactStore {
         place: &Arc<ExecutionSlot>,
         computing: &Computing,
     ) -> Shown {
-        let envelope = self.without_binaries(envelope, principal).await;
+        let envelope = self.without_binaries(envelope, principal, computing).await;
         let fitted = if bytes_of(&envelope) > LARGE_BYTES {
             let unfitted = envelope.clone();
             // Held until the work has ended, also when this future is dropped.
@@ -90,9 +90,22 @@ impl ArtifactStore {
     }
 
     /// The answer with handles in place of binary content that the program returned.
-    async fn without_binaries(&self, mut envelope: Envelope, principal: &str) -> Envelope {
+    async fn without_binaries(
+        &self,
+        mut envelope: Envelope,
+        principal: &str,
+        computing: &Computing,
+    ) -> Envelope {
         let value = envelope.value.as_ref().map_or("", |value| value.get());
-        let Some((value, artifacts)) = binary::without_content(value) else {
+        let replaced = if value.len() > LARGE_BYTES {
+            let value = value.to_owned();
+            let replaced = computing.run(principal, move |_| binary::without_content(&value));
+            // Work that panicked leaves the value as it is.
+            replaced.await.unwrap_or_default()
+        } else {
+            binary::without_content(value)
+        };
+        let Some((value, artifacts)) = replaced else {
             return envelope;
         };
         for artifact in artifacts {

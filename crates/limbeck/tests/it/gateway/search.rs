@@ -207,7 +207,7 @@ async fn a_list_that_was_cut_is_said_by_search_describe_and_servers() {
     .await;
     assert_eq!(value_of(&listed), json!([said, null]));
     let warned = format!("not all tools of server `many` are listed: {said}");
-    assert_eq!(listed.warnings, [warned.clone()]);
+    assert_eq!(listed.warnings, std::slice::from_ref(&warned));
     for program in [
         "return [...Object.keys(tools.many), ...Object.keys(tools.odd)]",
         "return 'read_rows' in tools.many",
@@ -215,7 +215,7 @@ async fn a_list_that_was_cut_is_said_by_search_describe_and_servers() {
         "return (await searchTools('read rows')).length",
     ] {
         let envelope = run(&gateway, program).await;
-        assert_eq!(envelope.warnings, [warned.clone()], "{program}");
+        assert_eq!(envelope.warnings, std::slice::from_ref(&warned), "{program}");
     }
     let python = run_python(&gateway, "return [dir(tools.many), dir(tools.odd)]").await;
     assert_eq!(python.warnings, [warned]);

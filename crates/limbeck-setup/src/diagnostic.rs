@@ -1,7 +1,7 @@
 //! Problems of single values, and what loading reports about a configuration that it accepted.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Problem of one value in a configuration file.
 ///
@@ -114,6 +114,19 @@ pub struct Diagnostic {
     pub is_of_whole_file: bool,
     /// The finding, the key included.
     pub message: String,
+}
+
+impl Diagnostic {
+    /// A finding about a whole file.
+    pub(crate) fn of_file(file: &Path, severity: Severity, message: String) -> Self {
+        Self {
+            severity,
+            file: file.to_owned(),
+            at: None,
+            is_of_whole_file: true,
+            message,
+        }
+    }
 }
 
 /// `file:line:column: message`, without the severity.

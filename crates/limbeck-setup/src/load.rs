@@ -74,7 +74,8 @@ impl Loader<'_> {
         if let Some(exposure) = &content.exposure
             && !self.accepts_exposed(source, exposure)
         {
-            self.note_unread_policy(source, &content.text, exposure);
+            let finding = Diagnostic::of_file(&source.path, Severity::Error, exposure.clone());
+            self.note_unread_policy(source, &content.text, &finding);
             return Ok(());
         }
         let file = OpenFile::new(source, &content.text);
@@ -84,7 +85,7 @@ impl Loader<'_> {
             Err(error) => {
                 let error = source.explained(error);
                 let finding = file.diagnostic(Severity::Error, error.clone());
-                self.note_unread_policy(source, &content.text, &finding.message);
+                self.note_unread_policy(source, &content.text, &finding);
                 self.reject(&file, error)
             }
         };
@@ -146,13 +147,8 @@ impl Loader<'_> {
     }
 
     fn report_file(&mut self, source: &ConfigSource, severity: Severity, message: String) {
-        self.found.diagnostics.push(Diagnostic {
-            severity,
-            file: source.path.clone(),
-            at: None,
-            is_of_whole_file: true,
-            message,
-        });
+        let finding = Diagnostic::of_file(&source.path, severity, message);
+        self.found.diagnostics.push(finding);
     }
 }
 

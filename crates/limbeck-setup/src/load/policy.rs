@@ -3,6 +3,8 @@
 //! The section of one file is read whole or not at all: a rule that is left out because of a slip of the pen would allow what
 //! its author forbade. A wrong section of the user's file stops every call that is not a known read until it is mended.
 
+use std::path::PathBuf;
+
 use limbeck_domain::EffectClass;
 use limbeck_policy::Scope as ToolScope;
 use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule};
@@ -11,7 +13,7 @@ use super::Loader;
 use super::open_file::OpenFile;
 use super::sources::ConfigSource;
 use crate::configuration::PolicySettings;
-use crate::diagnostic::{Severity, ValueError};
+use crate::diagnostic::{Diagnostic, Severity, ValueError};
 use crate::document::ConfigPlace;
 use crate::entry::Scope;
 use crate::entry_reader::unknown_key;
@@ -47,7 +49,7 @@ impl Loader<'_> {
                 // A stranger's file must not stop the user's calls.
                 if file.source.scope != Scope::Repository {
                     let finding = file.diagnostic(Severity::Error, error.clone());
-                    policy.fault.get_or_insert(finding.to_string());
+                    policy.fault.get_or_insert(without_directory(&finding));
                 }
                 Err(error)
             }
@@ -57,13 +59,29 @@ impl Loader<'_> {
 
 impl Loader<'_> {
     /// Remembers that a file of the user was not read which seems to have rules: calls that they would deny must not be sent.
-    pub(super) fn note_unread_policy(&mut self, source: &ConfigSource, text: &str, problem: &str) {
+    pub(super) fn note_unread_policy(
+        &mut self,
+        source: &ConfigSource,
+        text: &str,
+        finding: &Diagnostic,
+    ) {
         let may_have_rules = source.scope != Scope::Repository && text.contains("[policy");
         if may_have_rules {
-            let problem = format!("{}: {problem}", source.path.display());
+            let problem = without_directory(finding);
             self.found.settings.policy.fault.get_or_insert(problem);
         }
     }
+}
+
+/// A finding with the name of its file alone: programs and other principals read it, and no path
+/// of the machine reaches them. Findings about the configuration have the whole path.
+fn without_directory(finding: &Diagnostic) -> String {
+    let file = finding.file.file_name().map(PathBuf::from);
+    let finding = Diagnostic {
+        file: file.unwrap_or_default(),
+        ..finding.clone()
+    };
+    finding.to_string()
 }
 
 /// Reads the section of one file; `before` is what other files said.

@@ -215,7 +215,11 @@ async fn a_list_that_was_cut_is_said_by_search_describe_and_servers() {
         "return (await searchTools('read rows')).length",
     ] {
         let envelope = run(&gateway, program).await;
-        assert_eq!(envelope.warnings, std::slice::from_ref(&warned), "{program}");
+        assert_eq!(
+            envelope.warnings,
+            std::slice::from_ref(&warned),
+            "{program}"
+        );
     }
     let python = run_python(&gateway, "return [dir(tools.many), dir(tools.odd)]").await;
     assert_eq!(python.warnings, [warned]);

@@ -9,6 +9,8 @@ use crate::shell::quoted;
 /// Beginnings of texts that name an argument of `execute`, with the option of `run`.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("`tools` limits ", "`--tools` limits "),
+    ("`tools` has ", "`--tools` has "),
+    ("over max_output_tokens ", "over `--max-output-tokens` "),
     (
         "add the tool to the `tools` patterns ",
         "add the tool to the `--tools` patterns ",
@@ -17,6 +19,18 @@ const BEGINNINGS: &[(&str, &str)] = &[
 /// Ends of such texts. What is between beginning and end may quote the program, so it is not searched.
 const ENDS: &[(&str, &str)] = &[
     ("raise `max_output_tokens`", "raise `--max-output-tokens`"),
+    (
+        "a time limit is `timeout_ms` of `execute`",
+        "a time limit is `--timeout-ms`",
+    ),
+    (
+        "raise `timeout_ms`, or do less in one program",
+        "raise `--timeout-ms`, or do less in one program",
+    ),
+    (
+        "raise `timeout_ms`, or request less data at once",
+        "raise `--timeout-ms`, or request less data at once",
+    ),
     ("send `language: \"python\"`", "use `--language py`"),
     ("send `language: \"typescript\"`", "use `--language ts`"),
 ];
@@ -28,14 +42,17 @@ const WHOLE: &[(&str, &str)] = &[(
     "add one with `limbeck add`, or copy those of a client with `limbeck import FILE`",
 )];
 
-/// `text` of a warning or a hint with the option of `run` where it names an argument of `execute`.
+/// `text` of an error, a warning or a hint with the option of `run` where it names an argument of `execute`. That the sentences
+/// are those of the gateway is tested with the executable: `tests/it/run.rs`.
 pub(crate) fn option_form(text: &str) -> String {
     if let Some(hint) = whole(text) {
         return hint.to_owned();
     }
+    let mut text = text.to_owned();
     for (argument, option) in BEGINNINGS {
         if let Some(rest) = text.strip_prefix(argument) {
-            return format!("{option}{rest}");
+            text = format!("{option}{rest}");
+            break;
         }
     }
     for (argument, option) in ENDS {
@@ -43,7 +60,7 @@ pub(crate) fn option_form(text: &str) -> String {
             return format!("{rest}{option}");
         }
     }
-    text.to_owned()
+    text
 }
 
 /// `hint` with each callable expression in backticks as a command. What is not exactly such an expression stays.
@@ -119,6 +136,11 @@ mod tests {
             (
                 "return less, or raise `max_output_tokens`",
                 "return less, or raise `--max-output-tokens`",
+            ),
+            // One at each end.
+            (
+                "over max_output_tokens (1000): value; raise `max_output_tokens`",
+                "over `--max-output-tokens` (1000): value; raise `--max-output-tokens`",
             ),
         ] {
             assert_eq!(option_form(text), expected);

@@ -150,7 +150,7 @@ fn ambiguous_pattern(pattern: &str, tools: &[ToolId]) -> ProgramError {
         .map(|tool| quoted(&Scope::pattern_of(tool)))
         .collect();
     let message = format!(
-        "the pattern {} in `tools` is ambiguous: it can mean {}",
+        "`tools` has an ambiguous pattern: {} can mean {}",
         quoted(pattern),
         readings.join(" and ")
     );

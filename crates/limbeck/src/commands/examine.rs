@@ -42,9 +42,10 @@ pub(super) async fn run(
         return Err(signal.error());
     }
     let examination = examined.map_err(|error| {
-        let failure = CommandError::new(ExitStatus::of_error(&error), anyhow!("{}", error.message));
+        let message = option_form(&error.message);
+        let failure = CommandError::new(ExitStatus::of_error(&error), anyhow!(message));
         match error.hint {
-            Some(hint) => failure.with_hint(hint),
+            Some(hint) => failure.with_hint(option_form(&hint)),
             None => failure,
         }
     })?;
@@ -68,7 +69,7 @@ fn print(printer: &Printer, examination: &Examination, source: ProgramSource<'_>
         print_rest(printer, warning, source);
     }
     for error in &findings.errors {
-        printer.error(&error.message);
+        printer.error(&option_form(&error.message));
         print_rest(printer, error, source);
     }
     match &examination.plan {

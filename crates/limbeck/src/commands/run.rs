@@ -84,13 +84,9 @@ fn name_options(envelope: &mut Envelope) {
     let Some(error) = &mut envelope.error else {
         return;
     };
-    let is_timeout = error.kind == ErrorKind::Timeout;
+    error.message = option_form(&error.message);
     if let Some(hint) = &mut error.hint {
-        *hint = if is_timeout {
-            hint.replace("`timeout_ms`", "`--timeout-ms`")
-        } else {
-            option_form(hint)
-        };
+        *hint = option_form(hint);
     }
 }
 

@@ -180,6 +180,49 @@ fn a_pattern_that_matches_no_tool_is_a_warning_and_one_that_matches_is_not() {
 }
 
 #[test]
+fn what_names_an_argument_of_execute_for_a_client_names_the_option_for_a_user() {
+    let world = World::with_shop();
+    let after_object = "return (await tools.shop.list_orders({ page: 1 }, { timeout: 1 })).items";
+    let python = "import json\nrows = [1, 2]\nprint(json.dumps(rows))\n";
+    let waits = "await new Promise(() => { setInterval(() => {}, 10) })";
+    let large = "return 'y '.repeat(30000)";
+    let longer = ["--timeout-ms", "60000"];
+    for ([option, value], program, code, named) in [
+        (longer, after_object, 1, "a time limit is `--timeout-ms`\n"),
+        (
+            ["--check", "--timeout-ms=60000"],
+            after_object,
+            1,
+            "a time limit is `--timeout-ms`\n",
+        ),
+        (longer, python, 0, "use `--language py`\n"),
+        (
+            ["--timeout-ms", "300"],
+            waits,
+            124,
+            "raise `--timeout-ms`, or do less",
+        ),
+        (
+            ["--max-output-tokens", "1000"],
+            large,
+            0,
+            "warning: over `--max-output-tokens` (1000): ",
+        ),
+    ] {
+        let outcome = world.limbeck_reading(["run", "-", option, value], program);
+        let outcome = outcome.ends_with(code);
+        assert!(outcome.stderr.contains(named), "{outcome:?}");
+        for argument in ["`timeout_ms`", "max_output_tokens", "`language"] {
+            assert!(!outcome.stderr.contains(argument), "{outcome:?}");
+        }
+    }
+    // The control: a client reads the arguments that it sends.
+    let envelope = world.envelope(after_object);
+    let hint = envelope["error"]["hint"].as_str().unwrap();
+    assert!(hint.contains("`timeout_ms` of `execute`"), "{envelope}");
+}
+
+#[test]
 fn what_is_no_program_or_no_input_ends_with_2_and_runs_nothing() {
     let world = World::empty();
     let missing = world.limbeck(["run", "nowhere.ts"]).ends_with(2);

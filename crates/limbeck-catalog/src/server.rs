@@ -282,8 +282,7 @@ impl ServerTools {
     }
 
     /// The name of the tool behind a name such as `a_b_2`, as an earlier Python system numbered tools with the same alias.
-    /// The guest's `aliases.py` has the same rules. A tool that is switched off keeps its number, so the numbers of others
-    /// stay.
+    /// A tool that is switched off keeps its number, so the numbers of others stay.
     fn numbered(&self, name: &str) -> Option<&Arc<str>> {
         let (base, number) = name.rsplit_once('_')?;
         let number: usize = number.parse().ok().filter(|number| *number >= 2)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use limbeck_catalog::Catalog;
 use limbeck_domain::{CallError, ServerName};
 use limbeck_policy::Scope;
-use limbeck_upstream::{REST_LEFT_OUT, ServerState, UnusableKind, UpstreamPool};
+use limbeck_upstream::{ServerState, UnusableKind, UpstreamPool};
 use serde_json::{Value, json};
 
 use crate::live_catalog::LiveCatalog;
@@ -159,11 +159,8 @@ impl Listings {
     /// a server without tools.
     pub(crate) fn cut(&self, catalog: &Catalog, name: &ServerName) -> Option<String> {
         let known = catalog.tools_of(name).len();
-        let dropped = self.live_catalog.dropped(name);
-        let reason = dropped
-            .last()
-            .filter(|reason| reason.ends_with(REST_LEFT_OUT));
-        let reason = limbeck_domain::text::clean_line(reason?, REASON_BYTES_MAX);
+        let reason = self.live_catalog.cut(name)?;
+        let reason = limbeck_domain::text::clean_line(&reason, REASON_BYTES_MAX);
         let tools = match known {
             0 => return None,
             1 => "1 tool is".to_owned(),

@@ -180,6 +180,14 @@ impl LiveCatalog {
             .unwrap_or_default()
     }
 
+    /// Why the list of `server`'s tools was cut; `None` for a whole list.
+    pub(crate) fn cut(&self, server: &ServerName) -> Option<String> {
+        let snapshot = self.inner.read();
+        let is_cut = snapshot.cut.contains(server);
+        let dropped = snapshot.dropped.get(server).filter(|_| is_cut);
+        dropped?.last().cloned()
+    }
+
     /// Members of the definitions of `server`'s tools that the gateway does not use; empty until the server was
     /// listed in this process.
     pub(crate) fn extras(&self, server: &ServerName) -> Arc<ToolExtras> {
@@ -391,6 +399,7 @@ impl Inner {
         let ToolList {
             tools,
             dropped,
+            is_cut,
             instructions,
             extras,
             ..
@@ -414,7 +423,7 @@ impl Inner {
         {
             tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be cached");
         }
-        self.replace(server, cached, dropped, extras);
+        self.replace(server, cached, (dropped, is_cut), extras);
         *freshness = Freshness::Fresh;
         Ok(())
     }
@@ -439,13 +448,18 @@ impl Inner {
         &self,
         server: &ServerName,
         list: CachedTools,
-        dropped: Vec<String>,
+        (dropped, is_cut): (Vec<String>, bool),
         extras: ToolExtras,
     ) {
         let mut snapshot = self.write();
         snapshot.pins.insert(server.clone(), list.pins);
         snapshot.put(server, list.tools, list.instructions);
         snapshot.dropped.insert(server.clone(), dropped);
+        if is_cut {
+            snapshot.cut.insert(server.clone());
+        } else {
+            snapshot.cut.remove(server);
+        }
         snapshot.extras.insert(server.clone(), Arc::new(extras));
         snapshot.rebuild();
         drop(snapshot);

@@ -24,6 +24,7 @@ pub struct FakeServer {
     handlers: BTreeMap<String, Handler>,
     resources: Vec<(String, String)>,
     dropped: Vec<String>,
+    is_cut: bool,
     calls: Mutex<Vec<String>>,
 }
 
@@ -44,6 +45,7 @@ impl FakeServer {
             handlers: BTreeMap::new(),
             resources: Vec::new(),
             dropped: Vec::new(),
+            is_cut: false,
             calls: Mutex::default(),
         }
     }
@@ -114,11 +116,20 @@ impl FakeServer {
         self
     }
 
-    /// Says of its list of tools that some were left out.
+    /// Says of its list of tools that one was left out.
     #[must_use]
     pub fn leaving_out(mut self, reason: &str) -> Self {
         self.dropped.push(reason.to_owned());
         self
+    }
+
+    /// Cuts its list of tools behind those that were added.
+    #[must_use]
+    pub fn cut(self, reason: &str) -> Self {
+        Self {
+            is_cut: true,
+            ..self.leaving_out(reason)
+        }
     }
 
     /// Adds a text resource, listed on a page of its own.
@@ -247,6 +258,7 @@ impl Upstream for FakeServer {
     fn list_tools(&self) -> BoxFuture<'_, Result<ToolList, UpstreamError>> {
         let list = ToolList {
             tools: self.tools.clone(),
+            is_cut: self.is_cut,
             dropped: self.dropped.clone(),
             ..ToolList::default()
         };

@@ -8,9 +8,6 @@ use limbeck_domain::ToolDefinition;
 use crate::protocol::ProtocolGeneration;
 use crate::unusable::UnusableServer;
 
-/// End of the message about a list that was cut: its server has tools that are not in it.
-pub const REST_LEFT_OUT: &str = "the rest was left out";
-
 /// Tools of a server.
 #[derive(Clone, Debug, Default)]
 pub struct ToolList {
@@ -19,9 +16,10 @@ pub struct ToolList {
     /// Remaining fields of the tool definitions, by tool name: annotations, icons, `_meta` and others, as sent.
     /// At most 16 KiB per tool; more are left out as a whole.
     pub extras: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
-    /// Tools left out, each with its reason: `tool 3: name is not a string`. Bounded and cleaned. That of a cut list is the
-    /// last and ends with [`REST_LEFT_OUT`].
+    /// Tools left out, each with its reason: `tool 3: name is not a string`. Bounded and cleaned.
     pub dropped: Vec<String>,
+    /// Whether the server has tools behind those listed. Then the last reason of `dropped` says why.
+    pub is_cut: bool,
     /// Parts of listed tools that were replaced or cut: `tool "x": input schema above 262144 bytes …`.
     pub notes: Vec<String>,
     /// Instructions of the server, cleaned and cut; without any, its own description.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::http::params;
-use crate::report::{REST_LEFT_OUT, ToolList};
+use crate::report::ToolList;
 use messages::BoundedMessages;
 use raw_tool::{RawTool, extra, parse_tool};
 use weight::DefinitionWeight;
@@ -34,6 +34,8 @@ pub(crate) struct ToolDecoder<'a> {
     dropped: BoundedMessages,
     notes: BoundedMessages,
     is_full: bool,
+    /// Whether a part of the list is left out.
+    is_cut: bool,
 }
 
 impl<'a> ToolDecoder<'a> {
@@ -50,6 +52,7 @@ impl<'a> ToolDecoder<'a> {
             dropped: BoundedMessages::default(),
             notes: BoundedMessages::default(),
             is_full: false,
+            is_cut: false,
         }
     }
 
@@ -107,7 +110,8 @@ impl<'a> ToolDecoder<'a> {
 
     /// Records that the rest of the list is left out.
     pub(crate) fn drop_rest(&mut self, reason: &str) {
-        self.dropped.last = Some(format!("{reason}: {REST_LEFT_OUT}"));
+        self.is_cut = true;
+        self.dropped.last = Some(format!("{reason}: the rest was left out"));
     }
 
     pub(crate) fn finish(self) -> ToolList {
@@ -115,6 +119,7 @@ impl<'a> ToolDecoder<'a> {
             tools: self.tools,
             extras: self.extras,
             dropped: self.dropped.finish(),
+            is_cut: self.is_cut,
             notes: self.notes.finish(),
             ..ToolList::default()
         }
@@ -398,6 +403,7 @@ mod tests {
         let list = decode(&tools);
         assert_eq!(list.tools.len(), limits::TOOLS_PER_SERVER_MAX);
         assert_eq!(list.dropped, [] as [&str; 0]);
+        assert!(!list.is_cut);
     }
 
     #[test]
@@ -412,5 +418,6 @@ mod tests {
             list.dropped,
             ["the server offers more than 2000 tools: the rest was left out"]
         );
+        assert!(list.is_cut);
     }
 }

@@ -1,6 +1,6 @@
 //! Current tool lists of all servers, and the catalog made from them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use limbeck_catalog::{Absences, Catalog, Observed, ServerTools, Tool};
@@ -62,6 +62,8 @@ pub(super) async fn cached_list(store: &Store, source: &ServerSource) -> Option<
 pub(super) struct Snapshot {
     pub(super) lists: BTreeMap<ServerName, ServerTools>,
     pub(super) dropped: BTreeMap<ServerName, Vec<String>>,
+    /// Servers whose lists were cut.
+    pub(super) cut: BTreeSet<ServerName>,
     pub(super) extras: BTreeMap<ServerName, Arc<ToolExtras>>,
     /// Error of a server's last list request.
     pub(super) failures: BTreeMap<ServerName, String>,

@@ -181,11 +181,11 @@ async fn a_list_that_was_cut_is_said_by_search_describe_and_servers() {
     let cut = "the server offers more than 2000 tools: the rest was left out";
     let many = FakeServer::new("many")
         .read("read_rows", |_| json!(1))
-        .leaving_out(cut)
+        .cut(cut)
         .share();
     let odd = FakeServer::new("odd")
         .read("read_cells", |_| json!(1))
-        .leaving_out("tool 3: name is not a string")
+        .leaving_out("tool 3: name is not a string: the rest was left out")
         .share();
     let gateway = World::new(worker())
         .server(&many)

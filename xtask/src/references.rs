@@ -4,7 +4,10 @@
 //! `::NAME` a text is a path when it begins with one of [`DIRECTORIES`]. A path counts from the root of the repository
 //! or from a directory above its page; in ARCHITECTURE.md it may also begin with a crate, without `limbeck-`.
 //! Fenced blocks are not read. A path with white space or `*` is not looked for.
+//!
+//! [`FINDINGS`] also has one row for each finding of a section: of two, one is out of date.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,10 +20,12 @@ use crate::command;
 const DIRECTORIES: [&str; 7] = [
     "attacks", "benches", "crates", "docs", "fuzz", "tests", "xtask",
 ];
+/// The page of findings and their ends.
+const FINDINGS: &str = "docs/internals/review.md";
 /// Pages that are lists of tests. One in which none is found was not read.
 const LISTS: [&str; 3] = [
     "docs/internals/bad-inputs.md",
-    "docs/internals/review.md",
+    FINDINGS,
     "docs/internals/security-tests.md",
 ];
 
@@ -28,7 +33,7 @@ const LISTS: [&str; 3] = [
 ///
 /// # Errors
 ///
-/// When something does not exist, with the page, the line and what it names.
+/// When something does not exist, with the page, the line and what it names; when a section has two rows of one finding.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut git = Command::new("git");
     let pages = command::output(git.args(["ls-files", "*.md"]).current_dir(root))?;
@@ -42,6 +47,12 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
                 problems.push(format!("{page}:{line}: {problem}"));
             }
         }
+        if page == FINDINGS {
+            for (line, first) in repeated_rows(&text) {
+                let problem = format!("the finding of line {first} has a second row");
+                problems.push(format!("{page}:{line}: {problem}"));
+            }
+        }
         ensure!(
             tests > 0 || !LISTS.contains(&page),
             "{page} names no test, so it was not read"
@@ -49,7 +60,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     if !problems.is_empty() {
         bail!(
-            "documents name what does not exist:\n{}",
+            "documents name what does not exist, or a finding twice:\n{}",
             problems.join("\n")
         );
     }
@@ -85,6 +96,36 @@ fn quoted(text: &str) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+/// Rows of tables whose first cell another row above them in their section has: their lines, and those of these rows.
+fn repeated_rows(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut rows: HashMap<&str, usize> = HashMap::new();
+    for (at, line) in text.lines().enumerate() {
+        if line.starts_with('#') {
+            rows.clear();
+        }
+        let cell = line.strip_prefix("| ").map(first_cell);
+        // Every table of a section has the same head.
+        let Some(cell) = cell.filter(|cell| *cell != "finding") else {
+            continue;
+        };
+        match rows.get(cell) {
+            Some(first) => found.push((at + 1, *first)),
+            None => {
+                rows.insert(cell, at + 1);
+            }
+        }
+    }
+    found
+}
+
+/// The text up to the first bar that ends a cell.
+fn first_cell(row: &str) -> &str {
+    let mut bars = row.match_indices('|').map(|(at, _)| at);
+    let end = bars.find(|at| !row[..*at].ends_with('\\'));
+    row[..end.unwrap_or(row.len())].trim()
 }
 
 /// The file and the name of a test, when `name` has the form of one.
@@ -169,7 +210,7 @@ fn has_python_test(source: &str, name: &str) -> bool {
 mod tests {
     use std::fs;
 
-    use super::{has_python_test, has_rust_test, problem, quoted};
+    use super::{has_python_test, has_rust_test, problem, quoted, repeated_rows};
 
     #[test]
     fn texts_between_backquotes_are_found_with_their_lines() {
@@ -179,6 +220,18 @@ mod tests {
             quoted(text),
             expected.map(|(line, text)| (line, text.to_owned()))
         );
+    }
+
+    #[test]
+    fn a_finding_with_two_rows_in_a_section_is_found() {
+        let head = "| finding | end |\n|---|---|\n";
+        let text = format!(
+            "## One\n{head}| 1: a | mended |\n| 1: a \\| b | open |\n| 1: a | open |\n\n{head}| 2 | open |\n## Two\n{head}| 1: a | open |\n"
+        );
+        assert_eq!(repeated_rows(&text), [(6, 4)]);
+        // The control: the same finding in another section, and one that has a bar in it.
+        let once = text.replace("| 1: a | open |\n\n", "\n");
+        assert!(repeated_rows(&once).is_empty());
     }
 
     #[test]

@@ -28,6 +28,12 @@ pub(crate) enum PartForm {
     Entry,
 }
 
+/// Whether a path ends in the name of a member: neither at the result itself nor at any of its items.
+pub(crate) fn ends_in_name(path: &[String]) -> bool {
+    path.last()
+        .is_some_and(|name| name != ANY_ITEM && name != ANY_MEMBER)
+}
+
 impl ResultPart {
     /// Whether its members are those of the part.
     pub(crate) fn is_itself(&self) -> bool {

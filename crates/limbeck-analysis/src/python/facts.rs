@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use ruff_python_ast::{
-    Alias, AnyNodeRef, Expr, ExprCall, ExprLambda, StmtFunctionDef, StmtImportFrom, StmtTry,
-    StmtWith,
+    Alias, AnyNodeRef, Expr, ExprCall, ExprLambda, Operator, StmtAugAssign, StmtFunctionDef,
+    StmtImportFrom, StmtTry, StmtWith,
 };
 
 use super::names::{last_name, name_of};
@@ -38,7 +38,7 @@ const MAKERS: [&str; 7] = [
     "deque",
 ];
 /// Methods that give an object members, or take them.
-const CHANGERS: [&str; 8] = [
+const CHANGERS: [&str; 12] = [
     "update",
     "setdefault",
     "pop",
@@ -47,7 +47,13 @@ const CHANGERS: [&str; 8] = [
     "append",
     "extend",
     "insert",
+    "appendleft",
+    "extendleft",
+    "__setitem__",
+    "__setattr__",
 ];
+/// Functions that put an item into the list that is their first argument.
+const INTO_FIRST: [&str; 4] = ["heappush", "insort", "insort_left", "insort_right"];
 
 #[derive(Default)]
 pub(super) struct ProgramFacts<'a> {
@@ -77,6 +83,8 @@ pub(super) struct ProgramFacts<'a> {
     changed: HashSet<Option<&'a str>>,
     /// How often a name is given a collection that the program makes.
     made: HashMap<&'a str, u32>,
+    /// Names with what is added to them, as in `rows += others`.
+    joined: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> ProgramFacts<'a> {
@@ -101,11 +109,14 @@ impl<'a> ProgramFacts<'a> {
     /// Whether an object that may be a result is given a member, or loses one. What a name has that is only ever
     /// given collections which the program makes is not a result.
     pub(super) fn changes_members(&self) -> bool {
-        self.changed.iter().any(|name| {
-            name.is_none_or(|name| {
-                self.made.get(name).copied().unwrap_or(0) < self.times_bound(name)
-            })
-        })
+        let made = |name: &str| self.made.get(name).copied().unwrap_or(0);
+        self.changed
+            .iter()
+            .any(|name| name.is_none_or(|name| made(name) < self.times_bound(name)))
+            || self
+                .joined
+                .iter()
+                .any(|(name, added)| made(name) == 0 && made(added) > 0)
     }
 
     fn bind(&mut self, name: &'a str) {
@@ -131,6 +142,7 @@ impl<'a> ProgramFacts<'a> {
                     self.see_value(&node.target, value);
                 }
             }
+            AnyNodeRef::StmtAugAssign(node) => self.see_addition(node),
             AnyNodeRef::StmtFunctionDef(node) => {
                 self.is_async |= node.is_async;
                 self.bind(&node.name.id);
@@ -190,10 +202,16 @@ impl<'a> ProgramFacts<'a> {
         }
         match &*call.func {
             Expr::Attribute(function) if CHANGERS.contains(&&*function.attr.id) => {
-                self.changed.insert(name_of(&function.value));
+                // `dict.update(result, …)`, `list.append(rows, …)`.
+                let object = name_of(&function.value).filter(|name| !MAKERS.contains(name));
+                self.changed.insert(object);
             }
             _ if root == Some("setattr") => {
                 self.changed.insert(None);
+            }
+            function if last_name(function).is_some_and(|name| INTO_FIRST.contains(&name)) => {
+                let list = call.arguments.args.first().and_then(name_of);
+                self.changed.insert(list);
             }
             _ => {}
         }
@@ -215,6 +233,23 @@ impl<'a> ProgramFacts<'a> {
             Expr::Lambda(lambda) => drop(self.lambdas.insert(name, lambda)),
             value if makes_a_collection(value) => *self.made.entry(name).or_default() += 1,
             _ => {}
+        }
+    }
+
+    /// `rows += [item]` and `order |= {…}` change the object itself, under all of its names.
+    fn see_addition(&mut self, node: &'a StmtAugAssign) {
+        let Some(name) = name_of(&node.target) else {
+            return;
+        };
+        if !matches!(node.op, Operator::Add | Operator::BitOr) {
+            return;
+        }
+        if makes_a_collection(&node.value) || is_listing(&node.value) {
+            self.changed.insert(Some(name));
+            // An own collection stays one.
+            *self.made.entry(name).or_default() += 1;
+        } else if let Some(added) = name_of(&node.value) {
+            self.joined.push((name, added));
         }
     }
 
@@ -255,17 +290,43 @@ pub(super) fn first_part(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
+/// Whether a value is a collection whose items and members are not followed as those of a result.
 fn makes_a_collection(value: &Expr) -> bool {
     match value {
         Expr::List(_)
         | Expr::Tuple(_)
         | Expr::Set(_)
         | Expr::Dict(_)
-        | Expr::ListComp(_)
         | Expr::SetComp(_)
         | Expr::DictComp(_) => true,
-        Expr::Call(call) => last_name(&call.func).is_some_and(|name| MAKERS.contains(&name)),
+        Expr::ListComp(list) => matches!(
+            &*list.elt,
+            Expr::Dict(_) | Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) | Expr::FString(_)
+        ),
+        Expr::Call(call) => {
+            let is_listed = is_listing(value) && !call.arguments.args.is_empty();
+            !is_listed && maker(&call.func).is_some_and(|name| MAKERS.contains(&name))
+        }
         _ => false,
+    }
+}
+
+/// Whether a value lists the items of another: they may be those of a result.
+fn is_listing(value: &Expr) -> bool {
+    match value {
+        Expr::ListComp(_) => true,
+        Expr::Call(call) => maker(&call.func) == Some("list"),
+        _ => false,
+    }
+}
+
+/// `list` and `collections.deque`, but not the tool `tools.shop.list`.
+fn maker(function: &Expr) -> Option<&str> {
+    match function {
+        Expr::Attribute(member) if name_of(&member.value) == Some("collections") => {
+            Some(&member.attr.id)
+        }
+        function => name_of(function),
     }
 }
 

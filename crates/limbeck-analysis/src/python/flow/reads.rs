@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use ruff_python_ast::{
     AnyNodeRef, BoolOp, CmpOp, Expr, ExprAttribute, ExprCall, ExprCompare, ExprContext,
-    ExprStarred, Number,
+    ExprStarred, Number, StmtWith,
 };
 use ruff_text_size::{Ranged, TextSize};
 
@@ -37,6 +37,8 @@ const STEPS_PER_RESULT_MAX: usize = 4_000;
 
 struct FoundReads {
     reads: Vec<ResultRead>,
+    /// Parts of which the program asks what they are: it may know which members they have.
+    asked: Vec<Vec<String>>,
     seen: HashSet<NodeId>,
     steps_left: usize,
 }
@@ -46,6 +48,7 @@ impl<'a> CallFlow<'_, 'a> {
     pub(in crate::python) fn reads(&self, call: &'a ExprCall) -> Vec<ResultRead> {
         let mut found = FoundReads {
             reads: Vec::new(),
+            asked: Vec::new(),
             seen: HashSet::new(),
             steps_left: STEPS_PER_RESULT_MAX,
         };
@@ -59,6 +62,11 @@ impl<'a> CallFlow<'_, 'a> {
         }
         found.reads.truncate(READS_PER_RESULT_MAX);
         provide_for_absence(&mut found.reads);
+        for read in &mut found.reads {
+            let is_below =
+                |path: &Vec<String>| read.path.len() > path.len() && read.path.starts_with(path);
+            read.optional |= found.asked.iter().any(is_below);
+        }
         found.reads
     }
 
@@ -211,6 +219,11 @@ impl<'a> CallFlow<'_, 'a> {
                 Some(part)
             }
             "copy" => Some(part),
+            // `"a" in part.keys()`.
+            "keys" => {
+                found.asked.push(part.path);
+                None
+            }
             "values" => part.into_form(PartForm::Values),
             "items" => part.into_form(PartForm::Entries),
             _ => None,
@@ -332,17 +345,28 @@ impl<'a> CallFlow<'_, 'a> {
         if !context.is_load() {
             return;
         }
-        let is_tried = |(parent, below): (AnyNodeRef<'_>, NodeId)| {
-            parent
-                .stmt_try()
-                .is_some_and(|node| is_one_of(&node.body, below))
+        // What fails is caught, or is not read where a test of the result succeeded.
+        let is_provided = |(parent, below): (AnyNodeRef<'_>, NodeId)| match parent {
+            AnyNodeRef::StmtTry(node) => is_one_of(&node.body, below),
+            AnyNodeRef::StmtWith(node) => is_one_of(&node.body, below) && suppresses_any(node),
+            AnyNodeRef::ExprIf(either) => {
+                id(&*either.orelse) == below
+                    && found.reads.iter().any(|read| is_asked(read, &either.test))
+            }
+            AnyNodeRef::StmtIf(either) => {
+                !is_one_of(&either.body, below)
+                    && id(&*either.test) != below
+                    && found.reads.iter().any(|read| is_asked(read, &either.test))
+            }
+            _ => false,
         };
+        let optional = part.is_shared
+            || self.facts.changes_members()
+            || self.tree.climb(node).any(is_provided);
         found.reads.push(ResultRead {
             at: at.into(),
             path: part.path.clone(),
-            optional: part.is_shared
-                || self.facts.changes_members()
-                || self.tree.climb(node).any(is_tried),
+            optional,
         });
     }
 
@@ -353,4 +377,18 @@ impl<'a> CallFlow<'_, 'a> {
             optional: true,
         });
     }
+}
+
+/// Whether a read is one in a test that asks for what it reads.
+fn is_asked(read: &ResultRead, test: &Expr) -> bool {
+    read.optional && test.range().contains(TextSize::from(read.at))
+}
+
+/// `with suppress(KeyError):`.
+fn suppresses_any(node: &StmtWith) -> bool {
+    let mut entered = node.items.iter().map(|item| &item.context_expr);
+    entered.any(|entered| {
+        let call = entered.as_call_expr();
+        call.is_some_and(|call| last_name(&call.func) == Some("suppress"))
+    })
 }

@@ -251,6 +251,176 @@ fn reads_of_a_result_are_followed_through_functions_and_collections() {
     }
 }
 
+/// The reads of the result of `echo`; `?` marks those that are never errors.
+fn reads_of(program: &str) -> Vec<String> {
+    let sites = read(program).sites;
+    let echo = sites.iter().find(|site| site.tool == "echo").unwrap();
+    let reads = echo.reads.iter();
+    reads
+        .map(|read| read.path.join(".") + if read.optional { "?" } else { "" })
+        .collect()
+}
+
+#[test]
+fn members_that_the_program_itself_gives_to_a_result_are_no_errors() {
+    for (rest, reads) in [
+        ("o.append({'b': 1})\n[x['b'] for x in o]", &["[].b?"][..]),
+        (
+            "l = [x for x in o]\nl.append({'b': 1})\n[x['b'] for x in l]",
+            &["[].b?"],
+        ),
+        (
+            "l = list(o)\nl.append({'b': 1})\n[x['b'] for x in l]",
+            &["[].b?"],
+        ),
+        ("l = o\nl += [{'b': 1}]\n[x['b'] for x in o]", &["[].b?"]),
+        (
+            "e = [{'b': 1}]\nl = o\nl += e\n[x['b'] for x in o]",
+            &["[].b?"],
+        ),
+        ("l = o\nl |= {'b': 1}\no['b']", &["b?"]),
+        (
+            "def f(l):\n    l += [{'b': 1}]\nf(o)\no[0]['b']",
+            &["[].b?"],
+        ),
+        ("o[1:] = [{'b': 1}]\no[1]['b']", &["[].b?"]),
+        ("o.setdefault('b', 1)\no['b']", &["b?"]),
+        ("dict.update(o, {'b': 1})\no['b']", &["b?"]),
+        (
+            "import heapq\nheapq.heappush(o, {'b': 1})\no[0]['b']",
+            &["[].b?"],
+        ),
+        // The controls: collections of the program itself, and sums.
+        ("out = []\nout += [1]\no['b']", &["b"]),
+        ("out = []\nout += [x for x in o]\no['b']", &["b"]),
+        ("n = list()\nn.append(o['b'])", &["b"]),
+        ("n = 0\nfor x in o:\n    n += x['b']", &["[].b"]),
+        (
+            "l = [{'b': x['b']} for x in o]\nl.append({'b': 1})",
+            &["[].b"],
+        ),
+    ] {
+        let program = format!("o = tools.shop.echo(a=1)\n{rest}");
+        assert_eq!(reads_of(&program), reads, "{program}");
+    }
+    // A tool with the name of what makes collections.
+    let program = "o = tools.shop.list(a=1)\no.append({'b': 1})\no[0]['b']";
+    let reads = site(program).reads;
+    assert!(!reads.is_empty() && reads.iter().all(|read| read.optional));
+}
+
+#[test]
+fn what_the_program_asks_of_a_result_is_no_error_where_it_reads_it() {
+    for (rest, reads) in [
+        ("if hasattr(o, 'b'):\n    o.b", &["b?", "b?"][..]),
+        ("getattr(o, 'b', None)", &["b?"]),
+        ("getattr(o, 'b', {})['c']", &["b?", "b.c?"]),
+        (
+            "import contextlib\nwith contextlib.suppress(KeyError):\n    o['b']",
+            &["b?"],
+        ),
+        (
+            "from contextlib import suppress\nwith suppress(KeyError):\n    o['b']['c']",
+            &["b?", "b.c?"],
+        ),
+        ("o['b'] if 'b' in o else o['c']", &["b?", "b?", "c?"]),
+        (
+            "if 'b' in o:\n    o['b']\nelse:\n    o['c']",
+            &["b?", "b?", "c?"],
+        ),
+        (
+            "if 'b' in o:\n    x = 1\nelif o['c']:\n    o['d']",
+            &["b?", "c?", "d?"],
+        ),
+        ("if 'b' in o.keys():\n    o['b']", &["b?"]),
+        ("l = o if isinstance(o, list) else o['l']\nl", &["l?"]),
+        ("max(o, key=len, default={'b': 1})['b']", &["[].b?"]),
+        // The controls: what raises when it is not there, other contexts, and other tests.
+        ("getattr(o, 'b')", &["b"]),
+        ("with open('f') as f:\n    o['b']", &["b"]),
+        ("1 if ok else o['b']", &["b"]),
+        ("if ok:\n    x = 1\nelse:\n    o['b']", &["b"]),
+        ("if 'b' in o:\n    o['c']", &["b?", "c"]),
+    ] {
+        let program = format!("o = tools.shop.echo(a=1)\n{rest}");
+        let mut found = reads_of(&program);
+        found.sort();
+        assert_eq!(found, reads, "{program}");
+    }
+}
+
+#[test]
+fn values_of_other_shapes_are_not_taken_for_results() {
+    for (program, reads) in [
+        // Functions with other values.
+        (
+            "o = tools.shop.echo(a=1)\ndef f(x):\n    return x['b']\nf(o)\nf(tools.shop.list_orders())",
+            &["b?"][..],
+        ),
+        (
+            "o = tools.shop.echo(a=1)\ndef f(x={'b': 1}):\n    return x['b']\nf(o)",
+            &[],
+        ),
+        (
+            "o = tools.shop.echo(a=1)\n(lambda o: o['b'])({'b': 1})",
+            &[],
+        ),
+        // A name that gets another value.
+        (
+            "if ok:\n    o = tools.shop.echo(a=1)\nelse:\n    o = {'b': 1}\no['b']",
+            &[],
+        ),
+        (
+            "try:\n    o = tools.shop.echo(a=1)\nexcept Exception:\n    o = {'b': 1}\no['b']",
+            &[],
+        ),
+        ("o = tools.shop.echo(a=1) or {'b': 1}\no['b']", &["b?"]),
+        (
+            "o = tools.shop.echo(a=1)\nfor o in [{'b': 1}]:\n    o['b']",
+            &[],
+        ),
+        (
+            "o = tools.shop.echo(a=1)\n[o['b'] for o in [{'b': 1}]]",
+            &[],
+        ),
+        // Objects and lists that are made of it.
+        ("o = tools.shop.echo(a=1)\nn = {**o, 'b': 1}\nn['b']", &[]),
+        ("o = tools.shop.echo(a=1)\nn = o | {'b': 1}\nn['b']", &[]),
+        ("o = tools.shop.echo(a=1)\nn = dict(o, b=1)\nn['b']", &[]),
+        (
+            "o = tools.shop.echo(a=1)\nn = o.copy()\nn['b'] = 1\nn['b']",
+            &["b?"],
+        ),
+        (
+            "o = tools.shop.echo(a=1)\nn = [*o, {'b': 1}]\nn[0]['b']",
+            &[],
+        ),
+        (
+            "o = tools.shop.echo(a=1)\nn = o + [{'b': 1}]\nn[0]['b']",
+            &[],
+        ),
+        (
+            "o = tools.shop.echo(a=1)\nn = [{**x, 'b': 1} for x in o]\nn[0]['b']",
+            &[],
+        ),
+        (
+            "o = tools.shop.echo(a=1)\nn = {x['id']: x for x in o}\nn['k'] = {'b': 1}\nn['k']['b']",
+            &["[].id"],
+        ),
+        (
+            "o = tools.shop.echo(a=1)\nfrom itertools import chain\nfor x in chain(o, [{'b': 1}]):\n    x['b']",
+            &[],
+        ),
+        // The control.
+        (
+            "o = tools.shop.echo(a=1)\nn = sorted(o, key=len)\nn[0]['b']",
+            &["[].b"],
+        ),
+    ] {
+        assert_eq!(reads_of(program), reads, "{program}");
+    }
+}
+
 #[test]
 fn the_reads_of_helpers_that_call_each_other_are_bounded() {
     let program = "def f(o):\n    return g(o['x'])\ndef g(o):\n    return f(o['y'])\nr = tools.shop.echo(a=1)\nf(r)";

@@ -1,21 +1,22 @@
 //! Parts of a result that the program reads, followed from the call over `await`, names with one value and functions to
 //! members and patterns.
 
+mod asked;
+mod changes;
 mod functions;
 
 use std::collections::HashSet;
 
 use oxc::ast::AstKind;
-use oxc::ast::ast::{
-    AssignmentTarget, BindingPattern, Expression, ForStatementLeft, SimpleAssignmentTarget,
-};
+use oxc::ast::ast::{BindingPattern, Expression, ForStatementLeft};
 use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
-use oxc::syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
+use oxc::syntax::operator::{BinaryOperator, LogicalOperator};
 
+use self::changes::changes_members;
 use super::guards::method;
 use crate::bounds::{PATH_NAMES_MAX, READS_MAX, READS_PER_RESULT_MAX};
-use crate::result_part::ResultPart;
+use crate::result_part::{ResultPart, ends_in_name};
 use crate::result_read::{ResultRead, provide_for_absence};
 use crate::typescript::tree::ProgramTree;
 
@@ -79,6 +80,8 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         found.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
         found.dedup();
         provide_for_absence(&mut found);
+        // The others ask what a result or an item of it is.
+        found.retain(|read| ends_in_name(&read.path));
         found
     }
 
@@ -151,6 +154,11 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             let Some((outer, kind, below)) = self.tree.outer(at) else {
                 return;
             };
+            if self.asks_for_form(&kind, below)
+                || ends_in_name(&part.path) && self.provides_for_absence(at)
+            {
+                self.asked_itself(at, &part);
+            }
             let tree = self.tree;
             let is_in = |of: &Expression<'_>| tree.is_inside(below, of.span());
             at = outer;
@@ -240,7 +248,9 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         match pattern {
             BindingPattern::BindingIdentifier(name) => {
                 let symbol = name.symbol_id();
-                if self.tree.scoping.symbol_is_mutated(symbol) {
+                if self.tree.scoping.symbol_is_mutated(symbol)
+                    || !self.tree.scoping.symbol_redeclarations(symbol).is_empty()
+                {
                     return;
                 }
                 let uses: Vec<NodeId> = self.tree.uses(symbol).collect();
@@ -282,7 +292,8 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
     }
 
     fn read(&mut self, at: u32, part: &ResultPart, member: NodeId, optional: bool) {
-        let optional = optional || self.provides_for_absence(member);
+        let optional =
+            optional || self.provides_for_absence(member) || self.is_otherwise_read(member);
         self.note(at, part, optional);
     }
 
@@ -299,41 +310,6 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             });
         }
     }
-
-    /// Whether the program asks if the member is there, or has something in its place.
-    fn provides_for_absence(&self, member: NodeId) -> bool {
-        let Some((_, kind, below)) = self.tree.outer(member) else {
-            return true;
-        };
-        let is_in = |part: &Expression<'_>| self.tree.is_inside(below, part.span());
-        match kind {
-            AstKind::LogicalExpression(logical) => {
-                is_in(&logical.left) || logical.operator == LogicalOperator::Coalesce
-            }
-            AstKind::ConditionalExpression(conditional) => is_in(&conditional.test),
-            AstKind::IfStatement(statement) => is_in(&statement.test),
-            AstKind::WhileStatement(statement) => is_in(&statement.test),
-            AstKind::DoWhileStatement(statement) => is_in(&statement.test),
-            AstKind::UnaryExpression(unary) => matches!(
-                unary.operator,
-                UnaryOperator::Typeof | UnaryOperator::LogicalNot | UnaryOperator::Delete
-            ),
-            AstKind::BinaryExpression(binary) => matches!(
-                binary.operator,
-                BinaryOperator::Equality
-                    | BinaryOperator::Inequality
-                    | BinaryOperator::StrictEquality
-                    | BinaryOperator::StrictInequality
-            ),
-            AstKind::StaticMemberExpression(member) => member.optional,
-            AstKind::ComputedMemberExpression(member) => member.optional,
-            // It is made here.
-            AstKind::AssignmentExpression(assignment) => {
-                self.tree.is_inside(below, assignment.left.span())
-            }
-            _ => false,
-        }
-    }
 }
 
 /// `Promise.all`: what it waits for comes in the same order.
@@ -345,44 +321,4 @@ fn is_all_of_promises(callee: &Expression<'_>) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether something that may be a result is given a member, or loses one.
-fn changes_members<'a>(tree: &ProgramTree<'_, 'a>, kind: &AstKind<'a>) -> bool {
-    match kind {
-        AstKind::AssignmentExpression(assignment) => match &assignment.left {
-            AssignmentTarget::AssignmentTargetIdentifier(_) => false,
-            left => !left
-                .as_simple_assignment_target()
-                .is_some_and(|left| is_of_own_object(tree, left)),
-        },
-        AstKind::UpdateExpression(update) => match &update.argument {
-            SimpleAssignmentTarget::AssignmentTargetIdentifier(_) => false,
-            argument => !is_of_own_object(tree, argument),
-        },
-        AstKind::UnaryExpression(unary) => unary.operator == UnaryOperator::Delete,
-        AstKind::CallExpression(call) => matches!(
-            method(&call.callee),
-            Some("assign" | "defineProperty" | "defineProperties" | "setPrototypeOf")
-        ),
-        _ => false,
-    }
-}
-
-/// Whether a member is one of an object or a list that the program itself wrote down under this name, which
-/// therefore is not a result.
-fn is_of_own_object<'a>(tree: &ProgramTree<'_, 'a>, target: &SimpleAssignmentTarget<'a>) -> bool {
-    let object = match target {
-        SimpleAssignmentTarget::StaticMemberExpression(member) => &member.object,
-        SimpleAssignmentTarget::ComputedMemberExpression(member) => &member.object,
-        _ => return false,
-    };
-    let Expression::Identifier(name) = object.get_inner_expression() else {
-        return false;
-    };
-    let value = tree.symbol(name).and_then(|symbol| tree.value_of(symbol));
-    matches!(
-        value,
-        Some(Expression::ObjectExpression(_) | Expression::ArrayExpression(_))
-    )
 }

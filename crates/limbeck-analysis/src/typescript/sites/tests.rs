@@ -580,6 +580,189 @@ fn reads_of_a_result_are_followed_through_functions_and_collections() {
     }
 }
 
+/// The reads of the result of `tools.a.b()`; `?` marks those that are never errors.
+fn reads_of(text: &str) -> Vec<String> {
+    let sites = sites(text);
+    let site = sites.iter().find(|site| site.tool == "b").unwrap();
+    let reads = site.reads.iter().map(|read| {
+        let mark = if read.optional { "?" } else { "" };
+        format!("{}{mark}", read.path.join("."))
+    });
+    reads.collect()
+}
+
+#[test]
+fn members_that_the_program_itself_gives_to_a_result_are_no_errors() {
+    for (rest, reads) in [
+        ("r.push({ sum: 1 }); r.map(x => x.sum)", &["[].sum?"][..]),
+        (
+            "r.items.unshift({ sum: 1 }); f(r.items[0].sum)",
+            &["items?", "items?", "items.[].sum?"],
+        ),
+        ("r.splice(0, 0, { sum: 1 }); f(r[0].sum)", &["[].sum?"]),
+        ("r.fill({ sum: 1 }); f(r[0].sum)", &["[].sum?"]),
+        ("r['push']({ sum: 1 }); f(r[0].sum)", &["push?", "[].sum?"]),
+        (
+            "Array.prototype.push.apply(r, more); f(r[0].sum)",
+            &["[].sum?"],
+        ),
+        ("Reflect.set(r, 'sum', 1); f(r.sum)", &["sum?"]),
+        (
+            "const all = [...r]; all.push({ sum: 1 }); f(all[0].sum)",
+            &["[].sum?"],
+        ),
+        (
+            "const all = [...r]; all[0] = { sum: 1 }; f(all[0].sum)",
+            &["[].sum?"],
+        ),
+        (
+            "const add = list => list.push({ sum: 1 }); add(r); f(r[0].sum)",
+            &["[].sum?"],
+        ),
+        // The controls: lists of the program itself, and what only has the name of such a method.
+        (
+            "const out = []; r.forEach(x => out.push(x.sum))",
+            &["[].sum"],
+        ),
+        (
+            "const by = {}; for (const x of r) (by[x.day] ??= []).push(x.sum)",
+            &["[].day", "[].sum"],
+        ),
+        ("const n = new Array(3).fill(0); f(r.sum, n)", &["sum"]),
+        ("const m = new Map(); m.set('a', r.sum)", &["sum"]),
+        ("await tools.git.push({ sum: r.sum })", &["sum"]),
+    ] {
+        let text = format!("const r = await tools.a.b(); {rest}");
+        assert_eq!(reads_of(&text), reads, "{rest}");
+    }
+}
+
+#[test]
+fn what_the_program_asks_of_a_result_is_no_error_where_it_reads_it() {
+    for (rest, reads) in [
+        ("f(r.a || r.b)", &["a?", "b?"][..]),
+        ("const a = r.a; f(a ?? r.b)", &["a?", "b?"]),
+        (
+            "const a = r.a; for (const x of a || []) f(x.b)",
+            &["a?", "a.[].b?"],
+        ),
+        ("const a = r.a; if (a) f(a.b)", &["a?", "a.b?"]),
+        ("const a = r.a; f(a?.b)", &["a?", "a.b?"]),
+        ("f(Boolean(r.a))", &["a?"]),
+        ("switch (r.a) { case 1: f(r.a.b) }", &["a?", "a?", "a.b?"]),
+        ("f('a' in r ? r.a : r.b)", &["a?", "a?", "b?"]),
+        ("if (r.a) { f(r.a) } else { f(r.b) }", &["a?", "a?", "b?"]),
+        (
+            "const rows = Array.isArray(r) ? r : r.items; f(rows)",
+            &["items?"],
+        ),
+        (
+            "const rows = Array.isArray(r.a) ? r.a : []; f(rows[0].b)",
+            &["a?", "a?", "a.[].b?"],
+        ),
+        ("f(typeof r === 'string' ? r : r.text)", &["text?"]),
+        ("if (r instanceof Array) f(r.a)", &["a?"]),
+        ("if (Object.keys(r).includes('a')) f(r.a)", &["a?"]),
+        ("for (const k in r) if (k === 'a') f(r.a)", &["a?"]),
+        // The controls: a test of something else, of an item, and what a test has let through.
+        ("if (r[0]) f(r[0].b)", &["[].b"]),
+        ("f(ok ? 1 : r.b)", &["b"]),
+        ("if (r.kind === 'x') f(r.b)", &["kind?", "b"]),
+        ("f(ok && r.b)", &["b"]),
+        ("const a = r.a; f(a.b)", &["a", "a.b"]),
+    ] {
+        let text = format!("const r = await tools.a.b(); {rest}");
+        assert_eq!(reads_of(&text), reads, "{rest}");
+    }
+}
+
+#[test]
+fn values_of_other_shapes_are_not_taken_for_results() {
+    for (text, reads) in [
+        (
+            "const r = (await tools.a.b()) ?? { sum: 0 }; f(r.sum)",
+            &["sum?"][..],
+        ),
+        // A name that gets another value.
+        (
+            "let r; if (ok) r = await tools.a.b(); else r = { sum: 0 }; f(r.sum)",
+            &[],
+        ),
+        (
+            "let r = await tools.a.b(); if (!r) r = { sum: 0 }; f(r.sum)",
+            &[],
+        ),
+        (
+            "var r = await tools.a.b(); var r = { sum: 0 }; f(r.sum)",
+            &[],
+        ),
+        ("let r = await tools.a.b(); r ||= { sum: 0 }; f(r.sum)", &[]),
+        (
+            "const r = await tools.a.b(); { const r = { sum: 0 }; f(r.sum) }",
+            &[],
+        ),
+        ("const r = await tools.a.b(); xs.map(r => r.sum)", &[]),
+        // Objects and lists that are made of it.
+        (
+            "const r = await tools.a.b(); const n = { ...r, sum: 0 }; f(n.sum)",
+            &[],
+        ),
+        (
+            "const r = await tools.a.b(); const n = [...r, { sum: 0 }]; f(n[0].sum)",
+            &[],
+        ),
+        (
+            "const r = await tools.a.b(); const n = r.map(x => ({ ...x, sum: 0 })); f(n[0].sum)",
+            &[],
+        ),
+        (
+            "const r = await tools.a.b(); const n = r.concat([{ sum: 0 }]); f(n[0].sum)",
+            &[],
+        ),
+        (
+            "const r = await tools.a.b(); const n = Object.groupBy(r, x => g(x)); f(n.sum)",
+            &[],
+        ),
+        (
+            "const r = await tools.a.b(); const n = structuredClone(r); n.sum = 0; f(n.sum)",
+            &[],
+        ),
+        ("const { a, ...n } = await tools.a.b(); f(n.sum)", &["a"]),
+        // Functions with other values.
+        (
+            "const r = await tools.a.b(); const g = (x = { sum: 0 }) => x.sum; f(g(r))",
+            &["sum?"],
+        ),
+        (
+            "const r = await tools.a.b(); const g = x => x.sum; f(g(r), g({ sum: 0 }))",
+            &["sum?"],
+        ),
+        (
+            "const r = await tools.a.b(); const g = x => x.sum; f(g(r), g(await tools.c.d()))",
+            &["sum?"],
+        ),
+        (
+            "const r = await tools.a.b(); (function g(x) { f(x.sum); ok || g({ sum: 1 }) })(r)",
+            &["sum?"],
+        ),
+        (
+            "const g = async () => { try { return await tools.a.b() } catch { return { sum: 0 } } }; f((await g()).sum)",
+            &[],
+        ),
+        (
+            "const r = await tools.a.b().catch(() => ({ sum: 0 })); f(r.sum)",
+            &[],
+        ),
+        // The control.
+        (
+            "const r = await tools.a.b(); const n = r.toSorted(); f(n[0].sum)",
+            &["[].sum"],
+        ),
+    ] {
+        assert_eq!(reads_of(text), reads, "{text}");
+    }
+}
+
 #[test]
 fn the_reads_of_helpers_that_call_each_other_are_bounded() {
     let program = "const r = await tools.a.b(); const f = o => g(o.x); const g = o => f(o.y); f(r)";

@@ -243,6 +243,9 @@ async fn a_property_that_the_program_asks_for_is_no_error_where_no_result_has_it
         "const r = await tools.t.get({}); return r.title ?? r.name",
         "const r = await tools.t.get({}); if ('title' in r) return r.title; return r.name",
         "const r = await tools.t.get({}); if (r.title) return r.title.length; return r.name",
+        "const r = await tools.t.get({}); return 'name' in r ? r.name : r.title",
+        "const r = await tools.t.get({}); const rs = [r]; const all = [...rs]; all.push({ title: 'n' }); return all.at(-1).title",
+        "const r = await tools.t.get({}); Reflect.set(r, 'title', r.name); return r.title",
     ] {
         let envelope = run(&gateway, program).await;
         assert_eq!(value_of(&envelope), json!("n"), "{program}");
@@ -250,6 +253,9 @@ async fn a_property_that_the_program_asks_for_is_no_error_where_no_result_has_it
     for program in [
         "r = tools.t.get()\nr.get('title') or r['name']",
         "r = tools.t.get()\nr['title'] if 'title' in r else r['name']",
+        "r = tools.t.get()\nr['name'] if 'name' in r else r['title']",
+        "r = tools.t.get()\nr.title if hasattr(r, 'title') else r.name",
+        "import contextlib\nr = tools.t.get()\nn = r['name']\nwith contextlib.suppress(KeyError):\n    n = r['title']\nn",
     ] {
         let envelope = run_python(&gateway, program).await;
         assert_eq!(value_of(&envelope), json!("n"), "{program}");

@@ -1,10 +1,11 @@
 //! Functions that get a part of a result: those of the language, lambdas, and functions with a name.
 
-use ruff_python_ast::{Expr, ExprCall, Parameters};
+use ruff_python_ast::{Expr, ExprCall, ExprContext, Keyword, Parameters};
+use ruff_text_size::Ranged;
 
 use super::FoundReads;
 use crate::python::flow::CallFlow;
-use crate::python::names::name_of;
+use crate::python::names::{name_of, text};
 use crate::python::tree::{NodeId, id};
 use crate::result_part::{PartForm, ResultPart};
 
@@ -28,14 +29,31 @@ impl<'a> CallFlow<'_, 'a> {
             return None;
         }
         match (name, place) {
+            ("hasattr" | "getattr", 0) if part.is_itself() => {
+                let asked = arguments.args.get(1)?;
+                let part = part.named(text(asked)?);
+                if name == "getattr" && arguments.args.len() == 2 {
+                    self.note(id(call), ExprContext::Load, asked.start(), &part, found);
+                    return Some(part);
+                }
+                self.note_optional(asked.start(), &part, found);
+                (name == "getattr").then(|| part.shared())
+            }
+            ("isinstance" | "type" | "dir" | "vars", 0) if part.is_itself() => {
+                found.asked.push(part.path);
+                None
+            }
             ("sorted" | "max" | "min", 0) => {
                 let mut words = arguments.keywords.iter();
                 let key = words.find(|word| word.arg.as_ref().is_some_and(|name| name.id == "key"));
                 if let (Some(key), Some(item)) = (key, part.clone().item(None)) {
                     self.bind_parameter(&key.value, 0, &item, found);
                 }
+                let is_default =
+                    |word: &Keyword| word.arg.as_ref().is_some_and(|name| name.id == "default");
                 match (name, arguments.args.len()) {
                     ("sorted", _) => Some(part),
+                    (_, 1) if arguments.keywords.iter().any(is_default) => part.shared().item(None),
                     (_, 1) => part.item(None),
                     _ => None,
                 }

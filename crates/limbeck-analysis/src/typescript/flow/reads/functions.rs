@@ -98,6 +98,10 @@ impl<'a> ReadFinder<'_, '_, 'a> {
                 self.asked(name, part);
                 None
             }
+            ("Object", "keys") | ("Array", "isArray") => {
+                self.asked_itself(below, &part);
+                None
+            }
             ("Array", "from") if call.arguments.len() == 1 => Some(part),
             _ => None,
         }
@@ -144,7 +148,10 @@ impl<'a> ReadFinder<'_, '_, 'a> {
     ) -> Option<(&'e FormalParameters<'a>, bool)> {
         match function.get_inner_expression() {
             Expression::ArrowFunctionExpression(function) => Some((&*function.params, false)),
-            Expression::FunctionExpression(function) => Some((&*function.params, false)),
+            // By its name it may call itself with other values.
+            Expression::FunctionExpression(function) => {
+                Some((&*function.params, function.id.is_some()))
+            }
             Expression::Identifier(name) => {
                 let symbol = self.tree.symbol(name)?;
                 let references = self.tree.scoping.get_resolved_reference_ids(symbol);

@@ -1,0 +1,104 @@
+//! What the program asks of a result before it reads it, or provides for its absence: no error then.
+
+use oxc::ast::AstKind;
+use oxc::ast::ast::Expression;
+use oxc::semantic::NodeId;
+use oxc::span::GetSpan;
+use oxc::syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
+
+use super::ReadFinder;
+use crate::result_part::ResultPart;
+use crate::result_read::ResultRead;
+
+impl<'a> ReadFinder<'_, '_, 'a> {
+    /// Notes that the program asks whether a part is there, or what it is.
+    pub(super) fn asked_itself(&mut self, at: NodeId, part: &ResultPart) {
+        if !part.is_itself() {
+            return;
+        }
+        let mut is_known = false;
+        for read in &mut self.found {
+            if read.path == part.path {
+                read.optional = true;
+                is_known = true;
+            }
+        }
+        if !is_known {
+            self.note(self.tree.span(at).start, part, true);
+        }
+    }
+
+    /// Whether a member is read only where a test of the result, which was followed before, failed:
+    /// `"a" in r ? r.a : r.b`.
+    pub(super) fn is_otherwise_read(&self, member: NodeId) -> bool {
+        self.tree.climb(member).any(|(_, kind, below)| {
+            let (test, otherwise) = match kind {
+                AstKind::ConditionalExpression(conditional) => {
+                    (conditional.test.span(), conditional.alternate.span())
+                }
+                AstKind::IfStatement(statement) => match &statement.alternate {
+                    Some(alternate) => (statement.test.span(), alternate.span()),
+                    None => return false,
+                },
+                _ => return false,
+            };
+            let is_test = |read: &ResultRead| (test.start..test.end).contains(&read.at);
+            self.tree.is_inside(below, otherwise)
+                && self.found.iter().any(|read| read.optional && is_test(read))
+        })
+    }
+
+    /// Whether the program asks what a part is, of which `kind` is around `below`.
+    pub(super) fn asks_for_form(&self, kind: &AstKind<'a>, below: NodeId) -> bool {
+        match kind {
+            AstKind::UnaryExpression(unary) => unary.operator == UnaryOperator::Typeof,
+            AstKind::BinaryExpression(binary) => {
+                binary.operator == BinaryOperator::Instanceof
+                    && self.tree.is_inside(below, binary.left.span())
+            }
+            AstKind::ForInStatement(statement) => {
+                self.tree.is_inside(below, statement.right.span())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the program asks if the member is there, or has something in its place.
+    pub(super) fn provides_for_absence(&self, member: NodeId) -> bool {
+        let Some((_, kind, below)) = self.tree.outer(member) else {
+            return true;
+        };
+        let is_in = |part: &Expression<'_>| self.tree.is_inside(below, part.span());
+        match kind {
+            AstKind::LogicalExpression(logical) => {
+                is_in(&logical.left) || logical.operator != LogicalOperator::And
+            }
+            AstKind::ConditionalExpression(conditional) => is_in(&conditional.test),
+            AstKind::IfStatement(statement) => is_in(&statement.test),
+            AstKind::SwitchStatement(statement) => is_in(&statement.discriminant),
+            AstKind::CallExpression(call) => {
+                matches!(&call.callee, Expression::Identifier(name) if name.name == "Boolean")
+            }
+            AstKind::WhileStatement(statement) => is_in(&statement.test),
+            AstKind::DoWhileStatement(statement) => is_in(&statement.test),
+            AstKind::UnaryExpression(unary) => matches!(
+                unary.operator,
+                UnaryOperator::Typeof | UnaryOperator::LogicalNot | UnaryOperator::Delete
+            ),
+            AstKind::BinaryExpression(binary) => matches!(
+                binary.operator,
+                BinaryOperator::Equality
+                    | BinaryOperator::Inequality
+                    | BinaryOperator::StrictEquality
+                    | BinaryOperator::StrictInequality
+            ),
+            AstKind::StaticMemberExpression(member) => member.optional,
+            AstKind::ComputedMemberExpression(member) => member.optional,
+            // It is made here.
+            AstKind::AssignmentExpression(assignment) => {
+                self.tree.is_inside(below, assignment.left.span())
+            }
+            _ => false,
+        }
+    }
+}

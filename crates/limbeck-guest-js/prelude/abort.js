@@ -52,7 +52,7 @@ class AbortSignal {
     const signal = new AbortSignal(MAKE_SIGNAL);
     const expire = () => tripSignal(signal, new DOMException('The operation timed out', 'TimeoutError'));
     // It limits other work, so that it keeps no program by itself.
-    timers.get(setTimer('AbortSignal.timeout', expire, delayUs(ms), false, [])).keeps = false;
+    timers.get(setTimer('AbortSignal.timeout', expire, delayUs(ms), false, [])).isLimit = true;
     return signal;
   }
 

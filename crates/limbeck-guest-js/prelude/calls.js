@@ -21,6 +21,7 @@ const inRaceOf = (answered, promise) => inRace(weakGet(racesByPromise, answered)
 
 /** Sends one call; the promise settles with its answer. `label` names it in warnings. */
 const send = (op, head, body, label, race = newRace()) => {
+  if (endsTailAtCall()) return new Promise(() => {});
   const stack = captureStack();
   const promise = new Promise((resolve, reject) => {
     const id = native.call(op, head, body);

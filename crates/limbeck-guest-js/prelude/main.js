@@ -121,20 +121,21 @@ const encodeReturned = async (value) => {
  * what was not awaited may have filled it.
  */
 const finish = async (value) => {
-  let text;
   hasReturned = true;
-  quietSinceUs = native.nowUs();
+  lastCallAtReturn = callsMade;
+  lastTimerAtReturn = lastTimer;
   await settleDown(false);
-  do {
-    text = await encodeReturned(value);
-    if (text === undefined) return undefined;
-  } while (await settleDown(true));
+  let text = await encodeReturned(value);
+  while (text !== undefined && await settleDown(true)) text = await readAgain(value, text);
+  if (text === undefined) return undefined;
   if (typeof value === 'function') warn('the program returned a function, which has no value: call it');
   if (typeof value === 'symbol') warn('the program returned a symbol, which has no value: return a text');
   warnOfObjectText(text, 'the returned value');
   warnOfNotFinite(value, text, 'value', '');
   warnOfUnusedNames();
   warnOfLateCalls();
+  warnOfUnansweredCalls();
+  endTimers();
   printRejections();
   return native.done(KIND.value, text);
 };

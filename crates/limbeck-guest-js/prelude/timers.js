@@ -19,7 +19,7 @@ const setTimer = (name, callback, us, repeats, args) => {
     throw typeError(`${name} takes a function; got ${describeType(callback)}${wait}`);
   }
   lastTimer += 1;
-  timers.set(lastTimer, { callback, us, repeats, args, keeps: !repeats, dueUs: native.nowUs() + us });
+  timers.set(lastTimer, { callback, us, repeats, args, isLimit: false, hasFired: false, dueUs: native.nowUs() + us });
   native.startTimer(lastTimer, us);
   return lastTimer;
 };
@@ -46,11 +46,16 @@ const callBack = (callback, args) => {
 /** Timer `id` is due. */
 const fire = (id) => {
   isWokenByTimer = true;
-  if (id === TAIL_TIMER) isTailOver = true;
+  if (id === TAIL_TIMER) startTailTimer();
   const timer = timers.get(id);
   if (timer === undefined) return;
-  if (timer.repeats) native.startTimer(id, timer.us);
-  else timers.delete(id);
+  timer.hasFired = true;
+  if (timer.repeats) {
+    timer.dueUs = native.nowUs() + timer.us;
+    native.startTimer(id, timer.us);
+  } else {
+    timers.delete(id);
+  }
   callBack(timer.callback, timer.args);
 };
 

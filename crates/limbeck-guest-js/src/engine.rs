@@ -42,6 +42,7 @@ const PRELUDE: &str = concat!(
     include_str!("../prelude/clone.js"),
     include_str!("../prelude/abort.js"),
     include_str!("../prelude/tail.js"),
+    include_str!("../prelude/tail-timers.js"),
     include_str!("../prelude/encoding.js"),
     include_str!("../prelude/crypto.js"),
     include_str!("../prelude/url.js"),

@@ -40,7 +40,7 @@
 //! - A program that waits while no call is in flight and no timer is set can never go on. The guest does not
 //!   check for that, because only the host knows the calls in flight.
 //! - A program that has returned ends once no call that it waits for is in flight and no timer keeps it (`prelude/tail.js`);
-//!   at the latest shortly before its time limit, so that the host still receives the value.
+//!   at the latest 10 s after that and shortly before its time limit, so that the host still receives the value.
 //! - Native functions are reachable from the prelude only, never from a program.
 //! - Recursion without end is a `RangeError` of the program, memory without end an `InternalError`;
 //!   loops without end, and source nested thousands of levels deep, are the host's to stop.

@@ -9,7 +9,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use limbeck_domain::limits::{CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX};
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{CallId, Effects, HostCall, HostOp, ProgramError, ToolId};
+use limbeck_domain::{CallId, Effects, HostCall, HostOp, Language, ProgramError, ToolId};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
@@ -193,9 +193,10 @@ impl InFlightCalls {
     }
 
     /// Waits until `deadline` for calls that the program did not await: they were sent, and their outcomes count.
-    /// Reads are cancelled, because nothing uses their results any more, and counted in a warning. Every write that was not awaited is named
-    /// in a warning, also when it has ended already.
-    pub(super) async fn finish(mut self, deadline: Instant) -> CallSummary {
+    /// Reads are cancelled, because nothing uses their results any more. Every write that was not awaited is named
+    /// in a warning, also when it has ended already. Reads of a Python program are counted in one; the TypeScript guest warns of its
+    /// own, because it knows which of them the program gave up.
+    pub(super) async fn finish(mut self, deadline: Instant, language: Language) -> CallSummary {
         let unused = self.calls.len() + self.undelivered.len();
         self.broker.cancel_reads();
         // Dropped first: calls may be waiting for the room that these results hold.
@@ -226,9 +227,11 @@ impl InFlightCalls {
                 Drained::GaveUp => unawaited,
             });
         }
-        if let Some(reads) = reads {
+        if language == Language::Python
+            && let Some(reads) = reads
+        {
             self.summary.warnings.push(format!(
-                "the program returned before {reads} not used: `await` each call; `forEach` awaits nothing, `Promise.all` and `asyncio.gather` do"
+                "the program returned before {reads} not used: `await` each call, or `await asyncio.gather(…)` around them"
             ));
         }
         self.into_summary()

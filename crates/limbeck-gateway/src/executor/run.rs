@@ -130,6 +130,7 @@ impl Run {
         // A check that waits for its turn leaves the queue.
         self.check = None;
         // A program that returned has its writes finished. One that failed or was cancelled has them cancelled.
+        let language = self.written_in.unwrap_or(self.start.language);
         let CallSummary {
             effects,
             rounds,
@@ -138,7 +139,7 @@ impl Run {
             failed,
             ignored,
         } = match &result {
-            Ok(_) => self.calls.finish(self.deadline).await,
+            Ok(_) => self.calls.finish(self.deadline, language).await,
             Err(_) => self.calls.cancel().await,
         };
         self.warnings.extend(warnings);

@@ -6,6 +6,8 @@ use crate::gateway::{Outcome, Run};
 
 const FOR_EACH: &str = "`await` each call; `forEach` awaits nothing";
 
+const PAUSES: &str = "was ended at a pause: pauses have 1 s in all there";
+
 fn warnings(outcome: &Outcome) -> &[String] {
     &outcome.done.as_ref().unwrap().warnings
 }
@@ -153,6 +155,115 @@ fn a_tail_without_end_leaves_the_value_of_the_program() {
         .limits(|limits| limits.wall_ms = 4_000)
         .go();
     assert_eq!(outcome.value(), "5");
+    // Pauses have one second in all.
     let calls = outcome.calls.len();
-    assert!((20..40).contains(&calls), "{calls}");
+    assert!((9..=10).contains(&calls), "{calls}");
+    assert!(
+        warnings(&outcome).join("\n").contains(PAUSES),
+        "{:?}",
+        warnings(&outcome)
+    );
+    // One that would fail at its limit of calls.
+    let outcome = Run::new("(async () => { for (;;) await tools.test.echo({}) })(); return 5")
+        .limits(|limits| limits.calls = 20)
+        .go();
+    assert_eq!((outcome.value(), outcome.calls.len()), ("5", 20));
+    let text = warnings(&outcome).join("\n");
+    assert!(text.contains("reached its limit of 20 calls"), "{text}");
+}
+
+#[test]
+fn calls_keep_a_returned_program_for_a_bounded_time() {
+    // `hang` is never answered, so the clock jumps to the end of the wait.
+    for (program, warning) in [
+        (
+            "tools.test.hang({}); return 5",
+            "calls had no answer when the program ended, 5 s after its `return` (`test.hang`)",
+        ),
+        (
+            "const call = tools.test.hang({}); \
+             return await new Promise((done, fail) => { setTimeout(done, 200, 5); call.then(done, fail) })",
+            "calls had no answer when the program ended, 5 s after its `return` (`test.hang`)",
+        ),
+        (
+            "(async () => { await tools.test.echo({}); await tools.test.hang({}) })(); return 5",
+            "10 s after its `return` the program still made calls (`test.hang`) and was ended",
+        ),
+    ] {
+        let long = Run::new(program)
+            .limits(|limits| limits.wall_ms = 60_000)
+            .go();
+        assert_eq!(long.value(), "5", "{program}");
+        let text = warnings(&long).join("\n");
+        assert!(text.contains(warning), "{program}: {text}");
+        // The value is kept under a limit that is shorter than the wait.
+        let short = Run::new(program)
+            .limits(|limits| limits.wall_ms = 4_000)
+            .go();
+        assert_eq!(short.value(), "5", "{program}");
+        let text = warnings(&short).join("\n");
+        assert!(text.contains(" s after its `return`"), "{program}: {text}");
+    }
+    // The control: a race that is known, so its loser is no news.
+    let raced = "return await Promise.race([tools.test.hang({}), new Promise(done => setTimeout(done, 20, 5))])";
+    let raced = Run::new(raced).go();
+    assert_eq!(raced.value(), "5");
+    assert_eq!(warnings(&raced), [""; 0]);
+}
+
+#[test]
+fn timers_that_are_due_late_are_dropped_and_said_where_they_would_have_made_calls() {
+    let dropped = "1 timer was dropped at the return, due in 6 s: `await` what must be done";
+    let stopped =
+        "an interval was stopped at the return before it made a call: `await` what must be done";
+    for (program, expected) in [
+        (
+            "setTimeout(() => tools.test.echo({}), 6000); return 5",
+            Some(dropped),
+        ),
+        (
+            "setInterval(async () => { await tools.test.echo({}) }, 2000); return 5",
+            Some(stopped),
+        ),
+        // What limited something that has ended.
+        (
+            "setTimeout(() => console.log('aborting'), 4000); return 5",
+            None,
+        ),
+        (
+            "setTimeout(() => { throw new Error('aborting') }, 4000); return 5",
+            None,
+        ),
+        (
+            "const call = tools.test.echo({}); await new Promise((done, fail) => { setTimeout(fail, 2000); call.then(done, fail) }); return 5",
+            None,
+        ),
+    ] {
+        let outcome = Run::new(program).go();
+        assert_eq!(outcome.value(), "5", "{program}");
+        assert_eq!(
+            (outcome.stdout.as_str(), outcome.stderr.as_str()),
+            ("", ""),
+            "{program}"
+        );
+        let expected: Vec<&str> = expected.into_iter().collect();
+        assert_eq!(warnings(&outcome), expected, "{program}");
+    }
+    // A loop of pauses has one second in all, and a promise of a dropped timer takes no value away.
+    let again = "await new Promise(done => setTimeout(done, 100));";
+    let outcome = Run::new(&format!(
+        "(async () => {{ for (;;) {{ {again} console.log('.') }} }})(); return 5"
+    ))
+    .go();
+    assert_eq!(outcome.value(), "5");
+    assert!((9..=10).contains(&outcome.stdout.lines().count()));
+    let text = warnings(&outcome).join("\n");
+    assert!(text.contains(PAUSES), "{text}");
+    let filled = "const out = []; (async () => { await tools.test.echo({}); out.push(new Promise(done => setTimeout(done, 3000))) })(); return out";
+    assert_eq!(Run::new(filled).go().value(), "[]");
+    // A chain that makes a call each time, with a call in flight all the time.
+    let beat =
+        "const beat = () => { tools.test.hang({}); setTimeout(beat, 300) }; beat(); return 5";
+    let outcome = Run::new(beat).limits(|limits| limits.wall_ms = 60_000).go();
+    assert_eq!((outcome.value(), outcome.calls.len()), ("5", 4));
 }

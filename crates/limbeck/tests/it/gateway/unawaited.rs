@@ -1,7 +1,8 @@
 //! Calls that a program did not await.
 
-use limbeck_testkit::{FakeServer, World, run, value_of};
+use limbeck_testkit::{FakeServer, World, request, run, value_of};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::gateway::worker;
 
@@ -61,5 +62,27 @@ async fn what_follows_a_call_that_was_not_awaited_is_run_and_replayed() {
         (value_of(&awaited), awaited.warnings),
         (json!(2), Vec::new())
     );
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_without_an_answer_takes_no_value_away_and_is_said_once() {
+    let t = FakeServer::new("t")
+        .tool("forever", Some(true), |_| Box::pin(std::future::pending()))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    // The wait ends a quarter of the time limit before it.
+    let mut limited = request("tools.t.forever({}); return 'kept'");
+    limited.timeout_ms = Some(1_000);
+    let envelope = gateway.execute(limited, CancellationToken::new()).await;
+    assert_eq!(value_of(&envelope), json!("kept"));
+    let [warning] = envelope.warnings.as_slice() else {
+        panic!("{:?}", envelope.warnings)
+    };
+    let expected = "calls had no answer when the program ended";
+    assert!(warning.starts_with(expected), "{warning}");
+    assert!(warning.contains("(`t.forever`)"), "{warning}");
+    let report = gateway.replay(envelope.execution_id.as_str()).await;
+    assert_eq!(report.unwrap().differences, Vec::<String>::new());
     gateway.shutdown().await;
 }

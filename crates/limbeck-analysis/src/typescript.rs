@@ -19,6 +19,7 @@
 //! Start reading at [`prepare`].
 
 mod arguments;
+mod conditions;
 mod diagnostics;
 mod fence;
 mod flow;
@@ -206,13 +207,14 @@ fn compile(text: &str, origin: TextOrigin) -> Result<PreparedScript, ProgramErro
     let mut program = parsed.program;
     program.hashbang = None;
     let entry = shape::entry(&mut program, &allocator);
-    let (scoping, sites) = analyse(&program, text, origin)?;
+    let (scoping, sites, warnings) = analyse(&program, text, origin)?;
     let free = FreeNames::of(&scoping);
     let is_like_python = free.are_like_python && !free_names::has_named_keys(&program);
     transform(&mut program, scoping, &allocator, text, origin)?;
     let module = modules::flatten(&mut program, &allocator, text, origin)?;
     let mut prepared = print(&program, &entry, &module, origin);
     prepared.sites = sites;
+    prepared.warnings = warnings;
     prepared.is_like_python = is_like_python;
     prepared.full_names = free.full_names;
     Ok(prepared)
@@ -230,12 +232,13 @@ fn parse<'a>(allocator: &'a Allocator, text: &'a str, source_type: SourceType) -
         .parse()
 }
 
-/// Finds early errors, such as a name declared twice, what every name refers to, and the calls of tools.
+/// Finds early errors, such as a name declared twice, what every name refers to, the calls of tools, and promises that are
+/// conditions, as warnings.
 fn analyse(
     program: &Program<'_>,
     text: &str,
     origin: TextOrigin,
-) -> Result<(Scoping, Sites), ProgramError> {
+) -> Result<(Scoping, Sites, Vec<String>), ProgramError> {
     let may_have_sites = sites::may_have(text);
     let analysed = SemanticBuilder::new_compiler()
         .with_build_nodes(may_have_sites)
@@ -244,12 +247,15 @@ fn analyse(
     if let Some(error) = analysed.diagnostics.errors().next() {
         return Err(diagnostics::syntax(error, text, origin));
     }
-    let sites = if may_have_sites {
-        sites::collect(&analysed.semantic, text, origin)
+    let (sites, warnings) = if may_have_sites {
+        (
+            sites::collect(&analysed.semantic, text, origin),
+            conditions::warnings(&analysed.semantic, text, origin),
+        )
     } else {
-        Sites::default()
+        (Sites::default(), Vec::new())
     };
-    Ok((analysed.semantic.into_scoping(), sites))
+    Ok((analysed.semantic.into_scoping(), sites, warnings))
 }
 
 fn transform<'a>(

@@ -57,7 +57,14 @@ const parseAnswer = (value) => {
 const nameContents = (contents) => {
   if (!isArray(contents)) return contents;
   define(contents, 'contents', contents);
-  if (contents.length === 1 && isText(contents[0]?.text)) define(contents, 'text', contents[0].text);
+  if (contents.length === 1 && isText(contents[0]?.text)) {
+    define(contents, 'text', contents[0].text);
+    // For `JSON.parse` too, which takes its argument as a text.
+    define(contents, 'toString', () => {
+      warn('the contents of a resource were put into a text, as their `text`: take that field');
+      return contents[0].text;
+    });
+  }
   return contents;
 };
 

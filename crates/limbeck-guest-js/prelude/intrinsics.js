@@ -13,6 +13,7 @@ const {
   assign, create, defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, keys, setPrototypeOf,
 } = Object;
 const { apply, ownKeys, construct, get: reflectGet } = Reflect;
+const { isPrototypeOf } = Object.prototype;
 const { isInteger, isFinite: isFiniteNumber } = Number;
 const { floor, max, min, trunc, abs, round } = Math;
 const promiseReject = Promise.reject.bind(Promise);

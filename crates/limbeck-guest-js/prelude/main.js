@@ -140,6 +140,26 @@ const finish = async (value) => {
   return native.done(KIND.value, text);
 };
 
+const asyncGenerator = getPrototypeOf(async function* () {}).prototype;
+const asyncGeneratorNext = asyncGenerator.next;
+const GENERATED_MAX = 10_000;
+
+/** The items of an async generator, which has no JSON form; another value itself. */
+const withItems = async (value) => {
+  if (!isObject(value) || !apply(isPrototypeOf, asyncGenerator, [value])) return value;
+  const items = [];
+  while (items.length < GENERATED_MAX) {
+    const step = await apply(asyncGeneratorNext, value, []);
+    if (step.done) {
+      warn('the program returned an async generator, of which the items were taken: collect them with `for await`');
+      return items;
+    }
+    arrayPush(items, step.value);
+  }
+  warn(`the program returned an async generator, of which the first ${GENERATED_MAX} items were taken: collect them with \`for await\``);
+  return items;
+};
+
 const unawaitedText = (count) => (count === 1
   ? 'the returned value had a promise in it, which was awaited; write `await` before the call'
   : `the returned value had ${count} promises in it, which were awaited; write \`await Promise.all(…)\` around the list`);
@@ -169,7 +189,7 @@ return {
   async watch(returned) {
     let value;
     try {
-      value = await returned;
+      value = await withItems(await returned);
     } catch (error) {
       return fail(error);
     }

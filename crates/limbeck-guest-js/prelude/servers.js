@@ -36,6 +36,14 @@ const makeOffers = (server, label) => {
   const offers = { __proto__: null, resources: freeze(resources), prompts: freeze(prompts) };
   // The engine asks a function for its name, and `servers.name` may be a server.
   define(offers, 'toString', () => `[${label}]`);
+  // Names that MCP's own clients have.
+  const instead = {
+    readResource: 'resources.read(uri)', listResources: 'resources.list()', getPrompt: 'prompts.get(name, { … })', listPrompts: 'prompts.list()',
+  };
+  const names = keys(instead);
+  for (let i = 0; i < names.length; i++) {
+    define(offers, names[i], () => promiseReject(typeError(`${label}.${names[i]} is written \`${label}.${instead[names[i]]}\``)));
+  }
   return freeze(offers);
 };
 

@@ -189,15 +189,32 @@ const watchRace = (promises, isDecidedByErrors) => {
   }
 };
 
-const watchRacesOf = (name, isDecidedByErrors) => {
+/**
+ * `Promise[name]`, with what mistakes leave in silence: a list of functions, which nobody calls, and no list, as `forEach`
+ * gives none. `watch` is given the promises of each call.
+ */
+const watchPromisesOf = (name, watch) => {
   const original = Promise[name];
   addMethods(Promise, {
     [name](promises) {
+      if (this !== Promise) return apply(original, this, [promises]);
+      if (promises === undefined) {
+        return promiseReject(typeError(`Promise.${name} was given no list; \`forEach\` returns nothing: write \`list.map(async (item) => …)\``));
+      }
       const result = apply(original, this, [promises]);
-      if (this === Promise && isArray(promises)) watchRace(arraySlice(promises), isDecidedByErrors);
+      if (isArray(promises)) {
+        let hasFunction = false;
+        for (let i = 0; i < promises.length; i++) hasFunction ||= typeof promises[i] === 'function';
+        if (hasFunction) {
+          warn(`\`Promise.${name}\` was given a function, which it does not call: give it promises, such as \`list.map(async (item) => …)\``);
+        }
+        watch(arraySlice(promises));
+      }
       return result;
     },
   });
 };
-watchRacesOf('race', true);
-watchRacesOf('any', false);
+watchPromisesOf('race', (promises) => watchRace(promises, true));
+watchPromisesOf('any', (promises) => watchRace(promises, false));
+watchPromisesOf('all', () => {});
+watchPromisesOf('allSettled', () => {});

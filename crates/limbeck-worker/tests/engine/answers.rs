@@ -187,3 +187,54 @@ fn a_program_that_asks_for_a_module_reads_which_globals_there_are() {
     let hint = outcome.fault().hint.as_deref().unwrap();
     assert!(hint.contains("tools, callMCPTool, search"), "{hint}");
 }
+
+#[test]
+fn functions_among_promises_are_a_warning_and_no_list_is_an_error_that_says_so() {
+    for name in ["all", "allSettled", "any", "race"] {
+        let close = "const close = id => tools.test.echo({ id });";
+        let given =
+            |list: &str| completed(&format!("{close} await Promise.{name}({list}); return 1"));
+        let (value, warnings) = given("[1, 2].map(id => () => close(id))");
+        assert_eq!(value, "1");
+        let expected = format!("`Promise.{name}` was given a function, which it does not call");
+        assert!(
+            warnings.len() == 1 && warnings[0].starts_with(&expected),
+            "{warnings:?}"
+        );
+        // The control.
+        assert_eq!(given("[1].map(close)").1, [""; 0], "{name}");
+    }
+    let outcome = Run::new("await Promise.all([1].forEach(async n => n))").go();
+    let message = &outcome.fault().message;
+    assert!(message.contains("`forEach` returns nothing"), "{message}");
+}
+
+#[test]
+fn an_async_generator_as_the_value_gives_its_items() {
+    let made = "async function* made() { yield (await tools.test.echo({ n: 1 })).n; yield 2 }";
+    warned(
+        &format!("{made} return made()"),
+        "[1,2]",
+        "the program returned an async generator",
+    );
+    // The control.
+    let (value, warnings) = completed(&format!(
+        "{made} const all = []; for await (const n of made()) all.push(n); return all"
+    ));
+    assert_eq!((value.as_str(), warnings.len()), ("[1,2]", 0));
+}
+
+#[test]
+fn names_of_other_clients_for_resources_and_prompts_name_the_right_call() {
+    for (called, right) in [
+        (
+            "readResource('file:///a')",
+            "servers.test.resources.read(uri)",
+        ),
+        ("getPrompt('p')", "servers.test.prompts.get(name"),
+    ] {
+        let outcome = Run::new(&format!("return await servers.test.{called}")).go();
+        let message = &outcome.fault().message;
+        assert!(message.contains(right), "{message}");
+    }
+}

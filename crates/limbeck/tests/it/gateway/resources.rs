@@ -38,6 +38,7 @@ async fn programs_read_resources_and_prompts_in_either_language() {
         const [note] = read;
         // As in MCP's own result.
         if (read.contents[0].text !== "two" || read.text !== "two") throw new Error("other names");
+        if (`${read}` !== "two") throw new Error("no text");
         const prompt = await library.prompts.get("letter", { to: "Ada" });
         const nothing = [await library.resources.templates(), await library.prompts.list()];
         let refused;

@@ -6,6 +6,8 @@ const answerLabels = new WeakMap();
 /** The last answers that were an object around a single text, and around a single list, for hints. */
 let lastWithText;
 let lastWithList;
+/** The last call that answered with the text of a JSON object or list, for hints. */
+let lastJsonText;
 
 /** Name of the only field of which `fits` is true; undefined without one and with several. */
 const onlyField = (value, fits) => {
@@ -23,6 +25,7 @@ const isText = (value) => typeof value === 'string';
 
 /** Gives an answer of a tool its text. */
 const nameAnswer = (value, label) => {
+  if (isText(value) && regexpExec(/^\s*[[{]/, stringSlice(value, 0, 100)) !== null) lastJsonText = label;
   if (!isObject(value) || isArray(value) || hasOwn(value, 'toString')) return;
   weakSet(answerLabels, value, label);
   const text = onlyField(value, isText);

@@ -141,6 +141,24 @@ const hintForMethod = (message) => {
   return `\`${value}\` is not a ${kind}; if it is the result of \`${last.label}\`, write \`${inField}\`, and if it is a call, \`await\` it first`;
 };
 
+const FIELD_SPREAD_OR_LOOPED = /(?:\.\.\.|\bof )([\w$]+)\.[\w$]+/;
+
+/** For a list that is taken from a text: the program meant what the text says. */
+const hintForListOfText = (stack) => {
+  const value = lastJsonText === undefined ? undefined : regexpExec(FIELD_SPREAD_OR_LOOPED, sourceOf(stack))?.[1];
+  if (value === undefined) return undefined;
+  return `if \`${value}\` is the result of \`${lastJsonText}\`, it is a text: write \`JSON.parse(${value})\``;
+};
+
+const OFFER_OF_TOOLS = /^tools\.([\w$]+)\.(resources|prompts)\.([\w$]+) is not a function$/;
+
+/** For `tools.name.resources.read(…)`: resources and prompts are not tools. */
+const hintForOffer = (message) => {
+  const parts = regexpExec(OFFER_OF_TOOLS, message);
+  if (parts === null) return undefined;
+  return `resources and prompts are reached through \`servers\`: \`await servers.${parts[1]}.${parts[2]}.${parts[3]}(…)\``;
+};
+
 const hintFor = (error, message, stack) => {
   if (isObject(error) && weakHas(refusedTexts, error)) return hintForText(weakGet(refusedTexts, error));
   if (error instanceof ReferenceError) {
@@ -150,13 +168,16 @@ const hintFor = (error, message, stack) => {
   if (!(error instanceof TypeError)) return undefined;
   if (regexpExec(PROPERTY_OF_NOTHING, message) !== null) {
     if (regexpExec(RAW_MEMBERS, sourceOf(stack)) !== null) return UNWRAPPED_HINT;
+    const ofText = stringIncludes(message, 'Symbol.iterator') ? hintForListOfText(stack) : undefined;
+    if (ofText !== undefined) return ofText;
     return 'the value before the dot is missing: a call without `await`, or a field the tool did not return; print it with `console.log`';
   }
   if (stringStartsWith(message, 'cannot convert undefined or null')) {
     return 'a value that is taken apart is missing: a field the tool did not return, or a parameter that nothing is passed for';
   }
   if (message === 'not a function' || stringEndsWith(message, ' is not a function')) {
-    const ofMethod = hintForMethod(nameCallee(error, message, stack));
+    const named = nameCallee(error, message, stack);
+    const ofMethod = hintForOffer(named) ?? hintForMethod(named);
     if (ofMethod !== undefined) return ofMethod;
     return 'the value called here is not a function; a tool returns plain data (text stays a string until `JSON.parse`), and every call of a tool needs `await`';
   }

@@ -238,3 +238,28 @@ fn names_of_other_clients_for_resources_and_prompts_name_the_right_call() {
         assert!(message.contains(right), "{message}");
     }
 }
+
+#[test]
+fn a_list_of_a_text_and_an_offer_among_tools_have_hints_with_the_right_call() {
+    let hint = |program: &str| {
+        let mut run = Run::new(program);
+        run.big = r#""{\"tickets\":[1]}""#.to_owned();
+        let outcome = run.go();
+        outcome.fault().hint.clone().unwrap()
+    };
+    for list in [
+        "const all = [];\nall.push(...r.tickets); return all",
+        "let n = 0;\nfor (const one of r.tickets) n += 1; return n",
+    ] {
+        let of_text = hint(&format!("const r = await tools.test.big({{}}); {list}"));
+        assert!(of_text.contains("write `JSON.parse(r)`"), "{of_text}");
+        // The control: the result is an object.
+        let of_object = hint(&format!("const r = await tools.test.echo({{}}); {list}"));
+        assert!(!of_object.contains("JSON.parse"), "{of_object}");
+    }
+    let offer = hint("return await tools.test.resources.read('file:///a')");
+    assert!(
+        offer.contains("`await servers.test.resources.read(…)`"),
+        "{offer}"
+    );
+}

@@ -190,7 +190,7 @@ const watchRace = (promises, isDecidedByErrors) => {
 };
 
 /**
- * `Promise[name]`, with what mistakes leave in silence: a list of functions, which nobody calls, and no list, as `forEach`
+ * `Promise[name]`, with what mistakes leave in silence: a list of functions, which are never called, and no list, as `forEach`
  * gives none. `watch` is given the promises of each call.
  */
 const watchPromisesOf = (name, watch) => {

@@ -1,4 +1,4 @@
-//! Promises that a program uses as conditions. A promise counts as true whatever comes of it, and the engine cannot see
+//! Promises that a program uses as conditions. A promise counts as true also when it gives false, and the engine cannot see
 //! that it is asked.
 
 use limbeck_domain::text::clean_line;

@@ -119,17 +119,20 @@ const warnOfObjectText = (text, where) => {
 const NODES_READ_MAX = 100_000;
 const NODE_DEPTH_MAX = 128;
 
-/** Keys that lead to the first number that JSON writes as null, the last one first, with the number. */
+/** Keys that lead to the first number or function that JSON writes as null, the last one first, with its name. */
 const firstNotFinite = (value) => {
   let left = NODES_READ_MAX;
-  const visit = (current, depth) => {
-    if (typeof current === 'number') return isFiniteNumber(current) ? undefined : { number: current, path: [] };
+  const visit = (current, depth, isItem) => {
+    if (typeof current === 'number') return isFiniteNumber(current) ? undefined : { what: `${current}, which JSON has no number for: it became null`, path: [] };
+    if (typeof current === 'function' && isItem) {
+      return { what: 'a function, which became null: call it, and `await` what it gives', path: [] };
+    }
     left -= 1;
     if (typeof current !== 'object' || current === null || depth > NODE_DEPTH_MAX || left < 0) return undefined;
     const plain = isMap(current) ? mapToJson(current) : isSet(current) ? setToJson(current) : current;
     const names = keys(plain);
     for (let i = 0; i < names.length; i++) {
-      const found = visit(plain[names[i]], depth + 1);
+      const found = visit(plain[names[i]], depth + 1, isArray(plain));
       if (found !== undefined) {
         arrayPush(found.path, isArray(plain) ? +names[i] : names[i]);
         return found;
@@ -138,18 +141,18 @@ const firstNotFinite = (value) => {
     return undefined;
   };
   try {
-    return visit(value, 0);
+    return visit(value, 0, false);
   } catch {
     return undefined;
   }
 };
 
-/** Warns of `NaN` and `Infinity` in a value with the JSON text `text`. */
+/** Warns of `NaN`, `Infinity` and functions in a value with the JSON text `text`. */
 const warnOfNotFinite = (value, text, root, where) => {
   if (typeof text !== 'string' || !stringIncludes(text, 'null')) return;
   const found = firstNotFinite(value);
   if (found === undefined) return;
   let path = root;
   for (let i = found.path.length - 1; i >= 0; i--) path = step(path, found.path[i]);
-  warn(`\`${path}\`${where} is ${found.number}, which JSON has no number for: it became null`);
+  warn(`\`${path}\`${where} is ${found.what}`);
 };

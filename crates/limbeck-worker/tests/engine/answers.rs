@@ -204,6 +204,11 @@ fn functions_among_promises_are_a_warning_and_no_list_is_an_error_that_says_so()
         // The control.
         assert_eq!(given("[1].map(close)").1, [""; 0], "{name}");
     }
+    warned(
+        "const close = id => tools.test.echo({ id }); return [1, 2].map(id => close)",
+        "[null,null]",
+        "`value[0]` is a function, which became null: call it",
+    );
     let outcome = Run::new("await Promise.all([1].forEach(async n => n))").go();
     let message = &outcome.fault().message;
     assert!(message.contains("`forEach` returns nothing"), "{message}");

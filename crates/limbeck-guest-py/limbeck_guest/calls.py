@@ -4,6 +4,7 @@ A program that never waits asynchronously gets its answers on the spot. In any o
 a `lazy.Call`: on its way already, to be awaited, gathered, or used as if it were the answer.
 """
 
+from asyncio import CancelledError
 from collections.abc import Callable
 from time import time_ns
 from typing import Any
@@ -19,6 +20,10 @@ Recover = Callable[[ToolError], Any]
 # Failed calls that are listed at the end when the program did not use their results.
 _UNSEEN_SHOWN_MAX = 10
 _UNSEEN_KEPT_MAX = 1000
+# After a return a program runs on for its calls: so long in all, and never into the end of its time limit: this much of it,
+# or a quarter of a shorter limit.
+_TAIL_US_MAX = 10_000_000
+_TAIL_RESERVE_MS = 2_000
 
 
 class Pending:
@@ -51,7 +56,7 @@ class Pending:
     def result(self) -> Any:
         """The answer; waits for it when it is not there. Raises what the call failed with."""
         while self.answer is None:
-            deliver(host.wait())
+            deliver(host.wait(_within_tail(host.NO_TIMER)))
         if self.outcome is None:
             self.outcome = self._read(*self.answer)
         ok, value = self.outcome
@@ -86,14 +91,49 @@ class _State:
 
     made = 0
     blocking = True
+    # When a program that has returned must have ended, so that its value is not lost; None for no time limit.
+    returned_ends_us: int | None = None
+    # When the tail that runs ends; None while the program itself runs. What is left of the time of all tails.
+    tail_ends_us: int | None = None
+    tail_left_us = _TAIL_US_MAX
 
 
 _state = _State()
 
 
-def begin(blocking: bool) -> None:
-    """Says how calls are answered: on the spot, or by something to await."""
+def begin(blocking: bool, wall_ms: Any = None) -> None:
+    """Says how calls are answered: on the spot, or by something to await. `wall_ms` is the time limit, which begins now."""
     _state.blocking = blocking
+    if isinstance(wall_ms, (int, float)):
+        _state.returned_ends_us = now_us() + int(1000 * (wall_ms - min(_TAIL_RESERVE_MS, wall_ms / 4)))
+
+
+def begin_tail() -> None:
+    """Begins the time after a return. The clock of the host decides when it is over, so a replay ends it in the same place."""
+    ends_us = now_us() + _state.tail_left_us
+    _state.tail_ends_us = ends_us if _state.returned_ends_us is None else min(ends_us, _state.returned_ends_us)
+
+
+def end_tail(began_us: int) -> None:
+    """Ends it; what it took is not there for the next, such as that of a second `asyncio.run`."""
+    _state.tail_ends_us = None
+    _state.tail_left_us = max(0, _state.tail_left_us - (now_us() - began_us))
+
+
+def tail_left_s() -> float:
+    """Seconds that the tail has left; 0 when it is over."""
+    ends_us = _state.tail_ends_us
+    return float("inf") if ends_us is None else max(0, ends_us - now_us()) / 1e6
+
+
+def _within_tail(wake_at_us: int) -> int:
+    """When to wake for a timer, or without one. Ends the code that waits when the tail is over."""
+    ends_us = _state.tail_ends_us
+    if ends_us is None:
+        return wake_at_us
+    if now_us() >= ends_us:
+        raise CancelledError
+    return ends_us if wake_at_us == host.NO_TIMER else min(wake_at_us, ends_us)
 
 
 def is_blocking() -> bool:
@@ -158,7 +198,7 @@ def sleep(seconds: float) -> None:
         raise ValueError("sleep length must be non-negative")
     wake_at_us = wake_after(delay)
     while True:
-        deliver(host.wait(wake_at_us))
+        deliver(host.wait(_within_tail(wake_at_us)))
         if now_us() >= wake_at_us:
             return
 

@@ -18,7 +18,7 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
-from . import calls, host, report
+from . import calls, host, reach, report, source
 from .lazy import is_call
 
 # A loop that is never idle, such as `while not done: await asyncio.sleep(0)`, gets answers and time
@@ -54,14 +54,23 @@ class _Selector:
         # Whether the program has returned, and whether tasks were left because they only slept.
         self.draining = False
         self.left_idle = False
+        # Tasks that were cancelled in a plain function that waited when draining ended.
+        self.left_inside: list[asyncio.Task[Any]] = []
+        # Whether draining ended because its time was over.
+        self.was_cut = False
         # Whether draining has ended, so that code which turns the loop itself must not wait on.
         self.ended = False
 
     def select(self, timeout: float | None) -> tuple[()]:
-        if self.draining and not calls.any_awaited(self._loop) and not self._may_idle(timeout):
-            self.ended = True
-            self._loop.stop()
-        elif timeout is None:
+        if self.draining:
+            left = calls.tail_left_s()
+            if left <= 0 or not calls.any_awaited(self._loop) and not self._may_idle(timeout):
+                self.was_cut = left <= 0
+                self.ended = True
+                self._loop.stop()
+                return ()
+            timeout = left if timeout is None else min(timeout, left)
+        if timeout is None:
             if not calls.any_pending():
                 raise NeverSettles("the program waits for something that nothing will settle")
             self._wait(host.NO_TIMER)
@@ -111,6 +120,8 @@ _numbers = count()
 _open: list["Loop"] = []
 # Tasks of the program in that order, so that a replay reports their errors in the same order.
 _tasks: weakref.WeakValueDictionary[int, asyncio.Task[Any]] = weakref.WeakValueDictionary()
+# Futures for which the program stopped waiting on purpose: they are no mistake to warn of.
+_given_up: weakref.WeakSet[asyncio.Future[Any]] = weakref.WeakSet()
 
 
 class Loop(base_events.BaseEventLoop):
@@ -170,6 +181,8 @@ class Loop(base_events.BaseEventLoop):
             while not future.done():
                 self._run_once()
                 if self._selector.ended and not future.done():
+                    if task is not None:
+                        self._selector.left_inside.append(task)
                     raise asyncio.CancelledError
         finally:
             if task is not None:
@@ -279,7 +292,7 @@ def drain_all() -> None:
 
 
 def drain(loop: Any) -> None:
-    """Runs a loop until no task of it awaits a call or can go on by itself.
+    """Runs a loop until no task of it awaits a call or can go on by itself, or the time for that is over.
 
     Tasks that wait for a queue, an event or a lock alone are left. So are tasks that only sleep, after a time
     that all of them share.
@@ -292,17 +305,30 @@ def drain(loop: Any) -> None:
         return
     selector = loop._selector
     selector.draining = True
+    selector.was_cut = False
+    began_us = calls.now_us()
+    calls.begin_tail()
     try:
         loop.run_forever()
     except SystemExit:
         # The program has its value already; its task wanted no more than this end.
-        pass
+        for task in before:
+            if task.done() and isinstance(task._exception, SystemExit):  # type: ignore[attr-defined]
+                task._log_traceback = False  # type: ignore[attr-defined]
     finally:
         selector.draining = selector.ended = False
-    _warn_of_tasks(sum(task.done() and not task.cancelled() for task in before))
+        calls.end_tail(began_us)
+    missed = [task for task in before if task not in _given_up]
+    _warn_of_tasks(sum(task.done() and not task.cancelled() for task in missed))
+    if selector.was_cut:
+        # Code that waited in a plain function was cancelled.
+        _warn_of_cut(sum(not task.done() or task.cancelled() for task in missed))
     if selector.left_idle:
         selector.left_idle = False
-        _warn_of_sleepers(len(_running_tasks(loop)))
+        # A heartbeat or a watchdog that only sleeps and prints is no work that is left undone.
+        reaching = reach.names_that_reach(source.tree_again())
+        asleep = [task for task in _running_tasks(loop) + selector.left_inside if task not in _given_up]
+        _warn_of_sleepers(sum(reach.may_call(task.get_coro(), reaching, source.FILE_NAME) for task in asleep))
 
 
 def _running_tasks(loop: Loop) -> list[asyncio.Task[Any]]:
@@ -315,6 +341,15 @@ def _warn_of_tasks(ended: int) -> None:
         host.warn(
             f"{which} still running when the program returned, and the execution waited for {'it' if ended == 1 else 'them'}; "
             "`await asyncio.gather(*tasks)` or `async with asyncio.TaskGroup()` has the results before the return"
+        )
+
+
+def _warn_of_cut(left: int) -> None:
+    if left:
+        which = "a task was" if left == 1 else f"{left} tasks were"
+        host.warn(
+            f"{which} still running when the time after the return was over, and {'was' if left == 1 else 'were'} cancelled; "
+            "`await` each task whose work is to be done before the `return`"
         )
 
 
@@ -382,7 +417,26 @@ _wait_for_many = asyncio.wait
 async def wait(fs: Any, *, timeout: float | None = None, return_when: str = asyncio.ALL_COMPLETED) -> Any:
     """`asyncio.wait`, which takes calls too."""
     futures = [tasks.ensure_future(item) if is_call(item) else item for item in fs]
-    return await _wait_for_many(futures, timeout=timeout, return_when=return_when)
+    done, pending = await _wait_for_many(futures, timeout=timeout, return_when=return_when)
+    _given_up.update(pending)
+    return done, pending
+
+
+_shield = asyncio.shield
+
+
+def shield(arg: Any) -> Any:
+    """`asyncio.shield`, which notes that the program gave the work up when its wait is cancelled."""
+    inner = tasks.ensure_future(arg)
+    outer = _shield(inner)
+
+    def note(outer: Any) -> None:
+        if outer.cancelled() and not inner.done():
+            _given_up.add(inner)
+
+    if outer is not inner:
+        outer.add_done_callback(note)
+    return outer
 
 
 async def to_thread(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -408,6 +462,7 @@ def install() -> None:
         (asyncio.runners, "run", run),
         (asyncio.threads, "to_thread", to_thread),
         (asyncio.tasks, "wait", wait),
+        (asyncio.tasks, "shield", shield),
         (asyncio.tasks, "create_task", create_task),
     ):
         setattr(module, name, replacement)

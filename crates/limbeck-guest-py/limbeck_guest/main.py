@@ -76,7 +76,7 @@ def _run(text: str, globals_json: str) -> Ended:
         code = source.code_of(program, entry)
     except SyntaxError as error:
         return SYNTAX, report.syntax_json(error, text)
-    calls.begin(blocking=not program.facts.is_async)
+    calls.begin(blocking=not program.facts.is_async, wall_ms=(start.get("limits") or {}).get("wall_ms"))
     if "mode" in start:
         # The program is only checked: it parsed, and that is all the guest can add.
         return VALUE, ""

@@ -93,6 +93,12 @@ def remember(source: Source) -> None:
     linecache.cache[FILE_NAME] = (len(text), None, text.splitlines(True), FILE_NAME)
 
 
+def tree_again() -> ast.Module:
+    """The tree of the program that was remembered, as it was written; an empty one for a program that is gone."""
+    entry = linecache.cache.get(FILE_NAME)
+    return _parse("".join(entry[2]) if entry is not None and len(entry) == 4 else "")
+
+
 def code_of(source: Source, entry: Any) -> CodeType:
     """Compiles a program to code that runs in its globals; see `Program.run` for where the value goes.
 

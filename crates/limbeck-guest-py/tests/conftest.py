@@ -87,7 +87,7 @@ def _host() -> types.ModuleType:
 def _start(input_value: Any, gateway: Gateway) -> dict[str, Any]:
     cut = {name: {"incomplete": how} for name, how in gateway.incomplete.items()}
     servers = [{"name": name, "tools": len(tools)} | cut.get(name, {}) for name, tools in gateway.servers.items()]
-    start = {"input": input_value, "servers": servers, "limits": {"wall_ms": 60_000, "calls": 10_000}}
+    start = {"input": input_value, "servers": servers, "limits": {"wall_ms": gateway.wall_ms, "calls": 10_000}}
     return start | ({"mode": gateway.mode} if gateway.mode else {})
 
 

@@ -77,6 +77,7 @@ class Gateway:
     store: dict[str, Any] = field(default_factory=dict)
     servers: dict[str, dict[str, ToolSpec]] = field(default_factory=lambda: SERVERS)
     now_us: int = EPOCH_US
+    wall_ms: int = 60_000
     calls: list[tuple[str, Any]] = field(default_factory=list)
     lines: tuple[list[str], list[str], list[str]] = field(default_factory=lambda: ([], [], []))
     emitted: list[Any] = field(default_factory=list)

@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import in_virtual_time
+from gateway import SERVERS, Gateway, ToolSpec
 
 ASYNC = "import asyncio\n"
 TWO_WRITES = """
@@ -45,9 +46,12 @@ def test_tasks_that_were_awaited_are_not_warned_of(run):
     "program, ms_max, warned",
     [
         # They only sleep: a second for all of them, and none for a sleep that is longer.
-        ("async def f():\n    while True:\n        await asyncio.sleep(0.1)", 1000, "asleep"),
-        ("async def f():\n    await asyncio.sleep(60)", 0, "asleep"),
-        ("async def f():\n    while True:\n        await asyncio.sleep(0)", 0, "asleep"),
+        ("async def f():\n    while True:\n        await asyncio.sleep(0.1)", 1000, None),
+        ("async def f():\n    await asyncio.sleep(60)", 0, None),
+        ("async def f():\n    while True:\n        await asyncio.sleep(0)\n        print('beat')", 0, None),
+        ("async def f():\n    await asyncio.sleep(60)\n    await tools.shop.get_order(id=1)", 0, "asleep"),
+        ("shop = tools.shop\nasync def g():\n    await shop.get_order(id=1)\nasync def f():\n    await asyncio.sleep(60)\n    await g()", 0, "asleep"),
+        ("class A:\n    async def g(self):\n        await asyncio.sleep(60)\n        await tools.shop.get_order(id=1)\nasync def f():\n    await A().g()", 0, "asleep"),
         ("async def f():\n    await asyncio.sleep(0.5)\n    await tools.shop.create_order(item=1)", 600, "still running"),
         # No call and no timer lets them go on.
         ("q = asyncio.Queue()\nasync def f():\n    await q.get()", 0, None),
@@ -98,7 +102,30 @@ def test_a_generator_that_is_closed_at_the_end_is_no_task_of_the_program(run):
 
 
 @in_virtual_time
-def test_a_call_is_awaited_however_long_it_takes(run):
+@pytest.mark.parametrize(
+    "program, value, warned",
+    [
+        ("ts = [asyncio.ensure_future(t) for t in (tools.shop.get_order(id=1), tools.shop.slower())]\ndone, pending = await asyncio.wait(ts, return_when=asyncio.FIRST_COMPLETED)\nreturn len(done)", 1, 0),
+        ("done, pending = await asyncio.wait([asyncio.create_task(tools.shop.slower())], timeout=0.5)\nreturn len(pending)", 1, 0),
+        ("t = asyncio.create_task(tools.shop.slower())\ntry:\n    r = await asyncio.wait_for(asyncio.shield(t), 0.3)\nexcept TimeoutError:\n    r = 'late'\nreturn r", "late", 0),
+        ("async def poll():\n    while True:\n        await tools.shop.get_order(id=1)\nasyncio.create_task(poll())\nawait asyncio.sleep(0)\nreturn 1", 1, 1),
+        ("async def poll():\n    while True:\n        tools.shop.get_order(id=1)['id']\nasyncio.create_task(poll())\nreturn 1", 1, 1),
+        ("import time\nasync def f():\n    await tools.shop.get_order(id=1)\n    time.sleep(100)\nasyncio.create_task(f())\nreturn 1", 1, 1),
+        ("async def f():\n    await tools.shop.slower()\nasync def main():\n    asyncio.create_task(f())\nfor i in range(3):\n    asyncio.run(main())\nreturn 1", 1, 1),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("wall_ms, ms_max", [(60_000, 11_000), (6_000, 4_500), (10_000, 8_000)])
+def test_a_program_that_has_returned_keeps_its_value(run, program, value, warned, wall_ms, ms_max):
+    slower = SERVERS["shop"] | {"slower": ToolSpec(lambda a: "done", 30_000)}
+    ended = run(ASYNC + program, gateway=Gateway(wall_ms=wall_ms, servers={"shop": slower}))
+    assert ended.value == value
+    assert ended.took_ms <= ms_max + 20
+    assert sum("time after the return was over" in line for line in _warnings(ended)) == warned
+    assert len(_warnings(ended)) == warned
+
+
+@in_virtual_time
+def test_a_call_is_awaited_for_seconds(run):
     program = "out = []\nasync def f():\n    out.append(await tools.shop.slow())\nasyncio.create_task(f())\nreturn out"
     ended = run(ASYNC + program)
     assert ended.value == ["done"]

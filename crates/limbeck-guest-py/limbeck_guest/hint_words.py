@@ -171,6 +171,7 @@ OF_OBJECT = {
 _METHOD = "this name is a method, because the object has no field of that name; call it, or print the object to see its fields"
 TYPE_ERRORS = (
     ("'Artifact'", _ARTIFACT),
+    ("async_generator", "it is an async generator; write `[item async for item in f(...)]` or `async for item in f(...)`"),
     ("requires an object with __aiter__", "a call has one answer, with all of its items; write `for item in await ...`"),
     ("offset-naive and offset-aware", "a time with a zone needs another with one: `datetime(2026, 3, 1, tzinfo=timezone.utc)`"),
     ("'builtin_function_or_method' object is not", _METHOD),

@@ -4,7 +4,7 @@ import asyncio
 import random
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +22,7 @@ from . import (
     misreads,
     offers,
     parsed,
+    reach,
     record,
     refusals,
     report,
@@ -110,7 +111,8 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
     # Among the builtins, so that `dir()` of the program does not show them. First, because functions that were saved
     # keep the builtins of the moment when they are loaded.
     hidden = {
-        SETTLE_NAME: _settled, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field,
+        SETTLE_NAME: _settled, unawaited.SETTLED_NAME: _settled_later, unawaited.ITEMS_NAME: _items,
+        reach.UNREAD_NAME: reach.unread, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field,
         members.LOOPED_NAME: members.looped,
     }  # fmt: skip
     seal.enter(module, hidden)
@@ -134,6 +136,28 @@ def _settled(value: Any) -> Any:
     if asyncio.iscoroutine(value):
         return (asyncio.events._get_running_loop() or loop.home()).run_until_complete(value)
     return settle(value)
+
+
+async def _settled_later(value: Any) -> Any:
+    """The same in a coroutine function."""
+    return await value if asyncio.iscoroutine(value) or asyncio.isfuture(value) or is_call(value) else value
+
+
+def _items(value: Any) -> Any:
+    """The items of an async generator, each awaited when it is asked for; any other value as it is."""
+    return _awaited_items(value) if isinstance(value, types.AsyncGeneratorType) else value
+
+
+def _awaited_items(generator: Any) -> Iterator[Any]:
+    while (item := _settled(_next_of(generator))) is not _NO_ITEM:
+        yield item
+
+
+_NO_ITEM = object()
+
+
+async def _next_of(generator: Any) -> Any:
+    return await anext(generator, _NO_ITEM)
 
 
 def _limbeck_module(names: dict[str, Any]) -> types.ModuleType:
@@ -235,7 +259,10 @@ class _Run:
         return "" if value is None else values.encode_value(value, self.awaited_inside)
 
     def awaited_inside(self, value: Any) -> Any:
-        """What a coroutine or future inside of the returned value comes to: the program meant its result."""
+        """What a coroutine or future inside of the returned value comes to: the program meant its result. The items of an
+        async generator."""
+        if isinstance(value, types.AsyncGeneratorType):
+            return list(_items(value))
         host.warn(
             "the returned value had a coroutine or future in it, which was awaited; write `await` before the call, or "
             "`await asyncio.gather(*calls)` for a list"

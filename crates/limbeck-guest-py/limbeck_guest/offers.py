@@ -10,14 +10,19 @@ from typing import Any, NoReturn
 from . import calls, host, jsontext, tools, values
 from .catalog import require_text
 from .lazy import is_call, resolved
+from .record import Contents
 
 _print = jsontext.printer(None)
 _put = object.__setattr__
 
 
-def _read(server: str, label: str, method: str, params: str = "{}") -> Any:
+def _read(server: str, label: str, method: str, params: str = "{}", convert: calls.Convert | None = None) -> Any:
     body = f'{{"server":{_print(server)},"method":{_print(method)},"params":{params}}}'
-    return tools.answer(calls.start(host.READ, "", body, label))
+    return tools.answer(calls.start(host.READ, "", body, label, convert))
+
+
+def _contents(value: Any) -> Any:
+    return Contents(value) if isinstance(value, list) else value
 
 
 class _Offer:
@@ -49,9 +54,9 @@ class Resources(_Offer):
         return _read(self._server, f"{self._label}.templates", "resources/templates/list")
 
     def read(self, uri: str) -> Any:
-        """What is there: `[{"uri", "mimeType", "text" or "blob"}]`."""
+        """What is there: `[{"uri", "mimeType", "text" or "blob"}]`, also as `.contents`; `.text` of a single text."""
         label = f"{self._label}.read"
-        return _read(self._server, label, "resources/read", _print({"uri": require_text(uri, label)}))
+        return _read(self._server, label, "resources/read", _print({"uri": require_text(uri, label)}), _contents)
 
 
 class Prompts(_Offer):

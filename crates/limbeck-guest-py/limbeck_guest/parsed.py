@@ -26,6 +26,9 @@ def install() -> None:
                 # The text is no JSON, so the program meant the object.
                 pass
             else:
+                if isinstance(value, list):
+                    host.warn("`json.loads` got the contents of a resource, and parsed its text; write `json.loads(result[0].text)`")
+                    return parsed
                 name = next(iter(value))
                 host.warn(f"`json.loads` got an object, and parsed the text in its field; write `json.loads(result[{name!r}])`")
                 return parsed

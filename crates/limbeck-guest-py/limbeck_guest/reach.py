@@ -4,7 +4,15 @@ import ast
 from types import CodeType
 from typing import Any
 
-from .facts import TOOL_ROOTS
+from . import host
+from .facts import TOOL_ROOTS, Facts
+from .rewrite import at, call_of
+
+# The function that a value is given to which nothing reads.
+UNREAD_NAME = "<unread>"
+_LAZY = ("map", "filter")
+# Names of functions that may read any variable.
+_READERS = frozenset("exec eval globals locals vars".split())
 
 
 def names_that_reach(tree: ast.Module) -> set[str]:
@@ -61,3 +69,48 @@ def may_call(coroutine: Any, reaching: set[str], file_name: str) -> bool:
             return True
         coroutine = getattr(coroutine, "cr_await", None)
     return False
+
+
+def mark_unread(tree: ast.Module, facts: Facts) -> None:
+    """Puts `unread(...)` around what makes its calls when its items are read, where nothing reads them: a `map`, a
+    `filter` or a generator expression that is a statement, or the value of a name that the program never reads.
+    """
+    found = [node for node in ast.walk(tree) if isinstance(node, (ast.Expr, ast.Assign)) and _is_unread(node, facts)]
+    if not found:
+        return
+    reaching = names_that_reach(tree)
+    for node in found:
+        if any(names_in(part) & reaching for part in _run_later(node.value)):
+            line = ast.Constant(value=node.value.lineno, **at(node.value))
+            node.value = call_of(UNREAD_NAME, [node.value, line], node.value)
+
+
+def _is_unread(node: ast.Expr | ast.Assign, facts: Facts) -> bool:
+    value = node.value
+    if isinstance(value, ast.Call):
+        if not isinstance(value.func, ast.Name) or value.func.id not in _LAZY or value.func.id in facts.bound:
+            return False
+    elif not isinstance(value, ast.GeneratorExp):
+        return False
+    if isinstance(node, ast.Expr):
+        return True
+    names = [target.id if isinstance(target, ast.Name) else None for target in node.targets]
+    # `result` may be the value of the program, and a name such as `<value>` is.
+    return not any(name is None or name == "result" or not name.isidentifier() or name in facts.loaded for name in names) and (
+        not facts.loaded & _READERS
+    )
+
+
+def _run_later(value: Any) -> list[ast.AST]:
+    """What runs when items are read: a first collection is there before."""
+    if isinstance(value, ast.Call):
+        return value.args[:1]
+    first, *rest = value.generators
+    return [value.elt, *first.ifs, *rest]
+
+
+def unread(value: Any, line: int) -> Any:
+    """Warns of calls that are not made."""
+    what = f"`{type(value).__name__}`" if type(value).__name__ in _LAZY else "a generator expression"
+    host.warn(f"line {line}: {what} makes its calls when its items are read, and nothing reads them, so no call was made; write a `for` loop")
+    return value

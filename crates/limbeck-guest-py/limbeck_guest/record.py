@@ -86,6 +86,28 @@ class Given(Record):
     __contains__ = dict.__contains__
 
 
+class Contents(list[Any]):
+    """The contents of a resource: a list, with MCP's own names beside it."""
+
+    __slots__ = ()
+
+    @property
+    def contents(self) -> "Contents":
+        return self
+
+    @property
+    def text(self) -> str:
+        """The text of the only one."""
+        if len(self) != 1:
+            raise AttributeError(f"the resource has {len(self)} contents; write `[content.text for content in result]`")
+        return self[0].text  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
+Contents.__module__, Contents.__name__, Contents.__qualname__ = "builtins", "list", "list"
+
 # What `type(result)` shows.
 for _class in (Record, Given):
     _class.__module__ = "builtins"
@@ -117,7 +139,10 @@ def _only_text(record: dict[Any, Any]) -> str | None:
 
 
 def text_in(value: Any) -> str | None:
-    """The text of such an object."""
+    """The text of such an object, or of a resource that is one text."""
+    if isinstance(value, Contents) and len(value) == 1 and isinstance(value[0], Record):
+        text = value[0].get("text")
+        return text if isinstance(text, str) else None
     name = _only_text(value) if isinstance(value, Record) else None
     return dict.__getitem__(value, name) if name is not None else None
 

@@ -14,7 +14,7 @@ import re
 from types import CodeType
 from typing import Any
 
-from . import members, rewrite, unawaited
+from . import members, reach, rewrite, unawaited
 from .facts import Facts, gather
 
 FILE_NAME = "program.py"
@@ -110,6 +110,7 @@ def code_of(source: Source, entry: Any) -> CodeType:
     members.rewrite_reads(tree, source.text)
     if entry is None and tree.body:
         rewrite.keep_last_expression(tree, VALUE_NAME)
+    reach.mark_unread(tree, source.facts)
     if source.facts.returns:
         rewrite.wrap_in_function(tree, source.facts.awaits)
     try:

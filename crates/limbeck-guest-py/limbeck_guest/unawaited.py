@@ -21,6 +21,9 @@ from .facts import TOOL_ROOTS, root_of
 from .rewrite import COMPREHENSIONS, at, call_of
 
 SETTLE_NAME = "<settle>"
+# The same as a coroutine, and the items of an async generator one by one.
+SETTLED_NAME = "<settled>"
+ITEMS_NAME = "<items>"
 # Of a collection, for coroutines that did not run.
 _ITEMS_LOOKED_AT = 100
 
@@ -29,6 +32,8 @@ _USERS = frozenset(
     "print len str int float bool repr list dict set tuple sorted sum min max any all enumerate isinstance type "
     "round abs reversed iter next vars dir hash format bytes frozenset divmod pow ord chr getattr hasattr".split()
 )
+# Of these, those that read the items of their argument.
+_READERS = frozenset("list dict set tuple sorted sum min max any all enumerate frozenset".split())
 # Modules whose functions take things to await.
 _AWAITERS = frozenset("asyncio concurrent functools itertools contextlib mcp contextvars inspect".split())
 # Methods and functions that keep or await what they are given.
@@ -69,7 +74,7 @@ def settle_unawaited(tree: ast.Module) -> None:
 class _Rewriter:
     def __init__(self, tree: ast.Module) -> None:
         self.toolish = _toolish_names(tree)
-        self.coroutines = _coroutine_functions(tree)
+        self.coroutines, self.generators, self.methods = _coroutine_functions(tree)
         self.modules = _imported_modules(tree)
         self.gathers = _names_of_gather(tree)
         self.awaited = _awaited_names(tree, returned=True)
@@ -95,7 +100,16 @@ class _Rewriter:
             self.children(node, inside_async, below or answers and isinstance(parent, _DISPLAYS))
             return node
         self.children(node, inside_async)
-        if not isinstance(node, ast.Call) or not self.is_toolish(node):
+        if not isinstance(node, ast.Call):
+            return node
+        if isinstance(node.func, ast.Name) and node.func.id in self.generators:
+            return call_of(ITEMS_NAME, [node], node) if self.is_read_as_list(parent, field) else node
+        if isinstance(parent, ast.Expr) and isinstance(node.func, ast.Attribute) and node.func.attr in self.methods:
+            # Of any object that has a method of this name: another's result is left as it is.
+            if not inside_async:
+                return self.settled(node)
+            return ast.Await(value=call_of(SETTLED_NAME, [node], node), **at(node))
+        if not self.is_toolish(node):
             return node
         if isinstance(parent, ast.Expr):
             return ast.Await(value=node, **at(node)) if inside_async and not _is_emit(node) else self.settled(node)
@@ -103,6 +117,14 @@ class _Rewriter:
             return node
         is_item = answers and isinstance(parent, _DISPLAYS)
         return self.settled(node) if is_item or self.is_meant_as_answer(node, parent, field) else node
+
+    def is_read_as_list(self, parent: ast.AST, field: str) -> bool:
+        """Whether the place takes the items of anything but an async generator."""
+        if isinstance(parent, (ast.For, ast.comprehension)):
+            return field == "iter" and not getattr(parent, "is_async", 0)
+        if isinstance(parent, ast.Call) and field == "args":
+            return isinstance(parent.func, ast.Name) and parent.func.id in _READERS
+        return isinstance(parent, ast.Starred)
 
     def settled(self, node: ast.Call) -> ast.Call:
         return call_of(SETTLE_NAME, [node], node)
@@ -185,28 +207,38 @@ def _toolish_names(tree: ast.Module) -> set[str]:
         toolish |= more
 
 
-def _coroutine_functions(tree: ast.Module) -> set[str]:
-    """Names that mean only coroutine functions of the program: no decorator changes them, and no other statement gives
-    the name a value."""
+def _coroutine_functions(tree: ast.Module) -> tuple[set[str], set[str], set[str]]:
+    """Names that mean only coroutine functions of the program, or only async generator functions, and names of methods
+    that are coroutine functions in every class of it: no decorator changes them, and no other statement gives the name
+    a value.
+    """
     names: set[str] = set()
+    generators: set[str] = set()
     others: set[str] = set()
+    methods: set[str] = set()
+    not_methods: set[str] = set()
     if _runs_by_hand(tree):
-        return names
+        return names, generators, methods
     for node in ast.walk(tree):
         if isinstance(node, ast.AsyncFunctionDef):
-            (others if node.decorator_list or _is_generator(node) else names).add(node.name)
+            kind = others if node.decorator_list else generators if _is_generator(node) else names
+            kind.add(node.name)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             others.add(node.name)
             # A method is not what a plain name means, but its name may be that of a function.
-            methods = node.body if isinstance(node, ast.ClassDef) else []
-            others.update(method.name for method in methods if isinstance(method, ast.AsyncFunctionDef))
+            for method in node.body if isinstance(node, ast.ClassDef) else []:
+                if isinstance(method, ast.AsyncFunctionDef):
+                    others.add(method.name)
+                    (not_methods if method.decorator_list or _is_generator(method) else methods).add(method.name)
+                elif isinstance(method, ast.FunctionDef):
+                    not_methods.add(method.name)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             others.add(node.id)
         elif isinstance(node, ast.arg):
             others.add(node.arg)
         elif isinstance(node, ast.alias):
             others.add(node.asname or node.name)
-    return names - others
+    return names - generators - others, generators - names - others, methods - not_methods
 
 
 def _runs_by_hand(tree: ast.Module) -> bool:

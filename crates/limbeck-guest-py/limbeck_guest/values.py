@@ -47,6 +47,7 @@ _LITERALLY = (
 _WITHOUT_VALUE = (
     type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType,
 )  # fmt: skip
+_AWAITABLE = (types.CoroutineType, types.AsyncGeneratorType)
 _LISTS = (list, tuple, deque, range, UserList)
 
 
@@ -158,7 +159,7 @@ class _Renderer:
     def other(self, value: Any) -> Any:
         if is_call(value):
             return self.render(resolved(value))
-        if self.awaited is not None and (isinstance(value, types.CoroutineType) or _is_future(value)):
+        if self.awaited is not None and (isinstance(value, _AWAITABLE) or _is_future(value)):
             return self.render(self.awaited(value))
         scalar = self.scalar(value)
         if scalar is not _NO_SCALAR:
@@ -221,7 +222,9 @@ class _Renderer:
             method = getattr(type(value), name, None)
             if callable(method):
                 return self.render(method(value))
-        if isinstance(value, (types.CoroutineType, types.AsyncGeneratorType)):
+        if isinstance(value, types.AsyncGeneratorType):
+            raise NoJson(f"{self.place()} is an async generator; write `[item async for item in {value.__name__}(...)]`")
+        if isinstance(value, types.CoroutineType):
             raise NoJson(f"{self.place()} is a {type(value).__name__} that was not awaited; write `await` before its call")
         if isinstance(value, Iterator) or isinstance(value, types.MappingProxyType) or _is_view(value):
             return self.items(value)
@@ -251,6 +254,13 @@ class _Renderer:
         if isinstance(value, type):
             return value.__qualname__
         kind = type(value)
+        if kind is types.FunctionType:
+            name = value.__name__
+            what = f"the function `{name}`, which was" if name.isidentifier() else "a function that was"
+            host.warn(f"{self.place()} is {what} not called; call it with `(...)`")
+        elif kind.__name__ == "Tool" and kind.__module__.startswith(__name__.partition(".")[0]):
+            call = repr(value)[1:-1]
+            host.warn(f"{self.place()} is a tool that was not called; write `{call}(...)`")
         text = str(value) if kind.__str__ is not object.__str__ else repr(value)
         return _ADDRESS.sub("", text[:_REPR_CHARS_MAX])
 

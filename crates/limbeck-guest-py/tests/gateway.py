@@ -192,6 +192,8 @@ class Gateway:
         if op == 8:
             if body["server"] not in self.servers:
                 raise Refused("unknown_server", f"no server `{body['server']}`")
+            if body["params"].get("uri") == "shop://limits":
+                return [{"uri": "shop://limits", "mimeType": "application/json", "text": '{"max": 5}'}]
             return [body["server"], body["method"], body["params"]]
         if op == 9:
             return self._artifact(body)

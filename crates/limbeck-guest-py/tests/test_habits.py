@@ -142,3 +142,123 @@ def test_a_saved_function_reads_such_a_field_too(run):
     saved = run(program)
     assert saved.value == 10
     assert run("first(tools.shop.list_orders())", gateway=Gateway(store=saved.gateway.store)).value == 10
+
+
+@pytest.mark.parametrize("wait", ["", "await "])
+@pytest.mark.parametrize(
+    "read",
+    ["json.loads(r)['max']", "json.loads(r.contents[0].text)['max']", "json.loads(r.text)['max']", "json.loads(r[0]['text'])['max']"],
+)
+def test_the_contents_of_a_resource_have_the_names_of_mcp(run, wait, read):
+    ended = run(f"import json\nr = {wait}servers.shop.resources.read('shop://limits')\nreturn {read}")
+    assert ended.value == 5
+    assert len(ended.gateway.lines[2]) == ("loads(r)" in read)
+
+
+@pytest.mark.parametrize("wait", ["", "await "])
+def test_the_contents_of_a_resource_are_a_list(run, wait):
+    program = f"r = {wait}servers.shop.resources.read('shop://limits')\nreturn [type(r).__name__, r, len(r), [c.uri for c in r]]"
+    content = {"uri": "shop://limits", "mimeType": "application/json", "text": '{"max": 5}'}
+    assert run(program).value == ["list", [content], 1, ["shop://limits"]]
+
+
+@pytest.mark.parametrize(
+    "program, warned",
+    [
+        ("return tools.shop.get_order", "value is a tool that was not called; write `tools.shop.get_order(...)`"),
+        ("r = tools.shop.get_order\nr", "value is a tool that was not called; write `tools.shop.get_order(...)`"),
+        ("return {'f': [len, tools.shop.get_order]}", "value.f[1] is a tool that was not called; write `tools.shop.get_order(...)`"),
+        ("def f():\n    return tools.shop.get_order(id=1)\nreturn f", "value is the function `f`, which was not called; call it with `(...)`"),
+        ("return [lambda: tools.shop.get_order(id=1)]", "value[0] is a function that was not called; call it with `(...)`"),
+    ],
+)  # fmt: skip
+def test_what_was_not_called_is_a_warning(run, program, warned):
+    assert run(program).gateway.lines[2] == [warned]
+
+
+@pytest.mark.parametrize("wait", ["", "import asyncio\nawait asyncio.sleep(0)\n"])
+@pytest.mark.parametrize(
+    "statement, what",
+    [
+        ("map(lambda i: tools.shop.get_order(id=i), (1, 2))", "`map`"),
+        ("filter(lambda i: tools.shop.get_order(id=i).total > 2, (1, 2))", "`filter`"),
+        ("(tools.shop.get_order(id=i) for i in (1, 2))", "a generator expression"),
+        ("def get(i):\n    return tools.shop.get_order(id=i)\nmap(get, (1, 2))", "`map`"),
+        ("rs = map(lambda i: tools.shop.get_order(id=i), (1, 2))", "`map`"),
+    ],
+)
+def test_calls_that_nothing_asks_for_are_a_warning(run, wait, statement, what):
+    ended = run(f"{wait}{statement}\nreturn 'done'")
+    assert (ended.value, ended.gateway.calls) == ("done", [])
+    assert [f"{what} makes its calls when its items are read" in line for line in ended.gateway.lines[2]] == [True]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "map(lambda i: tools.shop.get_order(id=i), (1,))",
+        "rs = map(lambda i: tools.shop.get_order(id=i), (1,))\nreturn list(rs)",
+        "result = map(lambda i: tools.shop.get_order(id=i), (1,))",
+        "rs = [tools.shop.get_order(id=i) for i in (1,)]\nmap(str, rs)\nreturn rs",
+    ],
+)
+def test_calls_that_something_asks_for_are_made(run, program):
+    ended = run(program)
+    assert (ended.value, ended.gateway.lines[2]) == ([ONE], [])
+
+
+TITLES = """
+async def titles():
+    for i in (1, 2):
+        yield (await tools.shop.get_order(id=i)).total
+"""
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "return titles()",
+        "titles()",
+        "return list(titles())",
+        "return [t for t in titles()]",
+        "out = []\nfor t in titles():\n    out.append(t)\nreturn out",
+        "async def main():\n    return list(titles())\nreturn await main()",
+        "async def main():\n    return [*titles()]\nimport asyncio\nreturn asyncio.run(main())",
+        "return [t async for t in titles()]",
+        "async def get():\n    return titles()\nreturn [t async for t in await get()]",
+    ],
+)
+def test_the_items_of_an_async_generator_are_collected_where_they_are_meant(run, read):
+    ended = run(TITLES + read)
+    assert (ended.value, ended.gateway.lines[2]) == ([2, 4], [])
+
+
+def test_an_async_generator_without_end_is_read_as_far_as_the_loop_goes(run):
+    program = "async def f():\n    i = 0\n    while True:\n        i += 1\n        yield i\nfor i in f():\n    if i > 2:\n        break\nreturn i"
+    assert run(program).value == 3
+
+
+def test_an_async_generator_that_is_awaited_has_a_hint(run):
+    assert "[item async for item in f(...)]" in run(TITLES + "return await titles()").error["hint"]
+    # The control: a class may have such a name too.
+    assert run("async def f():\n    yield 1\ndef f():\n    return [2]\nreturn list(f())").value == [2]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "t = Tracker()\nt.add(1)\nt.add(2)\nreturn t.made",
+        "async def main():\n    t = Tracker()\n    t.add(1)\n    t.both(2)\n    return t.made\nreturn await main()",
+        "import asyncio\nt = Tracker()\nfor i in (1, 2):\n    t.both(i)\nt.made",
+    ],
+)
+def test_a_coroutine_method_that_is_a_statement_is_run(run, use):
+    program = "class Tracker:\n    def __init__(self): self.made = []\n    async def add(self, i):\n        self.made.append((await tools.shop.create_order(item=i)).created['item'])\n    async def both(self, i):\n        self.add(i)\n"
+    ended = run(program + use)
+    assert (ended.value, ended.gateway.lines[2]) == ([1, 2], [])
+
+
+def test_another_method_of_the_same_name_is_left_as_it_is(run):
+    program = "class A:\n    async def add(self, i): pass\nasync def main():\n    s = set()\n    s.add(1)\n    return s\nreturn await main()"
+    ended = run(program)
+    assert (ended.value, ended.stderr) == ([1], "")

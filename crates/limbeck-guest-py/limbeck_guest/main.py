@@ -112,7 +112,7 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
     # keep the builtins of the moment when they are loaded.
     hidden = {
         SETTLE_NAME: _settled, unawaited.SETTLED_NAME: _settled_later, unawaited.ITEMS_NAME: _items,
-        reach.UNREAD_NAME: reach.unread, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field,
+        reach.UNREAD_NAME: reach.unread, source.ANSWER_NAME: _answer, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field,
         members.LOOPED_NAME: members.looped,
     }  # fmt: skip
     seal.enter(module, hidden)
@@ -154,6 +154,12 @@ def _awaited_items(generator: Any) -> Iterator[Any]:
 
 
 _NO_ITEM = object()
+# A None that the program returned on purpose.
+_NULL = object()
+
+
+def _answer(value: Any) -> Any:
+    return _NULL if value is None else value
 
 
 async def _next_of(generator: Any) -> Any:
@@ -241,6 +247,9 @@ class _Run:
             needed = len(entry.args.posonlyargs) + len(entry.args.args) > len(entry.args.defaults)
             value = names[entry.name](names["input"]) if takes_input and needed else names[entry.name]()
         value = self.awaited(value)
+        if value is _NULL and self.out.printed_anything():
+            # The answer may be what it printed.
+            return None
         if value is None and not self.out.printed_anything():
             value = self.awaited(names.get("result"))
         return value
@@ -256,6 +265,8 @@ class _Run:
         return loop.home().run_until_complete(value)
 
     def text_of(self, value: Any) -> str:
+        if value is _NULL:
+            return "null"
         return "" if value is None else values.encode_value(value, self.awaited_inside)
 
     def awaited_inside(self, value: Any) -> Any:

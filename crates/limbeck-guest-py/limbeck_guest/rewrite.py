@@ -41,6 +41,34 @@ def keep_last_expression(tree: ast.Module, name: str) -> None:
         body[-1] = ast.Assign(targets=[name_of(name, last, ast.Store())], value=last.value, **at(last))
 
 
+# Functions whose None is an answer: "there is none".
+_FINDERS = ("next", "max", "min")
+
+
+def mark_answers(tree: ast.Module, name: str, value_name: str) -> None:
+    """Gives the values that the program returns on purpose to the function of that name: a None among them is an answer. A
+    call of a function that only lacks a `return` is none of them.
+    """
+    stack: list[Any] = list(tree.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _SCOPES):
+            continue
+        is_value = isinstance(node, ast.Return) or (
+            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == value_name
+        )
+        if is_value and node.value is not None and _may_be_none_on_purpose(node.value):
+            node.value = call_of(name, [node.value], node.value)
+        stack += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+
+
+def _may_be_none_on_purpose(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        function = value.func
+        return function.attr == "get" if isinstance(function, ast.Attribute) else getattr(function, "id", None) in _FINDERS
+    return isinstance(value, (ast.Name, ast.IfExp, ast.BoolOp)) or isinstance(value, ast.Constant) and value.value is None
+
+
 def _is_main_guard(test: ast.expr) -> bool:
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
         return False

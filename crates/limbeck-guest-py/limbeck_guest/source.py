@@ -20,6 +20,8 @@ from .facts import Facts, gather
 FILE_NAME = "program.py"
 # A name that no program can write, for what the program's last expression is.
 VALUE_NAME = "<value>"
+# The function that the values of a program are given to.
+ANSWER_NAME = "<answer>"
 
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _FENCE = re.compile(r"[ \t]*```[ \t]*([\w+.=-]*)[ \t]*")
@@ -110,6 +112,7 @@ def code_of(source: Source, entry: Any) -> CodeType:
     members.rewrite_reads(tree, source.text)
     if entry is None and tree.body:
         rewrite.keep_last_expression(tree, VALUE_NAME)
+    rewrite.mark_answers(tree, ANSWER_NAME, VALUE_NAME)
     reach.mark_unread(tree, source.facts)
     if source.facts.returns:
         rewrite.wrap_in_function(tree, source.facts.awaits)

@@ -262,3 +262,25 @@ def test_another_method_of_the_same_name_is_left_as_it_is(run):
     program = "class A:\n    async def add(self, i): pass\nasync def main():\n    s = set()\n    s.add(1)\n    return s\nreturn await main()"
     ended = run(program)
     assert (ended.value, ended.stderr) == ([1], "")
+
+
+@pytest.mark.parametrize(
+    "program, text",
+    [
+        ("found = next((o for o in r if o == 7), None)\nreturn found", "null"),
+        ("next((o for o in r if o == 7), None)", "null"),
+        ("found = None\nfound", "null"),
+        ("if r:\n    return None\nreturn 1", "null"),
+        ("return r.get('coupon')", "null"),
+        ("import asyncio\nawait asyncio.sleep(0)\nreturn None if r else 1", "null"),
+        # The controls: nobody meant a value here.
+        ("x = 1", ""),
+        ("def main():\n    pass\nmain()", ""),
+        ("def f():\n    pass\nreturn f()", ""),
+        ("print('seen')\nfound = None\nfound", ""),
+        ("return", ""),
+    ],
+)
+def test_none_that_is_meant_is_the_value(run, program, text):
+    ended = run("r = tools.shop.get_order(id=1)\n" + program)
+    assert (ended.kind, ended.text) == (0, text)

@@ -73,10 +73,13 @@ def _line() -> int | None:
     return frame.f_lineno if frame is not None and frame.f_code.co_filename == _FILE_NAME else None
 
 
-def explain(text: str, decode: Callable[[str], Any]) -> None:
-    """Warns beside a value that is empty, of which `text` is the JSON."""
-    sentences = [sentence for name, sentence in _absent.items() if name not in _found] + _others
-    if sentences and 0 < len(text) <= _EMPTY_CHARS_MAX and _is_empty(decode(text)):
+def explain(text: str, decode: Callable[[str], Any], own: Callable[[], set[str]] = set) -> None:
+    """Warns beside a value that is empty, of which `text` is the JSON. `own` are fields that explain nothing."""
+    if not (_absent or _others) or not 0 < len(text) <= _EMPTY_CHARS_MAX or not _is_empty(decode(text)):
+        return
+    innocent = own() | _found
+    sentences = [sentence for name, sentence in _absent.items() if name not in innocent] + _others
+    if sentences:
         shown = "; ".join(sentences[:_SHOWN_MAX])
         more = len(sentences) - _SHOWN_MAX
         host.warn(

@@ -114,3 +114,31 @@ def unread(value: Any, line: int) -> Any:
     what = f"`{type(value).__name__}`" if type(value).__name__ in _LAZY else "a generator expression"
     host.warn(f"line {line}: {what} makes its calls when its items are read, and nothing reads them, so no call was made; write a `for` loop")
     return value
+
+
+def own_fields(tree: ast.Module) -> set[str]:
+    """Fields that the program itself assigns, and those that it asks for in an `if` that raises: it does not expect them."""
+    fields = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            fields |= _fields_in(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setdefault":
+            fields |= _texts(node.args[:1])
+        elif isinstance(node, ast.If) and any(isinstance(statement, ast.Raise) for statement in node.body):
+            for inner in ast.walk(node.test):
+                fields |= _fields_in(inner)
+    return fields
+
+
+def _fields_in(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Attribute):
+        return {node.attr}
+    if isinstance(node, ast.Subscript):
+        return _texts([node.slice])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        return _texts(node.args[:1])
+    return set()
+
+
+def _texts(nodes: list[ast.expr]) -> set[str]:
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -98,7 +98,11 @@ def remember(source: Source) -> None:
 def tree_again() -> ast.Module:
     """The tree of the program that was remembered, as it was written; an empty one for a program that is gone."""
     entry = linecache.cache.get(FILE_NAME)
-    return _parse("".join(entry[2]) if entry is not None and len(entry) == 4 else "")
+    try:
+        return _parse("".join(entry[2]) if entry is not None and len(entry) == 4 else "")
+    except (SyntaxError, MemoryError):
+        # What it would say is not worth the value of the program.
+        return ast.Module(body=[], type_ignores=[])
 
 
 def code_of(source: Source, entry: Any) -> CodeType:

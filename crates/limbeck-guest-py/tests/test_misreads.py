@@ -193,3 +193,20 @@ def test_a_program_waits_for_what_it_emits(run, program):
     ended = run(program)
     assert (ended.value, ended.gateway.emitted) == (1, ["a"])
     assert ended.gateway.under_way == []
+
+
+@pytest.mark.parametrize(
+    "program, warned",
+    [
+        ("if r.get('orders') is None:\n    r['orders'] = []\nreturn r['orders']", 0),
+        ("r.get('orders')\nr.orders = []\nreturn r.orders", 0),
+        ("if r.get('error'):\n    raise ValueError(r['error'])\nreturn [i for i in (1,) if i > r.total]", 0),
+        # The controls: what nobody assigns, or only prints when it is there.
+        ("return r.get('orders', [])", 1),
+        ("if r.get('error'):\n    print(r['error'])\nreturn []", 1),
+    ],
+)
+def test_fields_that_the_program_assigns_or_guards_explain_nothing(run, program, warned):
+    ended = run("r = tools.shop.get_order(id=1)\n" + program)
+    assert ended.value == []
+    assert sum("the value is empty" in line for line in ended.gateway.lines[2]) == warned

@@ -203,6 +203,32 @@ def sleep(seconds: float) -> None:
             return
 
 
+class _Turns:
+    """Turns of loops that ask for the time, since the clock moved."""
+
+    at_us = 0
+    count = 0
+
+
+_turns = _Turns()
+# After so many the clock is moved by this much. Every wait is recorded, so there are not too many in a second.
+_TURNS_STILL_MAX = 64
+_TURN_S = 0.01
+
+
+def turn(condition: Any) -> Any:
+    """Passes on the condition of a loop that asks for the time. Where nothing in the loop waits, it waits now and then:
+    `while time.time() < end: pass` would never end."""
+    now = now_us()
+    if now != _turns.at_us:
+        _turns.at_us, _turns.count = now, 0
+        return condition
+    _turns.count += 1
+    if condition and _turns.count > _TURNS_STILL_MAX:
+        sleep(_TURN_S)
+    return condition
+
+
 # A year: longer than any program may run, and far from what a signed 64-bit clock can hold.
 _DELAY_S_MAX = 365 * 24 * 3600.0
 # The clock's step. A time between two steps would never be reached.

@@ -112,7 +112,7 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
     # keep the builtins of the moment when they are loaded.
     hidden = {
         SETTLE_NAME: _settled, unawaited.SETTLED_NAME: _settled_later, unawaited.ITEMS_NAME: _items,
-        reach.UNREAD_NAME: reach.unread, source.ANSWER_NAME: _answer, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field,
+        reach.UNREAD_NAME: reach.unread, source.ANSWER_NAME: _answer, source.TURN_NAME: calls.turn, STAR_NAME: _star_importer(names), members.FIELD_NAME: members.field,
         members.LOOPED_NAME: members.looped,
     }  # fmt: skip
     seal.enter(module, hidden)

@@ -41,6 +41,25 @@ def keep_last_expression(tree: ast.Module, name: str) -> None:
         body[-1] = ast.Assign(targets=[name_of(name, last, ast.Store())], value=last.value, **at(last))
 
 
+_CLOCKS = frozenset("time monotonic perf_counter time_ns monotonic_ns perf_counter_ns now utcnow".split())
+
+
+def mark_clock_loops(tree: ast.Module, name: str) -> None:
+    """Gives the condition of each `while` that asks for the time, itself or in an `if` of its body, to the function of that
+    name: the clock stands still while a program computes, and such a loop waits for it to move.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While):
+            tests = [node.test, *(statement.test for statement in node.body if isinstance(statement, ast.If))]
+            if any(_asks_for_time(test) for test in tests):
+                node.test = call_of(name, [node.test], node.test)
+
+
+def _asks_for_time(test: ast.expr) -> bool:
+    functions = [node.func for node in ast.walk(test) if isinstance(node, ast.Call)]
+    return any((getattr(function, "attr", None) or getattr(function, "id", None)) in _CLOCKS for function in functions)
+
+
 # Functions whose None is an answer: "there is none".
 _FINDERS = ("next", "max", "min")
 

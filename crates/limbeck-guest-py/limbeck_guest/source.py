@@ -20,6 +20,8 @@ from .facts import Facts, gather
 FILE_NAME = "program.py"
 # A name that no program can write, for what the program's last expression is.
 VALUE_NAME = "<value>"
+# The function that the condition of a loop is given to that asks for the time.
+TURN_NAME = "<turn>"
 # The function that the values of a program are given to.
 ANSWER_NAME = "<answer>"
 
@@ -116,6 +118,7 @@ def code_of(source: Source, entry: Any) -> CodeType:
     members.rewrite_reads(tree, source.text)
     if entry is None and tree.body:
         rewrite.keep_last_expression(tree, VALUE_NAME)
+    rewrite.mark_clock_loops(tree, TURN_NAME)
     rewrite.mark_answers(tree, ANSWER_NAME, VALUE_NAME)
     reach.mark_unread(tree, source.facts)
     if source.facts.returns:

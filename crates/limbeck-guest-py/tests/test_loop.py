@@ -193,3 +193,25 @@ await asyncio.sleep(0.01)
     ended = run(program)
     assert ended.value == 1
     assert "ValueError: unseen" in ended.stderr
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "while time.time() < start + 2:\n    pass",
+        "while time.monotonic() - start < 2:\n    n = 1",
+        "while True:\n    if time.time() - start > 2:\n        break",
+    ],
+)
+@pytest.mark.parametrize("wait", ["", "import asyncio\nawait asyncio.sleep(0)\n"])
+def test_a_loop_until_a_time_ends_though_nothing_in_it_waits(run, wait, loop):
+    ended = run(f"import time\n{wait}start = time.time()\n{loop}\nreturn 'done'")
+    assert ended.value == "done"
+    assert 2000 <= ended.took_ms <= 2050
+
+
+@in_virtual_time
+def test_a_loop_that_waits_by_itself_has_no_other_waits(run):
+    ended = run("import time\nstart = time.time()\nwhile time.time() < start + 2:\n    time.sleep(0.5)\nreturn 'done'")
+    assert (ended.value, ended.gateway.waits) == ("done", 4)

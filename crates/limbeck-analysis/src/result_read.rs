@@ -11,6 +11,10 @@ pub(crate) struct ResultRead {
     pub(crate) path: Vec<String>,
     /// Whether the program provides for the part to be absent.
     pub(crate) optional: bool,
+    /// Whether no value of the program is empty where it is absent.
+    pub(crate) asked: bool,
+    /// Number of the alternatives that it is one of; 0 for none.
+    pub(crate) either: u32,
 }
 
 impl ResultRead {
@@ -21,6 +25,8 @@ impl ResultRead {
             column,
             path: self.path,
             optional: self.optional,
+            asked: self.asked,
+            either: self.either,
         }
     }
 }

@@ -35,6 +35,8 @@ use crate::validate::PartialArguments;
 const NAME_BYTES_MAX: usize = 80;
 /// Pairs of names compared for warnings, which takes some milliseconds.
 const COMPARISONS_MAX: usize = 5_000;
+/// Reads of one result that are compared as alternatives.
+const ALTERNATIVES_MAX: usize = 64;
 /// Most warnings of one check.
 const WARNINGS_MAX: usize = 20;
 
@@ -229,9 +231,17 @@ impl ProgramCheck<'_> {
 
     fn check_reads(&mut self, site: &Site, tool: &Tool) {
         let Some(shape) = tool.output_shape() else {
-            // What the tool gives is a text, or a list of content blocks where there are several.
-            let read = site.reads.iter().find(|read| is_of_raw_result(&read.path));
-            if let Some(read) = read {
+            // What the tool gives is a text, or a list of content blocks where there are several. A program that looks at
+            // the types of blocks knows that.
+            let is_of_blocks = |read: &SiteRead| matches!(read.path.as_slice(), [item, kind] if item == ANY_ITEM && kind == "type");
+            let takes_blocks = site.reads.iter().any(is_of_blocks);
+            let is_unknown = |read: &&SiteRead| {
+                let is_of_block = read.path.first().is_some_and(|name| name == ANY_ITEM);
+                is_of_raw_result(&read.path)
+                    && !is_only_asked(read)
+                    && !(takes_blocks && is_of_block)
+            };
+            if let Some(read) = site.reads.iter().find(is_unknown) {
                 let name = shown(&path(&read.path));
                 let message = format!(
                     "`{name}` of the result of `{}` may be missing: a tool without a declared output gives its text as a string",
@@ -245,18 +255,27 @@ impl ProgramCheck<'_> {
         };
         // An observed shape may be incomplete, so it is never the reason of an error.
         let is_declared = matches!(shape.provenance, Provenance::Declared);
-        for read in &site.reads {
-            let PartLookup::Missing(missing) = results::part(shape.schema, &read.path) else {
+        let looked_up = site.reads.iter().map(|read| {
+            let part = results::part(shape.schema, &read.path);
+            (read, part)
+        });
+        let looked_up: Vec<(&SiteRead, PartLookup)> = looked_up.collect();
+        let found = alternatives_found(&looked_up);
+        for (read, part) in &looked_up {
+            let PartLookup::Missing(missing) = part else {
                 continue;
             };
             // A deeper read of the same part was reported at the part itself.
             if missing.depth < read.path.len() {
                 continue;
             }
+            if is_only_asked(read) || found.contains(&read.either) {
+                continue;
+            }
             let is_raw = is_of_raw_result(&read.path);
-            let mut finding = missing_part(tool, read, &missing);
+            let mut finding = missing_part(tool, read, missing);
             if is_raw {
-                let is = instead_of_raw(read, &missing, finding.hint.as_deref());
+                let is = instead_of_raw(read, missing, finding.hint.as_deref());
                 finding.hint = Some(unwrapped(self.options.language, &is));
                 finding.edit = None;
             }
@@ -330,6 +349,29 @@ impl ProgramCheck<'_> {
         self.findings.drawn_from = self.drawn_from.into_iter().collect();
         self.findings
     }
+}
+
+/// Whether nothing is wrong where the part is absent. A program that asks for `isError` takes the result for another than it
+/// is all the same.
+fn is_only_asked(read: &SiteRead) -> bool {
+    read.asked && read.optional && !matches!(read.path.as_slice(), [name] if name == "isError")
+}
+
+/// Numbers of the alternatives of which one may exist. What leads to another part is not an alternative itself.
+fn alternatives_found(looked_up: &[(&SiteRead, PartLookup)]) -> BTreeSet<u32> {
+    let alternatives = looked_up.iter().filter(|(read, _)| read.either != 0);
+    let alternatives: Vec<_> = alternatives.take(ALTERNATIVES_MAX).collect();
+    let leads_on = |read: &SiteRead| {
+        alternatives.iter().any(|(further, _)| {
+            further.either == read.either
+                && further.path.len() > read.path.len()
+                && further.path.starts_with(&read.path)
+        })
+    };
+    let existing = alternatives
+        .iter()
+        .filter(|(read, part)| *part == PartLookup::Possible && !leads_on(read));
+    existing.map(|(read, _)| read.either).collect()
 }
 
 fn missing_part(tool: &Tool, read: &SiteRead, missing: &MissingPart) -> Finding {

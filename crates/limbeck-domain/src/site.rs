@@ -149,6 +149,14 @@ pub struct SiteRead {
     /// Whether the program handles that the part is absent.
     #[serde(default, skip_serializing_if = "is_no")]
     pub optional: bool,
+    /// Whether an optional part that is absent leaves no value of the program empty: the program only asks for it, makes it
+    /// itself, throws it, or has the whole result in its place.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub asked: bool,
+    /// Number of the alternatives that the read is one of, as in `a ?? b`: reads of one result with the same number stand for
+    /// each other. 0 for a read that is not one of them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub either: u32,
 }
 
 /// Element of [`SiteRead::path`] for any item of a list.

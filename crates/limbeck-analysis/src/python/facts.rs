@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use ruff_python_ast::{
-    Alias, AnyNodeRef, Expr, ExprCall, ExprLambda, Operator, StmtAugAssign, StmtFunctionDef,
-    StmtImportFrom, StmtTry, StmtWith,
+    Alias, AnyNodeRef, Expr, ExprAttribute, ExprCall, ExprLambda, Operator, StmtAugAssign,
+    StmtFunctionDef, StmtImportFrom, StmtTry, StmtWith,
 };
 
-use super::names::{last_name, name_of};
+use super::names::{last_name, name_of, text};
 use super::tree::ProgramTree;
 
 /// The names under which a program finds tools; `mcp_<alias>` are more.
@@ -81,6 +81,8 @@ pub(super) struct ProgramFacts<'a> {
     pub(super) chains: HashMap<&'a str, &'a Expr>,
     /// Names of objects that are given members, or lose them; `None` for an object without a name.
     changed: HashSet<Option<&'a str>>,
+    /// Members that objects are given, each with the names of the objects.
+    assigned: HashMap<&'a str, HashSet<Option<&'a str>>>,
     /// How often a name is given a collection that the program makes.
     made: HashMap<&'a str, u32>,
     /// Names with what is added to them, as in `rows += others`.
@@ -110,13 +112,26 @@ impl<'a> ProgramFacts<'a> {
     /// given collections which the program makes is not a result.
     pub(super) fn changes_members(&self) -> bool {
         let made = |name: &str| self.made.get(name).copied().unwrap_or(0);
-        self.changed
-            .iter()
-            .any(|name| name.is_none_or(|name| made(name) < self.times_bound(name)))
+        self.changed.iter().any(|name| self.may_be_result(*name))
             || self
                 .joined
                 .iter()
                 .any(|(name, added)| made(name) == 0 && made(added) > 0)
+    }
+
+    /// Whether an object that may be a result is given a member of this name.
+    pub(super) fn assigns_member(&self, member: &str) -> bool {
+        let objects = self.assigned.get(member);
+        objects.is_some_and(|objects| objects.iter().any(|name| self.may_be_result(*name)))
+    }
+
+    fn may_be_result(&self, object: Option<&str>) -> bool {
+        object.is_none_or(|name| self.made.get(name).copied().unwrap_or(0) < self.times_bound(name))
+    }
+
+    fn assign_member(&mut self, object: &'a Expr, member: &'a str) {
+        let objects = self.assigned.entry(member).or_default();
+        objects.insert(name_of(object));
     }
 
     fn bind(&mut self, name: &'a str) {
@@ -128,9 +143,13 @@ impl<'a> ProgramFacts<'a> {
             AnyNodeRef::ExprName(name) if !name.ctx.is_load() => self.bind(&name.id),
             AnyNodeRef::ExprAttribute(node) if !node.ctx.is_load() => {
                 self.changed.insert(name_of(&node.value));
+                self.assign_member(&node.value, &node.attr.id);
             }
             AnyNodeRef::ExprSubscript(node) if !node.ctx.is_load() => {
                 self.changed.insert(name_of(&node.value));
+                if let Some(member) = text(&node.slice) {
+                    self.assign_member(&node.value, member);
+                }
             }
             AnyNodeRef::StmtAssign(node) => {
                 if let [target] = node.targets.as_slice() {
@@ -205,6 +224,7 @@ impl<'a> ProgramFacts<'a> {
                 // `dict.update(result, …)`, `list.append(rows, …)`.
                 let object = name_of(&function.value).filter(|name| !MAKERS.contains(name));
                 self.changed.insert(object);
+                self.see_given(function, call);
             }
             _ if root == Some("setattr") => {
                 self.changed.insert(None);
@@ -221,6 +241,31 @@ impl<'a> ProgramFacts<'a> {
             .any(|name| name.id == "return_exceptions")
         {
             self.gathers.push(call);
+        }
+    }
+
+    /// Sees the members in `o.update({"a": 1}, b=2)` and `o.setdefault("a", 1)`.
+    fn see_given(&mut self, function: &'a ExprAttribute, call: &'a ExprCall) {
+        let first = call.arguments.args.first();
+        match (&*function.attr.id, first) {
+            ("setdefault", Some(name)) => {
+                if let Some(member) = text(name) {
+                    self.assign_member(&function.value, member);
+                }
+            }
+            ("update", given) => {
+                let dict = given.and_then(Expr::as_dict_expr);
+                let items = dict.into_iter().flat_map(|dict| &dict.items);
+                for key in items.filter_map(|item| item.key.as_ref()) {
+                    if let Some(member) = text(key) {
+                        self.assign_member(&function.value, member);
+                    }
+                }
+                for word in call.arguments.keywords.iter().flat_map(|word| &word.arg) {
+                    self.assign_member(&function.value, &word.id);
+                }
+            }
+            _ => {}
         }
     }
 

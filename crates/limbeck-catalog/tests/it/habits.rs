@@ -284,6 +284,45 @@ fn a_property_that_is_read_twice_in_a_line_is_named_once() {
 }
 
 #[test]
+fn a_program_that_looks_at_the_types_of_blocks_knows_that_a_result_may_be_a_list_of_them() {
+    let mut site = reading(&["[]", "type"], false);
+    let text = json!({"line": 3, "column": 9, "path": ["[]", "text"]});
+    site["reads"].as_array_mut().unwrap().push(text);
+    assert_eq!(checked(TEXT, site), Findings::default());
+}
+
+#[test]
+fn a_part_that_is_asked_for_or_has_an_alternative_is_no_finding() {
+    let read = |path: &[&str], asked: bool, either: u32| json!({"line": 2, "column": 3, "path": path, "optional": true, "asked": asked, "either": either});
+    let found = |reads: &[Value]| {
+        let mut site = reading(&["date_time"], false);
+        site["reads"] = json!(reads);
+        let findings = checked(DECLARED, site);
+        findings.warnings.len() + findings.doubts.len()
+    };
+    // `"Atlantis" in r["content"]` reads no property of the text.
+    assert_eq!(found(&[read(&["content", "Atlantis"], true, 0)]), 0);
+    assert_eq!(found(&[read(&["content", "Atlantis"], false, 0)]), 1);
+    assert_eq!(found(&[read(&["else"], true, 0)]), 0);
+    // `r.else ?? r.date_time`, and both names in other places.
+    let other = |either| {
+        [
+            read(&["else"], false, 7),
+            read(&["date_time"], false, either),
+        ]
+    };
+    assert_eq!(found(&other(7)), 0);
+    assert_eq!(found(&other(9)), 1);
+    // What leads to the other part is none itself.
+    let leads = [
+        read(&["content"], false, 7),
+        read(&["content", "else"], false, 7),
+    ];
+    assert_eq!(found(&leads), 1);
+    assert_eq!(found(&[read(&["isError"], true, 0)]), 1);
+}
+
+#[test]
 fn a_positional_argument_is_answered_with_the_name_it_has() {
     let tools = r#"{"tools":[{"name":"t","inputSchema":{"properties":{"head":{},"path":{}},"required":["path"]}}]}"#;
     let site = json!({"line": 1, "column": 1, "server": "s", "tool": "t", "complete": true, "positional": 1});

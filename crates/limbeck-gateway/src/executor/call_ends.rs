@@ -7,6 +7,8 @@ use limbeck_domain::{CallCode, CallError, ErrorKind, ProgramError};
 
 /// Tools named that may have written.
 const WRITTEN_NAMED_MAX: usize = 8;
+/// Failed writes that differ and are looked for in the answer.
+const WRITES_MAX: usize = 64;
 /// Failed writes named.
 const FAILED_NAMED_MAX: usize = 3;
 /// Bytes shown of the message of such a call.
@@ -65,24 +67,35 @@ impl WrittenCalls {
 /// Calls that failed in a program that completed all the same.
 #[derive(Debug, Default)]
 pub(super) struct IgnoredFailures {
-    /// Calls that may write.
-    writes: u32,
-    /// Tool, code and message of these, each once.
-    named: Vec<String>,
+    /// Calls that may write, each tool, code and message once.
+    writes: Vec<SameFailures>,
+    /// Failed writes beyond those of `writes`.
+    more_writes: u32,
     /// Calls that were refused before they were sent, of any tool.
-    refused: Vec<RefusedCalls>,
+    refused: Vec<SameFailures>,
     /// Refused calls beyond those of `refused`.
     more_refused: u32,
 }
 
-/// Refused calls of one tool with one code.
+/// Failed calls of one tool with one code.
 #[derive(Debug)]
-struct RefusedCalls {
+struct SameFailures {
     label: String,
     code: CallCode,
-    /// Of the first.
+    /// The beginning of that of the first.
     message: String,
     count: u32,
+}
+
+impl SameFailures {
+    fn first(label: &str, error: &CallError) -> Self {
+        Self {
+            label: label.to_owned(),
+            code: error.code,
+            message: cut(&error.message, COMPARED_BYTES_MAX).to_owned(),
+            count: 1,
+        }
+    }
 }
 
 /// What a program shows to its reader.
@@ -95,10 +108,16 @@ pub(super) struct ShownText<'a> {
 impl IgnoredFailures {
     /// Adds a failed call that reached its server and may have written there.
     pub(super) fn add_write(&mut self, label: &str, error: &CallError) {
-        self.writes += 1;
-        let named = named(label, error.code, &error.message);
-        if self.named.len() < FAILED_NAMED_MAX && !self.named.contains(&named) {
-            self.named.push(named);
+        let message = cut(&error.message, COMPARED_BYTES_MAX);
+        let mut writes = self.writes.iter_mut();
+        if let Some(same) =
+            writes.find(|it| it.code == error.code && it.label == label && it.message == message)
+        {
+            same.count += 1;
+        } else if self.writes.len() < WRITES_MAX {
+            self.writes.push(SameFailures::first(label, error));
+        } else {
+            self.more_writes += 1;
         }
     }
 
@@ -123,31 +142,31 @@ impl IgnoredFailures {
         if let Some(same) = refused.find(|it| it.code == error.code && it.label == label) {
             same.count += 1;
         } else if self.refused.len() < REFUSED_MAX {
-            self.refused.push(RefusedCalls {
-                label: label.to_owned(),
-                code: error.code,
-                message: cut(&error.message, COMPARED_BYTES_MAX).to_owned(),
-                count: 1,
-            });
+            self.refused.push(SameFailures::first(label, error));
         } else {
             self.more_refused += 1;
         }
     }
 
     /// For the answer of a program that completed: it may not have looked at these errors, above all at those of calls that
-    /// it did not await. An error of a call that was not sent is left out when the answer shows it. `None` when no such call
-    /// failed.
+    /// it did not await. An error that the answer shows is left out. `None` when no other such call failed.
     pub(super) fn warning(&self, shown: &ShownText<'_>) -> Option<String> {
-        let writes = match self.writes {
-            0 => None,
-            1 => Some("1 call that may write failed".to_owned()),
-            more => Some(format!("{more} calls that may write failed")),
-        };
-        let writes = writes.map(|calls| format!("{calls}: {}", self.named.join(", ")));
-        let hidden = self.refused.iter().filter(|calls| !shown.has(calls));
-        let hidden: Vec<&RefusedCalls> = hidden.collect();
-        let count: u32 = hidden.iter().map(|calls| calls.count).sum();
-        let count = count + self.more_refused;
+        let (hidden, count) = not_shown(&self.writes, self.more_writes, shown);
+        let writes = (count > 0).then(|| {
+            let calls = match count {
+                1 => "1 call that may write failed".to_owned(),
+                more => format!("{more} calls that may write failed"),
+            };
+            let first = hidden.iter().take(FAILED_NAMED_MAX);
+            let first: Vec<String> = first
+                .map(|calls| named(&calls.label, calls.code, &calls.message))
+                .collect();
+            match first.as_slice() {
+                [] => format!("{calls} beside those whose errors the answer shows"),
+                first => format!("{calls}: {}", first.join(", ")),
+            }
+        });
+        let (hidden, count) = not_shown(&self.refused, self.more_refused, shown);
         let refused = (count > 0).then(|| {
             let calls = match count {
                 1 => "1 call was".to_owned(),
@@ -173,6 +192,18 @@ impl IgnoredFailures {
     }
 }
 
+/// The calls whose errors the answer does not show, and how many these are with `more` that were not compared.
+fn not_shown<'f>(
+    failures: &'f [SameFailures],
+    more: u32,
+    shown: &ShownText<'_>,
+) -> (Vec<&'f SameFailures>, u32) {
+    let hidden = failures.iter().filter(|calls| !shown.has(calls));
+    let hidden: Vec<&SameFailures> = hidden.collect();
+    let count: u32 = hidden.iter().map(|calls| calls.count).sum();
+    (hidden, count + more)
+}
+
 /// A failed call in a warning. The message is mostly the server's.
 fn named(label: &str, code: CallCode, message: &str) -> String {
     let message = quoted(message, MESSAGE_BYTES_SHOWN);
@@ -181,7 +212,7 @@ fn named(label: &str, code: CallCode, message: &str) -> String {
 
 impl ShownText<'_> {
     /// Whether the code or the message of an error is in the text.
-    fn has(&self, calls: &RefusedCalls) -> bool {
+    fn has(&self, calls: &SameFailures) -> bool {
         // Up to what JSON or Python write in another form.
         let is_other = |c: char| !c.is_ascii() || c.is_ascii_control() || matches!(c, '"' | '\\');
         let message = calls.message.split(is_other).next().unwrap_or_default();
@@ -263,6 +294,42 @@ mod tests {
         assert!(warning.starts_with("101 calls that may write failed: "));
         assert!(
             warning.len() < 1_200 && !warning.contains("t.more_2`"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn writes_that_failed_are_left_out_where_the_answer_shows_their_errors() {
+        let error = |n: u32| CallError::new(CallCode::ToolFailed, format!("ticket {n} is locked"));
+        let mut failed = IgnoredFailures::default();
+        failed.add_write("t.close", &error(5));
+        failed.add_write("t.close", &error(6));
+        let shown = |value| ShownText {
+            value,
+            printed: [""; 2],
+        };
+        for value in [
+            r#"[{"id":5,"why":"ticket 5 is locked"},{"id":6,"why":"ToolError: ticket 6 is locked"}]"#,
+            r#"{"codes":["tool_failed","tool_failed"]}"#,
+        ] {
+            assert_eq!(failed.warning(&shown(value)), None, "{value}");
+        }
+        // The control: one of them is not shown.
+        let warning = failed.warning(&shown(r#"["ticket 5 is locked"]"#)).unwrap();
+        assert!(
+            warning.starts_with(
+                "1 call that may write failed: `t.close` (tool_failed: \"ticket 6 is locked\")"
+            ),
+            "{warning}"
+        );
+        for n in 0..100 {
+            failed.add_write("t.close", &error(n));
+        }
+        let warning = failed.warning(&shown("\"tool_failed\"")).unwrap();
+        assert!(
+            warning.starts_with(
+                "36 calls that may write failed beside those whose errors the answer shows;"
+            ),
             "{warning}"
         );
     }

@@ -1,6 +1,7 @@
 //! Parts of a result that the program reads, followed along names with one value and functions.
 
 mod functions;
+mod placed;
 
 use std::collections::HashSet;
 
@@ -41,6 +42,8 @@ struct FoundReads {
     asked: Vec<Vec<String>>,
     seen: HashSet<NodeId>,
     steps_left: usize,
+    /// Numbers of the alternatives of which one is the whole result.
+    whole: HashSet<u32>,
 }
 
 impl<'a> CallFlow<'_, 'a> {
@@ -51,6 +54,7 @@ impl<'a> CallFlow<'_, 'a> {
             asked: Vec::new(),
             seen: HashSet::new(),
             steps_left: STEPS_PER_RESULT_MAX,
+            whole: HashSet::new(),
         };
         let parent = self.tree.parent_node(id(call));
         match (self.gathered(call, parent), parent) {
@@ -61,6 +65,9 @@ impl<'a> CallFlow<'_, 'a> {
             (None, _) => self.follow(id(call), ResultPart::default(), &mut found),
         }
         found.reads.truncate(READS_PER_RESULT_MAX);
+        for read in &mut found.reads {
+            read.asked |= read.either != 0 && found.whole.contains(&read.either);
+        }
         provide_for_absence(&mut found.reads);
         for read in &mut found.reads {
             let is_below =
@@ -138,6 +145,9 @@ impl<'a> CallFlow<'_, 'a> {
                     self.all_gathered(starred).map(|gathered| (gathered, part))
                 }
                 AnyNodeRef::ExprBoolOp(either) => {
+                    if part.path.is_empty() && part.is_itself() {
+                        found.whole.insert(self.either(node));
+                    }
                     let is_test = either.op == BoolOp::And
                         && either.values.last().is_none_or(|last| id(last) != node);
                     (!is_test).then(|| (id(either), part.shared()))
@@ -215,7 +225,7 @@ impl<'a> CallFlow<'_, 'a> {
             "get" => {
                 let key = call.arguments.args.first()?;
                 let part = part.named(text(key)?);
-                self.note_optional(key.start(), &part, found);
+                self.note_optional(id(call), key.start(), &part, found);
                 Some(part)
             }
             "copy" => Some(part),
@@ -244,7 +254,13 @@ impl<'a> CallFlow<'_, 'a> {
             && part.is_itself()
             && let Some(name) = text(&compared.left)
         {
-            self.note_optional(compared.left.start(), &part.named(name), found);
+            found.reads.push(ResultRead {
+                at: compared.left.start().into(),
+                path: part.named(name).path,
+                optional: true,
+                asked: true,
+                either: 0,
+            });
         }
     }
 
@@ -367,14 +383,18 @@ impl<'a> CallFlow<'_, 'a> {
             at: at.into(),
             path: part.path.clone(),
             optional,
+            asked: self.asks(node, part),
+            either: self.either(node),
         });
     }
 
-    fn note_optional(&self, at: TextSize, part: &ResultPart, found: &mut FoundReads) {
+    fn note_optional(&self, node: NodeId, at: TextSize, part: &ResultPart, found: &mut FoundReads) {
         found.reads.push(ResultRead {
             at: at.into(),
             path: part.path.clone(),
             optional: true,
+            asked: self.asks(node, part),
+            either: self.either(node),
         });
     }
 }

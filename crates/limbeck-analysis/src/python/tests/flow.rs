@@ -422,6 +422,48 @@ fn values_of_other_shapes_are_not_taken_for_results() {
 }
 
 #[test]
+fn reads_that_are_asked_for_made_or_one_of_several_are_marked() {
+    for (rest, reads) in [
+        ("'x' in o['a']", &["a", "a.x?"][..]),
+        (
+            "if o.get('a'):\n    raise ValueError(o['b'])",
+            &["a?", "b?"],
+        ),
+        // What is not there ends it.
+        ("if not o.get('a'):\n    raise ValueError(1)", &["a"]),
+        ("if o.get('a'):\n    f(1)", &["a"]),
+        ("o['a'] = 1\nprint(o['a'], o['b'])", &["a?", "b"]),
+        (
+            "for x in o:\n    x['sum'] = x['cents'] / 100\nf(o[0]['sum'])",
+            &["[].sum?", "[].cents"],
+        ),
+        (
+            "o.update({'a': 1}, b=2)\nf(o['a'], o['b'], o['c'])",
+            &["a?", "b?", "c"],
+        ),
+        ("o.setdefault('a', [])\nf(o['a'])", &["a?"]),
+        // The program's own object.
+        ("out = {}\nout['a'] = o['a']", &["a"]),
+        (
+            "f(o.get('a') or o.get('b', {}).get('c') or [])",
+            &["a|", "b|", "b.c|"],
+        ),
+        ("f(o.get('a') or o)", &["a?|"]),
+    ] {
+        let program = format!("o = tools.shop.echo(a=1)\n{rest}");
+        let found = site(&program).reads.into_iter().map(|read| {
+            let asked = if read.asked { "?" } else { "" };
+            let either = if read.either > 0 { "|" } else { "" };
+            format!("{}{asked}{either}", read.path.join("."))
+        });
+        let (mut found, mut reads) = (found.collect::<Vec<_>>(), reads.to_vec());
+        found.sort();
+        reads.sort_unstable();
+        assert_eq!(found, reads, "{program}");
+    }
+}
+
+#[test]
 fn the_reads_of_helpers_that_call_each_other_are_bounded() {
     let program = "def f(o):\n    return g(o['x'])\ndef g(o):\n    return f(o['y'])\nr = tools.shop.echo(a=1)\nf(r)";
     assert!(site(program).reads.len() <= 8);

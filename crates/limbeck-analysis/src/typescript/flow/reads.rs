@@ -4,6 +4,7 @@
 mod asked;
 mod changes;
 mod functions;
+mod placed;
 
 use std::collections::HashSet;
 
@@ -32,6 +33,10 @@ pub(super) struct ReadFinder<'t, 's, 'a> {
     followed: HashSet<NodeId>,
     /// Whether any object of the program is given members, or loses them: a result may be one.
     changes_members: bool,
+    /// Names of members that such objects are given.
+    assigned: HashSet<String>,
+    /// Numbers of the alternatives of which one is the whole result.
+    whole: HashSet<u32>,
 }
 
 impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
@@ -46,12 +51,15 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 .nodes
                 .iter()
                 .any(|node| changes_members(tree, &node.kind())),
+            assigned: placed::assigned_names(tree),
+            whole: HashSet::new(),
         }
     }
 
     /// The reads of what the call at `call` gives.
     pub(super) fn of(&mut self, call: NodeId) -> Vec<ResultRead> {
         self.followed.clear();
+        self.whole.clear();
         match self.tree.outer(call) {
             Some((member, AstKind::StaticMemberExpression(then), _))
                 if then.property.name == "then" =>
@@ -77,6 +85,9 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             None => {}
         }
         let mut found = std::mem::take(&mut self.found);
+        for read in &mut found {
+            read.asked |= read.either != 0 && self.whole.contains(&read.either);
+        }
         found.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
         found.dedup();
         provide_for_absence(&mut found);
@@ -197,6 +208,9 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                     }
                 }
                 AstKind::LogicalExpression(logical) => {
+                    if part.path.is_empty() && part.is_itself() {
+                        self.whole.insert(tree.either(below));
+                    }
                     let is_test = is_in(&logical.left) && logical.operator == LogicalOperator::And;
                     (!is_test).then(|| part.shared())
                 }
@@ -266,7 +280,7 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                     let part = part.clone().named(&name);
                     let has_default =
                         matches!(property.value, BindingPattern::AssignmentPattern(_));
-                    self.note(property.key.span().start, &part, has_default);
+                    self.note(property.key.span().start, &part, has_default, None);
                     self.bind(&property.value, &part);
                 }
             }
@@ -294,20 +308,33 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
     fn read(&mut self, at: u32, part: &ResultPart, member: NodeId, optional: bool) {
         let optional =
             optional || self.provides_for_absence(member) || self.is_otherwise_read(member);
-        self.note(at, part, optional);
+        self.note(at, part, optional, Some(member));
     }
 
-    fn note(&mut self, at: u32, part: &ResultPart, optional: bool) {
+    /// Notes a read, of `member` where it is an expression.
+    fn note(&mut self, at: u32, part: &ResultPart, optional: bool, member: Option<NodeId>) {
         if self.found.len() < READS_PER_RESULT_MAX
             && self.all < READS_MAX
             && part.path.len() <= PATH_NAMES_MAX
         {
             self.all += 1;
+            let is_assigned = part.path.iter().any(|name| self.assigned.contains(name));
             self.found.push(ResultRead {
                 at,
                 path: part.path.clone(),
                 optional: optional || part.is_shared || self.changes_members,
+                asked: is_assigned || member.is_some_and(|member| self.tree.is_guard(member)),
+                either: member.map_or(0, |member| self.tree.either(member)),
             });
+        }
+    }
+
+    /// Notes that the program asks whether a part is there, and does not read it.
+    fn note_asked(&mut self, at: u32, part: &ResultPart) {
+        let before = self.found.len();
+        self.note(at, part, true, None);
+        for read in &mut self.found[before..] {
+            read.asked = true;
         }
     }
 }

@@ -764,6 +764,52 @@ fn values_of_other_shapes_are_not_taken_for_results() {
 }
 
 #[test]
+fn reads_that_are_asked_for_made_or_one_of_several_are_marked() {
+    let found = |rest: &str| -> Vec<String> {
+        let site = only(&format!("const r = await tools.a.b(); {rest}"));
+        let found = site.reads.iter().map(|read| {
+            let asked = if read.asked { "?" } else { "" };
+            let either = if read.either > 0 { "|" } else { "" };
+            format!("{}{asked}{either}", read.path.join("."))
+        });
+        found.collect()
+    };
+    for (rest, reads) in [
+        ("if ('a' in r) f(r.b)", &["a?", "b"][..]),
+        (
+            "if (r.a || r.b) throw new Error(r.c)",
+            &["a?|", "b?|", "c?"],
+        ),
+        ("if (r.a) { f(1); throw 1 }", &["a?"]),
+        // What is not there ends it.
+        ("if (!r.a) throw 1", &["a"]),
+        ("if (r.a) f(1)", &["a"]),
+        (
+            "for (const o of r) o.sum = o.cents / 100; f(r[0].sum)",
+            &["[].sum?", "[].cents", "[].sum?"],
+        ),
+        (
+            "Object.assign(r, { sum: 1 }); f(r.sum, r.b)",
+            &["sum?", "b"],
+        ),
+        // The program's own object.
+        ("const o = {}; o.sum = r.sum; f(o)", &["sum"]),
+        ("f(r.a ?? r.b?.c ?? [])", &["a|", "b|", "b.c|"]),
+        ("f(r.a ?? r)", &["a?|"]),
+        ("f(r.a, r.b && r.c)", &["a", "b", "c"]),
+    ] {
+        assert_eq!(found(rest), reads, "{rest}");
+    }
+    let site = only("const r = await tools.a.b(); f(r.a ?? r.b); f(r.c || r.d)");
+    let numbers: Vec<u32> = site.reads.iter().map(|read| read.either).collect();
+    assert!(
+        numbers[0] == numbers[1] && numbers[2] == numbers[3],
+        "{numbers:?}"
+    );
+    assert_ne!(numbers[0], numbers[2]);
+}
+
+#[test]
 fn the_reads_of_helpers_that_call_each_other_are_bounded() {
     let program = "const r = await tools.a.b(); const f = o => g(o.x); const g = o => f(o.y); f(r)";
     assert!(only(program).reads.len() <= 8);

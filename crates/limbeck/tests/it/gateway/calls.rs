@@ -332,9 +332,15 @@ async fn a_program_that_completed_is_warned_of_its_writes_that_failed() {
             "{warnings}"
         );
     }
-    // The control: a write that succeeds.
-    let envelope = run(&gateway, "await tools.t.write({}); return 'saved'").await;
-    assert_eq!(envelope.warnings, [""; 0]);
+    // The controls: a write that succeeds, and answers that show the error.
+    for program in [
+        "await tools.t.write({}); return 'saved'",
+        "try { await tools.t.refuse({}) } catch (e) { return { id: 5, why: e.message } }",
+        "const [r] = await Promise.allSettled([tools.t.refuse({})]); return String(r.reason)",
+    ] {
+        let envelope = run(&gateway, program).await;
+        assert_eq!(envelope.warnings, [""; 0], "{program}");
+    }
     gateway.shutdown().await;
 }
 

@@ -230,6 +230,45 @@ async fn an_empty_value_is_explained_by_properties_that_its_results_do_not_have(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_right_value_that_is_empty_is_not_explained_by_what_the_program_asks_for_or_makes() {
+    let t = FakeServer::new("t")
+        .read("list", |_| json!({"items": [], "content": "none"}))
+        .declaring(json!({"type": "object", "properties": {"content": {"type": "string"},
+            "items": {"type": "array", "items": {"type": "object", "properties": {"total_cents": {"type": "integer"}}}}},
+            "required": ["items"]}))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    for rest in [
+        "return r.orders ?? r.items ?? r.data",
+        "const list = r.items ?? r; return list",
+        "if (r.error) throw new Error(r.error.message ?? ''); return r.items",
+        "for (const o of r.items) o.total = o.total_cents / 100; return r.items.map(o => o.total)",
+        "if ('vat_id' in r) return 1; return r.items",
+    ] {
+        let program = format!("const r = await tools.t.list({{}}); {rest}");
+        let envelope = run(&gateway, &program).await;
+        assert_eq!(value_of(&envelope), json!([]), "{rest}: {envelope:?}");
+        assert_eq!(envelope.warnings, [""; 0], "{rest}");
+    }
+    for rest in [
+        "[1] if 'Atlantis' in r['content'] else []",
+        "r.get('orders') or r.get('items')",
+        "r['orders'] = []\nr['orders']",
+    ] {
+        let program = format!("r = tools.t.list()\n{rest}");
+        let envelope = run_python(&gateway, &program).await;
+        assert_eq!(value_of(&envelope), json!([]), "{rest}: {envelope:?}");
+        let said = envelope.warnings.join("\n");
+        assert!(!said.contains("has no property"), "{rest}: {said}");
+    }
+    // The control: no alternative is there.
+    let wrong = "const r = await tools.t.list({}); return r.orders ?? r.data ?? []";
+    let said = run(&gateway, wrong).await.warnings.join("\n");
+    assert!(said.contains("has no property `orders`"), "{said}");
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_property_that_the_program_asks_for_is_no_error_where_no_result_has_it() {
     let t = FakeServer::new("t")
         .read("get", |_| json!({"name": "n"}))

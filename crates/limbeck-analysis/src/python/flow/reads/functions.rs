@@ -36,7 +36,7 @@ impl<'a> CallFlow<'_, 'a> {
                     self.note(id(call), ExprContext::Load, asked.start(), &part, found);
                     return Some(part);
                 }
-                self.note_optional(asked.start(), &part, found);
+                self.note_optional(id(call), asked.start(), &part, found);
                 (name == "getattr").then(|| part.shared())
             }
             ("isinstance" | "type" | "dir" | "vars", 0) if part.is_itself() => {

@@ -24,7 +24,7 @@ impl<'a> ReadFinder<'_, '_, 'a> {
             }
         }
         if !is_known {
-            self.note(self.tree.span(at).start, part, true);
+            self.note(self.tree.span(at).start, part, true, None);
         }
     }
 

@@ -112,7 +112,7 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         if part.is_itself()
             && let Some(text) = self.tree.text(name)
         {
-            self.note(name.span().start, &part.named(text), true);
+            self.note_asked(name.span().start, &part.named(text));
         }
     }
 

@@ -313,7 +313,7 @@ fn a_part_that_is_asked_for_or_has_an_alternative_is_no_finding() {
     };
     assert_eq!(found(&other(7)), 0);
     assert_eq!(found(&other(9)), 1);
-    // What leads to the other part is none itself.
+    // What leads to another part is not an alternative itself.
     let leads = [
         read(&["content"], false, 7),
         read(&["content", "else"], false, 7),

@@ -1,4 +1,4 @@
-//! Where a read stands: whether what it gives may matter, and what the program has in its place.
+//! What is around a read: whether an absent part may matter, and what the program has in its place.
 
 use ruff_python_ast::{AnyNodeRef, BoolOp, Stmt};
 use ruff_text_size::Ranged;

@@ -37,6 +37,8 @@ const NAME_BYTES_MAX: usize = 80;
 const COMPARISONS_MAX: usize = 5_000;
 /// Reads of one result that are compared as alternatives.
 const ALTERNATIVES_MAX: usize = 64;
+/// Names under which programs look for the outcome of a call.
+const OUTCOMES: [&str; 4] = ["ok", "success", "succeeded", "successful"];
 /// Most warnings of one check.
 const WARNINGS_MAX: usize = 20;
 
@@ -279,10 +281,14 @@ impl ProgramCheck<'_> {
                 finding.hint = Some(unwrapped(self.options.language, &is));
                 finding.edit = None;
             }
+            let is_outcome = is_outcome_of_write(tool, read);
+            if is_outcome {
+                finding.hint = Some(before_repeating(finding.hint.as_deref()));
+            }
             let is_near = is_declared && finding.edit.is_some();
             if missing.surely && is_declared && !read.optional {
                 self.report(site, finding);
-            } else if self.options.mode != Mode::Run || is_raw || is_near {
+            } else if self.options.mode != Mode::Run || is_raw || is_near || is_outcome {
                 self.warn(finding);
             } else if self.findings.doubts.len() < WARNINGS_MAX
                 && !self
@@ -355,6 +361,22 @@ impl ProgramCheck<'_> {
 /// is all the same.
 fn is_only_asked(read: &SiteRead) -> bool {
     read.asked && read.optional && !matches!(read.path.as_slice(), [name] if name == "isError")
+}
+
+/// Whether a read asks a call that may write whether it succeeded. A program that reads this from a result without such a
+/// property reports a failure of what was done, and its reader does it again.
+fn is_outcome_of_write(tool: &Tool, read: &SiteRead) -> bool {
+    let is_outcome = matches!(read.path.as_slice(), [name] if OUTCOMES.contains(&name.as_str()));
+    is_outcome && tool.effect().may_write()
+}
+
+/// The hint for a program that may report a write as failed. `available` names the properties of the result, if it has any.
+fn before_repeating(available: Option<&str>) -> String {
+    let look = "look at the result before you make the call again: a call that fails throws";
+    match available {
+        Some(available) => format!("{look}; {available}"),
+        None => look.to_owned(),
+    }
 }
 
 /// Numbers of the alternatives of which one may exist. What leads to another part is not an alternative itself.

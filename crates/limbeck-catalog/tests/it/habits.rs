@@ -323,6 +323,44 @@ fn a_part_that_is_asked_for_or_has_an_alternative_is_no_finding() {
 }
 
 #[test]
+fn the_outcome_of_a_write_that_its_result_does_not_have_is_a_warning_of_the_run() {
+    let closing = |annotations: &str, output: &str| {
+        format!(
+            r#"{{"tools":[{{"name":"t","inputSchema":{{}},"annotations":{annotations},"outputSchema":{output}}}]}}"#
+        )
+    };
+    let closed =
+        r#"{"type":"object","properties":{"ok":{"type":"boolean"}},"additionalProperties":false}"#;
+    let writes = closing(r#"{"readOnlyHint":false}"#, closed);
+    let findings = checked(&writes, reading(&["success"], true));
+    let [warning] = findings.warnings.as_slice() else {
+        panic!("{findings:?}")
+    };
+    assert!(
+        warning.message.contains("has no property `success`"),
+        "{warning:?}"
+    );
+    let hint = warning.hint.as_deref().unwrap();
+    assert!(
+        hint.starts_with("look at the result") && hint.contains("available properties: `ok`"),
+        "{hint}"
+    );
+    // The controls: what the result has, a property of another meaning, and a tool that only reads.
+    for (tools, path) in [
+        (&writes, "ok"),
+        (&writes, "warning"),
+        (&closing(r#"{"readOnlyHint":true}"#, closed), "success"),
+    ] {
+        let findings = checked(tools, reading(&[path], true));
+        assert_eq!(
+            (findings.errors, findings.warnings),
+            (vec![], vec![]),
+            "{path}"
+        );
+    }
+}
+
+#[test]
 fn a_positional_argument_is_answered_with_the_name_it_has() {
     let tools = r#"{"tools":[{"name":"t","inputSchema":{"properties":{"head":{},"path":{}},"required":["path"]}}]}"#;
     let site = json!({"line": 1, "column": 1, "server": "s", "tool": "t", "complete": true, "positional": 1});

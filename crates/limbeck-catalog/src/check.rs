@@ -9,6 +9,7 @@
 
 mod edits;
 mod findings;
+mod reads;
 mod results;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +24,11 @@ use limbeck_domain::{
 use serde_json::Value;
 
 pub use self::findings::{Edit, Finding, FindingKind, Findings};
-use self::results::{Available, MissingPart, PartLookup};
+use self::reads::{
+    AS_IT_IS, alternatives_found, before_repeating, instead_of_raw, is_of_raw_result,
+    is_only_asked, is_outcome_of_write, missing_part, path, unwrapped,
+};
+use self::results::PartLookup;
 use crate::catalog::Catalog;
 use crate::names;
 use crate::observed::Provenance;
@@ -35,10 +40,6 @@ use crate::validate::PartialArguments;
 const NAME_BYTES_MAX: usize = 80;
 /// Pairs of names compared for warnings, which takes some milliseconds.
 const COMPARISONS_MAX: usize = 5_000;
-/// Reads of one result that are compared as alternatives.
-const ALTERNATIVES_MAX: usize = 64;
-/// Names under which programs look for the outcome of a call.
-const OUTCOMES: [&str; 4] = ["ok", "success", "succeeded", "successful"];
 /// Most warnings of one check.
 const WARNINGS_MAX: usize = 20;
 
@@ -357,134 +358,8 @@ impl ProgramCheck<'_> {
     }
 }
 
-/// Whether nothing is wrong where the part is absent. A program that asks for `isError` takes the result for another than it
-/// is all the same.
-fn is_only_asked(read: &SiteRead) -> bool {
-    read.asked && read.optional && !matches!(read.path.as_slice(), [name] if name == "isError")
-}
-
-/// Whether a read asks a call that may write whether it succeeded. A program that reads this from a result without such a
-/// property reports a failure of what was done, and its reader does it again.
-fn is_outcome_of_write(tool: &Tool, read: &SiteRead) -> bool {
-    let is_outcome = matches!(read.path.as_slice(), [name] if OUTCOMES.contains(&name.as_str()));
-    is_outcome && tool.effect().may_write()
-}
-
-/// The hint for a program that may report a write as failed. `available` names the properties of the result, if it has any.
-fn before_repeating(available: Option<&str>) -> String {
-    let look = "look at the result before you make the call again: a call that fails throws";
-    match available {
-        Some(available) => format!("{look}; {available}"),
-        None => look.to_owned(),
-    }
-}
-
-/// Numbers of the alternatives of which one may exist. What leads to another part is not an alternative itself.
-fn alternatives_found(looked_up: &[(&SiteRead, PartLookup)]) -> BTreeSet<u32> {
-    let alternatives = looked_up.iter().filter(|(read, _)| read.either != 0);
-    let alternatives: Vec<_> = alternatives.take(ALTERNATIVES_MAX).collect();
-    let leads_on = |read: &SiteRead| {
-        alternatives.iter().any(|(further, _)| {
-            further.either == read.either
-                && further.path.len() > read.path.len()
-                && further.path.starts_with(&read.path)
-        })
-    };
-    let existing = alternatives
-        .iter()
-        .filter(|(read, part)| *part == PartLookup::Possible && !leads_on(read));
-    existing.map(|(read, _)| read.either).collect()
-}
-
-fn missing_part(tool: &Tool, read: &SiteRead, missing: &MissingPart) -> Finding {
-    let name = shown(&read.path[missing.depth - 1]);
-    let of = match path(&read.path[..missing.depth - 1]) {
-        parent if parent.is_empty() => "the result".to_owned(),
-        parent => format!("`{parent}` of the result"),
-    };
-    let call = tool.call_expression();
-    let (message, hint, edit) = match &missing.available {
-        Available::Properties(names, count) => {
-            let listed: Vec<String> = names
-                .iter()
-                .map(|name| format!("`{}`", shown(name)))
-                .collect();
-            let more = count - names.len();
-            let more = if more == 0 {
-                String::new()
-            } else {
-                format!(" and {more} more")
-            };
-            let hint = format!("available properties: {}{more}", listed.join(", "));
-            let nearest =
-                crate::nearest::nearest(&name, names.iter().map(|name| (name.as_str(), name)));
-            let edit = nearest
-                .first()
-                .map(|meant| Edit::new(name.clone(), shown(meant)));
-            (
-                format!("{of} of `{call}` has no property `{name}`"),
-                (!names.is_empty()).then_some(hint),
-                edit,
-            )
-        }
-        Available::Kind(kind) => (
-            format!("{of} of `{call}` is of type {kind} and has no property `{name}`"),
-            None,
-            None,
-        ),
-    };
-    Finding::new((read.line, read.column), FindingKind::Result, message)
-        .with_hint(hint)
-        .with_edit(edit)
-}
-
-fn path(names: &[String]) -> String {
-    let joined = names.join(".").replace(".[]", "[]");
-    shown(&joined)
-}
-
 fn position(site: &Site) -> (u32, u32) {
     (site.line, site.column)
-}
-
-/// Members of MCP's own results, which a program that calls `tools` does not see.
-fn is_of_raw_result(path: &[String]) -> bool {
-    let names: Vec<&str> = path.iter().map(String::as_str).collect();
-    matches!(
-        names.as_slice(),
-        [
-            "content" | "structuredContent" | "isError" | "text" | "result",
-            ..
-        ] | [ANY_ITEM, "text" | "type", ..]
-    ) || matches!(names.as_slice(), [.., "content", ANY_ITEM, "text"])
-}
-
-/// How to read a value that is a text or a list.
-const AS_IT_IS: &str = "use it as it is, a text is a string";
-
-/// What a program that reads a result as MCP's own clients see it finds instead. `available` names the properties of the
-/// value, if it has any.
-fn instead_of_raw(read: &SiteRead, missing: &MissingPart, available: Option<&str>) -> String {
-    if read.path.first().is_some_and(|name| name == "isError") {
-        return "a call that fails throws, so a result has no `isError`".to_owned();
-    }
-    let of = path(&read.path[..missing.depth - 1]);
-    match (available, &missing.available) {
-        (Some(available), _) => available.to_owned(),
-        (None, Available::Kind("string")) if !of.is_empty() => {
-            format!("`{}` is a text itself", of.trim_end_matches("[]"))
-        }
-        (None, Available::Kind(_) | Available::Properties(..)) => AS_IT_IS.to_owned(),
-    }
-}
-
-/// The hint for a program that reads a result as MCP's own clients see it.
-fn unwrapped(language: Language, is: &str) -> String {
-    let raw = match language {
-        Language::Typescript => ".raw({…})",
-        Language::Python => ".raw(…)",
-    };
-    format!("the value is unwrapped already: {is}; `{raw}` gives the CallToolResult")
 }
 
 /// Message and hint for arguments by position. `follows_object` says that they follow an object of named ones.

@@ -191,7 +191,7 @@ impl ResolveError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoServers => Some(
-                "add a server to the configuration; `limbeck tools` shows the file of each server"
+                "the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client"
                     .into(),
             ),
             Self::UnknownServer {

@@ -35,10 +35,10 @@ const ENDS: &[(&str, &str)] = &[
     ("send `language: \"typescript\"`", "use `--language ts`"),
 ];
 
-/// Whole hints that lead a user of the command line to nothing, with what to do instead. `limbeck tools` lists no file
-/// where no server is configured.
+/// Whole hints that are for a model behind a client, with the words for a user of the command line, whose next command
+/// reads the configuration again.
 const WHOLE: &[(&str, &str)] = &[(
-    "add a server to the configuration; `limbeck tools` shows the file of each server",
+    "the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client",
     "add one with `limbeck add`, or copy those of a client with `limbeck import FILE`",
 )];
 

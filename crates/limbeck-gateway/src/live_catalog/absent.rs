@@ -29,7 +29,7 @@ pub(super) fn absences(
                     reason: unusable.reason,
                     // Not the command that accepts it: a model with a shell could run that.
                     hint: Some(
-                        "the user reviews its definition with `limbeck trust` in the project's directory"
+                        "the user reviews its definition with `limbeck trust` in the project's directory, then restarts the client"
                             .to_owned(),
                     ),
                     tools: Arc::default(),
@@ -44,10 +44,10 @@ pub(super) fn absences(
     match untrusted {
         0 => {}
         1 => notices.push(
-            "1 server that the repository adds is not used: the user has not trusted it yet.".to_owned(),
+            "1 server that the repository adds is not used: the user has not trusted it yet. The user reviews it in a terminal, then restarts the client.".to_owned(),
         ),
         count => notices.push(format!(
-            "{count} servers that the repository adds are not used: the user has not trusted them yet."
+            "{count} servers that the repository adds are not used: the user has not trusted them yet. The user reviews them in a terminal, then restarts the client."
         )),
     }
     Absences { servers, notices }

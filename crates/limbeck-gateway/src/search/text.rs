@@ -51,7 +51,9 @@ impl SearchReport {
             let _ = writeln!(text, "{notice}");
         }
         if self.servers == 0 && self.notices.is_empty() {
-            text.push_str("No MCP servers are configured. Add one to .mcp.json or limbeck.toml.\n");
+            text.push_str(
+                "No MCP servers are configured: the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client.\n",
+            );
         }
         if !self.listed_directly.is_empty() {
             let named = self.listed_directly.iter().take(DIRECT_NAMED_MAX);

@@ -29,6 +29,9 @@ const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that cal
 Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
 (`await tools.server.tool({...})`, loops, `Promise.all`) and returns only what you want to read.";
 
+/// What the user does when no server is configured: a running gateway does not read its configuration again.
+const NO_SERVERS: &str = "No MCP servers are configured: the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client.";
+
 /// What to do about servers that were never connected, whose names stand alone.
 const UNLISTED: &str = "; `search` also lists those of a server without a number";
 
@@ -39,7 +42,7 @@ pub(crate) fn instructions(catalog: &Catalog) -> String {
     let total = catalog.servers().len();
     let notices = &catalog.absences().notices;
     if total == 0 && notices.is_empty() {
-        return format!("{INTRODUCTION}\nNo MCP servers are configured.");
+        return format!("{INTRODUCTION}\n{NO_SERVERS}");
     }
     let mut text = match total {
         0 => format!("{INTRODUCTION}\nNo MCP servers can be used."),
@@ -372,6 +375,8 @@ mod tests {
 
     #[test]
     fn without_servers_it_says_so() {
-        assert!(checked_instructions(Vec::new()).ends_with("No MCP servers are configured."));
+        let text = checked_instructions(Vec::new());
+        assert!(text.contains("No MCP servers are configured"), "{text}");
+        assert!(text.ends_with("then restarts the client."), "{text}");
     }
 }

@@ -1,6 +1,7 @@
 //! `limbeck add`, `limbeck remove` and `limbeck import`: the user's own servers, in `~/.config/limbeck/config.toml`.
 
 mod import;
+mod paths;
 
 use std::path::Path;
 
@@ -22,6 +23,8 @@ pub(super) use import::import;
 const TARGET_BYTES_MAX: usize = 200;
 /// Longest warning about an entry, in bytes.
 const WARNING_BYTES_MAX: usize = 1 << 10;
+/// Paths of one server that a warning names.
+const PATHS_MAX: usize = 8;
 /// Words in the name of a variable whose value is a secret.
 const SECRET_WORDS: &[&str] = &["KEY", "PASSWORD", "PASSWD", "SECRET", "TOKEN"];
 
@@ -31,6 +34,7 @@ pub(super) fn add(
     arguments: &AddArgs,
 ) -> Result<ExitStatus, CommandError> {
     let server = new_server(arguments)?;
+    refuse_whole_directory(invocation, &server)?;
     let own = OwnFile::of(&invocation.world).map_err(failure)?;
     let added = own
         .add(&arguments.name, &server, existing(arguments.replace))
@@ -38,19 +42,18 @@ pub(super) fn add(
     let name = clean_line(&arguments.name, TARGET_BYTES_MAX);
     let printer = &invocation.printer;
     printer.note(&format!("server `{name}` is in {}", own.path().display()));
+    note_restart(printer);
     warn(printer, &name, &added.warnings);
     if let NewServer::Stdio {
-        command, env, cwd, ..
+        command,
+        args,
+        env,
+        cwd,
     } = &server
     {
-        if cwd.is_none() && is_relative_path(command) {
-            let there = invocation.world.cwd.join(command);
-            printer.warning(&format!(
-                "server `{name}`: `{}` is looked for in {}, where the server starts; write `{}`, or add `--cwd .` to start it here",
-                clean_line(command, TARGET_BYTES_MAX),
-                added.entry.start_directory.display(),
-                clean_line(&there.display().to_string(), TARGET_BYTES_MAX)
-            ));
+        let start = &added.entry.start_directory;
+        if cwd.is_none() && *start != invocation.world.cwd {
+            warn_of_paths(invocation, &name, command, args, start);
         }
         note_secrets(printer, env);
     }
@@ -98,7 +101,13 @@ pub(super) fn remove(
         "server `{name}` is removed from {}",
         own.path().display()
     ));
+    note_restart(&invocation.printer);
     Ok(ExitStatus::Completed)
+}
+
+/// Says that a gateway that runs keeps the servers that it read at its start.
+pub(super) fn note_restart(printer: &Printer) {
+    printer.note("a running client has to be restarted to see it");
 }
 
 /// Error of removing a server that the user's own file does not have; it names the file that has it.
@@ -139,11 +148,64 @@ fn note_secrets(printer: &Printer, env: &[(String, String)]) {
     }
 }
 
-/// Whether a command is a path that depends on the directory in which the server starts.
-fn is_relative_path(command: &str) -> bool {
-    let is_path = command.contains('/') || cfg!(windows) && command.contains('\\');
-    let is_fixed = command.starts_with("~/") || command.starts_with("${");
-    is_path && !is_fixed && !Path::new(command).is_absolute()
+/// Refuses an argument that would be the whole home directory, in which a server without `cwd` starts, where the user
+/// means the working directory.
+fn refuse_whole_directory(invocation: &Invocation, server: &NewServer) -> Result<(), CommandError> {
+    let NewServer::Stdio {
+        args, cwd: None, ..
+    } = server
+    else {
+        return Ok(());
+    };
+    let world = &invocation.world;
+    let Some(home) = world.home.as_ref().filter(|home| **home != world.cwd) else {
+        return Ok(());
+    };
+    let Some(argument) = args
+        .iter()
+        .find(|argument| paths::is_whole_directory(argument))
+    else {
+        return Ok(());
+    };
+    let error = anyhow!(
+        "`{}` would be of {}, where the server starts",
+        clean_line(argument, TARGET_BYTES_MAX),
+        clean_line(&home.display().to_string(), TARGET_BYTES_MAX)
+    );
+    Err(CommandError::usage(error).with_hint(format!(
+        "add `--cwd .` to start the server in {}, or write an absolute path",
+        clean_line(&world.cwd.display().to_string(), TARGET_BYTES_MAX)
+    )))
+}
+
+/// Warns of a command and of arguments that are looked for where a server without `cwd` starts.
+fn warn_of_paths(
+    invocation: &Invocation,
+    name: &str,
+    command: &str,
+    args: &[String],
+    start: &Path,
+) {
+    let cwd = &invocation.world.cwd;
+    let is_path =
+        |argument: &&String| paths::is_relative(argument) || paths::is_found_in(argument, cwd);
+    let command = Some(command).filter(|command| paths::is_relative_command(command));
+    let args = args.iter().filter(is_path).map(String::as_str);
+    for path in command.into_iter().chain(args).take(PATHS_MAX) {
+        invocation.printer.warning(&format!(
+            "server `{name}`: `{}` is looked for in {}, where the server starts; write `{}`, or add `--cwd .` to start it here",
+            clean_line(path, TARGET_BYTES_MAX),
+            start.display(),
+            clean_line(&absolute(cwd, path), TARGET_BYTES_MAX)
+        ));
+    }
+}
+
+/// A relative path, or the one behind an option, below the working directory.
+fn absolute(cwd: &Path, argument: &str) -> String {
+    let path = paths::path_of(argument);
+    let option = argument.strip_suffix(path).unwrap_or_default();
+    format!("{option}{}", cwd.join(path).display())
 }
 
 /// Why the program of a local server cannot be started now; `None` for a server that can be started and a remote one.

@@ -12,6 +12,7 @@ use limbeck_setup::{
 };
 use serde_json::{Value, json};
 
+use super::own_servers::note_restart;
 use crate::cli::TrustArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
@@ -153,6 +154,7 @@ fn accept(
                 "server `{name}` is trusted until its definition changes"
             ));
         }
+        note_restart(printer);
     }
     Ok(ExitStatus::Completed)
 }
@@ -280,6 +282,9 @@ fn revoke(
     }
     for name in names(&revoked) {
         printer.note(&format!("server `{name}` is no longer trusted"));
+    }
+    if !revoked.is_empty() {
+        note_restart(printer);
     }
     for entry in chosen.iter().filter(|entry| !is_among(entry, &revoked)) {
         printer.note(&format!("server {} was not trusted", name(entry)));

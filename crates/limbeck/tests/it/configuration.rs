@@ -331,16 +331,22 @@ fn clients_learn_of_a_broken_file_and_of_waiting_servers_and_not_their_names() {
     );
     // The control.
     let empty = instructions(&World::empty());
-    assert!(empty.ends_with("No MCP servers are configured."), "{empty}");
+    assert!(empty.contains("No MCP servers are configured: "), "{empty}");
+    assert!(empty.contains("`limbeck add`"), "{empty}");
+    for text in [&waiting, &empty] {
+        assert!(text.ends_with("then restarts the client."), "{text}");
+    }
 }
 
 #[test]
 fn servers_are_added_imported_and_removed_by_commands() {
     let world = World::empty();
     let own = world.home().join(".config/limbeck/config.toml");
-    world
+    let restart = "a running client has to be restarted to see it\n";
+    let added = world
         .limbeck(["add", "shop", "--", LIMBECK, "demo-upstream"])
         .ends_with(0);
+    assert!(added.stderr.contains(restart), "{added:?}");
     let tools = world.limbeck(["tools", "--json"]).ends_with(0).json();
     assert_eq!(tools["servers"][0]["state"], "ready", "{tools}");
     let taken = world
@@ -363,7 +369,8 @@ fn servers_are_added_imported_and_removed_by_commands() {
         written.contains("Authorization = \"Bearer env:T\""),
         "{written}"
     );
-    world.limbeck(["remove", "far"]).ends_with(0);
+    let removed = world.limbeck(["remove", "far"]).ends_with(0);
+    assert!(removed.stderr.ends_with(restart), "{removed:?}");
     world.limbeck(["remove", "far"]).ends_with(2);
 
     let client = json!({"mcpServers": {
@@ -415,6 +422,8 @@ fn an_import_names_what_was_imported_and_says_what_was_left_out_and_why() {
         hint.starts_with("hint: remove `new`, `absent` from "),
         "{done:?}"
     );
+    let restart = "a running client has to be restarted to see it\n";
+    assert!(done.stderr.contains(restart), "{done:?}");
     let left_out = "mine    left out  there is one of this name, and it differs; use `--replace`\n";
     assert!(done.stdout.contains(left_out), "{done:?}");
     assert!(

@@ -21,6 +21,7 @@ mod hints;
 mod http;
 mod learn;
 mod ledger;
+mod own_servers;
 mod past;
 mod policy;
 mod run;

@@ -114,7 +114,8 @@ fn accepting_and_revoking_say_the_new_state_alone_and_as_json() {
     let accepted = trust(&world, "shop").ends_with(0);
     assert_eq!(
         accepted.stderr,
-        "server `shop` is trusted until its definition changes\n"
+        "server `shop` is trusted until its definition changes\n\
+         a running client has to be restarted to see it\n"
     );
     // The definition that was accepted, without a state from before.
     assert!(!accepted.stdout.contains("not trusted"), "{accepted:?}");

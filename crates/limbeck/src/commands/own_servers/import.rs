@@ -10,10 +10,11 @@ use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_setup::{
     ConfigError, DefinitionText, FoundServers, ImportFailure, ImportedEntry, OwnFile, OwnFileError,
+    Transport,
 };
 use serde_json::{Map, Value, json};
 
-use super::{TARGET_BYTES_MAX, existing, failure, program_problem, warn};
+use super::{TARGET_BYTES_MAX, existing, failure, note_restart, paths, program_problem, warn};
 use crate::cli::ImportArgs;
 use crate::commands::trust::{is_confirmed, print_definition};
 use crate::exit::{CommandError, ExitStatus};
@@ -55,6 +56,8 @@ pub(crate) fn import(
         let transport = entry.transport.as_ref();
         let problem = transport.and_then(|transport| program_problem(transport, start));
         entry.warnings.extend(problem);
+        let relative = relative_arguments(entry);
+        entry.warnings.extend(relative);
     }
     if arguments.json {
         let servers: Vec<_> = entries
@@ -73,6 +76,7 @@ pub(crate) fn import(
     if !arguments.dry_run && !imported.is_empty() {
         let names: Vec<String> = imported.iter().map(|name| format!("`{name}`")).collect();
         printer.note(&format!("the servers are in {}", own.path().display()));
+        note_restart(printer);
         // Entries that were left out are nowhere else.
         printer.hint(&format!(
             "remove {} from {} and add `limbeck serve` there, so that the client starts only Limbeck",
@@ -85,6 +89,23 @@ pub(crate) fn import(
         ExitStatus::Failed
     } else {
         ExitStatus::Completed
+    })
+}
+
+/// Warning of arguments of a user's entry without `cwd` that its client looked for in the directory of each project.
+fn relative_arguments(entry: &ImportedEntry) -> Option<String> {
+    let Some(Transport::Stdio {
+        args, cwd: None, ..
+    }) = &entry.transport
+    else {
+        return None;
+    };
+    let argument = args.iter().find(|argument| paths::is_relative(argument))?;
+    entry.cwd.is_none().then(|| {
+        format!(
+            "its argument `{}` is looked for in the home directory, where it starts; set `cwd` or write an absolute path",
+            clean_line(argument, TARGET_BYTES_MAX)
+        )
     })
 }
 

@@ -21,6 +21,7 @@ use crate::cli::{AuthCommand, LoginArgs, StatusArgs};
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
+use crate::shell::quoted;
 use crate::sign_in::server_auth;
 use crate::table::TextTable;
 use crate::wiring::{configuration, unreadable};
@@ -50,7 +51,7 @@ pub(super) async fn auth(
                 server_sign_in(invocation, &configuration, server)?,
                 principal.as_deref(),
             );
-            logout(&invocation.printer, &auth, server).await
+            logout(&invocation.printer, &auth, server, principal.as_deref()).await
         }
         AuthCommand::Status(arguments) => status(invocation, &configuration, arguments).await,
     }
@@ -124,7 +125,8 @@ async fn login(
 ) -> Result<ExitStatus, CommandError> {
     let printer = &invocation.printer;
     let name = &arguments.server;
-    let failed = |error: OAuthError| failure(error, name);
+    let principal = arguments.principal.as_deref();
+    let failed = |error: OAuthError| failure(error, name, principal, &arguments.scope);
     // Client credentials need no user, so there is no address to open.
     if auth.is_unattended() {
         let signed_in = auth.sign_in_unattended().await.map_err(failed)?;
@@ -150,7 +152,14 @@ async fn login(
     Ok(ExitStatus::Completed)
 }
 
-fn failure(error: OAuthError, name: &str) -> CommandError {
+/// Error of a command about the sign-in of `principal`. A hint that signs in again has the options of this command: without
+/// them it would sign in the user who runs the gateway.
+fn failure(
+    error: OAuthError,
+    name: &str,
+    principal: Option<&str>,
+    scopes: &[String],
+) -> CommandError {
     let exit = match &error {
         OAuthError::TimedOut { .. } => ExitStatus::TimedOut,
         OAuthError::Settings { .. } => ExitStatus::Usage,
@@ -160,9 +169,20 @@ fn failure(error: OAuthError, name: &str) -> CommandError {
     let hint = error.hint(name);
     let failure = CommandError::new(exit, error);
     match hint {
-        Some(hint) => failure.with_hint(hint),
+        Some(hint) => failure.with_hint(with_options(&hint, principal, scopes)),
         None => failure,
     }
+}
+
+/// `text` with the options of a sign-in at the command that it names.
+fn with_options(text: &str, principal: Option<&str>, scopes: &[String]) -> String {
+    const LOGIN: &str = "`limbeck auth login";
+    let principal = principal.map(|principal| format!(" --principal={}", quoted(principal)));
+    let scopes = scopes
+        .iter()
+        .map(|scope| format!(" --scope={}", quoted(scope)));
+    let options: String = principal.into_iter().chain(scopes).collect();
+    text.replacen(LOGIN, &format!("{LOGIN}{options}"), 1)
 }
 
 /// Prints the address of the sign-in, and opens it on a desktop.
@@ -272,11 +292,12 @@ async fn logout(
     printer: &Printer,
     auth: &ServerAuth,
     name: &str,
+    principal: Option<&str>,
 ) -> Result<ExitStatus, CommandError> {
     let done = auth
         .sign_out()
         .await
-        .map_err(|error| failure(error, name))?;
+        .map_err(|error| failure(error, name, principal, &[]))?;
     // Not an error: the state that the user wants is reached.
     if !done.had_tokens {
         printer.note(&format!("no tokens of `{name}` are stored"));
@@ -309,7 +330,7 @@ async fn status(
         Some(name) => {
             let auth = sign_in_of(server_sign_in(invocation, configuration, name)?, principal);
             let status = auth.status().await;
-            found.push(status.map_err(|error| failure(error, name))?);
+            found.push(status.map_err(|error| failure(error, name, principal, &[]))?);
         }
         None => {
             for entry in configuration.servers.iter().filter(|entry| is_http(entry)) {
@@ -320,7 +341,7 @@ async fn status(
     if arguments.json {
         invocation.printer.json(&json!({"servers": found}))?;
     } else {
-        print(&invocation.printer, &found);
+        print(&invocation.printer, &found, principal);
     }
     Ok(ExitStatus::Completed)
 }
@@ -353,7 +374,7 @@ async fn status_of(
     }
 }
 
-fn print(printer: &Printer, found: &[SignInStatus]) {
+fn print(printer: &Printer, found: &[SignInStatus], principal: Option<&str>) {
     if found.is_empty() {
         printer.note("no server is configured that uses HTTP");
         return;
@@ -383,11 +404,12 @@ fn print(printer: &Printer, found: &[SignInStatus]) {
     printer.table(&table);
     for status in found {
         if status.state == SignInState::MoreScopesWanted {
+            let grant = format!("grant them with `limbeck auth login {}`", status.server);
             printer.note(&format!(
-                "server `{}` asks for more scopes: {}; grant them with `limbeck auth login {}`",
+                "server `{}` asks for more scopes: {}; {}",
                 status.server,
                 status.wanted.join(", "),
-                status.server
+                with_options(&grant, principal, &[])
             ));
         }
     }
@@ -399,5 +421,25 @@ fn state_text(state: SignInState) -> &'static str {
         SignInState::MoreScopesWanted => "more scopes wanted",
         SignInState::Expired => "expired",
         SignInState::SignedOut => "signed out",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_signs_in_the_same_principal_with_the_same_scopes() {
+        let expired = |principal, scopes: &[String]| {
+            failure(OAuthError::Expired, "docs", principal, scopes)
+                .hint
+                .unwrap()
+        };
+        assert_eq!(
+            expired(Some("token:alice"), &["read".to_owned()]),
+            "start again: `limbeck auth login --principal='token:alice' --scope=read docs`"
+        );
+        // The control: the user who runs the gateway.
+        assert_eq!(expired(None, &[]), "start again: `limbeck auth login docs`");
     }
 }

@@ -262,13 +262,13 @@ impl GatewaySession {
             printer.note(&format!(
                 "no MCP servers are configured; looked in {looked_in}"
             ));
-            for file in &self.importable {
-                printer.note(&format!(
-                    "{file} has servers, which `limbeck import {file}` copies"
-                ));
-            }
-            printer.hint("run `limbeck demo` to see Limbeck with a built-in server");
+            print_first_step(printer, &self.importable);
         }
+    }
+
+    /// Notes the files of clients that have servers, when none is configured.
+    pub(crate) fn note_importable(&self, printer: &Printer) {
+        note_importable(printer, &self.importable);
     }
 
     /// Error of a call; about a server that is not known it names the file that could not be read, which may have it.
@@ -283,6 +283,22 @@ impl GatewaySession {
     /// Stops workers and servers.
     pub(crate) async fn close(self) {
         shut_down(&self.gateway).await;
+    }
+}
+
+/// Prints how a user without servers adds one. `files` are those of clients that have servers.
+pub(crate) fn print_first_step(printer: &Printer, files: &[String]) {
+    note_importable(printer, files);
+    printer.hint(
+        "add one with `limbeck add`, or copy those of a client with `limbeck import FILE`; `limbeck demo` shows Limbeck with a built-in server",
+    );
+}
+
+fn note_importable(printer: &Printer, files: &[String]) {
+    for file in files {
+        printer.note(&format!(
+            "{file} has servers, which `limbeck import {file}` copies"
+        ));
     }
 }
 

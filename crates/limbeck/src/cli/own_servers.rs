@@ -46,7 +46,7 @@ pub(crate) struct RemoveArgs {
 pub(crate) struct ImportArgs {
     /// File of a client: any JSON with `mcpServers`, `servers` or `context_servers`, or Codex's `config.toml`
     #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    pub(crate) file: Option<PathBuf>,
     /// Replace servers of the same names
     #[arg(long)]
     pub(crate) replace: bool,

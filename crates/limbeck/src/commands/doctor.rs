@@ -204,6 +204,9 @@ impl<'a> DoctorReport<'a> {
         };
         table.row(["servers", &servers]);
         printer.table(&table);
+        if self.looked_in.is_some() {
+            wiring::print_first_step(printer, &wiring::importable(world));
+        }
         if !self.servers.is_empty() {
             printer.data("\n");
             tools::print(printer, world, &self.servers, false);

@@ -70,6 +70,11 @@ pub(super) async fn run(
         }
         name_options(&mut shown);
         print_envelope(&invocation.printer, &shown, source);
+        let hint = shown.error.as_ref().and_then(|error| error.hint.as_deref());
+        // The program called a server, and none is configured.
+        if hint.is_some_and(|hint| hint.contains("`limbeck import FILE`")) {
+            session.note_importable(&invocation.printer);
+        }
         Ok(())
     };
     session.close().await;

@@ -26,6 +26,11 @@ const CLIENT_FILES: &[&str] = &[
     ".config/Code/User/mcp.json",
     ".codeium/windsurf/mcp_config.json",
     ".gemini/settings.json",
+    ".config/Claude/claude_desktop_config.json",
+    "Library/Application Support/Claude/claude_desktop_config.json",
+    "AppData/Roaming/Claude/claude_desktop_config.json",
+    ".config/zed/settings.json",
+    "AppData/Roaming/Zed/settings.json",
 ];
 /// Files in the directory of a project in which clients keep servers, and which are not searched.
 const PROJECT_FILES: &[&str] = &[".vscode/mcp.json", ".cursor/mcp.json"];
@@ -366,7 +371,7 @@ pub(crate) fn importable(world: &World) -> Vec<String> {
     of_user
         .chain(of_project)
         .filter(|(path, _, _)| has_servers(path))
-        .map(|(_, place, file)| format!("{place}{file}"))
+        .map(|(_, place, file)| format!("{place}{}", quoted(file)))
         .collect()
 }
 

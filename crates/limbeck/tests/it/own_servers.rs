@@ -62,3 +62,45 @@ fn an_imported_entry_of_the_user_with_a_relative_argument_is_a_warning() {
     );
     assert!(!done.contains("server `there`"), "{done}");
 }
+
+#[test]
+fn where_no_server_is_configured_each_command_names_the_files_of_clients_and_how_to_add_one() {
+    let world = World::empty();
+    let none = world.limbeck(["import"]).ends_with(2).stderr;
+    assert!(none.contains("no file with servers was found"), "{none}");
+    let servers = |key: &str| json!({key: {"a": {"command": "sh"}}}).to_string();
+    for (file, key) in [
+        (".config/Claude/claude_desktop_config.json", "mcpServers"),
+        (".config/zed/settings.json", "context_servers"),
+        (
+            "Library/Application Support/Claude/claude_desktop_config.json",
+            "mcpServers",
+        ),
+    ] {
+        let file = world.home().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, servers(key)).unwrap();
+    }
+    world.file("program.ts", "return await tools.shop.get({})");
+    for (arguments, code) in [
+        (&["import"][..], 2),
+        (&["tools"][..], 0),
+        (&["doctor"][..], 0),
+        (&["run", "program.ts"][..], 1),
+    ] {
+        let outcome = CommandOutcome::of(world.command(arguments).output().unwrap());
+        let stderr = outcome.ends_with(code).stderr;
+        for part in [
+            "`limbeck import ~/.config/Claude/claude_desktop_config.json`",
+            "`limbeck import ~/.config/zed/settings.json`",
+            "`limbeck import ~/'Library/Application Support/Claude/claude_desktop_config.json'`",
+        ] {
+            assert!(stderr.contains(part), "{arguments:?}: {stderr}");
+        }
+    }
+    for command in ["tools", "doctor"] {
+        let stderr = world.limbeck([command]).ends_with(0).stderr;
+        assert!(stderr.contains("`limbeck add`"), "{stderr}");
+        assert!(stderr.contains("`limbeck import FILE`"), "{stderr}");
+    }
+}

@@ -33,10 +33,13 @@ pub(crate) fn import(
     invocation: &Invocation,
     arguments: &ImportArgs,
 ) -> Result<ExitStatus, CommandError> {
+    let Some(file) = arguments.file.as_deref() else {
+        return Err(no_file(invocation));
+    };
     let own = OwnFile::of(&invocation.world).map_err(failure)?;
     let found = own
-        .find_servers(&arguments.file)
-        .map_err(|error| import_failure(invocation, error, &arguments.file))?;
+        .find_servers(file)
+        .map_err(|error| import_failure(invocation, error, file))?;
     let printer = &invocation.printer;
     let is_of_project = found.workspace().is_some();
     if is_of_project {
@@ -44,12 +47,12 @@ pub(crate) fn import(
             show(printer, &found);
         }
         if !arguments.dry_run && !arguments.yes {
-            accept(invocation, arguments, &found)?;
+            accept(invocation, arguments, file, &found)?;
         }
     }
     let mut entries = own
         .import(found, existing(arguments.replace), arguments.dry_run)
-        .map_err(|error| import_failure(invocation, error, &arguments.file))?;
+        .map_err(|error| import_failure(invocation, error, file))?;
     for entry in entries.iter_mut().filter(|entry| entry.left_out.is_none()) {
         let start = entry.cwd.as_deref().map(Path::new);
         let start = start.or(invocation.world.home.as_deref());
@@ -66,7 +69,7 @@ pub(crate) fn import(
             .collect();
         printer.json(&json!({"file": own.path(), "servers": servers}))?;
     } else {
-        print(printer, &entries, arguments);
+        print(printer, &entries, file, arguments);
     }
     let imported: Vec<&str> = entries
         .iter()
@@ -81,7 +84,7 @@ pub(crate) fn import(
         printer.hint(&format!(
             "remove {} from {} and add `limbeck serve` there, so that the client starts only Limbeck",
             clean_line(&names.join(", "), NAMES_BYTES_MAX),
-            arguments.file.display()
+            file.display()
         ));
     }
     let is_wrong = |entry: &ImportedEntry| matches!(entry.left_out, Some(ImportFailure::Wrong(_)));
@@ -130,6 +133,7 @@ fn importable(found: &FoundServers) -> impl Iterator<Item = &ImportedEntry> {
 fn accept(
     invocation: &Invocation,
     arguments: &ImportArgs,
+    file: &Path,
     found: &FoundServers,
 ) -> Result<(), CommandError> {
     let count = importable(found).count();
@@ -141,7 +145,7 @@ fn accept(
         let error = anyhow!(
             "nothing is imported, because the file may be a stranger's and no question could be asked"
         );
-        let file = quoted(&arguments.file.display().to_string());
+        let file = quoted(&file.display().to_string());
         return Err(CommandError::usage(error).with_hint(format!(
             "review the definitions with `limbeck import {file} --dry-run`, then run it with `--yes`"
         )));
@@ -159,9 +163,9 @@ fn accept(
     ))
 }
 
-fn print(printer: &Printer, entries: &[ImportedEntry], arguments: &ImportArgs) {
+fn print(printer: &Printer, entries: &[ImportedEntry], file: &Path, arguments: &ImportArgs) {
     if entries.is_empty() {
-        let file = clean_line(&arguments.file.display().to_string(), TARGET_BYTES_MAX);
+        let file = clean_line(&file.display().to_string(), TARGET_BYTES_MAX);
         printer.note(&format!("{file} has no servers"));
         return;
     }
@@ -221,6 +225,21 @@ fn reason(entry: &ImportedEntry) -> Option<String> {
         }
         ImportFailure::Wrong(problem) => problem.clone(),
     })
+}
+
+/// Error of `import` without a file: the hint names the files of clients that have servers.
+fn no_file(invocation: &Invocation) -> CommandError {
+    let found: Vec<String> = wiring::importable(&invocation.world)
+        .iter()
+        .map(|file| format!("`limbeck import {file}`"))
+        .collect();
+    let hint = if found.is_empty() {
+        "give its path, such as `limbeck import ~/.cursor/mcp.json`; no file with servers was found"
+            .to_owned()
+    } else {
+        format!("servers were found: {}", found.join(", "))
+    };
+    CommandError::usage(anyhow!("no file of a client is given")).with_hint(hint)
 }
 
 /// Error of `import`. A missing file is that of a client here, and not one of `--config`; the hint names a file that is

@@ -97,6 +97,10 @@ const KEY_BYTES_COMPARED: usize = 64;
 
 /// Problem text for an unknown key, with the most similar known key, or all of them where they are few.
 pub(crate) fn unknown_key(known: &[&str], key: &str) -> String {
+    // The key of other programs with the opposite meaning, whose nearest name is that of a list.
+    if key == "enabled" && known.contains(&"disabled") && !known.contains(&key) {
+        return "unknown key, did you mean `disabled = true`?".to_owned();
+    }
     match nearest_key(known, key) {
         Some(nearest) => format!("unknown key, did you mean `{nearest}`?"),
         None if known.len() <= KEYS_LISTED_MAX => {
@@ -116,4 +120,19 @@ pub(super) fn nearest_key<'k>(known: &[&'k str], key: &str) -> Option<&'k str> {
     nearest
         .filter(|(similarity, _)| *similarity > 0.8)
         .map(|(_, nearest)| nearest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_that_switches_a_server_off_is_named_for_its_opposite() {
+        let problem = unknown_key(LIMBECK_KEYS, "enabled");
+        assert_eq!(problem, "unknown key, did you mean `disabled = true`?");
+        // The control: another key, and keys of other programs.
+        let problem = unknown_key(LIMBECK_KEYS, "enabled_tool");
+        assert!(problem.contains("`enabled_tools`"), "{problem}");
+        assert!(CLIENT_KEYS.contains(&"enabled"));
+    }
 }

@@ -10,6 +10,9 @@ use crate::document::ConfigPlace;
 use crate::entry::{HttpKind, ServerEntry, Transport};
 use crate::entry_reader::EntryDialect;
 
+/// Reference of editors to the directory of the project.
+const WORKSPACE_FOLDER: &str = "${workspaceFolder}";
+
 /// The entry at `place` in the form of Limbeck's own file. `entry` is the same entry as it was read, for settings that
 /// hold no reference. A server of a workspace starts there, as its client starts it.
 pub(super) fn table(
@@ -18,7 +21,7 @@ pub(super) fn table(
     entry: &ServerEntry,
     workspace: Option<&Workspace>,
 ) -> Result<Table, ValueError> {
-    let written = Written { dialect };
+    let written = Written { dialect, workspace };
     let url = ["url", "httpUrl", "serverUrl", "uri"]
         .iter()
         .find_map(|key| place.get(key).transpose())
@@ -132,13 +135,23 @@ fn insert_settings(
 }
 
 /// Reader of values as they are written.
-struct Written {
+struct Written<'a> {
     dialect: EntryDialect,
+    workspace: Option<&'a Workspace>,
 }
 
-impl Written {
+impl Written<'_> {
     fn text(&self, place: &ConfigPlace<'_>) -> Result<String, ValueError> {
         let text = place.text()?;
+        // In the user's own file it would be the directory of each use, and not the project that the user accepted.
+        if let Some(workspace) = self.workspace
+            && self.dialect != EntryDialect::Codex
+            && text.contains(WORKSPACE_FOLDER)
+        {
+            let directory = workspace.path();
+            let directory = directory.map_err(|problem| place.malformed(problem))?;
+            return Ok(text.replace(WORKSPACE_FOLDER, &directory));
+        }
         // Codex replaces nothing, and Limbeck's own file has no escape for `${`.
         if self.dialect == EntryDialect::Codex && text.contains("${") {
             return Err(place.malformed("has `${`, which Limbeck would replace"));

@@ -30,6 +30,11 @@ impl Workspace {
         })
     }
 
+    /// The directory as it is written into a file.
+    pub(super) fn path(&self) -> Result<String, String> {
+        text(&self.directory)
+    }
+
     /// The `cwd` of an imported entry, absolute: the user's own file is read in every directory.
     pub(super) fn start_directory(&self, cwd: Option<&str>) -> Result<String, String> {
         let Some(cwd) = cwd else {

@@ -367,14 +367,14 @@ fn a_server_of_a_workspace_starts_there_and_one_of_the_user_does_not() {
         [
             Some(workspace.clone()),
             Some(format!("{workspace}/tools")),
-            Some("${workspaceFolder}".to_owned()),
+            Some(workspace.clone()),
             None,
         ]
     );
     let text = content(&project);
     assert_eq!(
         text.matches(&format!("cwd = {workspace:?}")).count(),
-        1,
+        2,
         "{text}"
     );
     // The control.
@@ -451,4 +451,29 @@ fn limbeck_is_no_server_of_its_own_under_any_name() {
     )
     .unwrap();
     assert!(content(&project).contains("[servers.shop]"));
+}
+
+#[test]
+fn the_directory_of_a_project_is_written_in_place_of_its_reference() {
+    let servers = r#"{"servers": {
+        "one": {"command": "node", "args": ["${workspaceFolder}/a", "${HOME}"], "env": {"A": "${workspaceFolder}"}}}}"#;
+    let project = TestProject::new()
+        .file("project/.vscode/mcp.json", servers)
+        .file("home/.cursor/mcp.json", servers);
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let import = |file: &str| {
+        let found = own.find_servers(file.as_ref()).unwrap();
+        own.import(found, Existing::Replace, false).unwrap();
+        content(&project)
+    };
+    let text = import(".vscode/mcp.json");
+    let workspace = project.path("project").display().to_string();
+    assert!(text.contains(&format!("\"{workspace}/a\"")), "{text}");
+    assert!(text.contains(&format!("A = {workspace:?}")), "{text}");
+    assert!(text.contains("${HOME}"), "{text}");
+    assert!(!text.contains("workspaceFolder"), "{text}");
+    // The control: an entry of the user works on the directory of each use.
+    let text = import("../home/.cursor/mcp.json");
+    assert!(text.contains("${workspaceFolder}/a"), "{text}");
 }

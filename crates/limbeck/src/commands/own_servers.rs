@@ -274,6 +274,14 @@ fn new_server(arguments: &AddArgs) -> Result<NewServer, CommandError> {
             )),
             None => Err(wrong(url, "a url starts with `https://` or `http://`")),
         },
+        (Some(word), None) if arguments.words.is_empty() && is_address(word) => Err(wrong(
+            word,
+            &format!(
+                "write `limbeck add {} {}`",
+                quoted(&arguments.name),
+                quoted(&format!("https://{word}"))
+            ),
+        )),
         (Some(word), None) => {
             let words = std::iter::once(word).chain(&arguments.words);
             let words: Vec<String> = words.map(|word| quoted(word)).collect();
@@ -288,6 +296,21 @@ fn new_server(arguments: &AddArgs) -> Result<NewServer, CommandError> {
         }
         (None, None) => Err(wrong("", "give a url, or a command after `--`")),
     }
+}
+
+/// Whether a word is an address without its scheme, such as `example.com/mcp`.
+fn is_address(word: &str) -> bool {
+    let Some((host, _)) = word.split_once('/') else {
+        return false;
+    };
+    let host = host.split(':').next().unwrap_or_default();
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    host.contains('.') && host.split('.').all(is_part)
 }
 
 fn existing(replace: bool) -> Existing {

@@ -104,3 +104,22 @@ fn where_no_server_is_configured_each_command_names_the_files_of_clients_and_how
         assert!(stderr.contains("`limbeck import FILE`"), "{stderr}");
     }
 }
+
+#[test]
+fn an_address_without_its_scheme_is_answered_with_the_whole_address() {
+    let world = World::empty();
+    let address = world
+        .limbeck(["add", "t7", "example.com/mcp"])
+        .ends_with(2)
+        .stderr;
+    assert!(
+        address.contains("limbeck add t7 ") && address.contains("https://example.com/mcp"),
+        "{address}"
+    );
+    // The control: a program.
+    let program = world.limbeck(["add", "t7", "./server"]).ends_with(2).stderr;
+    assert!(
+        program.contains("`limbeck add t7 -- ./server`"),
+        "{program}"
+    );
+}

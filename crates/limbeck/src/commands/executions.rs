@@ -40,10 +40,9 @@ pub(super) async fn executions(
             let record = store.execution(id).await?;
             let record = record.ok_or_else(|| StoreError::UnknownExecution { id: id.clone() })?;
             if arguments.value {
-                value(printer, &record, arguments.json);
-            } else {
-                one(printer, &store, &record, arguments.json).await?;
+                return Ok(value(printer, &record, arguments.json));
             }
+            one(printer, &store, &record, arguments.json).await?;
         }
     }
     Ok(ExitStatus::Completed)
@@ -82,18 +81,25 @@ fn status_text(row: &ExecutionRow) -> String {
     }
 }
 
-/// Prints the whole value: as `run` does, or as the JSON text that the program returned.
-fn value(printer: &Printer, record: &ExecutionRecord, as_json: bool) {
+/// Prints the whole value: as `run` does, or as the JSON text that the program returned. An execution that did not complete
+/// has none, so that a script which reads it fails.
+fn value(printer: &Printer, record: &ExecutionRecord, as_json: bool) -> ExitStatus {
     let envelope = record.envelope.as_ref();
     match envelope.and_then(|envelope| envelope.value.as_ref()) {
         Some(value) if as_json => printer.data_line(value.get()),
         Some(value) => print_value(printer, value.get()),
-        None => printer.note(&format!(
-            "execution `{}` is {} and returned no value",
-            record.row.id,
-            record.row.status.as_str()
-        )),
+        None => {
+            printer.note(&format!(
+                "execution `{}` returned no value; its status is `{}`",
+                record.row.id,
+                record.row.status.as_str()
+            ));
+            if record.row.status != ExecutionStatus::Completed {
+                return ExitStatus::Failed;
+            }
+        }
     }
+    ExitStatus::Completed
 }
 
 async fn one(
@@ -146,12 +152,15 @@ fn print_head(
     }
     table.row(["asked by", &asked_by(row)]);
     table.row(["guest", &record.guest_hash]);
-    if let Some(sandbox) = &record.sandbox {
+    let program = &record.start.program;
+    let direct_call = direct_call(&row.origin, program);
+    if direct_call.is_some() {
+        table.row(["sandbox", "none: a direct call"]);
+    } else if let Some(sandbox) = &record.sandbox {
         table.row(["sandbox", &sandbox_line(sandbox)]);
     }
     printer.table(&table);
-    let program = &record.start.program;
-    match direct_call(&row.origin, program) {
+    match direct_call {
         // The program was made for the record; what the client sent are the arguments.
         Some(call) => {
             let removed = calls

@@ -25,8 +25,18 @@ const TARGET_BYTES_MAX: usize = 200;
 const WARNING_BYTES_MAX: usize = 1 << 10;
 /// Paths of one server that a warning names.
 const PATHS_MAX: usize = 8;
-/// Words in the name of a variable whose value is a secret.
-const SECRET_WORDS: &[&str] = &["KEY", "PASSWORD", "PASSWD", "SECRET", "TOKEN"];
+/// Words in the name of a variable or a header whose value is a secret.
+const SECRET_WORDS: &[&str] = &[
+    "AUTHORIZATION",
+    "COOKIE",
+    "KEY",
+    "PASSWORD",
+    "PASSWD",
+    "SECRET",
+    "TOKEN",
+];
+/// Beginnings of a value that names where a secret is, such as `env:TOKEN`.
+const REFERENCES: &[&str] = &["env:", "exec:", "file:", "keychain:"];
 
 /// Adds a server.
 pub(super) fn add(
@@ -55,7 +65,10 @@ pub(super) fn add(
         if cwd.is_none() && *start != invocation.world.cwd {
             warn_of_paths(invocation, &name, command, args, start);
         }
-        note_secrets(printer, env);
+        warn_of_secrets(printer, env);
+    }
+    if let NewServer::Http { headers, .. } = &server {
+        warn_of_headers(invocation, &name, headers);
     }
     if let Ok(transport) = &added.entry.definition {
         let problem = program_problem(transport, Some(&added.entry.start_directory));
@@ -132,16 +145,41 @@ fn warn(printer: &Printer, name: &str, warnings: &[String]) {
     }
 }
 
-/// Notes the variables whose value is a secret that the file has now.
-fn note_secrets(printer: &Printer, env: &[(String, String)]) {
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_uppercase();
-        SECRET_WORDS.iter().any(|word| name.contains(word))
-    };
+/// Whether the value of a variable or a header with this name is a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Warns of headers whose value is a secret that the file has now, or a variable that is not set.
+fn warn_of_headers(invocation: &Invocation, server: &str, headers: &[(String, String)]) {
+    for (name, value) in headers {
+        let header = clean_line(name, TARGET_BYTES_MAX);
+        let reference = value.split(' ').next_back().unwrap_or_default();
+        let is_reference = REFERENCES
+            .iter()
+            .any(|beginning| reference.starts_with(beginning));
+        if let Some(variable) = reference.strip_prefix("env:") {
+            if invocation.world.nonempty_variable(variable).is_none() {
+                invocation.printer.warning(&format!(
+                    "server `{server}`: header `{header}`: the environment variable `{}` is not set; set it for Limbeck",
+                    clean_line(variable, TARGET_BYTES_MAX)
+                ));
+            }
+        } else if is_secret(name) && !value.is_empty() && !value.contains("${") && !is_reference {
+            invocation.printer.warning(&format!(
+                "server `{server}`: the value of header `{header}` is in the file; to keep it out, set a variable for Limbeck and write `env:NAME` in its place",
+            ));
+        }
+    }
+}
+
+/// Warns of variables whose value is a secret that the file has now.
+fn warn_of_secrets(printer: &Printer, env: &[(String, String)]) {
     for (name, value) in env {
         if is_secret(name) && !value.is_empty() && !value.contains("${") {
             let name = clean_line(name, TARGET_BYTES_MAX);
-            printer.note(&format!(
+            printer.warning(&format!(
                 "the value of `{name}` is in the file; to keep it out, set the variable for Limbeck and write `--env '{name}=${{{name}}}'`"
             ));
         }

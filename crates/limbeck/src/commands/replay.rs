@@ -2,6 +2,7 @@
 
 use anyhow::anyhow;
 use limbeck_domain::Envelope;
+use limbeck_gateway::direct::called_tool;
 use limbeck_gateway::{ReplayError, ReplayReport, sandbox};
 use limbeck_launcher::WorkerError;
 use serde::Serialize;
@@ -30,6 +31,16 @@ async fn replay_and_print(
     arguments: &ReplayArgs,
 ) -> Result<ExitStatus, CommandError> {
     let printer = &invocation.printer;
+    let record = session.gateway.store().execution(&arguments.id).await?;
+    if let Some(record) = record
+        && called_tool(&record.row.origin, &record.start.program).is_some()
+    {
+        let error = anyhow!("no program ran, so there is nothing to replay");
+        return Err(CommandError::usage(error).with_hint(format!(
+            "`limbeck executions {}` shows the direct call",
+            record.row.id
+        )));
+    }
     let report = session
         .gateway
         .replay(&arguments.id)

@@ -123,3 +123,32 @@ fn an_address_without_its_scheme_is_answered_with_the_whole_address() {
         "{program}"
     );
 }
+
+#[test]
+fn a_header_with_a_secret_or_a_variable_that_is_not_set_is_a_warning() {
+    let world = World::empty();
+    let add = |header: &str| {
+        let address = "https://a.example/mcp";
+        let words = ["add", "far", address, "--replace", "--header", header];
+        let output = world.command(words).env("SET_HERE", "x").output().unwrap();
+        CommandOutcome::of(output).ends_with(0).stderr
+    };
+    let unset = add("Authorization: Bearer env:NOT_SET_HERE");
+    assert!(
+        unset.contains("warning: server `far`: header `Authorization`: the environment variable `NOT_SET_HERE` is not set"),
+        "{unset}"
+    );
+    for header in ["Authorization: Bearer abc", "X-Api-Key: abc"] {
+        let literal = add(header);
+        assert!(
+            literal.contains("warning: ") && literal.contains("`env:NAME`"),
+            "{literal}"
+        );
+        assert!(!literal.contains("abc"), "{literal}");
+    }
+    // The controls.
+    for header in ["Authorization: Bearer env:SET_HERE", "X-Region: eu"] {
+        let right = add(header);
+        assert!(!right.contains("warning: "), "{right}");
+    }
+}

@@ -148,6 +148,13 @@ fn a_direct_call_is_shown_as_a_call_and_not_as_a_program() {
         shown.contains(call) && !shown.contains("await tools"),
         "{shown}"
     );
+    assert!(shown.contains("none: a direct call"), "{shown}");
+    let replayed = world.limbeck(["replay", row["id"].as_str().unwrap()]);
+    let replayed = replayed.ends_with(2).stderr;
+    assert!(
+        replayed.starts_with("error: no program ran, so there is nothing to replay\n"),
+        "{replayed}"
+    );
     // The control: a program with the same text is a program.
     let same = json["executions"][0]["title"].as_str().unwrap();
     world.envelope(same);
@@ -209,4 +216,24 @@ fn a_program_that_failed_fails_again_and_the_replay_is_identical() {
 
 fn id(envelope: &Value) -> String {
     envelope["execution_id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_value_of_an_execution_that_failed_ends_with_1() {
+    let world = World::empty();
+    let failed = id(&world.envelope("throw new Error('later')"));
+    let value = world
+        .limbeck(["executions", &failed, "--value"])
+        .ends_with(1);
+    assert_eq!(
+        (value.stdout.as_str(), value.stderr.as_str()),
+        (
+            "",
+            &*format!("execution `{failed}` returned no value; its status is `failed`\n")
+        )
+    );
+    // The control.
+    let completed = id(&world.envelope("return 1"));
+    let value = world.limbeck(["executions", &completed, "--value"]);
+    assert_eq!(value.ends_with(0).stdout, "1\n");
 }

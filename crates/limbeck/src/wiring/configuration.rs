@@ -19,6 +19,8 @@ use crate::shell::quoted;
 
 /// Variable with the effect of `--trust-project`, for clients whose command line the user cannot change.
 const TRUST_EVERYTHING: &str = "LIMBECK_TRUST_PROJECT";
+/// File in the home directory in which a client keeps servers, and which is searched.
+const CLIENT_STATE: &str = ".claude.json";
 /// Files in the home directory in which clients keep servers, and which are not searched.
 const CLIENT_FILES: &[&str] = &[
     ".codex/config.toml",
@@ -49,13 +51,16 @@ const WARNING_BYTES_MAX: usize = 1 << 10;
 pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, CommandError> {
     let configuration = read_configuration(invocation)?;
     let own = OwnFile::of(&invocation.world).ok();
+    let home = invocation.world.home.as_ref();
+    let of_client = home.map(|home| home.join(CLIENT_STATE));
     let is_own_file = |note: &&Diagnostic| {
         let own = own.as_ref();
         note.severity == Severity::Error
             && note.is_of_whole_file
-            && own.is_some_and(|own| own.path() == note.file)
+            && (own.is_some_and(|own| own.path() == note.file)
+                || of_client.as_ref() == Some(&note.file))
     };
-    // First: without the user's own file, the other findings are of another configuration than the user's.
+    // First: without a file of the user, the other findings are of another configuration than the user's.
     for note in configuration.diagnostics.iter().filter(is_own_file) {
         invocation.printer.error(&note.to_string());
         invocation.printer.hint(&format!(

@@ -152,3 +152,18 @@ fn a_header_with_a_secret_or_a_variable_that_is_not_set_is_a_warning() {
         assert!(!right.contains("warning: "), "{right}");
     }
 }
+
+#[test]
+fn a_broken_file_of_the_users_client_is_an_error_with_the_next_step() {
+    let world = World::empty();
+    let state = world.home().join(".claude.json");
+    std::fs::write(&state, "{\"mcpServers\": {").unwrap();
+    let tools = world.limbeck(["tools"]).ends_with(1).stderr;
+    assert!(tools.starts_with("error: "), "{tools}");
+    let hint = format!("hint: correct {}; ", state.display());
+    assert!(tools.contains(&hint), "{tools}");
+    // The control.
+    std::fs::write(&state, "{\"mcpServers\": {}}").unwrap();
+    let tools = world.limbeck(["tools"]).ends_with(0).stderr;
+    assert!(!tools.contains("error: "), "{tools}");
+}

@@ -47,6 +47,9 @@ pub enum ConfigError {
     },
 }
 
+/// End of the problem of a path that is a directory, a pipe or a device.
+pub(crate) const NOT_A_FILE: &str = ", not a file";
+
 impl ConfigError {
     /// What is wrong, without the name of the file.
     pub(crate) fn problem(&self) -> String {
@@ -67,7 +70,19 @@ impl ConfigError {
             Self::Unreadable { file, .. } => {
                 format!("make the file readable: `chmod u+r '{}'`", file.display())
             }
-            Self::Unusable { file, .. } => accepted_form(file, false),
+            Self::Unusable { problem, .. } if problem.ends_with(NOT_A_FILE) => {
+                "give a file".to_owned()
+            }
+            Self::Unusable { problem, .. } if problem.starts_with("is larger") => {
+                "write the servers into a smaller file".to_owned()
+            }
+            Self::Unusable { .. } => "give a text file in UTF-8".to_owned(),
+            // The file as a whole: it is no JSON or TOML, or lacks its servers.
+            Self::Invalid {
+                file, line, error, ..
+            } if error.key.is_empty() && error.hint.is_none() => {
+                format!("correct line {line}; {}", accepted_form(file, false))
+            }
             Self::Invalid { file, error, .. } => match error.hint {
                 Some(hint) => hint.to_owned(),
                 None => match form_of_settings(file, &error.key) {

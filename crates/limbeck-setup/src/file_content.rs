@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, NOT_A_FILE};
 use crate::world::World;
 
 /// Content of a file.
@@ -46,7 +46,7 @@ pub(crate) fn read_file(
     if !metadata.is_file() {
         return Err(unusable(
             path,
-            format!("is {}, not a file", kind(&metadata)),
+            format!("is {}{NOT_A_FILE}", kind(&metadata)),
         ));
     }
     if metadata.len() > bytes_max as u64 {

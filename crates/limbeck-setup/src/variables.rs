@@ -7,6 +7,9 @@
 
 use crate::world::World;
 
+/// Words in the name of a variable that holds a secret.
+const SECRET_WORDS: &[&str] = &["KEY", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
+
 /// Values that references are replaced with.
 #[derive(Clone, Copy)]
 pub(crate) struct Variables<'a> {
@@ -58,11 +61,24 @@ impl Variables<'_> {
             (Some(""), Some(default)) => Ok(default.to_owned()),
             (Some(value), _) => Ok(value.to_owned()),
             (None, Some(default)) => Ok(default.to_owned()),
-            (None, None) => Err(format!(
-                "the environment variable `{name}` is not set; set it or write `${{{name}:-default}}`"
-            )),
+            (None, None) => {
+                let default = if is_secret(name) {
+                    String::new()
+                } else {
+                    format!(", or write `${{{name}:-default}}`")
+                };
+                Err(format!(
+                    "the environment variable `{name}` is not set; export it in the environment of the client{default}"
+                ))
+            }
         }
     }
+}
+
+/// Whether a variable of this name holds a secret, which has no default.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 fn is_variable(name: &str) -> bool {
@@ -123,5 +139,20 @@ mod tests {
             assert!(problem.contains(named), "{text}: {problem}");
             assert!(!problem.contains("s3cret"));
         }
+    }
+
+    #[test]
+    fn a_secret_that_is_not_set_has_no_default_to_write() {
+        let problem = expand("${API_TOKEN}").unwrap_err();
+        assert!(
+            problem.ends_with("export it in the environment of the client"),
+            "{problem}"
+        );
+        // The control: another variable.
+        let problem = expand("${REGION}").unwrap_err();
+        assert!(
+            problem.ends_with(", or write `${REGION:-default}`"),
+            "{problem}"
+        );
     }
 }

@@ -1,11 +1,10 @@
 //! `limbeck call`: one tool call outside of any program.
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use limbeck_domain::CallError;
 use limbeck_domain::text::clean_line;
 use limbeck_gateway::CallReport;
 use serde_json::Value;
-use serde_json::map::Map;
 
 use super::signals::{EndSignal, EndSignals};
 use crate::cli::CallArgs;
@@ -25,16 +24,7 @@ pub(super) async fn call(
     invocation: &Invocation,
     arguments: &CallArgs,
 ) -> Result<ExitStatus, CommandError> {
-    // Checked before servers are started, so that a typo of the shell quoting fails at once.
-    serde_json::from_str::<Map<String, Value>>(&arguments.arguments)
-        .context("the arguments are not a JSON object")
-        .map_err(|error| {
-            CommandError::usage(error).with_hint(format!(
-                "quote the JSON for the shell: `limbeck call {} {} '{{\"key\": 1}}'`",
-                quoted(&arguments.server),
-                quoted(&arguments.tool)
-            ))
-        })?;
+    check_arguments(arguments)?;
     let mut signals = EndSignals::listen()?;
     let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
     let CallArgs { server, tool, .. } = arguments;
@@ -57,6 +47,43 @@ pub(super) async fn call(
     // Servers must be stopped on errors as well, so the session is closed before the result is returned.
     session.close().await;
     exit
+}
+
+/// Checks the words of the command before servers are started, so that a typo of the shell quoting fails at once.
+fn check_arguments(arguments: &CallArgs) -> Result<(), CommandError> {
+    let CallArgs { server, tool, .. } = arguments;
+    // The arguments are in the place of the tool.
+    if tool.starts_with('{')
+        && let Some((server, tool)) = server.split_once('.')
+    {
+        let error = anyhow!(
+            "`{}` is no tool",
+            clean_line(&arguments.tool, NAME_BYTES_MAX)
+        );
+        return Err(CommandError::usage(error).with_hint(format!(
+            "did you mean `limbeck call {} {}` with these arguments?",
+            quoted(server),
+            quoted(tool)
+        )));
+    }
+    let error = match serde_json::from_str::<Value>(&arguments.arguments) {
+        Ok(Value::Object(_)) => return Ok(()),
+        Ok(_) => {
+            let error = anyhow!("the arguments are not a JSON object");
+            return Err(CommandError::usage(error).with_hint(format!(
+                "give an object with the arguments by name: `limbeck call {} {} '{{\"key\": 1}}'`",
+                quoted(server),
+                quoted(tool)
+            )));
+        }
+        Err(error) => error,
+    };
+    let error = anyhow::Error::new(error).context("the arguments are not a JSON object");
+    Err(CommandError::usage(error).with_hint(format!(
+        "quote the JSON for the shell: `limbeck call {} {} '{{\"key\": 1}}'`",
+        quoted(server),
+        quoted(tool)
+    )))
 }
 
 /// Error of a call, with its next step as a command.

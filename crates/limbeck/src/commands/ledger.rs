@@ -184,7 +184,10 @@ impl LedgerReport {
 
     fn print(&self, printer: &Printer) {
         if self.programs == 0 {
-            printer.note("no programs are recorded; run one with `limbeck run FILE`");
+            printer.note(&match self.since_us {
+                0 => "no programs are recorded; run one with `limbeck run FILE`".to_owned(),
+                us => format!("no programs are recorded since {}", printer.time(us)),
+            });
             return;
         }
         let since = match self.since_us {

@@ -8,7 +8,8 @@ use std::io::{BufRead as _, Read as _};
 use anyhow::{Context as _, anyhow};
 use limbeck_domain::text::clean_line;
 use limbeck_setup::{
-    AcceptedBy, Configuration, DefinitionText, ServerEntry, TrustError, TrustFile, TrustState,
+    AcceptedBy, Configuration, DefinitionText, Diagnostic, ServerEntry, Severity, TrustError,
+    TrustFile, TrustState,
 };
 use serde_json::{Value, json};
 
@@ -37,7 +38,18 @@ pub(super) fn trust(
     // Of all of no servers there is nothing to ask.
     let is_of_none = entries.is_empty() && !arguments.json;
     if arguments.servers.is_empty() && (!arguments.all || is_of_none) {
-        return show(printer, &entries, arguments.json);
+        let shown = show(printer, &entries, arguments.json)?;
+        // What a file of the repository adds is not known when it cannot be read; it was reported.
+        let is_unread = |note: &Diagnostic| {
+            note.severity == Severity::Error
+                && note.is_of_whole_file
+                && note.file.starts_with(&invocation.world.cwd)
+        };
+        return Ok(if configuration.diagnostics.iter().any(is_unread) {
+            ExitStatus::Failed
+        } else {
+            shown
+        });
     }
     let chosen = chosen(&entries, &configuration, arguments)?;
     let Some(file) = trust_file(invocation) else {
@@ -133,9 +145,31 @@ fn accept(
         return Err(CommandError::usage(error)
             .with_hint("copy what you need of it into your own configuration: `limbeck add`"));
     }
-    match &arguments.hash {
-        Some(hash) => select_by_hash(&mut chosen, hash)?,
-        None => ask(invocation, &chosen)?,
+    if let Some(hash) = &arguments.hash {
+        select_by_hash(&mut chosen, hash)?;
+    }
+    let records = file.read().ok();
+    // The same definition of the same program, so that nothing would change.
+    let is_recorded = |entry: &&ServerEntry| {
+        let now = trust_record(&invocation.world, entry, AcceptedBy::User);
+        let records = records.as_ref();
+        let then = records.and_then(|records| records.get(&entry.origin.file, &entry.name));
+        now.zip(then).is_some_and(|(now, then)| {
+            now.sha256 == then.sha256 && now.program == then.program && now.by == then.by
+        })
+    };
+    if chosen.iter().all(is_recorded) {
+        if arguments.json {
+            printer.json(&json!({"accepted": names(&chosen)}))?;
+        } else {
+            for entry in &chosen {
+                printer.note(&format!("server {} is trusted already", name(entry)));
+            }
+        }
+        return Ok(ExitStatus::Completed);
+    }
+    if arguments.hash.is_none() {
+        ask(invocation, &chosen)?;
     }
     let accepted = file.change(|records| {
         for record in chosen

@@ -167,3 +167,63 @@ fn a_broken_file_of_the_users_client_is_an_error_with_the_next_step() {
     let tools = world.limbeck(["tools"]).ends_with(0).stderr;
     assert!(!tools.contains("error: "), "{tools}");
 }
+
+#[test]
+fn a_file_that_cannot_be_read_is_an_error_that_says_what_to_correct() {
+    let world = World::empty();
+    world.file("bad.json", "{\n\"mcpServers\": {");
+    world.file("bad.toml", "x = [");
+    for (file, hint) in [
+        (".", "hint: give a file\n"),
+        ("bad.json", "hint: correct line "),
+        ("bad.toml", "hint: correct line 1; "),
+    ] {
+        let stderr = world.limbeck(["import", file]).ends_with(2).stderr;
+        assert!(stderr.contains(hint), "{file}: {stderr}");
+    }
+    std::fs::write(world.work().join("wide.json"), b"\xff\xfe{\0").unwrap();
+    let wide = world.limbeck(["import", "wide.json"]).ends_with(2).stderr;
+    assert!(
+        wide.contains("UTF-8") && !wide.contains("accepted form"),
+        "{wide}"
+    );
+    // Servers of a file that cannot be read are not known, and `trust` does not say that there are none to review.
+    world.file(".mcp.json", "{\"mcpServers\": {");
+    world.limbeck(["trust"]).ends_with(1);
+    // The control.
+    world.file(".mcp.json", "{\"mcpServers\": {}}");
+    world.limbeck(["trust"]).ends_with(0);
+}
+
+#[test]
+fn arguments_of_another_form_are_answered_with_the_right_one() {
+    let world = World::with_shop();
+    let refused = |arguments: &[&str]| {
+        let output = world.command(arguments).output().unwrap();
+        CommandOutcome::of(output).ends_with(2).stderr
+    };
+    let list = refused(&["call", "shop", "get_customer", "[1]"]);
+    assert!(list.contains("hint: give an object"), "{list}");
+    let dotted = refused(&["call", "shop.get_customer", "{\"id\": \"cus_0001\"}"]);
+    assert!(
+        dotted.contains("hint: did you mean `limbeck call shop get_customer`"),
+        "{dotted}"
+    );
+    // The control.
+    world
+        .limbeck(["call", "shop", "get_customer", "{\"id\": \"cus_0001\"}"])
+        .ends_with(0);
+}
+
+#[test]
+fn a_ledger_of_a_time_without_programs_names_the_time() {
+    let world = World::empty();
+    let ledger = world.limbeck(["ledger", "--since", "2030-01-01"]);
+    assert_eq!(
+        ledger.ends_with(0).stderr,
+        "no programs are recorded since 2030-01-01 00:00:00 UTC\n"
+    );
+    // The control: of all times the first step is named.
+    let ledger = world.limbeck(["ledger"]).ends_with(0).stderr;
+    assert!(ledger.contains("`limbeck run FILE`"), "{ledger}");
+}

@@ -117,6 +117,8 @@ fn accepting_and_revoking_say_the_new_state_alone_and_as_json() {
         "server `shop` is trusted until its definition changes\n\
          a running client has to be restarted to see it\n"
     );
+    let again = trust(&world, "shop").ends_with(0);
+    assert_eq!(again.stderr, "server `shop` is trusted already\n");
     // The definition that was accepted, without a state from before.
     assert!(!accepted.stdout.contains("not trusted"), "{accepted:?}");
     let revoked = limbeck(&world, ["trust", "--revoke", "shop", "--json"]).ends_with(0);

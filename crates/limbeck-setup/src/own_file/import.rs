@@ -226,6 +226,19 @@ impl OwnFile<'_> {
         if let (Some(_), Err(error)) = (&table, &entry.definition) {
             warnings.push(explained(error));
         }
+        if table.is_some() {
+            let is_required = place.get("required").ok().flatten();
+            if is_required.is_some_and(|required| required.boolean().is_ok_and(|is| is)) {
+                warnings.push(
+                    "`required` is not copied: Limbeck starts without a server that fails"
+                        .to_owned(),
+                );
+            }
+            if entry.disabled {
+                warnings
+                    .push("it is switched off, and is copied with `disabled = true`".to_owned());
+            }
+        }
         let cwd = table.as_ref().filter(|_| workspace.is_some());
         let cwd = cwd.and_then(|table| table.get("cwd")?.as_str().map(str::to_owned));
         let imported = ImportedEntry {

@@ -477,3 +477,24 @@ fn the_directory_of_a_project_is_written_in_place_of_its_reference() {
     let text = import("../home/.cursor/mcp.json");
     assert!(text.contains("${workspaceFolder}/a"), "{text}");
 }
+
+#[test]
+fn an_import_says_which_settings_of_a_client_are_not_copied_or_are_copied_in_another_form() {
+    let project = TestProject::new().file(
+        "home/.codex/config.toml",
+        "[mcp_servers.needed]\ncommand = \"x\"\nrequired = true\n\
+         [mcp_servers.off]\ncommand = \"x\"\nenabled = false\n\
+         [mcp_servers.plain]\ncommand = \"x\"\nenabled = true\nrequired = false\n",
+    );
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let found = own
+        .find_servers("../home/.codex/config.toml".as_ref())
+        .unwrap();
+    let done = own.import(found, Existing::Keep, false).unwrap();
+    let warnings = |at: usize| done[at].warnings.join("\n");
+    assert!(warnings(0).contains("`required` is not copied"), "{done:?}");
+    assert!(warnings(1).contains("`disabled = true`"), "{done:?}");
+    assert_eq!(warnings(2), "");
+    assert_eq!(content(&project).matches("disabled = true").count(), 1);
+}

@@ -53,7 +53,9 @@ pub(super) async fn tools(
         Ok(Ok(reports)) => {
             // The entry of another server says nothing about the one that was named.
             let is_whole = server.is_some() || !session.is_configuration_broken;
-            let exit = if reports.iter().all(works) && is_whole {
+            // Of the one server that was asked for nothing is listed.
+            let is_held_back = server.is_some() && reports.iter().any(waits_for_trust);
+            let exit = if reports.iter().all(works) && is_whole && !is_held_back {
                 ExitStatus::Completed
             } else {
                 ExitStatus::Failed
@@ -77,6 +79,10 @@ pub(super) async fn tools(
     };
     session.close().await;
     printed
+}
+
+fn waits_for_trust(server: &ServerReport) -> bool {
+    server.state == "untrusted"
 }
 
 /// Whether a server is in a state that needs no repair: ready, disabled, unsupported, or waiting for trust.

@@ -61,6 +61,8 @@ fn c20_a_server_of_a_repository_is_listed_and_never_started_until_it_is_trusted(
     let text = limbeck(&world, ["tools"]).ends_with(0);
     assert!(text.stdout.contains("untrusted"), "{text:?}");
     assert!(text.stderr.contains("`limbeck trust shop`"), "{text:?}");
+    // The one that was asked for has nothing to list.
+    limbeck(&world, ["tools", "shop"]).ends_with(1);
     let doctor = limbeck(&world, ["doctor", "--json"]).ends_with(0).json();
     assert_eq!(doctor["servers"][0]["state"], "untrusted", "{doctor}");
 

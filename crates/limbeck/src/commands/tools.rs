@@ -47,10 +47,8 @@ pub(super) async fn tools(
         invocation.printer.note(&format!("note: {note}"));
     }
     let server = arguments.server.as_deref();
-    let listing = session.gateway.servers(server, LIST_TIMEOUT);
-    let listing = invocation.printer.reporting(STARTING, listing);
-    let printed = match signals.interrupting(listing).await {
-        Ok(Ok(reports)) => {
+    let printed = match listed(invocation, arguments, &session, &mut signals).await {
+        Ok(reports) => {
             // The entry of another server says nothing about the one that was named.
             let is_whole = server.is_some() || !session.is_configuration_broken;
             // Of the one server that was asked for nothing is listed.
@@ -74,11 +72,48 @@ pub(super) async fn tools(
             };
             printed.map(|()| exit)
         }
-        Ok(Err(error)) => Err(session.call_error(&error)),
-        Err(interrupted) => Err(interrupted),
+        Err(error) => Err(error),
     };
     session.close().await;
     printed
+}
+
+/// Lists the servers. When a signal ends the command, prints those that answered and names the others.
+async fn listed(
+    invocation: &Invocation,
+    arguments: &ToolsArgs,
+    session: &GatewaySession,
+    signals: &mut EndSignals,
+) -> Result<Vec<ServerReport>, CommandError> {
+    let server = arguments.server.as_deref();
+    let listing = session.gateway.servers(server, LIST_TIMEOUT);
+    let mut listing = std::pin::pin!(invocation.printer.reporting(STARTING, listing));
+    tokio::select! {
+        listed = &mut listing => listed.map_err(|error| session.call_error(&error)),
+        signal = signals.received() => {
+            // The listing still exists, so that no server is started again.
+            if !arguments.json {
+                let so_far = session.gateway.servers(server, Duration::ZERO).await;
+                print_so_far(invocation, so_far.unwrap_or_default());
+            }
+            Err(signal.error())
+        }
+    }
+}
+
+fn print_so_far(invocation: &Invocation, reports: Vec<ServerReport>) {
+    let printer = &invocation.printer;
+    let is_awaited = |report: &ServerReport| ["not_started", "starting"].contains(&report.state);
+    let (awaited, listed): (Vec<_>, Vec<_>) = reports.into_iter().partition(is_awaited);
+    print(printer, &invocation.world, &listed, false);
+    if !awaited.is_empty() {
+        let names: Vec<String> = awaited
+            .iter()
+            .map(|report| format!("`{}`", report.name))
+            .collect();
+        let names = clean_line(&names.join(", "), LINE_BYTES_MAX);
+        printer.note(&format!("not answered yet: {names}"));
+    }
 }
 
 fn waits_for_trust(server: &ServerReport) -> bool {

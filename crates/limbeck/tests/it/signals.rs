@@ -51,6 +51,8 @@ fn a_signal_during_a_listing_leaves_no_server_behind() {
         send(signal, &child);
         let outcome = CommandOutcome::of(child.wait_with_output().unwrap()).ends_with(code);
         assert!(outcome.stderr.contains("error: interrupted"), "{outcome:?}");
+        let awaited = "not answered yet: `stub`\n";
+        assert!(outcome.stderr.contains(awaited), "{outcome:?}");
         assert_eq!(processes_in(&world.work()), [] as [u32; 0], "{signal}");
     }
 }

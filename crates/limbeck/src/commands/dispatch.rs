@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use limbeck_domain::Tier;
 use tokio::runtime::{Builder, Runtime};
 
+use super::signals::EndSignals;
 use super::{
     auth, call, doctor, executions, learn, ledger, own_servers, policy, replay, run, search, serve,
     tools, trust, types,
@@ -122,10 +123,18 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Add(arguments) => own_servers::add(invocation, &arguments),
             Command::Remove(arguments) => own_servers::remove(invocation, &arguments),
             Command::Import(arguments) => own_servers::import(invocation, &arguments),
-            Command::Auth { command } => auth::auth(invocation, &command).await,
+            Command::Auth { command } => {
+                let mut signals = EndSignals::listen()?;
+                let done = signals.interrupting(auth::auth(invocation, &command));
+                done.await?
+            }
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Ledger(arguments) => ledger::ledger(invocation, &arguments).await,
-            Command::Replay(arguments) => replay::replay(invocation, &arguments).await,
+            Command::Replay(arguments) => {
+                let mut signals = EndSignals::listen()?;
+                let done = signals.interrupting(replay::replay(invocation, &arguments));
+                done.await?
+            }
             Command::Doctor(arguments) => doctor::doctor(invocation, &arguments).await,
             Command::Demo => demo::demo(&invocation.printer, demo_tier(invocation)).await,
             Command::DemoUpstream => demo::sample_server::serve().await,

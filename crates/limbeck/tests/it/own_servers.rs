@@ -187,7 +187,7 @@ fn a_file_that_cannot_be_read_is_an_error_that_says_what_to_correct() {
         wide.contains("UTF-8") && !wide.contains("accepted form"),
         "{wide}"
     );
-    // Servers of a file that cannot be read are not known, and `trust` does not say that there are none to review.
+    // Servers of a file that cannot be read are not known, and `trust` does not say that no file adds one.
     world.file(".mcp.json", "{\"mcpServers\": {");
     world.limbeck(["trust"]).ends_with(1);
     // The control.

@@ -1,5 +1,6 @@
 //! Signals end a command with their own exit code, and leave no server behind.
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -81,4 +82,20 @@ fn ctrl_c_ends_a_program_with_130_and_records_it() {
     // The control: a program that ends by itself ends with its own code.
     world.file("quick.ts", "return 1");
     world.limbeck(["run", "quick.ts"]).ends_with(0);
+}
+
+#[test]
+fn ctrl_c_ends_a_sign_in_with_130() {
+    let world = World::empty();
+    // Accepts connections and never answers.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let servers = json!({"mcpServers": {"docs": {"type": "http", "url": url}}});
+    std::fs::write(world.home().join(".claude.json"), servers.to_string()).unwrap();
+    let child = start(&world, &["auth", "login", "docs", "--no-browser"]);
+    let connection = listener.accept().unwrap();
+    send("-INT", &child);
+    let outcome = CommandOutcome::of(child.wait_with_output().unwrap()).ends_with(130);
+    assert!(outcome.stderr.contains("error: interrupted"), "{outcome:?}");
+    drop(connection);
 }

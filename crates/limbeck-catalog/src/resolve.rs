@@ -638,12 +638,22 @@ fn unknown_server_hint(
     elsewhere: &[ToolId],
 ) -> Option<String> {
     let mut parts = Vec::new();
+    // A server of a similar name is probably the one that was meant.
+    let (near, elsewhere): (Vec<ToolId>, Vec<ToolId>) = elsewhere
+        .iter()
+        .cloned()
+        .partition(|tool| nearest.contains(&tool.server));
     if !nearest.is_empty() {
         let names = list(nearest.iter().map(ServerName::as_str));
-        parts.push(format!("servers with a similar name: {names}"));
+        let calls = if near.is_empty() {
+            String::new()
+        } else {
+            format!(", try {}", list_calls(&near))
+        };
+        parts.push(format!("servers with a similar name: {names}{calls}"));
     }
     if !elsewhere.is_empty() {
-        let calls = list_calls(elsewhere);
+        let calls = list_calls(&elsewhere);
         parts.push(format!(
             "other servers have a tool of this name, call it only if you mean that server: {calls}"
         ));

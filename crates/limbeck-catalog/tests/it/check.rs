@@ -54,8 +54,7 @@ fn a_call_that_would_be_rejected_is_reported_with_the_text_of_the_rejection() {
         (
             call("filesystm", "read_text_file", json!({"path": "a"})),
             "no server is called `filesystm`",
-            "servers with a similar name: `filesystem`; other servers have a tool of this name, \
-             call it only if you mean that server: `tools.filesystem.read_text_file`",
+            "servers with a similar name: `filesystem`, try `tools.filesystem.read_text_file`",
         ),
         (
             call("filesystem", "read_txt_file", json!({"path": "a"})),

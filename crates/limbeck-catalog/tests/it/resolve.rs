@@ -502,8 +502,8 @@ fn a_tool_of_another_server_is_named_as_such_and_never_as_the_one_that_was_meant
         .unwrap();
     assert_eq!(
         hint,
-        "servers with a similar name: `filesystem`; other servers have a tool of this name, \
-         call it only if you mean that server: `tools.filesystem.read_file`, `tools.bad.read_file`"
+        "servers with a similar name: `filesystem`, try `tools.filesystem.read_file`; other servers have a tool of this name, \
+         call it only if you mean that server: `tools.bad.read_file`"
     );
     // Without either, the servers that there are.
     let hint = refused(&shadow, Some("zzzz"), "nothing").hint.unwrap();

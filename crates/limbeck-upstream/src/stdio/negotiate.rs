@@ -159,7 +159,11 @@ impl StdioNegotiation<'_> {
         let stderr_tail = connection.process.stderr_excerpt();
         match fault {
             HandshakeError::Ended => UpstreamError::Exited {
-                status,
+                // A program that is no server prints its own text and ends well.
+                status: match connection.pending.traffic().junk_lines {
+                    0 => status,
+                    _ => format!("{status}, its output was not MCP"),
+                },
                 stderr_tail,
             },
             HandshakeError::TimedOut | HandshakeError::Silent => UpstreamError::StartTimeout {

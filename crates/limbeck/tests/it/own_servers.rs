@@ -231,3 +231,20 @@ fn a_ledger_of_a_time_without_programs_names_the_time() {
     let ledger = world.limbeck(["ledger"]).ends_with(0).stderr;
     assert!(ledger.contains("`limbeck run FILE`"), "{ledger}");
 }
+
+#[test]
+fn a_program_that_is_no_server_is_named_as_such() {
+    let world = World::empty();
+    let servers = json!({"mcpServers": {
+        "prints": {"command": "sh", "args": ["-c", "read line; echo hello"]},
+        "quiet": {"command": "sh", "args": ["-c", "exit 3"]},
+    }});
+    world.file(".mcp.json", &servers.to_string());
+    let stderr = world.limbeck(["tools"]).ends_with(1).stderr;
+    assert!(
+        stderr.contains("(exit status: 0, its output was not MCP)"),
+        "{stderr}"
+    );
+    // The control.
+    assert!(stderr.contains("(exit status: 3)"), "{stderr}");
+}

@@ -109,7 +109,7 @@ def begin(blocking: bool, wall_ms: Any = None) -> None:
 
 
 def begin_tail() -> None:
-    """Begins the time after a return. The clock of the host decides when it is over, so a replay ends it in the same place."""
+    """Begins the time after a return. The clock of the host decides when it has ended, so a replay ends it in the same place."""
     ends_us = now_us() + _state.tail_left_us
     _state.tail_ends_us = ends_us if _state.returned_ends_us is None else min(ends_us, _state.returned_ends_us)
 
@@ -121,13 +121,13 @@ def end_tail(began_us: int) -> None:
 
 
 def tail_left_s() -> float:
-    """Seconds that the tail has left; 0 when it is over."""
+    """Seconds that the tail has left; 0 when it has ended."""
     ends_us = _state.tail_ends_us
     return float("inf") if ends_us is None else max(0, ends_us - now_us()) / 1e6
 
 
 def _within_tail(wake_at_us: int) -> int:
-    """When to wake for a timer, or without one. Ends the code that waits when the tail is over."""
+    """When to wake for a timer, or without one. Ends the code that waits when the tail has ended."""
     ends_us = _state.tail_ends_us
     if ends_us is None:
         return wake_at_us

@@ -292,7 +292,7 @@ def drain_all() -> None:
 
 
 def drain(loop: Any) -> None:
-    """Runs a loop until no task of it awaits a call or can go on by itself, or the time for that is over.
+    """Runs a loop until no task of it awaits a call or can go on by itself, or the time for that has ended.
 
     Tasks that wait for a queue, an event or a lock alone are left. So are tasks that only sleep, after a time
     that all of them share.

@@ -46,7 +46,7 @@ _CLOCKS = frozenset("time monotonic perf_counter time_ns monotonic_ns perf_count
 
 def mark_clock_loops(tree: ast.Module, name: str) -> None:
     """Gives the condition of each `while` that asks for the time, itself or in an `if` of its body, to the function of that
-    name: the clock stands still while a program computes, and such a loop waits for it to move.
+    name: the clock does not move while a program computes, and such a loop waits for it to move.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.While):
@@ -60,13 +60,13 @@ def _asks_for_time(test: ast.expr) -> bool:
     return any((getattr(function, "attr", None) or getattr(function, "id", None)) in _CLOCKS for function in functions)
 
 
-# Functions whose None is an answer: "there is none".
+# Functions whose None is an answer: "there is no such thing".
 _FINDERS = ("next", "max", "min")
 
 
 def mark_answers(tree: ast.Module, name: str, value_name: str) -> None:
     """Gives the values that the program returns on purpose to the function of that name: a None among them is an answer. A
-    call of a function that only lacks a `return` is none of them.
+    call of a function that only lacks a `return` is not among them.
     """
     stack: list[Any] = list(tree.body)
     while stack:

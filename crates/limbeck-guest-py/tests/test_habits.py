@@ -273,7 +273,7 @@ def test_another_method_of_the_same_name_is_left_as_it_is(run):
         ("if r:\n    return None\nreturn 1", "null"),
         ("return r.get('coupon')", "null"),
         ("import asyncio\nawait asyncio.sleep(0)\nreturn None if r else 1", "null"),
-        # The controls: nobody meant a value here.
+        # The controls: the program means no value here.
         ("x = 1", ""),
         ("def main():\n    pass\nmain()", ""),
         ("def f():\n    pass\nreturn f()", ""),

@@ -201,7 +201,7 @@ def test_a_program_waits_for_what_it_emits(run, program):
         ("if r.get('orders') is None:\n    r['orders'] = []\nreturn r['orders']", 0),
         ("r.get('orders')\nr.orders = []\nreturn r.orders", 0),
         ("if r.get('error'):\n    raise ValueError(r['error'])\nreturn [i for i in (1,) if i > r.total]", 0),
-        # The controls: what nobody assigns, or only prints when it is there.
+        # The controls: what no line assigns, or only prints when it is there.
         ("return r.get('orders', [])", 1),
         ("if r.get('error'):\n    print(r['error'])\nreturn []", 1),
     ],

@@ -65,7 +65,7 @@ pub enum Denied {
         /// The requested tool.
         tool: ToolId,
     },
-    /// A rule, or the preset where no rule matches, denies the call or wants somebody to be asked first.
+    /// A rule, or the preset where no rule matches, denies the call or wants a person to be asked first.
     #[error("{0}")]
     ByPolicy(Box<PolicyDenial>),
 }

@@ -75,8 +75,8 @@ pub enum ClassSource {
     TrustedServer,
     /// That of a server, which only makes a tool more harmful than unknown.
     Server,
-    /// Nobody's.
-    Nobody,
+    /// No word of anyone: the class is unknown.
+    Unknown,
 }
 
 impl ClassSource {
@@ -91,7 +91,7 @@ impl ClassSource {
             Self::Operator => "operator",
             Self::TrustedServer => "trusted_server",
             Self::Server => "server",
-            Self::Nobody => "nobody",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -134,11 +134,11 @@ impl Classes {
             .max_by_key(|class| harm(*class));
         let (class, source) = match (by_operator, hinted) {
             (Some(class), _) => (class, ClassSource::Operator),
-            (None, EffectClass::Unknown) => (EffectClass::Unknown, ClassSource::Nobody),
+            (None, EffectClass::Unknown) => (EffectClass::Unknown, ClassSource::Unknown),
             (None, hinted) if self.trusted_servers.contains(&tool.server) => {
                 (hinted, ClassSource::TrustedServer)
             }
-            (None, EffectClass::Read) => (EffectClass::Unknown, ClassSource::Nobody),
+            (None, EffectClass::Read) => (EffectClass::Unknown, ClassSource::Unknown),
             (None, hinted) => (hinted, ClassSource::Server),
         };
         ToolClass { class, source }
@@ -159,7 +159,7 @@ fn harm(class: EffectClass) -> u8 {
 pub struct PolicyDenial {
     /// The tool.
     pub tool: ToolId,
-    /// Whether somebody has to be asked first, and not that it is denied.
+    /// Whether a person has to be asked first, and not that it is denied.
     pub needs_approval: bool,
     /// What decided.
     pub cause: DenialCause,
@@ -234,7 +234,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`Denied::ByPolicy`] when the call is denied, and when somebody has to be asked first.
+    /// [`Denied::ByPolicy`] when the call is denied, and when a person has to be asked first.
     pub(crate) fn allows(
         &self,
         tool: &ToolId,

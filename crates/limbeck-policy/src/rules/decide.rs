@@ -81,7 +81,7 @@ impl RuleSet {
             }
             *strongest = Some(rule);
         }
-        // A managed rule with `default` stands only where no rule of the user does. Other managed rules stand beside them.
+        // A managed rule with `default` counts only where no rule of the user matches. Other managed rules always count.
         let is_users = |rule: &&Rule| matches!(rule.layer, Layer::User | Layer::File);
         let strongest = match (deciding, by_default) {
             (deciding, Some(default)) if !self.user_rule_matches(call, is_users) => {

@@ -99,7 +99,7 @@ impl ArgumentPath {
         }
     }
 
-    /// Calls `found` with each value at the path, and with `None` for each place where there is none: a member that is
+    /// Calls `found` with each value at the path, and with `None` for each place without a value: a member that is
     /// missing, or a value of another type on the way. Stops when `found` returns false. An empty list has no place.
     pub(super) fn visit<'a>(
         &self,

@@ -18,7 +18,7 @@ pub enum Preset {
     Strict,
     /// Reads alone.
     Readonly,
-    /// Reads alone: nobody is there to answer.
+    /// Reads alone: no person is there to answer.
     Unattended,
 }
 
@@ -36,7 +36,7 @@ pub enum AskUnit {
 pub enum PresetAnswer {
     /// The call is sent.
     Allow,
-    /// Somebody is asked first.
+    /// A person is asked first.
     Ask(AskUnit),
     /// The call is not sent.
     Deny,
@@ -104,7 +104,7 @@ impl Preset {
         };
         let chosen = named(Layer::File).or_else(|| named(Layer::User));
         let managed = named(Layer::Managed);
-        // A managed preset stands where nobody else chose one, and else is the least strict that may be chosen.
+        // A managed preset counts where no other file chose one, and else is the least strict that may be chosen.
         let chosen = match (chosen, managed) {
             (Some(chosen), Some(managed)) => stricter(managed, chosen),
             (Some(preset), None) | (None, Some(preset)) => preset,

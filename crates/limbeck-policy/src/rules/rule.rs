@@ -20,7 +20,7 @@ const CONDITIONS_MAX: usize = 64;
 pub enum Effect {
     /// The call is sent.
     Allow,
-    /// Somebody is asked first.
+    /// A person is asked first.
     Ask,
     /// The call is not sent.
     Deny,
@@ -138,7 +138,7 @@ pub enum RuleError {
         /// The rule.
         id: String,
     },
-    /// `default = true` stands in another file than the managed one.
+    /// `default = true` is in another file than the managed one.
     #[error("rule `{id}` has `default`, which is for the managed file alone")]
     DefaultOutsideManaged {
         /// The rule.
@@ -178,7 +178,7 @@ impl Rule {
         }
     }
 
-    /// Whether the rule is about `tool`, whatever its class and arguments.
+    /// Whether the rule is about `tool`, with any class and arguments.
     pub fn covers(&self, tool: &ToolId) -> bool {
         self.tools.covers(tool) && !self.is_excepted(tool)
     }

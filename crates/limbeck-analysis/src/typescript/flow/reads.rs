@@ -50,7 +50,7 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             changes_members: tree
                 .nodes
                 .iter()
-                .any(|node| placed::changes_members(tree, &node.kind())),
+                .any(|node| changes_members(tree, &node.kind())),
             assigned: placed::assigned_names(tree),
             whole: HashSet::new(),
         }

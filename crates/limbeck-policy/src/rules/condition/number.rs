@@ -9,7 +9,7 @@ use crate::rules::truth::Truth;
 /// Whole numbers up to here are the same in 64-bit floating point.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// Whether `value` stands to `bound` as `is` says; unknown when it is no number, or when the comparison would lose digits.
+/// Whether the order of `value` and `bound` is one that `is` accepts; unknown when it is no number, or when the comparison would lose digits.
 pub(super) fn compare(value: &Value, bound: &Number, is: fn(Ordering) -> bool) -> Truth {
     let Value::Number(value) = value else {
         return Truth::Unknown;

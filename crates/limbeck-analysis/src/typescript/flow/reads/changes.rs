@@ -88,7 +88,10 @@ fn is_of_global<'a>(tree: &ProgramTree<'_, 'a>, expression: &Expression<'a>) -> 
 
 /// Whether a member is one of an object or a list that the program itself wrote down under this name, which
 /// therefore is not a result.
-fn is_of_own_object<'a>(tree: &ProgramTree<'_, 'a>, target: &SimpleAssignmentTarget<'a>) -> bool {
+pub(super) fn is_of_own_object<'a>(
+    tree: &ProgramTree<'_, 'a>,
+    target: &SimpleAssignmentTarget<'a>,
+) -> bool {
     let object = match target {
         SimpleAssignmentTarget::StaticMemberExpression(member) => &member.object,
         SimpleAssignmentTarget::ComputedMemberExpression(member) => &member.object,

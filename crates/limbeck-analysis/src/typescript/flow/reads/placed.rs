@@ -8,8 +8,9 @@ use oxc::ast::ast::{
 };
 use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
-use oxc::syntax::operator::{LogicalOperator, UnaryOperator};
+use oxc::syntax::operator::LogicalOperator;
 
+use super::changes::is_of_own_object;
 use crate::bounds::ALTERNATIVE_STEPS_MAX;
 use crate::typescript::flow::guards::method;
 use crate::typescript::tree::ProgramTree;
@@ -114,44 +115,4 @@ fn assigned_name<'a>(tree: &ProgramTree<'_, 'a>, target: &AssignmentTarget<'a>) 
         }
         _ => None,
     }
-}
-
-/// Whether something that may be a result is given a member, or loses one.
-pub(super) fn changes_members<'a>(tree: &ProgramTree<'_, 'a>, kind: &AstKind<'a>) -> bool {
-    match kind {
-        AstKind::AssignmentExpression(assignment) => match &assignment.left {
-            AssignmentTarget::AssignmentTargetIdentifier(_) => false,
-            left => !left
-                .as_simple_assignment_target()
-                .is_some_and(|left| is_of_own_object(tree, left)),
-        },
-        AstKind::UpdateExpression(update) => match &update.argument {
-            SimpleAssignmentTarget::AssignmentTargetIdentifier(_) => false,
-            argument => !is_of_own_object(tree, argument),
-        },
-        AstKind::UnaryExpression(unary) => unary.operator == UnaryOperator::Delete,
-        AstKind::CallExpression(call) => matches!(
-            method(&call.callee),
-            Some("assign" | "defineProperty" | "defineProperties" | "setPrototypeOf")
-        ),
-        _ => false,
-    }
-}
-
-/// Whether a member is one of an object or a list that the program itself wrote down under this name, which
-/// therefore is not a result.
-fn is_of_own_object<'a>(tree: &ProgramTree<'_, 'a>, target: &SimpleAssignmentTarget<'a>) -> bool {
-    let object = match target {
-        SimpleAssignmentTarget::StaticMemberExpression(member) => &member.object,
-        SimpleAssignmentTarget::ComputedMemberExpression(member) => &member.object,
-        _ => return false,
-    };
-    let Expression::Identifier(name) = object.get_inner_expression() else {
-        return false;
-    };
-    let value = tree.symbol(name).and_then(|symbol| tree.value_of(symbol));
-    matches!(
-        value,
-        Some(Expression::ObjectExpression(_) | Expression::ArrayExpression(_))
-    )
 }

@@ -98,6 +98,9 @@ impl SameFailures {
     }
 }
 
+/// Beginning of the lines that the JavaScript guest prints about errors that no code caught.
+const UNCAUGHT: &str = "unhandled ";
+
 /// What a program shows to its reader.
 pub(super) struct ShownText<'a> {
     /// JSON text of the value; empty without one.
@@ -216,8 +219,12 @@ impl ShownText<'_> {
         // Up to what JSON or Python write in another form.
         let is_other = |c: char| !c.is_ascii() || c.is_ascii_control() || matches!(c, '"' | '\\');
         let message = calls.message.split(is_other).next().unwrap_or_default();
+        // What the guest says of errors that no code caught is not the program's own text.
+        let printed = self.printed.into_iter().flat_map(str::lines);
+        let printed = printed.filter(|line| !line.starts_with(UNCAUGHT));
+        let printed: Vec<&str> = printed.collect();
         let has = |words: &str| {
-            let mut texts = [self.value].into_iter().chain(self.printed);
+            let mut texts = [self.value].into_iter().chain(printed.iter().copied());
             texts.any(|text| text.contains(words))
         };
         has(calls.code.as_str()) || (message.len() >= COMPARED_BYTES_MIN && has(message))

@@ -29,7 +29,7 @@ fn a_rule_holds_for_programs_and_for_direct_calls() {
         "`shop.get_customer` is denied by rule `no-details`: the first customer is private";
     let call = |id: &str| {
         let arguments = format!("{{\"id\":\"{id}\"}}");
-        world.limbeck(["call", "shop.get_customer", &arguments])
+        world.limbeck(["call", "shop", "get_customer", &arguments])
     };
     assert!(call("cus_0001").ends_with(1).stderr.contains(denied));
     call("cus_0002").ends_with(0);

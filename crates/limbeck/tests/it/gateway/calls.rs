@@ -318,19 +318,17 @@ async fn a_program_that_completed_is_warned_of_its_writes_that_failed() {
         "try { await tools.t.refuse({}) } catch {} return 'saved'",
     );
     let background = "import asyncio\ntask = asyncio.create_task(tools.t.refuse())\nawait asyncio.sleep(0.1)\n'saved'";
-    for envelope in [
-        not_awaited,
-        caught.await,
-        run_python(&gateway, background).await,
+    let failed = "1 call that may write failed: `t.refuse` (tool_failed: \"access denied\")";
+    // The Python guest itself names the error of a task, and prints it.
+    let task = "a task that failed: ToolError: access denied";
+    for (envelope, words) in [
+        (not_awaited, failed),
+        (caught.await, failed),
+        (run_python(&gateway, background).await, task),
     ] {
         assert_eq!(value_of(&envelope), json!("saved"));
         let warnings = envelope.warnings.join("\n");
-        assert!(
-            warnings.contains(
-                "1 call that may write failed: `t.refuse` (tool_failed: \"access denied\")"
-            ),
-            "{warnings}"
-        );
+        assert!(warnings.contains(words), "{warnings}");
     }
     // The controls: a write that succeeds, and answers that show the error.
     for program in [

@@ -17,6 +17,8 @@ use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
 
 /// Bytes of the calls of a program that are read at once; a worker may send megabytes.
 const PARSED_AT_ONCE_BYTES_MAX: usize = 16 << 10;
+/// Calls of a program that are checked at once, in a fraction of a millisecond; with misspelt names in some milliseconds.
+const SITES_AT_ONCE_MAX: usize = 8;
 /// Patterns named in a warning.
 const PATTERNS_NAMED_MAX: usize = 3;
 /// Bytes shown of such a pattern.
@@ -133,8 +135,8 @@ impl ProgramCheck<'_> {
         sites: &Arc<Sites>,
         work: impl FnOnce(&Catalog, &Sites) -> T + Send + 'static,
     ) -> Result<T, ComputingError> {
-        // The usual program of a few lines, without the cost of a hand-over between threads.
-        if sites.sites.is_empty() {
+        // The usual program of a few calls, without the cost of a hand-over between threads.
+        if sites.sites.len() <= SITES_AT_ONCE_MAX {
             return Ok(work(
                 &visible(&self.live_catalog.snapshot(), self.scope),
                 sites,

@@ -23,21 +23,46 @@ const onlyField = (value, fits) => {
 };
 const isText = (value) => typeof value === 'string';
 
-/** Gives an answer of a tool its text. */
+/** An object with more fields is a record, and no wrapper of a text or a list. */
+const WRAPPER_FIELDS_MAX = 8;
+
+/** Text of an answer. One function for all of them: a program may have thousands of answers. */
+const { toString: answerToString } = {
+  toString() {
+    const field = onlyField(this, isText);
+    const as = field === undefined ? 'its JSON: take the field that is meant' : `its \`${field}\`: take that field`;
+    warn(`the result of \`${weakGet(answerLabels, this)}\` is an object and was put into a text, as ${as}`);
+    return field === undefined ? jsonStringify(this) : this[field];
+  },
+};
+
+/** Gives an answer of a tool its text, and remembers for hints what it has. */
 const nameAnswer = (value, label) => {
-  if (isText(value) && regexpExec(/^\s*[[{]/, stringSlice(value, 0, 100)) !== null) lastJsonText = label;
+  if (isText(value)) {
+    if (regexpExec(/^\s*[[{]/, stringSlice(value, 0, 100)) !== null) lastJsonText = label;
+    return;
+  }
   if (!isObject(value) || isArray(value) || hasOwn(value, 'toString')) return;
   weakSet(answerLabels, value, label);
-  const text = onlyField(value, isText);
-  if (text !== undefined) lastWithText = { label, field: text };
-  const list = onlyField(value, isArray);
-  if (list !== undefined) lastWithList = { label, field: list };
-  define(value, 'toString', () => {
-    const field = onlyField(value, isText);
-    const as = field === undefined ? 'its JSON: take the field that is meant' : `its \`${field}\`: take that field`;
-    warn(`the result of \`${label}\` is an object and was put into a text, as ${as}`);
-    return field === undefined ? jsonStringify(value) : value[field];
-  });
+  define(value, 'toString', answerToString);
+  const names = keys(value);
+  if (names.length > WRAPPER_FIELDS_MAX) return;
+  let texts = 0;
+  let lists = 0;
+  let text;
+  let list;
+  for (let i = 0; i < names.length; i++) {
+    const field = value[names[i]];
+    if (isText(field)) {
+      texts += 1;
+      text = names[i];
+    } else if (isArray(field)) {
+      lists += 1;
+      list = names[i];
+    }
+  }
+  if (texts === 1) lastWithText = { label, field: text };
+  if (lists === 1) lastWithList = { label, field: list };
 };
 
 /** What `JSON.parse` gives for an answer; undefined for another value. */

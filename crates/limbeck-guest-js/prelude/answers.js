@@ -134,9 +134,14 @@ for (const name of DECIDING_METHODS) watchCallbacksOf(name);
 
 const OBJECT_TEXT = '[object Object]';
 
+/** Characters of a text that are looked through: a program may print a gigabyte, of which the reader gets as little. */
+const LOOKED_THROUGH_MAX = 16_384;
+
 /** Warns of objects that became texts in what a program shows or sends. */
 const warnOfObjectText = (text, where) => {
-  if (typeof text === 'string' && stringIncludes(text, OBJECT_TEXT)) {
+  if (typeof text !== 'string') return;
+  const shown = text.length > LOOKED_THROUGH_MAX ? stringSlice(text, 0, LOOKED_THROUGH_MAX) : text;
+  if (stringIncludes(shown, OBJECT_TEXT)) {
     warn(`${where} has the text \`${OBJECT_TEXT}\`, which an object gives in a text: put a field of it there, or \`JSON.stringify(…)\``);
   }
 };

@@ -151,7 +151,10 @@ impl HostDirectoryEntryStream for Files<'_> {
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
         let number = stream.rep();
-        let left = OPEN.lock().expect("no thread panics while it holds the lock").remove(&number);
+        let left = OPEN
+            .lock()
+            .expect("no thread panics while it holds the lock")
+            .remove(&number);
         let mut left = match left {
             Some(left) => left,
             None => self.entries(number).await?,

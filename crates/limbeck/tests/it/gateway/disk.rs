@@ -316,48 +316,21 @@ async fn a_call_that_never_left_is_reported_as_not_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_waits_for_its_place_at_the_server_is_reported_as_not_sent() {
-    let directory = tempfile::tempdir().unwrap();
-    let log = directory.path().join("log");
-    let mut spec = process("t", "healthy.py", &["--log", log.to_str().unwrap()]);
-    // Of these a principal other than the user of the gateway holds three.
-    spec.concurrency = 4;
-    let store = Store::in_memory().unwrap();
-    let gateway = World::new(worker())
-        .process(spec)
-        .store(store.clone())
-        .start()
-        .await;
-    let arrived = || {
-        let log = std::fs::read_to_string(&log).unwrap_or_default();
-        log.matches("\"tools/call\"").count()
-    };
-    let mut request =
-        request("await Promise.all(Array.from({ length: 8 }, () => tools.t.echo({ ms: 600000 })))");
-    "alice".clone_into(&mut request.principal);
-    request.timeout_ms = Some(60_000);
-    let cancel = CancellationToken::new();
-    let ended = gateway.execute(request, cancel.clone());
-    let (envelope, ()) = tokio::join!(ended, async {
-        while arrived() < 3 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        cancel.cancel();
-    });
-    // The control is in the numbers: those that arrived are reported.
-    assert_eq!(arrived(), 3);
-    assert_eq!(envelope.effects.unwrap().reads, 3);
-    let calls = inner_calls(&store.journal(&envelope.execution_id).await.unwrap());
-    let sent = calls.iter().filter(|call| call.sent).count();
-    assert_eq!(sent, 3, "{calls:?}");
-    assert!(calls.len() > 3, "{calls:?}");
-    gateway.shutdown().await;
+    let calls = "await Promise.all(Array.from({ length: 8 }, () => tools.t.echo({ ms: 600000 })))";
+    only_what_arrived_is_sent("healthy.py", "tools/call", calls).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_that_waits_for_its_place_at_the_server_is_reported_as_not_sent() {
+    let reads = "await Promise.all(Array.from({ length: 8 }, () => servers.t.resources.read('note:never')))";
+    only_what_arrived_is_sent("asking.py", "resources/read", reads).await;
+}
+
+/// Runs a program with eight requests of `method` that are not answered, in a place for three, and ends it when these have arrived.
+async fn only_what_arrived_is_sent(script: &str, method: &str, program: &str) {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("log");
-    let mut spec = process("t", "asking.py", &["--log", log.to_str().unwrap()]);
+    let mut spec = process("t", script, &["--log", log.to_str().unwrap()]);
     // Of these a principal other than the user of the gateway holds three.
     spec.concurrency = 4;
     let store = Store::in_memory().unwrap();
@@ -368,10 +341,9 @@ async fn a_read_that_waits_for_its_place_at_the_server_is_reported_as_not_sent()
         .await;
     let arrived = || {
         let log = std::fs::read_to_string(&log).unwrap_or_default();
-        log.matches("\"resources/read\"").count()
+        log.matches(&format!("\"{method}\"")).count()
     };
-    let reads = "await Promise.all(Array.from({ length: 8 }, () => servers.t.resources.read('note:never')))";
-    let mut request = request(reads);
+    let mut request = request(program);
     "alice".clone_into(&mut request.principal);
     request.timeout_ms = Some(60_000);
     let cancel = CancellationToken::new();

@@ -66,6 +66,14 @@ impl Requester {
     }
 }
 
+impl ToolClass {
+    /// Class of a read of a resource, prompt or completion: the protocol says that these methods change nothing.
+    pub const READ_METHOD: Self = Self {
+        class: EffectClass::Read,
+        source: ClassSource::Operator,
+    };
+}
+
 /// Whose word a class is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassSource {
@@ -230,6 +238,12 @@ impl fmt::Display for PolicyDenial {
 }
 
 impl Policy {
+    /// The fault of the rules, where it stops calls of tools of `class`: all but those that are known to read only.
+    pub fn fault_that_stops(&self, class: ToolClass) -> Option<&PolicyFault> {
+        let is_known_read = class.source.is_operators() && class.class == EffectClass::Read;
+        self.fault.as_ref().filter(|_| !is_known_read)
+    }
+
     /// Decision about a call with arguments in JSON text.
     ///
     /// # Errors
@@ -250,9 +264,7 @@ impl Policy {
                 cause,
             })))
         };
-        if let Some(fault) = &self.fault
-            && !(by_operator && class == EffectClass::Read)
-        {
+        if let Some(fault) = self.fault_that_stops(ToolClass { class, source }) {
             return denied(false, DenialCause::Fault(fault.clone()));
         }
         // Only conditions read the arguments, and most calls meet none.

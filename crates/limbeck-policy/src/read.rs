@@ -1,8 +1,8 @@
 //! Decision whether a read of a resource or prompt may be sent to a server.
 
-use limbeck_domain::{EffectClass, ReadMethod, ServerName, ToolId};
+use limbeck_domain::{ReadMethod, ServerName, ToolId};
 
-use crate::{ClassSource, Denied, Facts, ToolClass};
+use crate::{Denied, Facts, ToolClass};
 
 /// One read of a resource, prompt or completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +43,7 @@ impl ReadPermit {
 pub fn decide_read(request: ReadRequest, facts: &Facts<'_>) -> Result<ReadPermit, Denied> {
     let tool = ToolId::new(request.server.clone(), request.method.as_str());
     facts.scope.allows(&tool)?;
-    // The protocol says that these methods change nothing, and no hint of a server does.
-    let class = ToolClass {
-        class: EffectClass::Read,
-        source: ClassSource::Operator,
-    };
+    let class = ToolClass::READ_METHOD;
     facts
         .policy
         .allows(&tool, class, &request.params, facts.who)?;

@@ -64,7 +64,9 @@ impl Loader<'_> {
             Ok(None) => return Ok(()),
             Err(error) if source.role == FileRole::Named => return Err(error),
             Err(error) => {
-                self.report_file(source, Severity::Error, error.problem());
+                let finding = Diagnostic::of_file(&source.path, Severity::Error, error.problem());
+                self.note_unread_file(source, &finding);
+                self.found.diagnostics.push(finding);
                 return Ok(());
             }
         };

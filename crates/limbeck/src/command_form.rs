@@ -6,6 +6,12 @@
 
 use crate::shell::quoted;
 
+/// The hint of a call that the policy denies: a model leaves the call, and a user can look at the rules.
+const DENIED: (&str, &str) = (
+    "do not try it again in another way: the user decides what is called; tell the user what you wanted to do",
+    "`limbeck policy explain SERVER.TOOL` names what decides, and `limbeck policy check` mistakes in the files",
+);
+
 /// Beginnings of texts that name an argument of `execute`, with the option of `run`.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("`tools` limits ", "`--tools` limits "),
@@ -15,6 +21,7 @@ const BEGINNINGS: &[(&str, &str)] = &[
         "add the tool to the `tools` patterns ",
         "add the tool to the `--tools` patterns ",
     ),
+    DENIED,
 ];
 /// Ends of such texts. What is between beginning and end may quote the program, so it is not searched.
 const ENDS: &[(&str, &str)] = &[
@@ -37,10 +44,13 @@ const ENDS: &[(&str, &str)] = &[
 
 /// Whole hints that are for a model behind a client, with the words for a user of the command line, whose next command
 /// reads the configuration again.
-const WHOLE: &[(&str, &str)] = &[(
-    "the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client",
-    "add one with `limbeck add`, or copy those of a client with `limbeck import FILE`",
-)];
+const WHOLE: &[(&str, &str)] = &[
+    (
+        "the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client",
+        "add one with `limbeck add`, or copy those of a client with `limbeck import FILE`",
+    ),
+    DENIED,
+];
 
 /// `text` of an error, a warning or a hint with the option of `run` where it names an argument of `execute`. That the sentences
 /// are those of the gateway is tested with the executable: `tests/it/run.rs`.

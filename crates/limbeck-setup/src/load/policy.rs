@@ -3,15 +3,16 @@
 //! The section of one file is read whole or not at all: a rule that is left out because of a slip of the pen would allow what
 //! its author forbade. A wrong section of the user's file stops every call that is not a known read until it is mended.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
-use limbeck_domain::EffectClass;
+use limbeck_domain::{EffectClass, ServerName};
 use limbeck_policy::Scope as ToolScope;
 use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule};
 
 use super::Loader;
 use super::open_file::OpenFile;
-use super::sources::ConfigSource;
+use super::sources::{ConfigSource, FileRole};
 use crate::configuration::PolicySettings;
 use crate::diagnostic::{Diagnostic, Severity, ValueError};
 use crate::document::ConfigPlace;
@@ -50,6 +51,8 @@ impl Loader<'_> {
                 if file.source.scope != Scope::Repository {
                     let finding = file.diagnostic(Severity::Error, error.clone());
                     policy.fault.get_or_insert(without_directory(&finding));
+                    // Known reads are still called.
+                    policy.add(classes_alone(place));
                 }
                 Err(error)
             }
@@ -58,15 +61,22 @@ impl Loader<'_> {
 }
 
 impl Loader<'_> {
-    /// Remembers that a file of the user was not read which seems to have rules: calls that they would deny must not be sent.
+    /// Remembers that a file of the user was not read which may have rules: calls that they would deny must not be sent.
     pub(super) fn note_unread_policy(
         &mut self,
         source: &ConfigSource,
         text: &str,
         finding: &Diagnostic,
     ) {
-        let may_have_rules = source.scope != Scope::Repository && text.contains("[policy");
-        if may_have_rules {
+        // A table is written in several ways, and a wrong file has any of them.
+        if text.contains("policy") {
+            self.note_unread_file(source, finding);
+        }
+    }
+
+    /// The same for a file of which nothing is known.
+    pub(super) fn note_unread_file(&mut self, source: &ConfigSource, finding: &Diagnostic) {
+        if source.role == FileRole::Limbeck && source.scope != Scope::Repository {
             let problem = without_directory(finding);
             self.found.settings.policy.fault.get_or_insert(problem);
         }
@@ -104,16 +114,11 @@ fn section(
             "preset" => section.presets.push((layer, preset(&value)?)),
             "classes" => {
                 own_alone(layer, &value)?;
-                for (pattern, class_place) in value.entries()? {
-                    let scope = scope_of([pattern], &class_place)?;
-                    section.classes.push((scope, class(&class_place)?));
-                }
+                section.classes = classes(&value)?;
             }
             "trust_annotations" => {
                 own_alone(layer, &value)?;
-                for server in value.list()? {
-                    section.trusted_servers.insert(server.text()?.into());
-                }
+                section.trusted_servers = servers(&value)?;
             }
             "rule" => {
                 for rule_place in value.list()? {
@@ -131,6 +136,34 @@ fn section(
         }
     }
     Ok(section)
+}
+
+/// What a section with a mistake says about the effects of tools, where the mistake is elsewhere.
+fn classes_alone(place: &ConfigPlace<'_>) -> PolicySettings {
+    let read = |key| place.get(key).ok().flatten();
+    PolicySettings {
+        is_set: true,
+        classes: read("classes")
+            .and_then(|value| classes(&value).ok())
+            .unwrap_or_default(),
+        trusted_servers: read("trust_annotations")
+            .and_then(|value| servers(&value).ok())
+            .unwrap_or_default(),
+        ..PolicySettings::default()
+    }
+}
+
+/// Classes of tools by patterns.
+fn classes(place: &ConfigPlace<'_>) -> Result<Vec<(ToolScope, EffectClass)>, ValueError> {
+    let one = |(pattern, value): (&str, ConfigPlace<'_>)| {
+        Ok((scope_of([pattern], &value)?, class(&value)?))
+    };
+    place.entries()?.into_iter().map(one).collect()
+}
+
+fn servers(place: &ConfigPlace<'_>) -> Result<HashSet<ServerName>, ValueError> {
+    let names = place.list()?;
+    names.iter().map(|name| Ok(name.text()?.into())).collect()
 }
 
 /// Refuses what loosens in a repository's file.

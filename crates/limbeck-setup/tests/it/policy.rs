@@ -130,6 +130,10 @@ fn a_slip_of_the_pen_stops_every_call_but_known_reads_and_names_its_line() {
             "{slip}: {:?}",
             found.diagnostics
         );
+        // What the section says about reads holds where the mistake is elsewhere.
+        let reads = denial(&found, "files", "read_text", "{}");
+        let is_about_classes = slip.contains("reads") || slip.contains("[policy.classes");
+        assert_eq!(reads.is_some(), is_about_classes, "{slip}: {reads:?}");
         // A file that was named ends the command.
         let named = TestProject::new().file("project/rules.toml", &text);
         assert!(
@@ -142,6 +146,13 @@ fn a_slip_of_the_pen_stops_every_call_but_known_reads_and_names_its_line() {
     }
     let control = user_file(RULES).load(&[]).unwrap();
     assert_eq!(control.settings.policy.fault, None);
+    // A file of which nothing is known may have rules too.
+    let other_encoding = TestProject::new();
+    let own = other_encoding.path("home/.config/limbeck");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("config.toml"), b"[policy]\n# \xff\n").unwrap();
+    let found = other_encoding.load(&[]).unwrap();
+    assert!(denial(&found, "files", "read_text", "{}").is_some());
     // A broken file without rules is no fault of the policy.
     let other = user_file("[limits\n").load(&[]).unwrap();
     assert_eq!(other.settings.policy.fault, None);

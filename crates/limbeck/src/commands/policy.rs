@@ -5,14 +5,15 @@
 use anyhow::anyhow;
 use limbeck_catalog::Catalog;
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{CompactArguments, EffectClass, ToolId};
+use limbeck_domain::{CompactArguments, EffectClass, ReadMethod, ToolId};
 use limbeck_gateway::LOCAL_PRINCIPAL;
 use limbeck_policy::rules::{CallFacts, DecidedBy, Effect, Explanation, Rule};
-use limbeck_policy::{Policy, Requester, Scope, ToolClass};
+use limbeck_policy::{ClassSource, Policy, Requester, Scope, ToolClass};
 use serde_json::{Value, json};
 
 use crate::cli::{PolicyCheckArgs, PolicyCommand, PolicyExplainArgs};
 use crate::exit::{CommandError, ExitStatus};
+use crate::format::counted;
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::table::TextTable;
@@ -74,13 +75,16 @@ fn check(
     } else {
         if let Some(fault) = fault {
             printer.error(&format!("the policy cannot be read: {fault}"));
-            printer.hint("until it is mended only tools whose class is `read` in `[policy.classes]` are called");
+            printer.hint("correct this line; until then only tools are called that `[policy.classes]` or a trusted server says only read");
         }
         for Finding { rule, finding } in &findings {
             printer.warning(&format!("{}: rule `{}` {finding}", rule.origin, rule.id));
         }
         let preset = policy.rules.preset();
-        printer.data_line(&format!("{} rules, preset `{preset}`", rules.len()));
+        printer.data_line(&format!(
+            "{}, preset `{preset}`",
+            counted(rules.len(), "rule")
+        ));
     }
     Ok(if is_fine {
         ExitStatus::Completed
@@ -150,9 +154,15 @@ fn explain(
     arguments: &PolicyExplainArgs,
 ) -> Result<ExitStatus, CommandError> {
     let (tool, hinted) = named_tool(catalog, &arguments.tool)?;
-    let (_, values) = CompactArguments::parse(&arguments.args)
-        .map_err(|error| CommandError::usage(anyhow!("`--args`: {error}")))?;
-    let ToolClass { class, source } = policy.classes.of(&tool, hinted);
+    let (_, values) = CompactArguments::parse(&arguments.args).map_err(|error| {
+        CommandError::usage(anyhow!("`--args`: {error}"))
+            .with_hint("give the arguments of the call as one JSON object in quotes: '{\"id\": 7}'")
+    })?;
+    let class = match is_read_method(&tool) {
+        true => ToolClass::READ_METHOD,
+        false => policy.classes.of(&tool, hinted),
+    };
+    let ToolClass { class, source } = class;
     let principal = arguments.principal.as_deref().unwrap_or(LOCAL_PRINCIPAL);
     let requester = Requester::of_principal(principal);
     let facts = CallFacts {
@@ -163,19 +173,38 @@ fn explain(
         who: &requester.names(),
     };
     let explanation = policy.rules.explain(&facts);
+    let fault = policy.fault_that_stops(ToolClass { class, source });
     if arguments.json {
         let mut explained = explained(&explanation);
+        if fault.is_some() {
+            explained["effect"] = json!(Effect::Deny.as_str());
+        }
         explained["class"] = json!(class.as_str());
         explained["class_from"] = json!(source.as_str());
         explained["fault"] = json!(policy.fault.as_ref().map(|fault| &fault.problem));
         printer.json(&explained)?;
     } else {
-        print(printer, &tool, class, source.as_str(), &explanation);
-        if let Some(fault) = &policy.fault {
-            printer.error(&format!("the policy cannot be read: {}", fault.problem));
+        match fault {
+            Some(fault) => {
+                printer.data_line(&format!(
+                    "deny: the policy cannot be read: {}",
+                    fault.problem
+                ));
+            }
+            None => print(printer, &tool, class, source, &explanation),
+        }
+        if catalog.tool(&tool).is_none() && !is_read_method(&tool) {
+            printer.note(&format!(
+                "no tool `{tool}` is listed; `limbeck tools` asks the servers"
+            ));
         }
     }
     Ok(ExitStatus::Completed)
+}
+
+/// Whether the name is that of a method that reads, such as `resources/read`, which is decided about as a tool is.
+fn is_read_method(tool: &ToolId) -> bool {
+    serde_json::from_value::<ReadMethod>(json!(tool.tool)).is_ok()
 }
 
 /// The tool that the user named, and its class by its server's hints. A tool that is not listed has none.
@@ -227,7 +256,7 @@ fn print(
     printer: &Printer,
     tool: &ToolId,
     class: EffectClass,
-    class_from: &str,
+    source: ClassSource,
     explanation: &Explanation<'_>,
 ) {
     let effect = explanation.decision.effect;
@@ -238,10 +267,13 @@ fn print(
         }
     };
     printer.data_line(&format!("{effect}: {by}"));
-    printer.data_line(&format!(
-        "class of {tool}: {} (said by: {class_from})",
-        class.as_str()
-    ));
+    let by = match source {
+        ClassSource::Operator => " (by the configuration or the protocol)",
+        ClassSource::TrustedServer => " (by its server, whose hints are trusted)",
+        ClassSource::Server => " (by its server)",
+        ClassSource::Unknown => "",
+    };
+    printer.data_line(&format!("class of {tool}: {}{by}", class.as_str()));
     if effect == Effect::Ask {
         printer.note("a call that has to be approved is refused: this version cannot ask");
     }

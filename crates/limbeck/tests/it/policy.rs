@@ -78,6 +78,14 @@ fn a_broken_rule_stops_calls_and_says_where_it_is() {
         message.contains("config.toml:4:10") && message.contains("`deny`"),
         "{message}"
     );
+    let hint = envelope["error"]["hint"].as_str().unwrap();
+    assert!(hint.starts_with("do not try it again"), "{hint}");
+    // A user of the command line reads what names the mistake.
+    let call = world.limbeck(["call", "shop", "get_customer", "{\"id\":\"cus_0002\"}"]);
+    let call = call.ends_with(1);
+    assert!(call.stderr.contains("`limbeck policy check`"), "{call:?}");
+    let explained = world.limbeck(["policy", "explain", "shop.get_customer", "--json"]);
+    assert_eq!(explained.ends_with(0).json()["effect"], "deny");
     let check = world.limbeck(["policy", "check"]).ends_with(1);
     assert!(check.stderr.contains("config.toml:4:10"), "{check:?}");
 }

@@ -86,7 +86,7 @@ fn check(catalog: &Catalog, sites: &Sites, options: &CheckOptions<'_>) -> Findin
     let unread = sites.unread;
     let mut sites: Vec<&Site> = sites.sites.iter().collect();
     sites.sort_by_key(|site| (site.line, site.column));
-    let mut check = ProgramCheck {
+    let mut check = CallSiteCheck {
         catalog,
         options,
         findings: Findings::default(),
@@ -109,7 +109,7 @@ fn check(catalog: &Catalog, sites: &Sites, options: &CheckOptions<'_>) -> Findin
     check.finish()
 }
 
-struct ProgramCheck<'a> {
+struct CallSiteCheck<'a> {
     catalog: &'a Catalog,
     options: &'a CheckOptions<'a>,
     findings: Findings,
@@ -122,7 +122,7 @@ struct ProgramCheck<'a> {
     comparisons: usize,
 }
 
-impl ProgramCheck<'_> {
+impl CallSiteCheck<'_> {
     fn site(&mut self, site: &Site) {
         // The findings about a guarded call are warnings.
         let has_room = match site.guarded {

@@ -35,7 +35,7 @@ pub(crate) use artifacts::{Opened, part_again};
 pub(crate) use context::BrokerContext;
 pub(crate) use emit::Emissions;
 pub use invoke::CallReport;
-pub(crate) use invoke::{Delivery, InvokeError, Invoked};
+pub(crate) use invoke::{CallerKind, InvokeError, Invoked};
 pub(crate) use journal::Journal;
 use prepare::{RefusedCall, target_of};
 pub(crate) use program_check::ProgramCheck;
@@ -231,7 +231,7 @@ impl Broker {
             note,
             contradiction,
             permit,
-        } = self.invoke(call, &target, Delivery::Program).await;
+        } = self.invoke(call, &target, CallerKind::Program).await;
         Answer {
             id,
             result: match result {

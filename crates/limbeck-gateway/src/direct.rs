@@ -20,7 +20,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::admission::Admission;
-use crate::broker::{Broker, BrokerContext, CallReport, Delivery, InvokeError, Invoked, Journal};
+use crate::broker::{Broker, BrokerContext, CallReport, CallerKind, InvokeError, Invoked, Journal};
 use crate::clock::now_us;
 use crate::config::{LOCAL_PRINCIPAL, other_principal};
 use crate::executor::mint_id;
@@ -144,7 +144,7 @@ impl DirectCalls {
         };
         let Invoked {
             result, reached, ..
-        } = broker.invoke(call, &target, Delivery::Direct).await;
+        } = broker.invoke(call, &target, CallerKind::Direct).await;
         let result = match result {
             Ok(output) => output.into_json().map_err(DirectError::from),
             Err(error) => Err(error.into()),

@@ -99,14 +99,14 @@ enum VectorError {
 }
 
 /// Similarity of tools to queries.
-pub(crate) struct Similarity {
+pub(crate) struct EndpointSimilarity {
     /// `scores[query][tool]`, tools in catalog order; `None` for an empty query.
     scores: Vec<Option<Vec<f32>>>,
     /// Hash of the queries' vectors.
     pub(crate) fingerprint: [u8; 4],
 }
 
-impl Similarity {
+impl EndpointSimilarity {
     /// Scores of all tools for the query at index `query`.
     pub(crate) fn of(&self, query: usize) -> Option<&[f32]> {
         self.scores.get(query)?.as_deref()
@@ -175,7 +175,7 @@ impl Embeddings {
         &self,
         catalog: &Arc<Catalog>,
         queries: &[&str],
-    ) -> Option<Similarity> {
+    ) -> Option<EndpointSimilarity> {
         let running = self.running.as_ref()?;
         let until = Instant::now() + SEARCH_WAIT;
         let texts: Vec<(TextHash, &str)> = queries
@@ -329,7 +329,11 @@ impl Endpoint {
         Ok(())
     }
 
-    fn similarity(&self, tools: &[TextHash], queries: &[Option<Arc<Unit>>]) -> Option<Similarity> {
+    fn similarity(
+        &self,
+        tools: &[TextHash],
+        queries: &[Option<Arc<Unit>>],
+    ) -> Option<EndpointSimilarity> {
         let space = self.space();
         let mut print = Sha256::new();
         let mut scores = Vec::with_capacity(queries.len());
@@ -343,7 +347,7 @@ impl Endpoint {
             });
         }
         let [one, two, three, four, ..] = <[u8; 32]>::from(print.finalize());
-        Some(Similarity {
+        Some(EndpointSimilarity {
             scores,
             fingerprint: [one, two, three, four],
         })

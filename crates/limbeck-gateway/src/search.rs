@@ -17,7 +17,7 @@ use limbeck_search::{SearchAnswer, SearchHit, SearchQuery, SearchableCatalog, se
 use serde::Serialize;
 
 use crate::computing::Computing;
-use crate::embeddings::{Embeddings, Similarity};
+use crate::embeddings::{Embeddings, EndpointSimilarity};
 use crate::exposure::Exposure;
 use crate::listings::Listings;
 use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
@@ -289,7 +289,7 @@ impl ToolSearch {
 /// Ranking of the hits, and the position at which each query continues.
 struct Ranking {
     /// Absent when the table in the binary ranks them.
-    similarity: Option<Similarity>,
+    similarity: Option<EndpointSimilarity>,
     fingerprint: Fingerprint,
     /// Number of hits in earlier answers, by query.
     from: Vec<usize>,

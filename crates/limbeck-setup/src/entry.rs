@@ -59,7 +59,7 @@ impl ServerEntry {
 
     /// Whether a file of the repository has it.
     pub fn is_of_repository(&self) -> bool {
-        self.origin.scope == Scope::Repository
+        self.origin.scope == EntryScope::Repository
     }
 
     /// Whether replacing `other` by this entry would change what is started, reached, signed in to or listed.
@@ -162,12 +162,12 @@ pub struct Origin {
     /// Line of the key, from 1.
     pub line: u32,
     /// Owner of the file.
-    pub scope: Scope,
+    pub scope: EntryScope,
 }
 
 /// Owner of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum EntryScope {
     /// The user, for every project.
     User,
     /// The user, for one project directory.
@@ -182,9 +182,9 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)?;
         match &self.scope {
-            Scope::Project(directory) => write!(f, " (project {})", directory.display()),
-            Scope::Repository => f.write_str(" (repository)"),
-            Scope::User | Scope::Given => Ok(()),
+            EntryScope::Project(directory) => write!(f, " (project {})", directory.display()),
+            EntryScope::Repository => f.write_str(" (repository)"),
+            EntryScope::User | EntryScope::Given => Ok(()),
         }
     }
 }

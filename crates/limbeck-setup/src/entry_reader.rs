@@ -13,7 +13,7 @@ use limbeck_domain::{Expose, ServerName, ToolRules, text};
 
 use crate::diagnostic::ValueError;
 use crate::document::ConfigPlace;
-use crate::entry::{HttpKind, Origin, Scope, ServerEntry, Transport, TrustState};
+use crate::entry::{EntryScope, HttpKind, Origin, ServerEntry, Transport, TrustState};
 use crate::oauth::OAuthEntry;
 use crate::variables::Variables;
 use crate::{choosing_variables, server_environment};
@@ -47,7 +47,7 @@ pub(crate) enum EntryDialect {
 pub(crate) struct EntryReader<'a> {
     pub(crate) dialect: EntryDialect,
     pub(crate) variables: Variables<'a>,
-    pub(crate) scope: Scope,
+    pub(crate) scope: EntryScope,
     pub(crate) file: &'a Path,
 }
 
@@ -274,7 +274,7 @@ impl EntryReader<'_> {
                 if name.is_empty() || name.contains(['=', '\0']) {
                     return Err(value.malformed("is not a valid variable name"));
                 }
-                if self.scope == Scope::Repository
+                if self.scope == EntryScope::Repository
                     && let Some(what) = choosing_variables::choice_of(name)
                 {
                     warnings.push(value.malformed(format!("lets the repository choose {what}")));
@@ -367,10 +367,10 @@ impl EntryReader<'_> {
         };
         match &self.scope {
             // The file is read in every directory, so the present one is not the user's choice.
-            Scope::User => world.home.clone().unwrap_or_else(of_file),
-            Scope::Project(directory) => directory.clone(),
-            Scope::Given => of_file(),
-            Scope::Repository => world.cwd.clone(),
+            EntryScope::User => world.home.clone().unwrap_or_else(of_file),
+            EntryScope::Project(directory) => directory.clone(),
+            EntryScope::Given => of_file(),
+            EntryScope::Repository => world.cwd.clone(),
         }
     }
 

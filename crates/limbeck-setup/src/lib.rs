@@ -56,7 +56,7 @@ pub use configuration::{
 };
 pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};
-pub use entry::{HttpKind, Origin, Scope, ServerEntry, Transport, TrustState};
+pub use entry::{EntryScope, HttpKind, Origin, ServerEntry, Transport, TrustState};
 pub use error::ConfigError;
 pub use load::load;
 pub use oauth::{GrantEntry, OAuthEntry};

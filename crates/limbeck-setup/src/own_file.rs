@@ -18,7 +18,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use crate::diagnostic::{ValueError, ValueErrorKind};
 use crate::document::{self, ConfigPlace, Syntax};
-use crate::entry::{Scope, ServerEntry};
+use crate::entry::{EntryScope, ServerEntry};
 use crate::entry_reader::{self, EntryDialect, EntryReader};
 use crate::error::ConfigError;
 use crate::file_content;
@@ -319,7 +319,7 @@ impl<'a> OwnFile<'a> {
             let reader = EntryReader {
                 dialect: EntryDialect::Limbeck,
                 variables: Variables { world: self.world },
-                scope: Scope::User,
+                scope: EntryScope::User,
                 file: &self.path,
             };
             let parsed = reader.read(checked, place, 1);

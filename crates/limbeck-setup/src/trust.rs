@@ -17,7 +17,7 @@ use limbeck_domain::ServerName;
 use limbeck_domain::limits::CONFIG_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{Scope, ServerEntry, TrustState};
+use crate::entry::{EntryScope, ServerEntry, TrustState};
 use crate::file_content;
 use crate::world::World;
 
@@ -128,7 +128,8 @@ impl TrustRecords {
 impl TrustPolicy<'_> {
     /// Trust of an entry; `is_approved` is whether the user approved its name in the client.
     pub(crate) fn judge(self, entry: &ServerEntry, is_approved: bool) -> TrustState {
-        let (Scope::Repository, Some(text)) = (&entry.origin.scope, &entry.definition_text) else {
+        let (EntryScope::Repository, Some(text)) = (&entry.origin.scope, &entry.definition_text)
+        else {
             return TrustState::Own;
         };
         let records = match self {

@@ -34,7 +34,7 @@ use crate::reader::ReaderThread;
 use crate::records::StoreStats;
 use crate::retention::{JournalBounds, Retention};
 use crate::schema;
-use crate::writer::{Counters, Message, Writer};
+use crate::writer::{Message, Writer, WriterCounters};
 
 /// Memory of all queued operations; a caller that would exceed it waits. Twice the largest call result,
 /// with room to spare.
@@ -58,7 +58,7 @@ struct Inner {
     reader: Option<ReaderThread>,
     retention: Retention,
     room: Arc<JournalRoom>,
-    counters: Arc<Counters>,
+    counters: Arc<WriterCounters>,
 }
 
 impl fmt::Debug for Store {
@@ -124,7 +124,7 @@ impl Store {
         owner_locks: Option<OwnerLocks>,
         retention: Retention,
     ) -> Result<Self, StoreError> {
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(WriterCounters::default());
         let disk = DiskFloor::new(reader.as_ref().map(|_| path.as_path()));
         let room = Arc::new(JournalRoom::new(disk));
         let (sender, queue) = mpsc::channel();

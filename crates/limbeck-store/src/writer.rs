@@ -65,13 +65,13 @@ pub(crate) struct Job {
 
 /// Counters behind [`crate::Store::stats`].
 #[derive(Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct WriterCounters {
     commits: AtomicU64,
     synced: AtomicU64,
     entries: AtomicU64,
 }
 
-impl Counters {
+impl WriterCounters {
     pub(crate) fn read(&self) -> StoreStats {
         StoreStats {
             commits: self.commits.load(Ordering::Relaxed),
@@ -88,7 +88,7 @@ pub(crate) struct Writer {
     /// `None` for a store in memory, which no other process can open.
     owner_locks: Option<OwnerLocks>,
     retention: Retention,
-    counters: Arc<Counters>,
+    counters: Arc<WriterCounters>,
     /// Executions of this process whose journal has a gap: only the end may follow it.
     incomplete: HashSet<ExecutionId>,
     /// Whether something is committed and not yet synced.
@@ -121,7 +121,7 @@ impl Writer {
         connection: Connection,
         owner_locks: Option<OwnerLocks>,
         retention: Retention,
-        counters: Arc<Counters>,
+        counters: Arc<WriterCounters>,
         room: Arc<JournalRoom>,
     ) -> Self {
         Self {

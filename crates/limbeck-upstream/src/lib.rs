@@ -70,7 +70,7 @@ pub use error::UpstreamError;
 pub use http::{CredentialSource, HttpKind, HttpSpec};
 pub use pool::{PoolOptions, UpstreamPool};
 pub use protocol::ProtocolGeneration;
-pub use report::{ServerInfo, ServerReport, ServerState, ToolList, TrafficCounts};
+pub use report::{ServerDiagnostics, ServerInfo, ServerState, ToolList, TrafficCounts};
 pub use server_request::{ClientCapabilities, DeclinedError, ServerRequest, ServerRequestKind};
 pub use spec::{ServerSpec, StdioSpec, TransportSpec};
 pub use turns::{Turn, TurnQueue};

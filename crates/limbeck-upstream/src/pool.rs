@@ -17,7 +17,7 @@ use crate::negotiate::cache::NegotiationCache;
 use crate::negotiate::target::Target;
 use crate::principal_connections::PrincipalConnections;
 use crate::protocol::ProtocolGeneration;
-use crate::report::{ServerReport, ServerState, ToolList, TrafficCounts};
+use crate::report::{ServerDiagnostics, ServerState, ToolList, TrafficCounts};
 use crate::server_messages::NotificationSink;
 use crate::server_request::ClientCapabilities;
 use crate::spec::{ServerSpec, TransportSpec};
@@ -211,7 +211,7 @@ impl UpstreamPool {
     }
 
     /// Returns the state of a server with its last failure and the end of its standard error.
-    pub fn report(&self, server: &ServerName) -> ServerReport {
+    pub fn report(&self, server: &ServerName) -> ServerDiagnostics {
         let state = match self.servers.get(server) {
             Some(PoolEntry::Server(server)) => return server.report(),
             None => ServerState::NotConfigured,
@@ -223,7 +223,7 @@ impl UpstreamPool {
             Some(PoolEntry::Disabled) => ServerState::Disabled,
             Some(PoolEntry::Unusable(unusable)) => ServerState::Unusable(unusable.clone()),
         };
-        ServerReport {
+        ServerDiagnostics {
             transport: match self.servers.get(server) {
                 Some(PoolEntry::InProcess(_)) => "in-process",
                 _ => "none",

@@ -14,7 +14,7 @@ use crate::error::UpstreamError;
 use crate::http::{CredentialSource, HttpSpec};
 use crate::negotiate::cache::NegotiationCache;
 use crate::negotiate::target::Target;
-use crate::report::ServerReport;
+use crate::report::ServerDiagnostics;
 use crate::server::UpstreamServer;
 use crate::server_messages::NotificationSink;
 use crate::spec::{ServerSpec, TransportSpec};
@@ -112,7 +112,7 @@ impl PrincipalConnections {
     }
 
     /// State of the connection of the user who runs the gateway.
-    pub(crate) fn report(&self) -> ServerReport {
+    pub(crate) fn report(&self) -> ServerDiagnostics {
         self.own.report()
     }
 

@@ -80,7 +80,7 @@ pub enum ServerState {
 
 /// State of a server with diagnostics.
 #[derive(Clone, Debug)]
-pub struct ServerReport {
+pub struct ServerDiagnostics {
     /// Transport: `stdio`, `http`, `sse`, `in-process`, `none`.
     pub transport: &'static str,
     /// Current state.

@@ -34,7 +34,7 @@ use crate::negotiate::Connector;
 use crate::negotiate::cache::NegotiationCache;
 use crate::negotiate::context::{ConnectContext, LastProcess};
 use crate::negotiate::target::Target;
-use crate::report::{ServerReport, ServerState, ToolList, TrafficCounts};
+use crate::report::{ServerDiagnostics, ServerState, ToolList, TrafficCounts};
 use crate::request_room::RequestRoom;
 use crate::server_messages::NotificationSink;
 use crate::spec::ServerSpec;
@@ -117,7 +117,7 @@ impl UpstreamServer {
     }
 
     /// State of the server and its diagnostics.
-    pub(crate) fn report(&self) -> ServerReport {
+    pub(crate) fn report(&self) -> ServerDiagnostics {
         let (state, last_error) = {
             let mut life = lock(&self.0.life);
             life.notice_crash();
@@ -140,7 +140,7 @@ impl UpstreamServer {
         let (in_flight, queued) = self.0.load.now();
         let last_process = lock(&self.0.connector.context.last_process).clone();
         let (lines, bytes) = REPORT_STDERR;
-        ServerReport {
+        ServerDiagnostics {
             transport: self.0.spec.transport.as_str(),
             state,
             last_error: last_error.map(|error| error.full_text()),

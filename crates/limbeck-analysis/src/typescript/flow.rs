@@ -13,7 +13,7 @@ pub(super) use self::guards::FailureHandlers;
 use self::reads::ReadFinder;
 use self::taken_apart::is_taken_apart;
 use self::uses::uses;
-use super::names::ToolCall;
+use super::names::NamedCall;
 use super::tree::ProgramTree;
 use crate::result_read::ResultRead;
 
@@ -28,7 +28,7 @@ pub(super) struct CallFlow {
 }
 
 impl CallFlow {
-    pub(super) fn of(tree: &ProgramTree<'_, '_>, calls: &[ToolCall<'_>]) -> Self {
+    pub(super) fn of(tree: &ProgramTree<'_, '_>, calls: &[NamedCall<'_>]) -> Self {
         let mut reads = ReadFinder::new(tree);
         let nodes = || calls.iter().map(|call| call.node.node_id());
         Self {

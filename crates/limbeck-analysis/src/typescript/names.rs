@@ -63,7 +63,7 @@ pub(super) enum ResultForm {
 }
 
 /// A call of a tool whose names are known.
-pub(super) struct ToolCall<'a> {
+pub(super) struct NamedCall<'a> {
     pub(super) node: &'a CallExpression<'a>,
     pub(super) server: Option<String>,
     pub(super) tool: String,
@@ -72,7 +72,7 @@ pub(super) struct ToolCall<'a> {
     named_after: Option<usize>,
 }
 
-impl<'a> ToolCall<'a> {
+impl<'a> NamedCall<'a> {
     pub(super) fn arguments(&self, tree: &ProgramTree<'_, 'a>) -> CallArguments {
         match self.named_after {
             None => CallArguments::of(&self.node.arguments, tree),
@@ -83,7 +83,7 @@ impl<'a> ToolCall<'a> {
 
 /// Calls of tools, and the other uses of their names.
 pub(super) struct NameResolver<'a> {
-    pub(super) calls: Vec<ToolCall<'a>>,
+    pub(super) calls: Vec<NamedCall<'a>>,
     /// Byte offsets of places where it is not known what is called, with the server when that is known.
     pub(super) dynamic: Vec<(u32, Option<String>)>,
     /// Whether the program asks which servers and tools there are.
@@ -353,7 +353,7 @@ impl<'a> NameResolver<'a> {
         form: ResultForm,
         named_after: Option<usize>,
     ) {
-        self.calls.push(ToolCall {
+        self.calls.push(NamedCall {
             node,
             server: server.map(str::to_owned),
             tool: tool.to_owned(),

@@ -15,7 +15,7 @@ pub(crate) use shape::shape;
 
 /// How much of a value is shown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Detail {
+pub(crate) struct SampleDetail {
     /// Items at the beginning of an array; one of the middle and one of the end are shown besides.
     first: usize,
     members: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Detail {
     depth: usize,
 }
 
-impl Detail {
+impl SampleDetail {
     /// From much to little.
     pub(crate) const LEVELS: [Self; 9] = [
         Self::new(1_000, 1_000, 20_000, 32),
@@ -57,7 +57,7 @@ pub(crate) fn count(json: &str) -> Option<usize> {
 }
 
 /// A sample of a JSON value, as JSON; `None` when it would be over `bytes_max`.
-pub(crate) fn sample(json: &str, detail: Detail, bytes_max: usize) -> Option<String> {
+pub(crate) fn sample(json: &str, detail: SampleDetail, bytes_max: usize) -> Option<String> {
     let mut writer = Sampler {
         detail,
         bytes_max,
@@ -68,7 +68,7 @@ pub(crate) fn sample(json: &str, detail: Detail, bytes_max: usize) -> Option<Str
 }
 
 struct Sampler {
-    detail: Detail,
+    detail: SampleDetail,
     bytes_max: usize,
     out: String,
 }
@@ -237,7 +237,7 @@ mod tests {
 
     use super::*;
 
-    fn sampled(value: &Value, detail: Detail) -> Value {
+    fn sampled(value: &Value, detail: SampleDetail) -> Value {
         let json = value.to_string();
         serde_json::from_str(&sample(&json, detail, 1 << 20).unwrap()).unwrap()
     }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_sample_has_first_middle_and_last_items_and_says_what_is_left_out() {
         let rows: Vec<Value> = (0..1_000).map(|id| json!({"id": id})).collect();
-        let shown = sampled(&json!(rows), Detail::new(2, 6, 30, 3));
+        let shown = sampled(&json!(rows), SampleDetail::new(2, 6, 30, 3));
         assert_eq!(
             shown,
             json!([
@@ -254,14 +254,14 @@ mod tests {
             ])
         );
         assert_eq!(
-            sampled(&json!([1, 2, 3, 4, 5]), Detail::new(2, 6, 30, 3)),
+            sampled(&json!([1, 2, 3, 4, 5]), SampleDetail::new(2, 6, 30, 3)),
             json!([1, 2, 3, 4, 5])
         );
     }
 
     #[test]
     fn a_sample_cuts_texts_keys_and_depth_and_marks_each() {
-        let detail = Detail::new(1, 2, 5, 1);
+        let detail = SampleDetail::new(1, 2, 5, 1);
         let shown = sampled(
             &json!({"a": "abcdefgh", "b": [1, [2]], "c": 1, "d": 2}),
             detail,
@@ -276,8 +276,8 @@ mod tests {
     #[test]
     fn a_sample_that_would_be_too_large_is_none() {
         let json = json!({"a": "x".repeat(100)}).to_string();
-        assert!(sample(&json, Detail::LEVELS[0], 50).is_none());
-        assert!(sample(&json, Detail::LEVELS[0], 500).is_some());
+        assert!(sample(&json, SampleDetail::LEVELS[0], 50).is_none());
+        assert!(sample(&json, SampleDetail::LEVELS[0], 500).is_some());
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_value_of_many_parts_is_sampled_without_a_tree_of_it() {
         let json = format!("[{}[]]", "[],".repeat(2_000_000));
-        let shown = sample(&json, Detail::LEVELS[0], 4_096).unwrap();
+        let shown = sample(&json, SampleDetail::LEVELS[0], 4_096).unwrap();
         assert!(shown.contains("left out"), "{shown}");
         assert_eq!(shape(&json), "never[][]");
         assert_eq!(count(&json), Some(2_000_001));

@@ -5,7 +5,7 @@
 //! before it is sent, and so is its outcome before the result is used. Policy and upstream get the arguments that
 //! validation made compact; the journal gets them as the program wrote them, which is what a replay compares.
 //!
-//! What differs between callers is in [`Delivery`].
+//! What differs between callers is in [`CallerKind`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,7 +36,7 @@ const CONTRADICTION_BYTES_MAX: usize = 200;
 
 /// Caller that a tool call is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Delivery {
+pub(crate) enum CallerKind {
     /// A program. Its call waits until its result has room, and it gets the value of the result.
     Program,
     /// A client that called an exposed tool. It gets the result as the server sent it.
@@ -165,17 +165,17 @@ impl Broker {
         &self,
         call: HostCall,
         target: &ToolTarget,
-        delivery: Delivery,
+        caller_kind: CallerKind,
     ) -> Invoked {
         let (id, started) = (call.id, Instant::now());
-        let admitted = match delivery {
-            Delivery::Program => tokio::select! {
+        let admitted = match caller_kind {
+            CallerKind::Program => tokio::select! {
                 biased;
                 // The program has ended, so its call is not sent.
                 () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
                 admitted = self.admit(target, &call.body) => admitted,
             },
-            Delivery::Direct | Delivery::Once => tokio::select! {
+            CallerKind::Direct | CallerKind::Once => tokio::select! {
                 biased;
                 // The client or user gave the call up, while its server was starting, for example.
                 () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
@@ -199,10 +199,10 @@ impl Broker {
             return Invoked::not_sent(error, note);
         }
         let unasked = UnaskedQuestions::default();
-        let sent = self.send(&tool, permit, delivery, place, unasked.clone());
+        let sent = self.send(&tool, permit, caller_kind, place, unasked.clone());
         let sent = sent.await;
         let (result, contradiction) = match sent {
-            Ok(result) => self.output(&tool, result, target.form, delivery).await,
+            Ok(result) => self.output(&tool, result, target.form, caller_kind).await,
             Err(error) => {
                 let tool = tool.id().clone();
                 (Err(InvokeError::Upstream { tool, error }), None)
@@ -227,7 +227,7 @@ impl Broker {
             .journal
             .outcome_of(id, recorded, effect, not_sent, started);
         let outcome = outcome.await;
-        if delivery != Delivery::Once {
+        if caller_kind != CallerKind::Once {
             self.context.live_catalog.refresh_later(&tool.id().server);
         }
         Invoked {
@@ -329,7 +329,7 @@ impl Broker {
             note,
             contradiction,
             ..
-        } = self.invoke(call, target, Delivery::Once).await;
+        } = self.invoke(call, target, CallerKind::Once).await;
         let output = result.map_err(InvokeError::into_call_error)?;
         let tool = Arc::clone(&output.tool);
         let result = output.into_json()?;
@@ -346,16 +346,16 @@ impl Broker {
         &self,
         tool: &Tool,
         permit: Permit,
-        delivery: Delivery,
+        caller_kind: CallerKind,
         place: Option<Arc<Turn>>,
         unasked: UnaskedQuestions,
     ) -> Result<Box<RawValue>, UpstreamError> {
         let cancel = self.cancel_of(permit.call().effect).child_token();
         let caller = self.caller.clone();
-        let caller = match delivery {
+        let caller = match caller_kind {
             // A client sees one progress for the whole program, so each message names its tool.
-            Delivery::Program => caller.map(|caller| ProgressPrefix::begin(caller, tool.id())),
-            Delivery::Direct | Delivery::Once => caller,
+            CallerKind::Program => caller.map(|caller| ProgressPrefix::begin(caller, tool.id())),
+            CallerKind::Direct | CallerKind::Once => caller,
         };
         let context = CallContext {
             unasked,
@@ -372,16 +372,16 @@ impl Broker {
         tool: &Arc<Tool>,
         result: Box<RawValue>,
         form: CallForm,
-        delivery: Delivery,
+        caller_kind: CallerKind,
     ) -> (Result<ToolOutput, InvokeError>, Option<String>) {
         let bytes = result.get().len();
-        let as_sent = match delivery {
-            Delivery::Program => form == CallForm::Raw,
-            Delivery::Direct | Delivery::Once => true,
+        let as_sent = match caller_kind {
+            CallerKind::Program => form == CallForm::Raw,
+            CallerKind::Direct | CallerKind::Once => true,
         };
         if as_sent {
             let contradiction = self.contradiction(tool, &result);
-            if delivery == Delivery::Program && bytes > CALL_RESULT_BYTES_MAX {
+            if caller_kind == CallerKind::Program && bytes > CALL_RESULT_BYTES_MAX {
                 return (Err(too_large(bytes, tool)), contradiction);
             }
             self.context.learning.result(tool, bytes, || result.clone());

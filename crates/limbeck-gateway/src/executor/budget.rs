@@ -12,7 +12,7 @@ use limbeck_domain::{ArtifactId, ArtifactView, Envelope};
 
 use crate::render::{self, Render};
 use crate::tokens;
-use parts::{Part, Piece};
+use parts::{AnswerPart, Piece};
 use views::{ends, opening, shortened};
 
 /// Times the shares are made smaller until the answer fits: what an artifact is described with counts too.
@@ -74,7 +74,7 @@ pub(super) fn fit(mut envelope: Envelope, budget: usize, render: Render) -> Fitt
 /// Replaces the views of emitted texts by their number.
 fn without_emitted_views(envelope: &mut Envelope) {
     let views = envelope.artifacts.len();
-    let name = Part::Emitted(0).as_str();
+    let name = AnswerPart::Emitted(0).as_str();
     envelope.artifacts.retain(|view| view.what != name);
     let left_out = views - envelope.artifacts.len();
     if left_out > 0 {
@@ -211,7 +211,7 @@ fn apply(
     let sizes: Vec<usize> = pieces.iter().map(|piece| piece.tokens).collect();
     let (mut spilled, mut names) = (Vec::new(), Vec::new());
     for (place, (piece, share)) in pieces.iter().zip(shares(&sizes, room)).enumerate() {
-        let is_reason = piece.part == Part::Error && piece.tokens <= REASON_TOKENS;
+        let is_reason = piece.part == AnswerPart::Error && piece.tokens <= REASON_TOKENS;
         if piece.tokens <= share || is_reason {
             piece.part.put(&mut envelope, piece.text.clone());
         } else {
@@ -224,7 +224,7 @@ fn apply(
         names.dedup();
         let left_out = skeleton.printed_left_out;
         let is_cut = |name: &&str| {
-            let printed = [Part::Stdout.as_str(), Part::Stderr.as_str()];
+            let printed = [AnswerPart::Stdout.as_str(), AnswerPart::Stderr.as_str()];
             left_out > 0 && printed.contains(name)
         };
         let (cut, whole): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_cut);
@@ -249,7 +249,7 @@ fn apply(
 /// Replaces a piece by a view of it in about `share` tokens.
 fn spill(envelope: &mut Envelope, piece: &Piece, share: usize) {
     let (part, text) = (piece.part, &piece.text);
-    let view = if part == Part::Value {
+    let view = if part == AnswerPart::Value {
         piece.value_view(share)
     } else {
         part.put(
@@ -258,10 +258,10 @@ fn spill(envelope: &mut Envelope, piece: &Piece, share: usize) {
         );
         piece.text_view()
     };
-    if let (Part::Error, Some(error)) = (part, &mut envelope.error) {
+    if let (AnswerPart::Error, Some(error)) = (part, &mut envelope.error) {
         error.hint = error.hint.take().map(|hint| shortened(&hint, HINT_BYTES));
     }
-    if let Part::Emitted(place) = part
+    if let AnswerPart::Emitted(place) = part
         && let Some(block) = envelope.emitted.get_mut(place)
     {
         block.block = None;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{QUERIES_MAX, SearchRequest, ToolSearch, found};
 use crate::artifacts::select::StopFlag;
-use crate::embeddings::Similarity;
+use crate::embeddings::EndpointSimilarity;
 use crate::program_listings;
 
 impl ToolSearch {
@@ -47,7 +47,7 @@ impl ToolSearch {
 fn hits_json(
     catalog: &SearchableCatalog,
     request: &SearchRequest,
-    similarity: Option<&Similarity>,
+    similarity: Option<&EndpointSimilarity>,
     stop: &StopFlag,
 ) -> Value {
     let mut hits = Vec::new();

@@ -33,7 +33,7 @@ const SEND_BUFFER_BYTES: usize = 256 << 10;
 
 /// Serves connections; cloned for each.
 #[derive(Clone, Debug)]
-pub(crate) struct HttpConnection {
+pub(crate) struct ClientConnection {
     pub(crate) service: Arc<HttpService>,
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) bounds: HttpBounds,
@@ -41,7 +41,7 @@ pub(crate) struct HttpConnection {
     pub(crate) closing: CancellationToken,
 }
 
-impl HttpConnection {
+impl ClientConnection {
     /// Serves a connection to its end. Errors of a connection concern its client alone and are not reported.
     pub(crate) async fn serve(self, stream: TcpStream, place: Arc<ConnectionPlace>) {
         // Responses are written whole, so Nagle's algorithm would only delay them.

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::allowed_hosts::AllowedHosts;
 use super::bodies::BodyReader;
 use super::clients::PrincipalClients;
-use super::connection::HttpConnection;
+use super::connection::ClientConnection;
 use super::connection_places::{ConnectionPlace, ConnectionPlaces};
 use super::http_bounds::HttpBounds;
 use super::http_options::{HttpError, HttpOptions, Security};
@@ -37,7 +37,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
-    connection: HttpConnection,
+    connection: ClientConnection,
     bounds: HttpBounds,
     /// Ends every stream and session when cancelled.
     ended: CancellationToken,
@@ -119,7 +119,7 @@ impl HttpServer {
             draining: CancellationToken::new(),
             gateway,
         };
-        let connection = HttpConnection {
+        let connection = ClientConnection {
             service: Arc::new(service),
             tls,
             bounds: options.bounds,
@@ -212,7 +212,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-async fn one(connection: HttpConnection, stream: TcpStream, place: ConnectionPlace) {
+async fn one(connection: ClientConnection, stream: TcpStream, place: ConnectionPlace) {
     let service = Arc::clone(&connection.service);
     service.metrics.connections.fetch_add(1, Ordering::Relaxed);
     let place = Arc::new(place);

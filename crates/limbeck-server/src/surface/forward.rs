@@ -43,7 +43,7 @@ pub(super) enum Outcome<T> {
 }
 
 /// A server's result as it sent it.
-type RawResult = Result<Box<RawValue>, DirectError>;
+type ForwardedResult = Result<Box<RawValue>, DirectError>;
 
 impl Surface {
     /// All tools that a client lists: the built-in ones and those of exposed servers.
@@ -201,7 +201,7 @@ impl Surface {
         subject: &RequestIdentity<'_>,
         resume: ResumeParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Outcome<RawResult>, ErrorData> {
+    ) -> Result<Outcome<ForwardedResult>, ErrorData> {
         let gateway = self.gateway.clone();
         self.exchange(
             RequestKind::Server,
@@ -301,7 +301,7 @@ impl Surface {
 }
 
 /// Bytes of the answer that `result` becomes.
-fn raw_bytes(result: &RawResult) -> usize {
+fn raw_bytes(result: &ForwardedResult) -> usize {
     result.as_ref().map_or(0, |raw| raw.get().len())
 }
 

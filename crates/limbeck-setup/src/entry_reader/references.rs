@@ -3,7 +3,7 @@
 use super::EntryReader;
 use crate::diagnostic::ValueError;
 use crate::document::ConfigPlace;
-use crate::entry::{Scope, Transport};
+use crate::entry::{EntryScope, Transport};
 use crate::oauth::OAuthEntry;
 
 impl EntryReader<'_> {
@@ -15,7 +15,7 @@ impl EntryReader<'_> {
         transport: &Transport,
         oauth: &OAuthEntry,
     ) -> Result<(), ValueError> {
-        if self.scope != Scope::Repository {
+        if self.scope != EntryScope::Repository {
             return Ok(());
         }
         let headers = match transport {

@@ -7,7 +7,7 @@ use super::open_file::OpenFile;
 use crate::configuration::{EmbeddingsEntry, Setting};
 use crate::diagnostic::{Severity, ValueError};
 use crate::document::ConfigPlace;
-use crate::entry::Scope;
+use crate::entry::EntryScope;
 use crate::entry_reader::{UrlError, check_url, unknown_key};
 
 /// Keys of `[search]`.
@@ -43,7 +43,7 @@ impl Loader<'_> {
         file: &OpenFile<'_>,
         place: &ConfigPlace<'_>,
     ) -> Result<(), ValueError> {
-        if file.source.scope == Scope::Repository {
+        if file.source.scope == EntryScope::Repository {
             let problem = place.malformed_key("is ignored: a file of a repository cannot choose where descriptions and queries are sent");
             self.report(file, Severity::Warning, problem);
             return Ok(());

@@ -10,7 +10,7 @@ use super::sources::FileRole;
 use super::{LoadError, Loader};
 use crate::diagnostic::{Severity, ValueError};
 use crate::document::{ConfigPlace, Syntax};
-use crate::entry::Scope;
+use crate::entry::EntryScope;
 use crate::entry_reader::{self, EntryDialect, EntryReader};
 
 /// Keys under which clients keep their servers.
@@ -100,12 +100,12 @@ impl Loader<'_> {
             }
         }
         if let Some(servers) = root.get("mcpServers")? {
-            self.read_servers(file, &servers, EntryDialect::Client, &Scope::User)?;
+            self.read_servers(file, &servers, EntryDialect::Client, &EntryScope::User)?;
         }
         if let Some((directory, project)) = project
             && let Some(servers) = project.get("mcpServers")?
         {
-            let scope = Scope::Project(directory);
+            let scope = EntryScope::Project(directory);
             self.read_servers(file, &servers, EntryDialect::Client, &scope)?;
         }
         Ok(())
@@ -167,7 +167,7 @@ impl Loader<'_> {
         file: &OpenFile<'_>,
         place: &ConfigPlace<'_>,
         dialect: EntryDialect,
-        scope: &Scope,
+        scope: &EntryScope,
     ) -> Result<(), LoadError> {
         let entries = place.entries()?;
         let count = entries.len();

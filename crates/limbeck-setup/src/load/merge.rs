@@ -8,7 +8,7 @@ use super::sources::FileRole;
 use crate::definition_text::DefinitionText;
 use crate::diagnostic::{Diagnostic, Severity, ValueErrorKind};
 use crate::document::ConfigPlace;
-use crate::entry::{Scope, ServerEntry, Transport};
+use crate::entry::{EntryScope, ServerEntry, Transport};
 use crate::error::ConfigError;
 use crate::self_reference;
 use crate::server_names::{self, NameForms};
@@ -62,7 +62,7 @@ impl Loader<'_> {
             let problem = "is disabled because you rejected it in the client";
             self.report(file, Severity::Info, place.malformed(problem));
         }
-        if entry.origin.scope == Scope::Repository {
+        if entry.origin.scope == EntryScope::Repository {
             let text = DefinitionText::read(&entry.origin.file, &entry.name, place);
             entry.definition_text = Some(text);
         }

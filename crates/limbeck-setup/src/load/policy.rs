@@ -16,7 +16,7 @@ use super::sources::{ConfigSource, FileRole};
 use crate::configuration::PolicySettings;
 use crate::diagnostic::{Diagnostic, Severity, ValueError};
 use crate::document::ConfigPlace;
-use crate::entry::Scope;
+use crate::entry::EntryScope;
 use crate::entry_reader::unknown_key;
 
 /// Keys of `[policy]`.
@@ -48,7 +48,7 @@ impl Loader<'_> {
             }
             Err(error) => {
                 // A stranger's file must not stop the user's calls.
-                if file.source.scope != Scope::Repository {
+                if file.source.scope != EntryScope::Repository {
                     let finding = file.diagnostic(Severity::Error, error.clone());
                     policy.fault.get_or_insert(without_directory(&finding));
                     // Known reads are still called.
@@ -76,7 +76,7 @@ impl Loader<'_> {
 
     /// The same for a file of which nothing is known.
     pub(super) fn note_unread_file(&mut self, source: &ConfigSource, finding: &Diagnostic) {
-        if source.role == FileRole::Limbeck && source.scope != Scope::Repository {
+        if source.role == FileRole::Limbeck && source.scope != EntryScope::Repository {
             let problem = without_directory(finding);
             self.found.settings.policy.fault.get_or_insert(problem);
         }
@@ -101,9 +101,9 @@ fn section(
     before: &PolicySettings,
 ) -> Result<PolicySettings, ValueError> {
     let layer = match file.source.scope {
-        Scope::User | Scope::Project(_) => Layer::User,
-        Scope::Given => Layer::File,
-        Scope::Repository => Layer::Project,
+        EntryScope::User | EntryScope::Project(_) => Layer::User,
+        EntryScope::Given => Layer::File,
+        EntryScope::Repository => Layer::Project,
     };
     let mut section = PolicySettings {
         is_set: true,

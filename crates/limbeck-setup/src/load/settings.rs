@@ -8,7 +8,7 @@ use super::open_file::OpenFile;
 use crate::configuration::Setting;
 use crate::diagnostic::{Severity, ValueError};
 use crate::document::ConfigPlace;
-use crate::entry::Scope;
+use crate::entry::EntryScope;
 use crate::entry_reader::unknown_key;
 
 /// Keys of `[limits]`.
@@ -49,7 +49,7 @@ impl Loader<'_> {
             Some(setting) => (setting.value, setting.origin.to_string()),
             None => (WALL_MS_DEFAULT, "the default".to_owned()),
         };
-        if file.source.scope == Scope::Repository && wall_ms > most {
+        if file.source.scope == EntryScope::Repository && wall_ms > most {
             let problem = place.malformed(format!(
                 "{wall_ms} is above {most} ({origin}) and is ignored: a file of the repository can only lower it"
             ));
@@ -65,7 +65,7 @@ impl Loader<'_> {
     /// Applies a floor of free disk, unless it is in a repository's file: a lower one could fill the user's disk, a higher one
     /// would keep every program from running.
     fn apply_disk_free_mib(&mut self, file: &OpenFile<'_>, mib: u64, place: &ConfigPlace<'_>) {
-        if file.source.scope == Scope::Repository {
+        if file.source.scope == EntryScope::Repository {
             let problem = place.malformed(
                 "is ignored: a file of a repository cannot choose how much of the disk stays free",
             );
@@ -129,7 +129,7 @@ impl Loader<'_> {
             Some(setting) => (setting.value, setting.origin.to_string()),
             None => (Tier::MINIMUM_DEFAULT, "the default".to_owned()),
         };
-        if file.source.scope == Scope::Repository && tier < least {
+        if file.source.scope == EntryScope::Repository && tier < least {
             let problem = place.malformed(format!(
                 "`{tier}` is below `{least}` ({origin}) and is ignored: a file of the repository can only raise it"
             ));

@@ -7,7 +7,7 @@ use limbeck_domain::limits::CONFIG_BYTES_MAX;
 use crate::configuration::Discovery;
 use crate::diagnostic::ValueError;
 use crate::document::Syntax;
-use crate::entry::Scope;
+use crate::entry::EntryScope;
 
 /// `~/.claude.json` also holds the client's state of every project and grows with it.
 pub(crate) const CLIENT_STATE_BYTES_MAX: usize = 64 << 20;
@@ -15,7 +15,7 @@ pub(crate) const CLIENT_STATE_BYTES_MAX: usize = 64 << 20;
 /// One file to read.
 pub(super) struct ConfigSource {
     pub(super) path: PathBuf,
-    pub(super) scope: Scope,
+    pub(super) scope: EntryScope,
     pub(super) role: FileRole,
 }
 
@@ -69,19 +69,19 @@ pub(super) fn sources(discovery: &Discovery<'_>) -> Vec<ConfigSource> {
     if discovery.discover {
         if let Some(home) = &world.home {
             let path = home.join(".claude.json");
-            add(path, Scope::User, FileRole::ClaudeState);
+            add(path, EntryScope::User, FileRole::ClaudeState);
         }
         let path = world.cwd.join(".mcp.json");
-        add(path, Scope::Repository, FileRole::Repository);
+        add(path, EntryScope::Repository, FileRole::Repository);
         if let Some(directory) = world.config_directory() {
             let path = directory.join("limbeck").join("config.toml");
-            add(path, Scope::User, FileRole::Limbeck);
+            add(path, EntryScope::User, FileRole::Limbeck);
         }
         let path = world.cwd.join("limbeck.toml");
-        add(path, Scope::Repository, FileRole::Limbeck);
+        add(path, EntryScope::Repository, FileRole::Limbeck);
     }
     for path in discovery.config_files {
-        add(world.cwd.join(path), Scope::Given, FileRole::Named);
+        add(world.cwd.join(path), EntryScope::Given, FileRole::Named);
     }
     sources
 }

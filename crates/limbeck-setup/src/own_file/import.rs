@@ -15,7 +15,7 @@ use super::{Existing, OwnFile, OwnFileError, explained, insert, is_wrong};
 use crate::definition_text::DefinitionText;
 use crate::diagnostic::ValueError;
 use crate::document::{self, ConfigPlace, LineIndex, Syntax};
-use crate::entry::{Scope, ServerEntry, Transport};
+use crate::entry::{EntryScope, ServerEntry, Transport};
 use crate::entry_reader::{self, EntryDialect, EntryReader};
 use crate::error::ConfigError;
 use crate::file_content;
@@ -198,8 +198,8 @@ impl OwnFile<'_> {
             dialect,
             variables: Variables { world: self.world },
             scope: match workspace {
-                Some(workspace) => Scope::Project(workspace.directory.clone()),
-                None => Scope::User,
+                Some(workspace) => EntryScope::Project(workspace.directory.clone()),
+                None => EntryScope::User,
             },
             file,
         };

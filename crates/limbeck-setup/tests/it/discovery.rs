@@ -2,7 +2,7 @@
 
 use limbeck_domain::Tier;
 use limbeck_setup::{
-    ConfigError, Discovery, OperatingSystem, Scope, Severity, Transport, TrustPolicy, World,
+    ConfigError, Discovery, EntryScope, OperatingSystem, Severity, Transport, TrustPolicy, World,
 };
 
 use crate::TestProject;
@@ -88,7 +88,7 @@ fn the_project_entry_of_the_nearest_directory_counts() {
     );
     assert_eq!(
         found.servers[0].origin.scope,
-        Scope::Project(project.root.path().to_owned())
+        EntryScope::Project(project.root.path().to_owned())
     );
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum RpcMessage<'a> {
         /// Request id, when it is written as an integer.
         id: Option<i64>,
         /// Result or error.
-        outcome: ResponseBody<'a>,
+        outcome: ResponseContent<'a>,
     },
     /// A request of the server.
     Request {
@@ -50,7 +50,7 @@ pub(crate) enum RpcMessage<'a> {
 
 /// Content of a response.
 #[derive(Debug)]
-pub(crate) enum ResponseBody<'a> {
+pub(crate) enum ResponseContent<'a> {
     /// `result`, not null.
     Result(&'a RawValue),
     /// `error`, not null; it wins over a `result` beside it.
@@ -136,9 +136,9 @@ fn message(text: &str) -> Result<RpcMessage<'_>, String> {
     }
     // An error wins over a result beside it: treating a failure as success would be worse.
     let outcome = match (envelope.error, envelope.result) {
-        (Some(error), _) => ResponseBody::Error(rpc_error(error)),
-        (None, Some(result)) => ResponseBody::Result(result),
-        (None, None) => ResponseBody::Nothing,
+        (Some(error), _) => ResponseContent::Error(rpc_error(error)),
+        (None, Some(result)) => ResponseContent::Result(result),
+        (None, None) => ResponseContent::Nothing,
     };
     Ok(RpcMessage::Answer {
         id: envelope.id.and_then(|id| integer(id.get())),
@@ -255,9 +255,9 @@ mod tests {
             RpcMessage::Answer { id, outcome } => (
                 id,
                 match outcome {
-                    ResponseBody::Result(raw) => raw.get().to_owned(),
-                    ResponseBody::Error(error) => format!("{} {}", error.code, error.message),
-                    ResponseBody::Nothing => "nothing".to_owned(),
+                    ResponseContent::Result(raw) => raw.get().to_owned(),
+                    ResponseContent::Error(error) => format!("{} {}", error.code, error.message),
+                    ResponseContent::Nothing => "nothing".to_owned(),
                 },
             ),
             other => panic!("{other:?}"),

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use crate::handler::RawParams;
 
-use super::envelope::{self, ResponseBody, RpcError, RpcMessage};
+use super::envelope::{self, ResponseContent, RpcError, RpcMessage};
 use super::handshake_result::{self, HandshakeKind};
 use super::peer_requests::PeerAdmission;
 use super::pending::{PendingRequest, PendingRequests, ResponseError};
@@ -144,12 +144,12 @@ impl MessageReader {
         &self,
         id: i64,
         kind: HandshakeKind,
-        outcome: ResponseBody<'_>,
+        outcome: ResponseContent<'_>,
     ) -> RxJsonRpcMessage<RoleClient> {
         let read = match outcome {
-            ResponseBody::Result(raw) => handshake_result::read(kind, raw),
-            ResponseBody::Error(error) => return typed_error(id, error),
-            ResponseBody::Nothing => Err("its answer has neither result nor error".to_owned()),
+            ResponseContent::Result(raw) => handshake_result::read(kind, raw),
+            ResponseContent::Error(error) => return typed_error(id, error),
+            ResponseContent::Nothing => Err("its answer has neither result nor error".to_owned()),
         };
         match read {
             Ok((handshake_result, result)) => {
@@ -213,15 +213,15 @@ impl RpcError {
     }
 }
 
-fn raw_answer(outcome: ResponseBody<'_>) -> Result<Box<RawValue>, ResponseError> {
+fn raw_answer(outcome: ResponseContent<'_>) -> Result<Box<RawValue>, ResponseError> {
     let invalid = |reason: String| ResponseError::Invalid { reason };
     match outcome {
-        ResponseBody::Error(error) => Err(ResponseError::Rpc(error)),
-        ResponseBody::Nothing => Err(invalid("it has neither result nor error".to_owned())),
-        ResponseBody::Result(raw) if !raw.get().starts_with('{') => {
+        ResponseContent::Error(error) => Err(ResponseError::Rpc(error)),
+        ResponseContent::Nothing => Err(invalid("it has neither result nor error".to_owned())),
+        ResponseContent::Result(raw) if !raw.get().starts_with('{') => {
             Err(invalid("its result is not an object".to_owned()))
         }
-        ResponseBody::Result(raw) => Ok(raw.to_owned()),
+        ResponseContent::Result(raw) => Ok(raw.to_owned()),
     }
 }
 

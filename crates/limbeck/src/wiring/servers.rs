@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_gateway::ServerSource;
-use limbeck_setup::{HttpKind, Scope, ServerEntry, Transport, TrustState};
+use limbeck_setup::{EntryScope, HttpKind, ServerEntry, Transport, TrustState};
 use limbeck_upstream::http::{self, HeaderValueSpec, LocalSecrets, NetworkRules};
 use limbeck_upstream::{
     CredentialSource, HttpSpec, ServerSpec, StdioSpec, TransportSpec, UnusableKind, UnusableServer,
@@ -118,7 +118,7 @@ fn environment(
         .first()
         .is_some_and(|first| first == "-m" || first == "-c");
     let is_set = env.iter().any(|(name, _)| name == SAFE_PATH);
-    if entry.origin.scope == Scope::User && is_module && !is_set {
+    if entry.origin.scope == EntryScope::User && is_module && !is_set {
         env.push((SAFE_PATH.to_owned(), "1".to_owned()));
     }
     env

@@ -15,7 +15,7 @@ use oxc::semantic::{NodeId, SymbolId};
 use oxc::span::GetSpan;
 
 use super::guards::{declared, method, named};
-use crate::typescript::names::ToolCall;
+use crate::typescript::names::NamedCall;
 use crate::typescript::tree::ProgramTree;
 
 /// Methods that put their arguments into what they are called on.
@@ -24,7 +24,7 @@ const ADDING: [&str; 5] = ["push", "unshift", "add", "set", "splice"];
 const PAIRS_MAX: usize = 10_000;
 
 /// For each call the calls whose results go into its arguments.
-pub(super) fn uses(tree: &ProgramTree<'_, '_>, calls: &[ToolCall<'_>]) -> Vec<Vec<u32>> {
+pub(super) fn uses(tree: &ProgramTree<'_, '_>, calls: &[NamedCall<'_>]) -> Vec<Vec<u32>> {
     let mut flows = Flows {
         tree,
         calls: calls

@@ -14,7 +14,7 @@ const TOKEN_BYTES_MAX: usize = 32;
 
 /// Part of an answer that can be large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum AnswerPart {
     /// A value that is not a text.
     Value,
     /// A value that is a text; it is taken out as that text, and not as JSON.
@@ -26,7 +26,7 @@ pub(super) enum Part {
     Emitted(usize),
 }
 
-impl Part {
+impl AnswerPart {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Value | Self::Text => "value",
@@ -99,7 +99,7 @@ impl Part {
 
 /// A part that was taken out of its answer.
 pub(super) struct Piece {
-    pub(super) part: Part,
+    pub(super) part: AnswerPart,
     pub(super) text: String,
     /// Its tokens, one above the budget when it has more.
     pub(super) tokens: usize,
@@ -112,20 +112,25 @@ pub(super) struct Piece {
 
 impl Piece {
     pub(super) fn take_from(envelope: &mut Envelope, budget: usize) -> Vec<Self> {
-        let all = [Part::Value, Part::Stdout, Part::Stderr, Part::Error];
-        let emitted = (0..envelope.emitted.len()).map(Part::Emitted);
+        let all = [
+            AnswerPart::Value,
+            AnswerPart::Stdout,
+            AnswerPart::Stderr,
+            AnswerPart::Error,
+        ];
+        let emitted = (0..envelope.emitted.len()).map(AnswerPart::Emitted);
         let mut pieces = Vec::new();
         for part in all.into_iter().chain(emitted) {
             let text = part.take(envelope);
             let returned = || serde_json::from_str::<String>(&text).ok();
             let (part, text) = match part {
-                Part::Value if text.starts_with('"') => match returned() {
-                    Some(returned) => (Part::Text, returned),
+                AnswerPart::Value if text.starts_with('"') => match returned() {
+                    Some(returned) => (AnswerPart::Text, returned),
                     None => (part, text),
                 },
                 _ => (part, text),
             };
-            if !text.is_empty() || part == Part::Text {
+            if !text.is_empty() || part == AnswerPart::Text {
                 pieces.push(Self {
                     part,
                     tokens: part.tokens(&text, budget).unwrap_or(budget + 1),
@@ -164,7 +169,7 @@ mod tests {
     #[test]
     fn a_text_is_not_read_when_no_answer_has_room_for_it() {
         let spaces = |count| " ".repeat(count);
-        let part = Part::Emitted(0);
+        let part = AnswerPart::Emitted(0);
         // Its tokens alone would fit.
         let long = spaces(2_000 * TOKEN_BYTES_MAX + 1);
         assert!(tokens::at_most(&long, 2_000).is_some());

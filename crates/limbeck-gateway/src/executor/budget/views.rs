@@ -4,25 +4,27 @@ use limbeck_domain::text::cut;
 use limbeck_domain::{ArtifactCounts, ArtifactView};
 use serde_json::value::RawValue;
 
-use super::parts::Part;
-use crate::artifacts::outline::{self, Detail};
+use super::parts::AnswerPart;
+use crate::artifacts::outline::{self, SampleDetail};
 use crate::tokens;
 
 /// Bytes that are counted to estimate the tokens of a large text.
 const ESTIMATED_FROM_BYTES: usize = 32 << 10;
 
 /// How a program reads the artifact, whose `id` is in the same view.
-pub(super) fn opening(part: Part, view: &ArtifactView) -> &'static str {
+pub(super) fn opening(part: AnswerPart, view: &ArtifactView) -> &'static str {
     let shape = view.shape.as_deref().unwrap_or_default();
     match part {
-        Part::Value if shape.ends_with("[]") => {
+        AnswerPart::Value if shape.ends_with("[]") => {
             "for await (const item of artifacts.open(id)), or .select(\"$[0]\")"
         }
-        Part::Value => "artifacts.open(id).json(), or .select(\"$.path\")",
-        Part::Text => {
+        AnswerPart::Value => "artifacts.open(id).json(), or .select(\"$.path\")",
+        AnswerPart::Text => {
             "artifacts.open(id).text(), or its lines: for await (const line of artifacts.open(id))"
         }
-        Part::Stdout | Part::Stderr | Part::Error | Part::Emitted(_) => "artifacts.open(id).text()",
+        AnswerPart::Stdout | AnswerPart::Stderr | AnswerPart::Error | AnswerPart::Emitted(_) => {
+            "artifacts.open(id).text()"
+        }
     }
 }
 
@@ -52,7 +54,7 @@ pub(super) fn value_view(json: &str, of: &ValueOutline, share: usize) -> Artifac
     let bytes_max = share.saturating_mul(6);
     let shape = shortened(&of.shape, (share * 2).max(60));
     let shape_tokens = tokens::count(&shape);
-    let sample = Detail::LEVELS.into_iter().find_map(|detail| {
+    let sample = SampleDetail::LEVELS.into_iter().find_map(|detail| {
         let sample = outline::sample(json, detail, bytes_max)?;
         tokens::at_most(&sample, share.saturating_sub(shape_tokens))?;
         RawValue::from_string(sample).ok()

@@ -130,6 +130,10 @@ pub enum CallCode {
     LimitExceeded,
     /// The execution was cancelled.
     Cancelled,
+    /// The call may have happened, and nobody knows.
+    InDoubt,
+    /// The call was in doubt, and a person found that it did not happen.
+    NotSent,
     /// An error of the gateway itself; the message says how to find the details.
     GatewayFault,
 }
@@ -150,6 +154,8 @@ impl CallCode {
             Self::InputRequired => "input_required",
             Self::LimitExceeded => "limit_exceeded",
             Self::Cancelled => "cancelled",
+            Self::InDoubt => "in_doubt",
+            Self::NotSent => "not_sent",
             Self::GatewayFault => "gateway_fault",
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{ArtifactView, CallCode, ExecutionId, ExecutionLimits};
+use crate::{ArtifactView, CallCode, ExecutionId, ExecutionLimits, PendingApproval};
 
 /// Language of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,6 +102,8 @@ pub struct ProgramStart {
 pub enum ExecutionStatus {
     /// It has not ended and its gateway is alive.
     Running,
+    /// It has not ended, and no process works on it: it waits for a person, or its gateway died and nothing is in doubt.
+    Paused,
     /// It ended with a value.
     Completed,
     /// It ended with an error.
@@ -117,6 +119,7 @@ impl ExecutionStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Paused => "paused",
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
@@ -151,6 +154,10 @@ pub enum ErrorKind {
     NeverSettles,
     /// The client cancelled.
     Cancelled,
+    /// Nobody decided in time about a call that a person was asked about.
+    ApprovalExpired,
+    /// The program did something else than its journal says, when it was continued.
+    Diverged,
     /// The gateway runs the maximum of executions; nothing ran.
     Busy,
     /// The request is invalid; nothing ran.
@@ -176,6 +183,8 @@ impl ErrorKind {
             Self::CallLimit => "call_limit",
             Self::NeverSettles => "never_settles",
             Self::Cancelled => "cancelled",
+            Self::ApprovalExpired => "approval_expired",
+            Self::Diverged => "diverged",
             Self::Busy => "busy",
             Self::Request => "request",
             Self::WorkerLost => "worker_lost",
@@ -298,6 +307,9 @@ pub struct Envelope {
     /// Content blocks emitted beside the result, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emitted: Vec<Emitted>,
+    /// What a person has to decide before the execution goes on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingApproval>,
 }
 
 impl Envelope {
@@ -315,6 +327,7 @@ impl Envelope {
             effects: None,
             artifacts: Vec::new(),
             emitted: Vec::new(),
+            pending: Vec::new(),
         }
     }
 }

@@ -6,7 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArtifactId, CallError, CallId, EffectClass, Envelope, HostCall, ToolId, Verdict};
+use crate::{
+    ApprovalDecision, ApprovalId, ArtifactId, CallError, CallId, EffectClass, Envelope, HostCall,
+    Settlement, ToolId, Verdict,
+};
 
 /// Delivery of results to the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +96,37 @@ pub enum JournalEntry {
     },
     /// Results were delivered to the guest.
     Delivered(Delivered),
+    /// A person is asked about a call, which is not sent before the answer: it stands for [`JournalEntry::Call`] until the
+    /// intent of the call follows.
+    Asked {
+        /// The call as the guest made it.
+        call: HostCall,
+        /// The tool it resolved to.
+        tool: ToolId,
+        /// The question.
+        approval: ApprovalId,
+    },
+    /// A person decided about a call.
+    Decided {
+        /// The question.
+        approval: ApprovalId,
+        /// The answer.
+        decision: ApprovalDecision,
+    },
+    /// A person said what became of a call that was in doubt.
+    Settled {
+        /// Id of the call.
+        call: CallId,
+        /// What became of it.
+        how: Settlement,
+    },
+    /// A process took the execution over, to go on with it.
+    Took {
+        /// Token of the process.
+        owner: String,
+        /// Number of the attempt; the first has none, the second 1.
+        epoch: u64,
+    },
     /// The execution ended.
     Ended {
         /// The whole result.

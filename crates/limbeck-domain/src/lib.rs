@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod approval;
 pub mod arguments;
 pub mod artifact;
 pub mod call;
@@ -23,6 +24,10 @@ pub mod text;
 pub mod tool;
 pub mod tool_rules;
 
+pub use approval::{
+    Approval, ApprovalChannel, ApprovalDecision, ApprovalId, ApprovalState, ApprovalTerms,
+    PendingApproval, Settlement,
+};
 pub use arguments::{ArgumentsError, CompactArguments};
 pub use artifact::{ArtifactCounts, ArtifactId, ArtifactView};
 pub use call::{CallCode, CallError, CallForm, HostCall, HostOp, ToolTarget};

@@ -3,7 +3,7 @@
 //! They are an enum, unlike other writes, because the writer treats them differently: it claims an owner
 //! lock for the first, rejects entries after a gap, and forgets the gap at the end.
 
-use limbeck_domain::{CallId, Envelope, ExecutionId, JournalEntry};
+use limbeck_domain::{CallId, Envelope, ExecutionId, JournalEntry, Settlement};
 use serde::Serialize;
 
 use crate::apply::Apply;
@@ -110,6 +110,10 @@ impl JournalOperation {
                     | JournalEntry::Outcome { .. }
                     | JournalEntry::Removed { .. }
                     | JournalEntry::Delivered(_)
+                    | JournalEntry::Asked { .. }
+                    | JournalEntry::Decided { .. }
+                    | JournalEntry::Settled { .. }
+                    | JournalEntry::Took { .. }
                     | JournalEntry::Ended { .. } => None,
                 };
                 let entry = encode(&entry)?;
@@ -167,6 +171,16 @@ fn entry_bytes(entry: &JournalEntry) -> usize {
         JournalEntry::Part { artifact, .. } => artifact.as_str().len(),
         JournalEntry::Removed { result, .. } => result.sha256.len(),
         JournalEntry::Delivered(delivered) => delivered.calls.len() * size_of::<CallId>(),
+        JournalEntry::Asked { call, .. } => call.head.len() + call.body.len(),
+        JournalEntry::Decided { decision, .. } => {
+            decision.reason.as_ref().map_or(0, String::len)
+                + decision.edited.as_ref().map_or(0, String::len)
+        }
+        JournalEntry::Settled { how, .. } => match how {
+            Settlement::Happened { result } => result.as_ref().map_or(0, String::len),
+            Settlement::DidNotHappen | Settlement::Retry | Settlement::GiveUp => 0,
+        },
+        JournalEntry::Took { owner, .. } => owner.len(),
         JournalEntry::Ended { envelope, .. } => envelope_bytes(envelope),
     }
 }
@@ -191,8 +205,12 @@ fn marks(entry: &JournalEntry) -> CallMarks {
             doubt: None,
             outcome: Some(id.0),
         },
-        JournalEntry::Check { .. } | JournalEntry::Delivered(_) | JournalEntry::Ended { .. } => {
-            CallMarks::default()
-        }
+        JournalEntry::Check { .. }
+        | JournalEntry::Delivered(_)
+        | JournalEntry::Asked { .. }
+        | JournalEntry::Decided { .. }
+        | JournalEntry::Settled { .. }
+        | JournalEntry::Took { .. }
+        | JournalEntry::Ended { .. } => CallMarks::default(),
     }
 }

@@ -109,6 +109,10 @@ fn describe(entry: &str) -> String {
             | JournalEntry::Part { .. }
             | JournalEntry::Removed { .. }
             | JournalEntry::Delivered(_)
+            | JournalEntry::Asked { .. }
+            | JournalEntry::Decided { .. }
+            | JournalEntry::Settled { .. }
+            | JournalEntry::Took { .. }
             | JournalEntry::Ended { .. },
         )
         | Err(_) => "an unreadable record".to_owned(),

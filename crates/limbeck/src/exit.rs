@@ -57,7 +57,9 @@ impl ExitStatus {
             | ErrorKind::OutputLimit
             | ErrorKind::CallLimit
             | ErrorKind::NeverSettles
-            | ErrorKind::Cancelled => Self::Failed,
+            | ErrorKind::Cancelled
+            | ErrorKind::ApprovalExpired
+            | ErrorKind::Diverged => Self::Failed,
             ErrorKind::Timeout => Self::TimedOut,
             // Nothing ran, so the caller can correct the request and repeat it.
             ErrorKind::Request => Self::Usage,
@@ -72,6 +74,8 @@ impl ExitStatus {
                 Self::Usage
             }
             CallCode::Denied
+            | CallCode::NotSent
+            | CallCode::InDoubt
             | CallCode::ServerUnavailable
             | CallCode::ConnectionLost
             | CallCode::UpstreamError

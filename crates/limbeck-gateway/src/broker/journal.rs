@@ -109,6 +109,10 @@ impl Journal {
             JournalEntry::Check { sites, .. } => sites.len(),
             JournalEntry::Removed { .. }
             | JournalEntry::Delivered(_)
+            | JournalEntry::Asked { .. }
+            | JournalEntry::Decided { .. }
+            | JournalEntry::Settled { .. }
+            | JournalEntry::Took { .. }
             | JournalEntry::Ended { .. } => 0,
         };
         self.grow(&mut size, bytes);

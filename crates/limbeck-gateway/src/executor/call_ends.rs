@@ -131,6 +131,7 @@ impl IgnoredFailures {
             | CallCode::UnknownTool
             | CallCode::InvalidArguments
             | CallCode::Denied
+            | CallCode::NotSent
             | CallCode::ServerUnavailable => {}
             CallCode::Timeout
             | CallCode::ConnectionLost
@@ -139,6 +140,7 @@ impl IgnoredFailures {
             | CallCode::InputRequired
             | CallCode::LimitExceeded
             | CallCode::Cancelled
+            | CallCode::InDoubt
             | CallCode::GatewayFault => return,
         }
         let mut refused = self.refused.iter_mut();

@@ -109,6 +109,10 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
             }
             JournalEntry::Check { .. }
             | JournalEntry::Delivered(_)
+            | JournalEntry::Asked { .. }
+            | JournalEntry::Decided { .. }
+            | JournalEntry::Settled { .. }
+            | JournalEntry::Took { .. }
             | JournalEntry::Ended { .. } => {}
         }
     }

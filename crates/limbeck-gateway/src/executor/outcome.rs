@@ -109,6 +109,7 @@ impl RunOutcome {
             effects: (effects != Effects::default()).then_some(effects),
             artifacts: Vec::new(),
             emitted,
+            pending: Vec::new(),
         }
     }
 }
@@ -117,7 +118,7 @@ impl RunOutcome {
 fn status_of(error: Option<&ProgramError>) -> ExecutionStatus {
     match error.map(|error| error.kind) {
         None => ExecutionStatus::Completed,
-        Some(ErrorKind::Cancelled) => ExecutionStatus::Cancelled,
+        Some(ErrorKind::Cancelled | ErrorKind::ApprovalExpired) => ExecutionStatus::Cancelled,
         Some(
             ErrorKind::Syntax
             | ErrorKind::Contract
@@ -129,6 +130,7 @@ fn status_of(error: Option<&ProgramError>) -> ExecutionStatus {
             | ErrorKind::OutputLimit
             | ErrorKind::CallLimit
             | ErrorKind::NeverSettles
+            | ErrorKind::Diverged
             | ErrorKind::Busy
             | ErrorKind::Request
             | ErrorKind::WorkerLost

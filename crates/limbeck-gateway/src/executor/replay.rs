@@ -161,6 +161,11 @@ impl Playback {
                 JournalEntry::Ended { is_cut, .. } => playback.is_cut |= is_cut,
                 // The check for results that are missing finds it.
                 JournalEntry::Removed { .. } => {}
+                // A person's part of an execution is not part of what the guest did.
+                JournalEntry::Asked { .. }
+                | JournalEntry::Decided { .. }
+                | JournalEntry::Settled { .. }
+                | JournalEntry::Took { .. } => {}
             }
         }
         playback

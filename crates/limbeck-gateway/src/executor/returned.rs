@@ -53,6 +53,8 @@ pub(super) fn ended(
         | ErrorKind::CallLimit
         | ErrorKind::NeverSettles
         | ErrorKind::Cancelled
+        | ErrorKind::ApprovalExpired
+        | ErrorKind::Diverged
         | ErrorKind::WorkerLost
         | ErrorKind::Gateway => error,
     })

@@ -198,7 +198,11 @@ fn without_texts(entry: &str) -> Option<String> {
         | JournalEntry::Call { .. }
         | JournalEntry::Part { .. }
         | JournalEntry::Removed { .. }
-        | JournalEntry::Delivered(_) => return None,
+        | JournalEntry::Delivered(_)
+        | JournalEntry::Asked { .. }
+        | JournalEntry::Decided { .. }
+        | JournalEntry::Settled { .. }
+        | JournalEntry::Took { .. } => return None,
     };
     serde_json::to_string(&entry).ok()
 }

@@ -32,7 +32,7 @@ pub(crate) fn find(reader: &Reader<'_>, id: &str) -> Result<Option<ExecutionReco
         .map(|sandbox| reader.decode("sandbox", &sandbox))
         .transpose()?;
     let envelope = match found.row.status {
-        ExecutionStatus::Running => None,
+        ExecutionStatus::Running | ExecutionStatus::Paused => None,
         ExecutionStatus::Completed
         | ExecutionStatus::Failed
         | ExecutionStatus::Cancelled
@@ -137,7 +137,11 @@ fn envelope_of(entry: JournalEntry) -> Option<Envelope> {
         | JournalEntry::Outcome { .. }
         | JournalEntry::Part { .. }
         | JournalEntry::Removed { .. }
-        | JournalEntry::Delivered(_) => None,
+        | JournalEntry::Delivered(_)
+        | JournalEntry::Asked { .. }
+        | JournalEntry::Decided { .. }
+        | JournalEntry::Settled { .. }
+        | JournalEntry::Took { .. } => None,
     }
 }
 

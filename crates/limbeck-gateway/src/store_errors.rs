@@ -59,7 +59,10 @@ fn is_bound_of_the_principal(error: &StoreError) -> bool {
         | StoreError::TooManyKeys
         | StoreError::ValueTooLong { .. }
         | StoreError::JournalsFull { .. }
-        | StoreError::DiskShare { .. } => true,
+        | StoreError::DiskShare { .. }
+        | StoreError::ApprovalTooLarge { .. }
+        | StoreError::TooManyPending { .. }
+        | StoreError::TooManyPaused { .. } => true,
         StoreError::Unsafe { .. }
         | StoreError::Io { .. }
         | StoreError::Damaged { .. }
@@ -72,6 +75,9 @@ fn is_bound_of_the_principal(error: &StoreError) -> bool {
         | StoreError::AmbiguousExecution { .. }
         | StoreError::DuplicateExecution { .. }
         | StoreError::JournalIncomplete { .. }
+        | StoreError::Lost { .. }
+        | StoreError::UnknownApproval { .. }
+        | StoreError::DuplicateApproval { .. }
         | StoreError::KeyLength { .. }
         | StoreError::DiskLow { .. }
         | StoreError::CatalogTooLarge { .. }

@@ -12,6 +12,9 @@ use limbeck_domain::limits::{
 
 pub use callers::CallerText;
 
+use crate::tables::approvals::{APPROVAL_BYTES_MAX, APPROVALS_PENDING_MAX};
+use crate::tables::pauses::PAUSED_MAX;
+
 /// Error of a store operation. [`StoreError::hint`] is the next step, where there is one.
 ///
 /// Its text names the state file and is for the operator; a client or a program reads [`StoreError::for_callers`].
@@ -111,6 +114,44 @@ pub enum StoreError {
     JournalIncomplete {
         /// The execution.
         id: String,
+    },
+    /// The execution was paused or ended, or another process took it: this process may not write its journal.
+    #[error("execution `{id}` does not belong to this process any more")]
+    Lost {
+        /// The execution.
+        id: String,
+    },
+    /// No approval of this execution has this id.
+    #[error("no approval `{id}`")]
+    UnknownApproval {
+        /// The id.
+        id: String,
+    },
+    /// An approval with this id was asked for before.
+    #[error("approval `{id}` already exists")]
+    DuplicateApproval {
+        /// The id.
+        id: String,
+    },
+    /// A question, with its arguments and its decisions, is above its bound.
+    #[error("the question to a person has {bytes} bytes, at most {APPROVAL_BYTES_MAX} are stored")]
+    ApprovalTooLarge {
+        /// Its size as JSON.
+        bytes: usize,
+    },
+    /// As many questions of the principal wait for a decision as may. More can be asked when some are decided.
+    #[error(
+        "{pending} questions of this principal wait for a person, at most {APPROVALS_PENDING_MAX} may"
+    )]
+    TooManyPending {
+        /// Questions that wait already.
+        pending: u32,
+    },
+    /// As many executions of the principal are paused as may be.
+    #[error("{paused} executions of this principal are paused, at most {PAUSED_MAX} may be")]
+    TooManyPaused {
+        /// Executions that are paused already.
+        paused: u32,
     },
     /// A key of `store` is empty or above its bound.
     #[error("store key has {bytes} bytes, allowed are 1 to {STORE_KEY_BYTES_MAX}")]
@@ -240,7 +281,16 @@ impl StoreError {
                  another `--state-dir`"
                     .to_owned(),
             ),
+            Self::Lost { id } => Some(format!("`limbeck executions {id}` shows what it does now")),
+            Self::UnknownApproval { .. } | Self::TooManyPending { .. } => Some(
+                "`limbeck approvals` lists the questions that wait for a decision".to_owned(),
+            ),
+            Self::TooManyPaused { .. } => Some(
+                "decide or cancel some of those that `limbeck executions` lists as paused".to_owned(),
+            ),
+            Self::ApprovalTooLarge { .. } => Some("send smaller arguments".to_owned()),
             Self::DuplicateExecution { .. }
+            | Self::DuplicateApproval { .. }
             | Self::JournalIncomplete { .. }
             | Self::KeyLength { .. }
             | Self::CatalogTooLarge { .. }

@@ -1,12 +1,14 @@
 //! Operations on the journal of one execution.
 //!
 //! They are an enum, unlike other writes, because the writer treats them differently: it claims an owner
-//! lock for the first, rejects entries after a gap, and forgets the gap at the end.
+//! lock for the first, rejects entries after a gap, and forgets the gap at the end. Each of them but the first changes only an
+//! execution that this process has.
 
 use limbeck_domain::{CallId, Envelope, ExecutionId, JournalEntry, Settlement};
+use rusqlite::Transaction;
 use serde::Serialize;
 
-use crate::apply::Apply;
+use crate::apply::{Applied, Apply};
 use crate::error::StoreError;
 use crate::journal_room::Queued;
 use crate::records::{self, ExecutionSummary, NewExecution};
@@ -29,6 +31,19 @@ pub(crate) enum JournalOperation {
         /// What the execution has in the queue; `None` for one that did not begin in this process.
         queued: Option<Queued>,
     },
+    /// Any other change of an execution that this process has, or takes.
+    Change(JournalChange),
+}
+
+/// Statements of a [`JournalOperation::Change`]. They get the token of this process.
+pub(crate) type ApplyAsOwner = Box<dyn FnOnce(&Transaction<'_>, &str) -> Applied + Send>;
+
+/// A change that the writer applies without looking into it.
+pub(crate) struct JournalChange {
+    pub(crate) target: JournalTarget,
+    /// Bytes of the texts that `apply` has.
+    pub(crate) text_bytes: usize,
+    pub(crate) apply: ApplyAsOwner,
 }
 
 /// The execution of a [`JournalOperation`], and which operation it is.
@@ -36,6 +51,8 @@ pub(crate) enum JournalOperation {
 pub(crate) struct JournalTarget {
     pub(crate) id: ExecutionId,
     pub(crate) step: JournalStep,
+    /// Entries that it adds to the journal.
+    pub(crate) entries: u64,
 }
 
 /// Kind of a [`JournalOperation`].
@@ -43,38 +60,46 @@ pub(crate) struct JournalTarget {
 pub(crate) enum JournalStep {
     Begin,
     Append,
+    /// The caller waits for its end, and what it could not write is not relied on.
+    Change,
+    /// A change that makes this process the owner.
+    Take,
     Finish,
 }
 
 impl JournalTarget {
-    /// Whether the journal has a gap when this operation is not stored.
-    pub(crate) fn leaves_gap(&self) -> bool {
+    /// Whether the journal has a gap when this operation was not stored because of `error`.
+    pub(crate) fn leaves_gap(&self, error: &StoreError) -> bool {
         match self.step {
-            JournalStep::Begin | JournalStep::Append => true,
+            // The journal of another process has no gap.
+            JournalStep::Begin | JournalStep::Append => !matches!(error, StoreError::Lost { .. }),
+            JournalStep::Change | JournalStep::Take => false,
             // Nothing follows the end, and recovery ends what has no end.
             JournalStep::Finish => false,
         }
     }
 
-    /// Whether it adds an entry to the journal.
-    pub(crate) fn adds_entry(&self) -> bool {
+    /// Whether it is refused when the journal has a gap.
+    pub(crate) fn needs_whole(&self) -> bool {
         match self.step {
-            JournalStep::Append | JournalStep::Finish => true,
-            JournalStep::Begin => false,
+            JournalStep::Append | JournalStep::Change => true,
+            JournalStep::Begin | JournalStep::Take | JournalStep::Finish => false,
         }
     }
 }
 
 impl JournalOperation {
     pub(crate) fn target(&self) -> JournalTarget {
-        let (id, step) = match self {
-            Self::Begin(new) => (&new.id, JournalStep::Begin),
-            Self::Append { id, .. } => (id, JournalStep::Append),
-            Self::Finish { id, .. } => (id, JournalStep::Finish),
+        let (id, step, entries) = match self {
+            Self::Begin(new) => (&new.id, JournalStep::Begin, 0),
+            Self::Append { id, .. } => (id, JournalStep::Append, 1),
+            Self::Finish { id, .. } => (id, JournalStep::Finish, 1),
+            Self::Change(change) => return change.target.clone(),
         };
         JournalTarget {
             id: id.clone(),
             step,
+            entries,
         }
     }
 
@@ -86,6 +111,7 @@ impl JournalOperation {
             }
             Self::Append { entry, .. } => entry_bytes(entry),
             Self::Finish { envelope, .. } => envelope_bytes(envelope),
+            Self::Change(change) => change.text_bytes,
         }
     }
 
@@ -117,8 +143,9 @@ impl JournalOperation {
                     | JournalEntry::Ended { .. } => None,
                 };
                 let entry = encode(&entry)?;
+                let owner = owner.to_owned();
                 Box::new(move |transaction| {
-                    let added = journal::append(transaction, &id, marks, &entry)?;
+                    let added = journal::append(transaction, &owner, &id, marks, &entry)?;
                     if let (Ok(()), Some(artifact)) = (&added, &held) {
                         journal::hold(transaction, &id, artifact)?;
                     }
@@ -141,18 +168,23 @@ impl JournalOperation {
                     envelope,
                     is_cut: false,
                 })?;
+                let owner = owner.to_owned();
                 Box::new(move |transaction| {
-                    let finished = journal::finish(transaction, &id, &ended, &entry);
+                    let finished = journal::finish(transaction, &owner, &id, &ended, &entry);
                     // What is read of the file from now on has it.
                     drop(queued);
                     finished
                 })
             }
+            Self::Change(change) => {
+                let owner = owner.to_owned();
+                Box::new(move |transaction| (change.apply)(transaction, &owner))
+            }
         })
     }
 }
 
-fn encode(value: &impl Serialize) -> Result<String, StoreError> {
+pub(crate) fn encode(value: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::encode(&error))
 }
 
@@ -191,7 +223,8 @@ pub(crate) fn envelope_bytes(envelope: &Envelope) -> usize {
         + envelope.stderr.len()
 }
 
-fn marks(entry: &JournalEntry) -> CallMarks {
+/// Columns of an entry.
+pub(crate) fn marks(entry: &JournalEntry) -> CallMarks {
     match entry {
         JournalEntry::Call {
             call, effect, sent, ..
@@ -205,11 +238,15 @@ fn marks(entry: &JournalEntry) -> CallMarks {
             doubt: None,
             outcome: Some(id.0),
         },
+        // The doubt about the call ends with it; when the call is made again, a later entry has the next one.
+        JournalEntry::Settled { call, .. } => CallMarks {
+            doubt: None,
+            outcome: Some(call.0),
+        },
         JournalEntry::Check { .. }
         | JournalEntry::Delivered(_)
         | JournalEntry::Asked { .. }
         | JournalEntry::Decided { .. }
-        | JournalEntry::Settled { .. }
         | JournalEntry::Took { .. }
         | JournalEntry::Ended { .. } => CallMarks::default(),
     }

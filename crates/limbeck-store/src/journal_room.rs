@@ -133,7 +133,8 @@ impl JournalRoom {
         free.is_some_and(|free| self.held(principal) > free / 4 * 3)
     }
 
-    /// Counts an execution that begins.
+    /// Counts an execution that begins, or that this process took. What one that was taken has may count twice until the state
+    /// file is read again.
     pub(crate) fn begin(&self, id: ExecutionId, principal: &str, bytes: usize) {
         let running = Running {
             principal: principal.into(),

@@ -24,6 +24,7 @@
 
 mod apply;
 mod database_file;
+mod decision;
 mod disk_space;
 mod error;
 mod journal_operation;
@@ -43,9 +44,11 @@ mod writer;
 
 pub use error::{CallerText, StoreError};
 pub use records::{
-    ArtifactInfo, CachedTools, ExecutionRecord, ExecutionRow, ExecutionSummary, LedgerRow,
-    MergeObservation, NewArtifact, NewExecution, NewLedgerRow, Observation, Pin, RemovedExecutions,
-    StoreStats,
+    ApprovalFilter, ArtifactInfo, CachedTools, Decided, DoubtfulCall, ExecutionRecord,
+    ExecutionRow, ExecutionSummary, LedgerRow, MergeObservation, NewArtifact, NewExecution,
+    NewLedgerRow, Observation, PausedExecution, Pin, RemovedExecutions, Spent, StoreStats, Taken,
 };
 pub use retention::JournalBounds;
 pub use store::Store;
+pub use tables::approvals::APPROVALS_PENDING_MAX;
+pub use tables::pauses::PAUSED_MAX;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use limbeck_domain::{
-    ArtifactId, Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, LedgerSizes,
-    LedgerTexts, ProgramStart, Sandbox, TokenUsage, ToolDefinition, text,
+    Approval, ApprovalState, ArtifactId, Effects, Envelope, ErrorKind, ExecutionId,
+    ExecutionStatus, HostCall, LedgerSizes, LedgerTexts, ProgramStart, Sandbox, TokenUsage,
+    ToolDefinition, ToolId, text,
 };
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,77 @@ pub struct ExecutionSummary {
     pub calls: u32,
     /// Wall clock from request to envelope, in microseconds.
     pub took_us: u64,
+}
+
+/// Which approvals are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovalFilter {
+    /// Those of one execution.
+    pub execution: Option<ExecutionId>,
+    /// Those of one principal's executions.
+    pub principal: Option<String>,
+    /// Those that are pending, and not those that have ended too.
+    pub only_pending: bool,
+    /// The most.
+    pub limit: u32,
+}
+
+/// Result of a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// It counts; the approval with it. It may still be pending, where several people have to approve.
+    Counted(Box<Approval>),
+    /// The same person had decided the same.
+    Same(Box<Approval>),
+    /// It was decided, expired or withdrawn before.
+    TooLate(Box<Approval>),
+    /// There is no such approval.
+    Unknown,
+}
+
+/// Result of spending an approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spent {
+    /// The intent is on disk, and the approval is spent.
+    Now,
+    /// The approval is not approved, or its time has passed: nothing was written.
+    NotApproved(ApprovalState),
+}
+
+/// What is stored of an execution that waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PausedExecution {
+    /// Wall-clock time that it has left, in milliseconds.
+    pub wall_left_ms: u64,
+    /// When its earliest timer is due, in microseconds since 1970.
+    pub wake_us: Option<u64>,
+    /// When it ends if no decision continues it, in microseconds since 1970.
+    pub expires_us: Option<u64>,
+}
+
+/// Whether this process has an execution now.
+#[derive(Clone, Debug)]
+pub enum Taken {
+    /// It has it, for this attempt.
+    Lease {
+        /// Number of the attempt.
+        epoch: u64,
+        /// What was stored when it was paused; absent when its gateway died.
+        paused: Option<PausedExecution>,
+    },
+    /// It is not paused: it has this status.
+    Not(ExecutionStatus),
+    /// There is no such execution.
+    Unknown,
+}
+
+/// A call that may have happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoubtfulCall {
+    /// The call as the guest made it.
+    pub call: HostCall,
+    /// The tool it resolved to.
+    pub tool: Option<ToolId>,
 }
 
 /// One line of `limbeck executions`.

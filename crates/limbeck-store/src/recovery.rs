@@ -1,20 +1,19 @@
-//! Recovery: ends executions whose gateway no longer runs.
+//! Recovery: hands on executions whose gateway no longer runs.
 //!
 //! A call that may write, was sent to its server and has no recorded answer is *in doubt*: the gateway
-//! cannot know whether it happened, so the execution needs reconciliation and the call is not repeated.
+//! cannot know whether it happened, so the execution needs reconciliation and the call is not repeated. An execution
+//! without such a call is paused: the journal has what its program received, so that any process can go on with it.
 
-use limbeck_domain::{
-    Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry, ProgramError,
-};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use limbeck_domain::{ErrorKind, ExecutionId, ExecutionStatus, JournalEntry, ProgramError};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::owner_locks::OwnerLocks;
-use crate::tables::journal::BYTES;
+use crate::tables::{doubts, pauses};
 
 /// Calls in doubt that an error message names.
-const NAMED_MAX: usize = 5;
+const NAMED_MAX: u32 = 5;
 
-/// Ends every `running` execution whose owner no longer runs, in one transaction.
+/// Hands on every `running` execution whose owner no longer runs, in one transaction; returns their new status.
 pub(crate) fn recover(
     connection: &mut Connection,
     owner_locks: &OwnerLocks,
@@ -24,75 +23,34 @@ pub(crate) fn recover(
         .prepare("SELECT row, id, owner FROM execution WHERE status = 'running' ORDER BY row")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let mut ended = Vec::new();
+    let mut handed_on = Vec::new();
     for (row, id, owner) in running {
         if owner_locks.is_alive(&owner) {
             continue;
         }
         let id = ExecutionId::new(id);
-        let status = end(&transaction, row, &id)?;
-        ended.push((id, status));
+        let status = hand_on(&transaction, row, &id)?;
+        handed_on.push((id, status));
     }
     transaction.commit()?;
-    Ok(ended)
+    Ok(handed_on)
 }
 
-/// Adds the last entry to a journal and sets the status.
-fn end(
+/// Hands on an execution without a call in doubt, and ends any other.
+fn hand_on(
     transaction: &Transaction<'_>,
     row: i64,
     id: &ExecutionId,
 ) -> rusqlite::Result<ExecutionStatus> {
-    let doubts = in_doubt(transaction, row)?;
-    let (status, error) = outcome(&doubts);
-    let envelope = Envelope {
-        error: Some(error),
-        ..Envelope::new(id.clone(), status)
-    };
-    let entry = serde_json::to_string(&JournalEntry::Ended {
-        envelope: Box::new(envelope),
-        is_cut: false,
-    })
-    .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
-    transaction.execute(
-        "INSERT INTO journal (execution, entry) VALUES (?1, ?2)",
-        params![row, entry],
-    )?;
-    // Only the end of a program writes these numbers, so they are counted from the journal. As many reads and writes as
-    // were sent: retention keeps such an execution for its age. The beginning of an entry says whether it is a call, and
-    // the end of a call that may not write whether it was sent; an entry has many megabytes at most and is not decoded.
-    transaction.execute(
-        &format!(
-            "UPDATE execution SET status = ?2, error = ?3, bytes = {BYTES},
-                 calls = (SELECT count(*) FROM journal
-                          WHERE execution = execution.row
-                            AND substr(entry, 1, 8) = '{{\"call\":'),
-                 writes = (SELECT count(*) FROM journal
-                           WHERE execution = execution.row AND doubt IS NOT NULL),
-                 reads = (SELECT count(*) FROM journal
-                          WHERE execution = execution.row AND doubt IS NULL
-                            AND substr(entry, 1, 8) = '{{\"call\":'
-                            AND substr(entry, -13) = '\"sent\":true}}}}')
-             WHERE row = ?1"
-        ),
-        params![row, status.as_str(), ErrorKind::Gateway.as_str()],
-    )?;
+    let doubts = doubts::numbers(transaction, row)?.len();
+    if doubts == 0 {
+        pauses::release(transaction, row)?;
+        return Ok(ExecutionStatus::Paused);
+    }
+    let named = doubts::entries(transaction, row, NAMED_MAX)?;
+    let status = ExecutionStatus::NeedsReconciliation;
+    pauses::end(transaction, row, id.clone(), status, error(&named, doubts))?;
     Ok(status)
-}
-
-/// Calls in doubt of an execution, as an error message names them.
-fn in_doubt(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<Vec<String>> {
-    transaction
-        .prepare_cached(
-            "SELECT entry FROM journal AS call
-             WHERE execution = ?1 AND doubt IS NOT NULL AND NOT EXISTS (
-                 SELECT 1 FROM journal AS answer
-                 WHERE answer.execution = call.execution AND answer.outcome = call.doubt)
-             ORDER BY row",
-        )?
-        .query_map([row], |found| found.get::<_, String>(0))?
-        .map(|entry| Ok(describe(&entry?)))
-        .collect()
 }
 
 fn describe(entry: &str) -> String {
@@ -119,28 +77,17 @@ fn describe(entry: &str) -> String {
     }
 }
 
-fn outcome(doubts: &[String]) -> (ExecutionStatus, ProgramError) {
-    if doubts.is_empty() {
-        let error = ProgramError::new(
-            ErrorKind::Gateway,
-            "the gateway ended before the program did",
-        )
-        .with_hint("no call is in doubt, so you can run the program again");
-        return (ExecutionStatus::Failed, error);
+/// The error of an execution with calls in doubt, of which `first` are the first.
+fn error(first: &[String], doubts: usize) -> ProgramError {
+    let named = first.iter().map(|entry| describe(entry));
+    let mut named = named.collect::<Vec<_>>().join(", ");
+    let unnamed = doubts.saturating_sub(first.len());
+    if unnamed > 0 {
+        named.push_str(&format!(" and {unnamed} more"));
     }
-    let mut named = doubts
-        .iter()
-        .take(NAMED_MAX)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    if doubts.len() > NAMED_MAX {
-        named.push_str(&format!(" and {} more", doubts.len() - NAMED_MAX));
-    }
-    let error = ProgramError::new(
+    ProgramError::new(
         ErrorKind::Gateway,
         format!("the gateway ended while calls that may write were in flight: {named}"),
     )
-    .with_hint("check on the server whether these calls happened before you run the program again");
-    (ExecutionStatus::NeedsReconciliation, error)
+    .with_hint("check on the server whether these calls happened before you run the program again")
 }

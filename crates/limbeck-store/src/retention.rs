@@ -6,8 +6,9 @@
 //! reconciliation: above a bound its journal loses the results of its reads, then all other large texts but the arguments of
 //! its calls, and then these, unless a call is in doubt ([`smaller`]). A principal whose journals are above their bound after
 //! that begins no more executions ([`full`]). Where the disk has little room for what a principal leaves, its bounds are lower
-//! ([`Retention::within`]), and its oldest artifacts go too. A running one is never removed or made smaller. What was removed
-//! is counted in table `removed`.
+//! ([`Retention::within`]), and its oldest artifacts go too. A running one is never removed or made smaller, and neither is
+//! a paused one, whose replay needs each result; its bytes count as those of the others. What was removed is counted in table
+//! `removed`.
 //!
 //! "Now" is the time at which the newest execution was requested: the store reads no clock.
 
@@ -88,6 +89,7 @@ fn remove(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
         "DELETE FROM journal WHERE execution = ?1",
         "DELETE FROM held WHERE execution = ?1",
         "DELETE FROM start WHERE execution = ?1",
+        "DELETE FROM approval WHERE execution = ?1",
         "DELETE FROM execution WHERE row = ?1",
     ] {
         transaction.prepare_cached(sql)?.execute([row])?;

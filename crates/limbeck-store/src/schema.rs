@@ -191,6 +191,44 @@ const MIGRATIONS: &[&str] = &["
             WHERE principal = old.principal;
         DELETE FROM kv_total WHERE principal = old.principal AND bytes <= 0;
     END;
+",
+"
+    -- Questions to people. `state` is a column alone, not in `body`, so that it changes without writing the body again.
+    CREATE TABLE approval (
+        row        INTEGER PRIMARY KEY,
+        id         TEXT NOT NULL UNIQUE,
+        execution  INTEGER NOT NULL,
+        call       INTEGER NOT NULL,
+        state      TEXT NOT NULL,
+        created_us INTEGER NOT NULL,
+        expires_us INTEGER NOT NULL,
+        principal  TEXT NOT NULL,
+        body       TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX approval_execution ON approval (execution);
+    CREATE INDEX approval_pending ON approval (principal) WHERE state = 'pending';
+    CREATE INDEX approval_expiry ON approval (expires_us) WHERE state = 'pending';
+
+    -- Counts changes of `approval`, by any process.
+    CREATE TABLE approval_change (count INTEGER NOT NULL) STRICT;
+    INSERT INTO approval_change VALUES (0);
+    CREATE TRIGGER approval_added AFTER INSERT ON approval BEGIN
+        UPDATE approval_change SET count = count + 1;
+    END;
+    CREATE TRIGGER approval_changed AFTER UPDATE ON approval BEGIN
+        UPDATE approval_change SET count = count + 1;
+    END;
+    CREATE TRIGGER approval_removed AFTER DELETE ON approval BEGIN
+        UPDATE approval_change SET count = count + 1;
+    END;
+
+    -- A paused execution has no owner; each process that takes it raises `epoch`. The others are set while it is paused.
+    ALTER TABLE execution ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE execution ADD COLUMN wake_us INTEGER;
+    ALTER TABLE execution ADD COLUMN expires_us INTEGER;
+    ALTER TABLE execution ADD COLUMN wall_left_ms INTEGER;
+    CREATE INDEX execution_paused ON execution (principal) WHERE status = 'paused';
+    CREATE INDEX execution_expiry ON execution (expires_us) WHERE status = 'paused';
 "];
 
 /// Newest format that this program reads, and the one it writes.

@@ -2,12 +2,14 @@
 //!
 //! The methods are grouped by topic in the modules below this one.
 
+mod approvals;
 mod artifacts;
 mod embeddings;
 mod executions;
 mod journal;
 mod ledger;
 mod observations;
+mod pauses;
 mod reading;
 mod state;
 #[cfg(test)]

@@ -2,12 +2,15 @@
 //!
 //! Functions here take a connection or a transaction and know nothing of the writer's queue.
 
+pub(crate) mod approvals;
 pub(crate) mod artifacts;
+pub(crate) mod doubts;
 pub(crate) mod embeddings;
 pub(crate) mod executions;
 pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod observations;
+pub(crate) mod pauses;
 pub(crate) mod removed;
 pub(crate) mod state;
 pub(crate) mod timestamp;

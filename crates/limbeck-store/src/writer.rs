@@ -45,7 +45,7 @@ type Reply = oneshot::Sender<Result<(), StoreError>>;
 pub(crate) enum Message {
     /// An operation to store, in the order sent.
     Write(Job),
-    /// Ends executions whose gateway no longer runs.
+    /// Hands on executions whose gateway no longer runs.
     Recover(oneshot::Sender<Result<Vec<(ExecutionId, ExecutionStatus)>, StoreError>>),
     /// Runs on the writer's connection after everything sent before it is committed.
     Query(Box<dyn FnOnce(&Connection) + Send>),
@@ -233,7 +233,9 @@ impl Writer {
                 let target = operation.target();
                 let room = match &operation {
                     JournalOperation::Begin(new) => self.check_room(new),
-                    JournalOperation::Append { .. } | JournalOperation::Finish { .. } => Ok(()),
+                    JournalOperation::Append { .. }
+                    | JournalOperation::Finish { .. }
+                    | JournalOperation::Change(_) => Ok(()),
                 };
                 let encoded = room
                     .and_then(|()| self.admit(&target))
@@ -268,10 +270,10 @@ impl Writer {
         }
     }
 
-    /// Takes an owner lock before the first execution begins, and counts executions that end.
+    /// Takes an owner lock before the first execution begins or is taken, and counts executions that end.
     fn admit(&mut self, target: &JournalTarget) -> Result<(), StoreError> {
         match target.step {
-            JournalStep::Begin => {
+            JournalStep::Begin | JournalStep::Take => {
                 // The lock comes before the row: a row whose owner has no lock counts as abandoned, and
                 // another gateway's recovery would end an execution that runs.
                 self.claim_owner_lock()
@@ -280,7 +282,7 @@ impl Writer {
                 self.finishes += 1;
                 Ok(())
             }
-            JournalStep::Append => Ok(()),
+            JournalStep::Append | JournalStep::Change => Ok(()),
         }
     }
 
@@ -298,12 +300,13 @@ impl Writer {
         owner_locks.claim(token)
     }
 
-    /// Owner of this process's executions; empty in memory, where recovery does nothing.
+    /// Owner of this process's executions. In memory, where recovery does nothing, it is a word: a paused execution has the
+    /// empty owner.
     fn owner_token(&self) -> &str {
         self.owner_locks
             .as_ref()
             .and_then(OwnerLocks::token)
-            .unwrap_or("")
+            .unwrap_or("memory")
     }
 
     fn recover(&mut self) -> Result<Vec<(ExecutionId, ExecutionStatus)>, StoreError> {

@@ -133,12 +133,12 @@ impl CommandError {
 }
 
 impl From<StoreError> for CommandError {
-    /// An unknown execution id is a usage error; every other store error is an internal fault.
+    /// An unknown id is a usage error; every other store error is an internal fault.
     fn from(error: StoreError) -> Self {
         let exit = match error {
-            StoreError::UnknownExecution { .. } | StoreError::AmbiguousExecution { .. } => {
-                ExitStatus::Usage
-            }
+            StoreError::UnknownExecution { .. }
+            | StoreError::AmbiguousExecution { .. }
+            | StoreError::UnknownApproval { .. } => ExitStatus::Usage,
             _ => ExitStatus::Fault,
         };
         let hint = error.hint();

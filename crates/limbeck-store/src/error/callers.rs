@@ -58,6 +58,12 @@ impl StoreError {
             | Self::AmbiguousExecution { .. }
             | Self::DuplicateExecution { .. }
             | Self::JournalIncomplete { .. }
+            | Self::Lost { .. }
+            | Self::UnknownApproval { .. }
+            | Self::DuplicateApproval { .. }
+            | Self::ApprovalTooLarge { .. }
+            | Self::TooManyPending { .. }
+            | Self::TooManyPaused { .. }
             | Self::KeyLength { .. }
             | Self::ValueTooLong { .. }
             | Self::TooManyKeys

@@ -8,6 +8,7 @@ use limbeck_domain::{JournalEntry, ProgramStart, RemovedText};
 use rusqlite::{OptionalExtension as _, Transaction};
 use sha2::{Digest as _, Sha256};
 
+use crate::tables::approvals;
 use crate::tables::journal::BYTES;
 
 /// Texts up to this many bytes stay: a removed one leaves some 150 bytes behind.
@@ -40,7 +41,9 @@ pub(super) fn step(
         Thinned::Results => replace_large(transaction, row, RESULTS, without_texts)?,
         Thinned::Arguments => {
             remove_equal_input(transaction, row)?;
-            replace_large(transaction, row, SETTLED_CALLS, without_arguments)?
+            approvals::remove_arguments(transaction, row, TEXT_KEPT_BYTES)?;
+            let asked = format!("({SETTLED_CALLS} OR substr(entry, 1, 9) = '{{\"asked\":')");
+            replace_large(transaction, row, &asked, without_arguments)?
         }
     };
     if !is_done {
@@ -207,26 +210,50 @@ fn without_texts(entry: &str) -> Option<String> {
     serde_json::to_string(&entry).ok()
 }
 
-/// The entry of a call without its arguments; `None` when they are small or it is no such entry.
+/// The entry of a call, or of a question about one, without its arguments; `None` when they are small or it is no such entry.
 fn without_arguments(entry: &str) -> Option<String> {
-    let JournalEntry::Call {
-        mut call,
-        tool,
-        arguments_removed: None,
-        effect,
-        sent,
-    } = serde_json::from_str(entry).ok()?
-    else {
-        return None;
-    };
-    let arguments_removed = Some(removed(&call.body)?);
-    call.body.clear();
-    let entry = JournalEntry::Call {
-        call,
-        tool,
-        arguments_removed,
-        effect,
-        sent,
+    let entry = match serde_json::from_str(entry).ok()? {
+        JournalEntry::Call {
+            mut call,
+            tool,
+            arguments_removed: None,
+            effect,
+            sent,
+        } => {
+            let arguments_removed = Some(removed(&call.body)?);
+            call.body.clear();
+            JournalEntry::Call {
+                call,
+                tool,
+                arguments_removed,
+                effect,
+                sent,
+            }
+        }
+        // Their hash is in the approval.
+        JournalEntry::Asked {
+            mut call,
+            tool,
+            approval,
+        } if call.body.len() > TEXT_KEPT_BYTES => {
+            call.body.clear();
+            JournalEntry::Asked {
+                call,
+                tool,
+                approval,
+            }
+        }
+        JournalEntry::Call { .. }
+        | JournalEntry::Asked { .. }
+        | JournalEntry::Check { .. }
+        | JournalEntry::Outcome { .. }
+        | JournalEntry::Part { .. }
+        | JournalEntry::Removed { .. }
+        | JournalEntry::Delivered(_)
+        | JournalEntry::Decided { .. }
+        | JournalEntry::Settled { .. }
+        | JournalEntry::Took { .. }
+        | JournalEntry::Ended { .. } => return None,
     };
     serde_json::to_string(&entry).ok()
 }

@@ -39,7 +39,7 @@ pub(crate) fn full(
         .collect()
 }
 
-/// Bytes of each principal's executions that ended and of its artifacts. A content counts once for a principal, although its
+/// Bytes of each principal's executions that do not run and of its artifacts. A content counts once for a principal, although its
 /// executions that refer to it each have it in their `bytes` and it may be an artifact too.
 pub(crate) fn held(connection: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
     connection
@@ -83,13 +83,14 @@ pub(super) fn surplus(
         .prepare_cached(&format!(
             "WITH ended AS (
                  SELECT row, principal, created_us, bytes, thinned, {WRITING} AS writing,
-                        status = 'needs_reconciliation' AS in_doubt
+                        status = 'needs_reconciliation' AS in_doubt,
+                        status = 'paused' AS paused
                  FROM execution WHERE status <> 'running'
              ), kept AS (
                  SELECT *,
-                        count(*) OVER own AS place,
+                        count(*) FILTER (WHERE NOT paused) OVER own AS place,
                         sum(bytes) OVER own AS total,
-                        count(*) OVER every AS place_in_all,
+                        count(*) FILTER (WHERE NOT paused) OVER every AS place_in_all,
                         sum(bytes) OVER every AS total_in_all
                  FROM ended
                  WINDOW own AS (PARTITION BY writing, principal ORDER BY created_us DESC, row DESC),
@@ -98,7 +99,7 @@ pub(super) fn surplus(
                  SELECT *, created_us < ?7 - ?4 AS old FROM kept
              )
              SELECT row, principal, created_us, bytes, NOT old AND writing, thinned FROM surplus
-             WHERE (?9 IS NULL OR principal = ?9) AND (old
+             WHERE NOT paused AND (?9 IS NULL OR principal = ?9) AND (old
                 OR (NOT writing AND (place > ?1 OR total > ?2) AND place > 1)
                 OR (NOT writing AND total_in_all > ?3 AND place_in_all > 1)
                 OR (writing AND thinned = 0 AND total > ?5)

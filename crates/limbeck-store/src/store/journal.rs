@@ -115,10 +115,11 @@ impl Store {
             .await
     }
 
-    /// Ends the executions of gateways that no longer run and returns them, oldest first.
+    /// Hands on the executions of gateways that no longer run and returns them with their new status, oldest first.
     ///
-    /// One with a call in doubt becomes `needs_reconciliation`, any other `failed`; each gets an envelope
-    /// with the reason. Executions of this gateway and of others that still run stay as they are.
+    /// One with a call in doubt becomes `needs_reconciliation` and gets an envelope with the reason. Any other becomes
+    /// `paused`, and a process that takes it goes on with it. Executions of this gateway and of others that still run stay as
+    /// they are.
     ///
     /// # Errors
     ///

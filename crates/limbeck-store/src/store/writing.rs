@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use limbeck_domain::ExecutionId;
+use rusqlite::Transaction;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
 use tokio::task::JoinSet;
 
 use super::{QUEUE_BYTES_MAX, Store};
 use crate::error::StoreError;
+use crate::journal_operation::{JournalChange, JournalOperation, JournalStep, JournalTarget};
 use crate::journal_room::{QUEUE_BYTES_EACH, QUEUE_BYTES_SMALL};
 use crate::operation::{Durability, Operation, QueueSpace, Write};
 use crate::writer::{Job, Message};
@@ -33,6 +36,49 @@ impl Store {
     ) -> Result<(), StoreError> {
         let operation = Operation::Write(write);
         self.submit(operation, durability, Some(principal)).await
+    }
+
+    /// A write of the gateway's own that returns a value.
+    pub(super) async fn write_returning<T: Send + 'static>(
+        &self,
+        text_bytes: usize,
+        durability: Durability,
+        apply: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (give, value) = oneshot::channel();
+        let write = Write::checked(text_bytes, move |transaction| {
+            let applied = apply(transaction)?;
+            Ok(applied.map(|value| drop(give.send(value))))
+        });
+        self.write(write, durability).await?;
+        value.await.map_err(|_| StoreError::Closed)
+    }
+
+    /// A change of the execution `id` that returns a value. `size` is the number of its entries and the bytes of its texts.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        id: &ExecutionId,
+        (step, durability): (JournalStep, Durability),
+        (entries, text_bytes): (u64, usize),
+        apply: impl FnOnce(&Transaction<'_>, &str) -> rusqlite::Result<Result<T, StoreError>>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        let (give, value) = oneshot::channel();
+        let id = id.clone();
+        let principal = self.inner.room.append(&id, text_bytes);
+        let change = JournalChange {
+            target: JournalTarget { id, step, entries },
+            text_bytes,
+            apply: Box::new(move |transaction, owner| {
+                let applied = apply(transaction, owner)?;
+                Ok(applied.map(|value| drop(give.send(value))))
+            }),
+        };
+        let operation = Operation::Journal(JournalOperation::Change(change));
+        self.submit(operation, durability, principal.as_deref())
+            .await?;
+        value.await.map_err(|_| StoreError::Closed)
     }
 
     /// Queues an operation and waits for the event that `durability` names.

@@ -1,8 +1,6 @@
 //! Table `execution`: listings and single executions.
 
-use limbeck_domain::{
-    Effects, Envelope, ErrorKind, ExecutionId, ExecutionStatus, JournalEntry, ProgramStart,
-};
+use limbeck_domain::{Effects, Envelope, ErrorKind, ExecutionId, JournalEntry, ProgramStart};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::de::DeserializeOwned;
 
@@ -31,17 +29,11 @@ pub(crate) fn find(reader: &Reader<'_>, id: &str) -> Result<Option<ExecutionReco
         .sandbox
         .map(|sandbox| reader.decode("sandbox", &sandbox))
         .transpose()?;
-    let envelope = match found.row.status {
-        ExecutionStatus::Running | ExecutionStatus::Paused => None,
-        ExecutionStatus::Completed
-        | ExecutionStatus::Failed
-        | ExecutionStatus::Cancelled
-        | ExecutionStatus::NeedsReconciliation => found
-            .last_entry
-            .map(|entry| reader.decode::<JournalEntry>("journal", &entry))
-            .transpose()?
-            .and_then(envelope_of),
-    };
+    let envelope = found
+        .end
+        .map(|entry| reader.decode::<JournalEntry>("journal", &entry))
+        .transpose()?
+        .and_then(envelope_of);
     Ok(Some(ExecutionRecord {
         row: found.row,
         guest_hash: found.guest_hash,
@@ -57,15 +49,19 @@ struct EncodedExecution {
     guest_hash: String,
     sandbox: Option<String>,
     start: String,
-    last_entry: Option<String>,
+    /// Its last [`JournalEntry::Ended`], when it has ended. Entries may follow it: late answers, and a person's word about
+    /// calls in doubt.
+    end: Option<String>,
 }
 
 fn select(connection: &Connection, id: &str) -> rusqlite::Result<Option<EncodedExecution>> {
     connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS}, guest_hash, sandbox, start, (
-                 SELECT entry FROM journal WHERE execution = execution.row
-                 ORDER BY journal.row DESC LIMIT 1)
+            "SELECT {COLUMNS}, guest_hash, sandbox, start,
+                 CASE WHEN status IN ('running', 'paused') THEN NULL ELSE (
+                     SELECT entry FROM journal
+                     WHERE execution = execution.row AND substr(entry, 1, 9) = '{{\"ended\":'
+                     ORDER BY journal.row DESC LIMIT 1) END
              FROM execution JOIN start ON start.execution = execution.row WHERE id = ?1"
         ))?
         .query_row([id], |row| {
@@ -74,7 +70,7 @@ fn select(connection: &Connection, id: &str) -> rusqlite::Result<Option<EncodedE
                 guest_hash: row.get(11)?,
                 sandbox: row.get(12)?,
                 start: row.get(13)?,
-                last_entry: row.get(14)?,
+                end: row.get(14)?,
             })
         })
         .optional()
@@ -167,7 +163,7 @@ fn decode_row(row: &Row<'_>) -> rusqlite::Result<ExecutionRow> {
 }
 
 /// Decodes a word such as `completed` or `timeout` the way JSON has it.
-fn decode_word<T: DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
+pub(super) fn decode_word<T: DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(
             column,

@@ -1,8 +1,9 @@
 //! Tables `execution` (when it begins and ends), `start` and `journal`.
 
 use limbeck_domain::{ArtifactId, Effects, ExecutionId, JournalEntry, JournalReader};
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension as _, Transaction, params};
 
+use super::approvals;
 use super::timestamp::to_stored;
 use crate::apply::Applied;
 use crate::error::StoreError;
@@ -69,9 +70,11 @@ pub(crate) fn begin(
     Ok(Ok(()))
 }
 
-/// Adds an entry. Row numbers give a journal its order: SQLite assigns one above all that are in use.
+/// Adds an entry to the journal of an execution that `owner` has. Row numbers give a journal its order: SQLite assigns one
+/// above all that are in use.
 pub(crate) fn append(
     transaction: &Transaction<'_>,
+    owner: &str,
     id: &ExecutionId,
     marks: CallMarks,
     entry: &str,
@@ -79,24 +82,106 @@ pub(crate) fn append(
     let added = transaction
         .prepare_cached(
             "INSERT INTO journal (execution, doubt, outcome, entry)
-             SELECT row, ?2, ?3, ?4 FROM execution WHERE id = ?1",
+             SELECT row, ?2, ?3, ?4 FROM execution WHERE id = ?1 AND owner = ?5",
         )?
-        .execute(params![id.as_str(), marks.doubt, marks.outcome, entry])?;
+        .execute(params![
+            id.as_str(),
+            marks.doubt,
+            marks.outcome,
+            entry,
+            owner
+        ])?;
     Ok(if added == 1 {
         Ok(())
     } else {
-        Err(StoreError::UnknownExecution { id: id.to_string() })
+        Err(not_owned(transaction, id)?)
     })
 }
 
-/// Bytes of an execution, as an expression in statements about its row: its journal, its start, and the contents that the
-/// journal refers to.
+/// Adds an entry, whichever process has the execution.
+pub(crate) fn add(
+    transaction: &Transaction<'_>,
+    execution: i64,
+    marks: CallMarks,
+    entry: &str,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO journal (execution, doubt, outcome, entry) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![execution, marks.doubt, marks.outcome, entry])?;
+    Ok(())
+}
+
+/// Adds an entry for an execution that may be owned by no process or by another one, and its bytes to those of an execution
+/// that does not run: retention reads them.
+pub(crate) fn add_beside(
+    transaction: &Transaction<'_>,
+    execution: i64,
+    marks: CallMarks,
+    entry: &str,
+) -> rusqlite::Result<()> {
+    add(transaction, execution, marks, entry)?;
+    transaction
+        .prepare_cached(
+            "UPDATE execution SET bytes = bytes + octet_length(?2) WHERE row = ?1 AND status <> 'running'",
+        )?
+        .execute(params![execution, entry])?;
+    Ok(())
+}
+
+/// The row of an execution that runs and that `owner` has; otherwise why it may not be written.
+pub(crate) fn running_row(
+    transaction: &Transaction<'_>,
+    owner: &str,
+    id: &ExecutionId,
+) -> rusqlite::Result<Result<i64, StoreError>> {
+    let row = transaction
+        .prepare_cached(
+            "SELECT row FROM execution WHERE id = ?1 AND owner = ?2 AND status = 'running'",
+        )?
+        .query_row([id.as_str(), owner], |row| row.get(0))
+        .optional()?;
+    Ok(match row {
+        Some(row) => Ok(row),
+        None => Err(not_owned(transaction, id)?),
+    })
+}
+
+fn not_owned(transaction: &Transaction<'_>, id: &ExecutionId) -> rusqlite::Result<StoreError> {
+    let exists: bool = transaction
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM execution WHERE id = ?1)")?
+        .query_row([id.as_str()], |row| row.get(0))?;
+    let id = id.to_string();
+    Ok(match exists {
+        true => StoreError::Lost { id },
+        false => StoreError::UnknownExecution { id },
+    })
+}
+
+/// Bytes of an execution, as an expression in statements about its row: its journal, its start, the contents that the
+/// journal refers to, and its questions to people.
 pub(crate) const BYTES: &str = "
     coalesce((SELECT sum(octet_length(entry)) FROM journal WHERE execution = execution.row), 0)
     + coalesce((SELECT octet_length(start) + coalesce(octet_length(sandbox), 0)
                 FROM start WHERE start.execution = execution.row), 0)
     + coalesce((SELECT sum(octet_length(content)) FROM held JOIN content USING (id)
-                WHERE held.execution = execution.row), 0)";
+                WHERE held.execution = execution.row), 0)
+    + coalesce((SELECT sum(octet_length(body)) FROM approval
+                WHERE approval.execution = execution.row), 0)";
+
+/// Columns of an execution that its end writes, as assignments that count them from the journal where the program did not
+/// end itself. As many reads and writes as were sent: retention keeps such an execution for its age. The beginning of an
+/// entry says whether it is a call, and the end of a call that may not write whether it was sent; an entry has many megabytes
+/// at most and is not decoded.
+pub(crate) const COUNTED: &str = "
+    calls = (SELECT count(*) FROM journal
+             WHERE execution = execution.row AND substr(entry, 1, 8) = '{\"call\":'),
+    writes = (SELECT count(*) FROM journal
+              WHERE execution = execution.row AND doubt IS NOT NULL),
+    reads = (SELECT count(*) FROM journal
+             WHERE execution = execution.row AND doubt IS NULL
+               AND substr(entry, 1, 8) = '{\"call\":' AND substr(entry, -13) = '\"sent\":true}}')";
 
 /// Keeps the content of an artifact as long as the journal of an execution that read it.
 pub(crate) fn hold(
@@ -117,13 +202,15 @@ pub(crate) fn hold(
 
 pub(crate) fn finish(
     transaction: &Transaction<'_>,
+    owner: &str,
     id: &ExecutionId,
     ended: &EndedExecution,
     entry: &str,
 ) -> Applied {
-    if let Err(error) = append(transaction, id, CallMarks::default(), entry)? {
+    if let Err(error) = append(transaction, owner, id, CallMarks::default(), entry)? {
         return Ok(Err(error));
     }
+    approvals::withdraw_of(transaction, id)?;
     // `bytes` is summed up once, here, so that retention reads it off small rows.
     transaction
         .prepare_cached(&format!(
@@ -143,7 +230,8 @@ pub(crate) fn finish(
     Ok(Ok(()))
 }
 
-/// Entries of an execution in order; empty for an unknown execution.
+/// Entries of an execution in order; empty for an unknown execution. An end that a process went on behind is left out: a
+/// person settled the calls in doubt, so that it was not the end.
 pub(crate) fn entries(
     reader: &Reader<'_>,
     id: &ExecutionId,
@@ -167,7 +255,11 @@ pub(crate) fn entries(
             .and_then(|entry| Ok(entry.as_str()?))
             .map_err(|error| reader.error(error))?;
         let entry = records.read(entry);
-        entries.extend(entry.map_err(|error| reader.damaged("journal", &error))?);
+        let entry = entry.map_err(|error| reader.damaged("journal", &error))?;
+        if let Some(JournalEntry::Took { .. }) = &entry {
+            entries.retain(|entry| !matches!(entry, JournalEntry::Ended { .. }));
+        }
+        entries.extend(entry);
     }
     Ok(entries)
 }

@@ -7,18 +7,17 @@ use rusqlite::TransactionBehavior;
 use super::{BYTES_PER_PRUNE, Completion, FINISHES_PER_PRUNE, Writer, answer};
 use crate::apply::Apply;
 use crate::error::StoreError;
-use crate::journal_operation::{JournalStep, JournalTarget};
+use crate::journal_operation::JournalStep;
 use crate::schema;
 
 impl Writer {
     /// Stores a batch, on disk when `sync` is set, and answers its callers.
     pub(super) fn commit(&mut self, batch: Vec<(Completion, Apply)>, sync: bool) {
         let (completions, applies): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        let adds_entry = |completion: &&Completion| {
-            let journal = completion.journal.as_ref();
-            journal.is_some_and(JournalTarget::adds_entry)
-        };
-        let entries = completions.iter().filter(adds_entry).count() as u64;
+        let journals = completions
+            .iter()
+            .filter_map(|completion| completion.journal.as_ref());
+        let entries: u64 = journals.map(|journal| journal.entries).sum();
         match self.transact(&completions, applies, sync) {
             Ok(results) => {
                 self.counters.commits.fetch_add(1, Ordering::Relaxed);
@@ -64,19 +63,17 @@ impl Writer {
         let mut results = Vec::with_capacity(completions.len());
         for (completion, apply) in completions.iter().zip(applies) {
             let result = match &completion.journal {
-                Some(JournalTarget {
-                    id,
-                    step: JournalStep::Append,
-                }) if self.incomplete.contains(id) => {
-                    Err(StoreError::JournalIncomplete { id: id.to_string() })
+                Some(journal) if journal.needs_whole() && self.incomplete.contains(&journal.id) => {
+                    Err(StoreError::JournalIncomplete {
+                        id: journal.id.to_string(),
+                    })
                 }
                 _ => apply(&transaction).map_err(sqlite)?,
             };
             // Marked here and not in `complete`: the next operation of this batch may add to the same
             // journal.
-            if result.is_err()
-                && let Some(journal) = &completion.journal
-                && journal.leaves_gap()
+            if let (Err(error), Some(journal)) = (&result, &completion.journal)
+                && journal.leaves_gap(error)
             {
                 self.incomplete.insert(journal.id.clone());
             }
@@ -110,9 +107,11 @@ impl Writer {
     /// a waiting caller is logged.
     pub(super) fn complete(&mut self, completion: Completion, result: Result<(), StoreError>) {
         if let Some(journal) = &completion.journal {
-            if !journal.leaves_gap() {
+            if journal.step == JournalStep::Finish {
                 self.incomplete.remove(&journal.id);
-            } else if result.is_err() {
+            } else if let Err(error) = &result
+                && journal.leaves_gap(error)
+            {
                 self.incomplete.insert(journal.id.clone());
             }
         }

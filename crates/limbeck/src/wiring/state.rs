@@ -120,11 +120,11 @@ fn exposure(_: &Path) -> Option<String> {
     None
 }
 
-/// Ends executions whose gateway died, and prints a warning for those with calls in doubt.
+/// Hands on executions whose gateway died, and prints a warning for those with calls in doubt.
 pub(super) async fn recover(store: &Store, printer: &Printer) {
     match store.recover().await {
-        Ok(ended) => {
-            for (id, status) in ended {
+        Ok(handed_on) => {
+            for (id, status) in handed_on {
                 if status == ExecutionStatus::NeedsReconciliation {
                     printer.warning(&format!(
                         "execution `{id}` was interrupted during calls that may have taken effect; see `limbeck executions {id}`"
@@ -133,7 +133,7 @@ pub(super) async fn recover(store: &Store, printer: &Printer) {
             }
         }
         Err(error) => printer.warning(&format!(
-            "interrupted executions could not be ended: {}",
+            "interrupted executions could not be handed on: {}",
             with_causes(&error)
         )),
     }

@@ -1,0 +1,127 @@
+//! Executions that wait: paused, taken by a process, and settled by a person.
+
+use std::sync::Arc;
+
+use limbeck_domain::{CallId, ExecutionId, JournalEntry, Settlement};
+
+use super::Store;
+use crate::error::StoreError;
+use crate::journal_operation::{JournalStep, encode, marks};
+use crate::operation::Durability;
+use crate::records::{DoubtfulCall, PausedExecution, Taken};
+use crate::tables::pauses::TakenExecution;
+use crate::tables::{doubts, journal, pauses};
+
+impl Store {
+    /// Moves a running execution of this process to `paused`, once everything before it is on disk: no process works on
+    /// it any more, and any may take it. Without `paused.expires_us` it has a day from the next
+    /// [`Self::expire_approvals`].
+    ///
+    /// # Errors
+    ///
+    /// The reason why it is not paused, such as [`StoreError::TooManyPaused`].
+    pub async fn pause(&self, id: &ExecutionId, paused: PausedExecution) -> Result<(), StoreError> {
+        let room = Arc::clone(&self.inner.room);
+        let of = id.clone();
+        self.change(
+            id,
+            (JournalStep::Change, Durability::Synced),
+            (0, 0),
+            move |transaction, owner| {
+                let result = pauses::pause(transaction, owner, &of, &paused)?;
+                if result.is_ok() {
+                    // Counted with what the state file has. A caller that is gone leaves nothing behind.
+                    drop(room.finish(&of, 0));
+                }
+                Ok(result)
+            },
+        )
+        .await
+    }
+
+    /// Takes a paused execution for this process: exactly one of several that try gets it. Its journal gets a
+    /// [`JournalEntry::Took`], and entries of earlier owners are refused from now on.
+    ///
+    /// # Errors
+    ///
+    /// An error of SQLite; then no process took it.
+    pub async fn take(&self, id: &ExecutionId) -> Result<Taken, StoreError> {
+        let of = id.clone();
+        // A caller that is gone before its turn leaves no execution behind that no task continues.
+        let caller = Arc::new(());
+        let is_waited_for = Arc::downgrade(&caller);
+        let taken = self
+            .change(
+                id,
+                (JournalStep::Take, Durability::Committed),
+                (1, 0),
+                move |transaction, owner| match is_waited_for.upgrade() {
+                    Some(_) => pauses::take(transaction, owner, &of),
+                    None => Ok(Ok(TakenExecution {
+                        taken: Taken::Unknown,
+                        held: None,
+                    })),
+                },
+            )
+            .await?;
+        drop(caller);
+        if let Some((principal, bytes)) = taken.held {
+            self.inner.room.begin(id.clone(), &principal, bytes);
+        }
+        Ok(taken.taken)
+    }
+
+    /// Calls in doubt of an execution that needs reconciliation, in the order they were made; none for any other execution.
+    ///
+    /// # Errors
+    ///
+    /// An error of SQLite, or an entry that cannot be decoded.
+    pub async fn in_doubt(&self, id: &ExecutionId) -> Result<Vec<DoubtfulCall>, StoreError> {
+        let id = id.clone();
+        self.barrier().await?;
+        self.read(move |reader| {
+            let entries = reader.run(|_| doubts::of(reader, id.as_str()))?;
+            let mut calls = Vec::with_capacity(entries.len());
+            for entry in entries {
+                if let JournalEntry::Call { call, tool, .. } = reader.decode("journal", &entry)? {
+                    calls.push(DoubtfulCall { call, tool });
+                }
+            }
+            Ok(calls)
+        })
+        .await
+    }
+
+    /// Records a person's word about a call in doubt. When no other call is in doubt, the execution is `paused` and can be
+    /// taken. Returns whether the call was in doubt.
+    ///
+    /// # Errors
+    ///
+    /// An error of SQLite; then nothing was recorded.
+    pub async fn settle(
+        &self,
+        id: &ExecutionId,
+        call: CallId,
+        how: Settlement,
+    ) -> Result<bool, StoreError> {
+        let id = id.clone();
+        let settled = JournalEntry::Settled { call, how };
+        let marks = marks(&settled);
+        let entry = encode(&settled)?;
+        self.write_returning(entry.len(), Durability::Synced, move |transaction| {
+            let Some(row) = doubts::execution(transaction, id.as_str())? else {
+                return Ok(Ok(false));
+            };
+            let in_doubt = doubts::numbers(transaction, row)?;
+            if !in_doubt.contains(&call.0) {
+                return Ok(Ok(false));
+            }
+            journal::add_beside(transaction, row, marks, &entry)?;
+            if in_doubt.len() == 1 {
+                pauses::release(transaction, row)?;
+            }
+            Ok(Ok(true))
+        })
+        .await
+    }
+}

@@ -59,3 +59,117 @@ pub(crate) fn add(approval: &mut Approval, decision: ApprovalDecision) -> Decisi
     approval.decisions.push(decision);
     DecisionEffect::Counts
 }
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::{
+        ApprovalChannel, ApprovalId, ApprovalTerms, CallId, EffectClass, ExecutionId, ToolId,
+    };
+
+    use super::*;
+
+    fn question(quorum: u32) -> Approval {
+        Approval {
+            id: ApprovalId::new("ap_1"),
+            execution: ExecutionId::new("ex_1"),
+            call: CallId(1),
+            principal: "local".to_owned(),
+            origin: String::new(),
+            tool: ToolId::new("github", "create_issue"),
+            pin: None,
+            arguments: "{}".to_owned(),
+            sha256: String::new(),
+            class: EffectClass::Write,
+            class_from: "operator".to_owned(),
+            rule: None,
+            preset: None,
+            reason: None,
+            line: None,
+            terms: ApprovalTerms {
+                channels: vec![ApprovalChannel::Cli],
+                approvers: Vec::new(),
+                quorum,
+                not_requester: false,
+                edit: Vec::new(),
+                remember: false,
+                deny_on_expiry: false,
+            },
+            created_us: 0,
+            expires_us: 100,
+            state: ApprovalState::Pending,
+            decisions: Vec::new(),
+        }
+    }
+
+    fn decide(
+        approval: &mut Approval,
+        by: &str,
+        approve: bool,
+        edited: Option<&str>,
+    ) -> DecisionEffect {
+        let decision = ApprovalDecision {
+            approve,
+            by: by.to_owned(),
+            channel: ApprovalChannel::Cli,
+            reason: None,
+            edited: edited.map(str::to_owned),
+            at_us: 1,
+        };
+        add(approval, decision)
+    }
+
+    #[test]
+    fn a_quorum_of_two_is_two_people_and_one_who_repeats_it_is_one() {
+        let mut approval = question(2);
+        assert_eq!(
+            decide(&mut approval, "user:a", true, None),
+            DecisionEffect::Counts
+        );
+        assert_eq!(
+            decide(&mut approval, "user:a", true, None),
+            DecisionEffect::Same
+        );
+        assert_eq!(approval.state, ApprovalState::Pending);
+        assert_eq!(
+            decide(&mut approval, "user:b", true, None),
+            DecisionEffect::Counts
+        );
+        assert_eq!(approval.state, ApprovalState::Approved);
+        assert_eq!(
+            decide(&mut approval, "user:a", true, None),
+            DecisionEffect::Same
+        );
+        assert_eq!(
+            decide(&mut approval, "user:c", true, None),
+            DecisionEffect::TooLate
+        );
+        assert_eq!(
+            decide(&mut approval, "user:a", false, None),
+            DecisionEffect::TooLate
+        );
+        assert_eq!(approval.decisions.len(), 2);
+    }
+
+    #[test]
+    fn a_quorum_is_of_people_who_approve_the_same_arguments() {
+        let mut approval = question(2);
+        decide(&mut approval, "user:a", true, None);
+        decide(&mut approval, "user:b", true, Some("{\"to\":1}"));
+        assert_eq!(approval.state, ApprovalState::Pending);
+        // One who changes his mind has one decision.
+        decide(&mut approval, "user:a", true, Some("{\"to\":1}"));
+        assert_eq!(approval.state, ApprovalState::Approved);
+        assert_eq!(approval.decisions.len(), 2);
+    }
+
+    #[test]
+    fn a_denial_by_any_person_ends_a_question_that_others_approved() {
+        let mut approval = question(3);
+        decide(&mut approval, "user:a", true, None);
+        assert_eq!(
+            decide(&mut approval, "user:a", false, None),
+            DecisionEffect::Counts
+        );
+        assert_eq!(approval.state, ApprovalState::Denied);
+    }
+}

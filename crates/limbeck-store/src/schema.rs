@@ -344,9 +344,12 @@ mod tests {
             for _ in 0..2 {
                 migrate(&mut connection, path).unwrap();
                 assert_eq!(tables(&connection), tables(&fresh), "format {format}");
-                let count = |sql| number(&connection, sql).unwrap();
+                let count = |sql: &str| number(&connection, sql).unwrap();
                 assert_eq!(count("PRAGMA user_version"), FORMAT);
-                assert_eq!(count("SELECT count(*) FROM execution WHERE thinned = 0"), 1);
+                let untouched = "thinned = 0 AND epoch = 0 AND expires_us IS NULL";
+                let untouched = format!("SELECT count(*) FROM execution WHERE {untouched}");
+                assert_eq!(count(&untouched), 1);
+                assert_eq!(count("SELECT count(*) FROM approval"), 0);
                 // Rows of older formats count, and age from the next run of retention on.
                 assert_eq!(count("SELECT count(*) FROM kv WHERE used_us = 0"), 3);
                 assert_eq!(count("SELECT bytes FROM kv_total WHERE principal = 'p'"), 6);

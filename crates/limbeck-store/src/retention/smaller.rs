@@ -272,8 +272,8 @@ fn removed(text: &str) -> Option<RemovedText> {
 #[cfg(test)]
 mod tests {
     use limbeck_domain::{
-        CallCode, CallError, CallId, EffectClass, Envelope, ExecutionId, ExecutionStatus, HostCall,
-        HostOp,
+        ApprovalId, CallCode, CallError, CallId, EffectClass, Envelope, ExecutionId,
+        ExecutionStatus, HostCall, HostOp, ToolId,
     };
     use serde_json::value::to_raw_value;
 
@@ -351,7 +351,27 @@ mod tests {
         assert_eq!(Some(arguments), removed(&body));
         assert_eq!(without_arguments(&smaller), None);
         assert_eq!(without_arguments(&call("{}")), None);
-        assert_eq!(without_arguments(&outcome(Ok(body))), None);
+        assert_eq!(without_arguments(&outcome(Ok(body.clone()))), None);
+
+        let asked = |body: &str| {
+            let call = HostCall {
+                id: CallId(7),
+                op: HostOp::Tool,
+                head: "{}".to_owned(),
+                body: body.to_owned(),
+            };
+            let approval = ApprovalId::new("ap_1");
+            let tool = ToolId::new("s", "t");
+            serde_json::to_string(&JournalEntry::Asked {
+                call,
+                tool,
+                approval,
+            })
+            .unwrap()
+        };
+        let smaller = without_arguments(&asked(&body)).unwrap();
+        assert!(smaller.len() < 200 && smaller.contains("ap_1"), "{smaller}");
+        assert_eq!(without_arguments(&smaller), None);
     }
 
     #[test]

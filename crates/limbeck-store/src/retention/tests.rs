@@ -117,6 +117,56 @@ fn running_executions_stay_and_unreconciled_ones_are_removed_by_age_alone() {
     assert_eq!(left(&mut database(&statuses), recent), [1, 3, 4, 5]);
 }
 
+#[test]
+fn a_paused_execution_is_neither_removed_nor_made_smaller_and_its_bytes_count() {
+    let statuses = ["paused", "paused", "completed", "completed"];
+    let mut connection = database(&statuses);
+    connection
+        .execute_batch(
+            "UPDATE execution SET writes = 1 WHERE id = '0';
+             INSERT INTO approval (id, execution, call, state, created_us, expires_us, principal, body)
+                 SELECT id, row, 1, 'pending', 0, 0, '', '{}' FROM execution",
+        )
+        .unwrap();
+    let nothing = Retention {
+        executions: 1,
+        bytes: 1,
+        bytes_in_all: 1,
+        writing: JournalBounds {
+            reads: 1,
+            results: 1,
+            arguments: 1,
+            records: 1,
+        },
+        age_us: 1,
+        ..WIDE
+    };
+    let (_, full) = (
+        left(&mut connection, nothing),
+        full(&connection, &nothing).unwrap(),
+    );
+    let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+    // The newest that ended is within its age.
+    assert_eq!(
+        count("SELECT count(*) FROM execution WHERE status = 'paused'"),
+        2
+    );
+    assert_eq!(count("SELECT count(*) FROM execution"), 3);
+    assert_eq!(count("SELECT sum(thinned) FROM execution"), 0);
+    assert_eq!(count("SELECT count(*) FROM approval"), 3);
+    assert_eq!(full[""], 10);
+    assert_eq!(held(&connection).unwrap()[""], 30);
+    // The control: once they ended, they go.
+    connection
+        .execute("UPDATE execution SET status = 'completed'", [])
+        .unwrap();
+    assert_eq!(left(&mut connection, nothing), [3]);
+    let approvals: i64 = connection
+        .query_row("SELECT count(*) FROM approval", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(approvals, 1);
+}
+
 /// Gives executions to principals, one letter each.
 fn owned(connection: &Connection, principals: &str) {
     for (number, principal) in principals.chars().enumerate() {

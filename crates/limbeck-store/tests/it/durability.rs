@@ -106,7 +106,7 @@ async fn every_durable_entry_survives_a_kill_and_the_call_in_doubt_is_named() {
 }
 
 #[tokio::test]
-async fn without_a_call_in_doubt_the_execution_of_a_killed_gateway_has_failed() {
+async fn without_a_call_in_doubt_the_execution_of_a_killed_gateway_is_paused() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("state.db");
     let mut child = start_child(&path, "answered");
@@ -116,9 +116,9 @@ async fn without_a_call_in_doubt_the_execution_of_a_killed_gateway_has_failed() 
 
     let store = Store::open(&path).unwrap();
     let recovered = store.recover().await.unwrap();
-    assert_eq!(recovered, [(id("ex_child"), ExecutionStatus::Failed)]);
+    assert_eq!(recovered, [(id("ex_child"), ExecutionStatus::Paused)]);
     let record = store.execution("ex_child").await.unwrap().unwrap();
-    assert_eq!(record.row.error, Some(ErrorKind::Gateway));
+    assert_eq!(record.row.error, None);
     // Entries that are no calls are not counted.
     assert_eq!(record.row.calls, 20);
     let left = std::fs::read_dir(home.path().join("state.db.owners")).unwrap();
@@ -135,14 +135,14 @@ async fn a_call_that_only_reads_or_was_not_sent_is_not_in_doubt() {
             "ex_read",
             EffectClass::Read,
             true,
-            ExecutionStatus::Failed,
+            ExecutionStatus::Paused,
             (1, 0),
         ),
         (
             "ex_kept",
             EffectClass::Write,
             false,
-            ExecutionStatus::Failed,
+            ExecutionStatus::Paused,
             (0, 0),
         ),
         (

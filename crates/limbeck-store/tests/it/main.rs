@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails, fails its test")]
 
+mod approvals;
 mod artifacts;
 mod durability;
 mod executions;
 mod files;
 mod ledger;
 mod observations;
+mod pauses;
 mod retention;
 mod state;
 

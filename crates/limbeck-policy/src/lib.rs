@@ -1,18 +1,19 @@
 //! Decision whether one tool call, or one read of a resource or prompt, may be sent to a server.
 //!
 //! A [`ToolCall`] names a tool that the catalog resolved, but a guest requested it, so nothing in it is trusted.
-//! The decision is a [`Permit`] or a denial, and the upstream pool sends only what has a permit.
+//! The decision is a [`Permit`], a [`Question`] for a person, or a denial, and the upstream pool sends only what has a permit.
 //!
 //! Two invariants, tested below:
 //! - A call outside the execution's [`Scope`] is denied, and an empty scope allows nothing. Rules ([`rules`]) narrow that
 //!   further, and never widen it.
 //! - Deciding does no I/O and reads no clock: same inputs, same answer.
 //!
-//! Start reading at [`decide`].
+//! Start reading at [`decide_or_ask`].
 
 #![forbid(unsafe_code)]
 
 mod policy;
+mod question;
 mod read;
 pub mod rules;
 mod scope;
@@ -23,6 +24,7 @@ pub use policy::{
     ClassError, ClassSource, Classes, DenialCause, Policy, PolicyDenial, PolicyFault, Requester,
     ToolClass,
 };
+pub use question::{Decided, Question, Ticket, decide_or_ask, decide_with_ticket};
 pub use read::{ReadPermit, ReadRequest, decide_read};
 pub use scope::{PatternError, Scope};
 
@@ -37,17 +39,24 @@ pub struct ToolCall {
     pub effect: EffectClass,
 }
 
-/// Proof that one call was allowed. Only [`decide`] creates one.
+/// Proof that one call was allowed. Only this crate creates one: [`decide`], [`decide_or_ask`] and [`decide_with_ticket`].
 #[derive(Debug)]
 #[must_use = "a permit is spent by sending the call it was issued for"]
 pub struct Permit {
     call: ToolCall,
+    class: ToolClass,
 }
 
 impl Permit {
     /// The call that was allowed.
     pub fn call(&self) -> &ToolCall {
         &self.call
+    }
+
+    /// Class of the tool when the call was decided about. It counts wherever the effect of the call does, and not the hint
+    /// that its server gives of itself.
+    pub fn class(&self) -> ToolClass {
+        self.class
     }
 
     /// Spends the permit and returns the call, to be sent once.
@@ -70,6 +79,24 @@ pub enum Denied {
     ByPolicy(Box<PolicyDenial>),
 }
 
+impl Denied {
+    fn by_policy(tool: ToolId, cause: DenialCause) -> Self {
+        Self::ByPolicy(Box::new(PolicyDenial {
+            tool,
+            needs_approval: false,
+            cause,
+        }))
+    }
+
+    fn needs_approval(tool: ToolId, cause: DenialCause) -> Self {
+        Self::ByPolicy(Box::new(PolicyDenial {
+            tool,
+            needs_approval: true,
+            cause,
+        }))
+    }
+}
+
 /// Facts that a decision about a call or a read depends on. Everything that varies is passed in, so that equal facts give
 /// equal decisions.
 #[derive(Clone, Copy, Debug)]
@@ -84,18 +111,17 @@ pub struct Facts<'a> {
     pub now_us: u64,
 }
 
-/// Allows `call` when the scope covers its tool and no rule or preset denies it or asks first.
+/// Allows `call` when the scope covers its tool and no rule or preset denies it or asks first. For callers that cannot ask;
+/// others use [`decide_or_ask`].
 ///
 /// # Errors
 ///
 /// [`Denied`].
 pub fn decide(call: ToolCall, facts: &Facts<'_>) -> Result<Permit, Denied> {
-    facts.scope.allows(&call.tool)?;
-    let class = facts.policy.classes.of(&call.tool, call.effect);
-    facts
-        .policy
-        .allows(&call.tool, class, call.arguments.as_str(), facts.who)?;
-    Ok(Permit { call })
+    match decide_or_ask(call, facts)? {
+        Decided::Permit(permit) => Ok(permit),
+        Decided::Ask(question) => Err(question.into_denied()),
+    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::fmt;
 use limbeck_domain::{EffectClass, ServerName, ToolId};
 use serde_json::Value;
 
-use crate::rules::{CallFacts, DecidedBy, Decision, Effect, RuleSet};
-use crate::{Denied, Scope};
+use crate::Scope;
+use crate::rules::{AskOptions, AskUnit, CallFacts, DecidedBy, Effect, RuleSet};
 
 /// Patterns of tools with a class.
 const CLASSES_MAX: usize = 10_000;
@@ -245,27 +245,15 @@ impl Policy {
     }
 
     /// Decision about a call with arguments in JSON text.
-    ///
-    /// # Errors
-    ///
-    /// [`Denied::ByPolicy`] when the call is denied, and when a person has to be asked first.
-    pub(crate) fn allows(
+    pub(crate) fn answer(
         &self,
         tool: &ToolId,
-        ToolClass { class, source }: ToolClass,
+        class: ToolClass,
         arguments: &str,
         who: &[&str],
-    ) -> Result<(), Denied> {
-        let by_operator = source.is_operators();
-        let denied = |needs_approval, cause| {
-            Err(Denied::ByPolicy(Box::new(PolicyDenial {
-                tool: tool.clone(),
-                needs_approval,
-                cause,
-            })))
-        };
-        if let Some(fault) = self.fault_that_stops(ToolClass { class, source }) {
-            return denied(false, DenialCause::Fault(fault.clone()));
+    ) -> Answer {
+        if let Some(fault) = self.fault_that_stops(class) {
+            return Answer::Deny(DenialCause::Fault(fault.clone()));
         }
         // Only conditions read the arguments, and most calls meet none.
         let parsed = if self.rules.reads_arguments_of(tool) {
@@ -273,15 +261,16 @@ impl Policy {
         } else {
             Value::Null
         };
-        let decision = self.rules.decide(&CallFacts {
+        let ToolClass { class, source } = class;
+        let call = CallFacts {
             tool,
             class,
-            class_by_operator: by_operator,
+            class_by_operator: source.is_operators(),
             arguments: &parsed,
             who,
-        });
-        let Decision { effect, by } = decision;
-        let cause = match by {
+        };
+        let decision = self.rules.decide(&call);
+        let cause = || match decision.by {
             DecidedBy::Rule(rule) => DenialCause::Rule {
                 id: rule.id.clone(),
                 reason: rule.reason.clone(),
@@ -291,17 +280,37 @@ impl Policy {
                 class,
             },
         };
-        match effect {
-            Effect::Allow => Ok(()),
-            Effect::Ask => denied(true, cause),
-            Effect::Deny => denied(false, cause),
+        match decision.effect {
+            Effect::Allow => Answer::Allow,
+            Effect::Ask => Answer::Ask {
+                cause: cause(),
+                unit: decision.unit(),
+                options: self.rules.ask_options(&call),
+            },
+            Effect::Deny => Answer::Deny(cause()),
         }
     }
+}
+
+/// What the policy says about a call.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// It is sent.
+    Allow,
+    /// A person is asked first.
+    Ask {
+        cause: DenialCause,
+        unit: AskUnit,
+        options: AskOptions,
+    },
+    /// It is not sent.
+    Deny(DenialCause),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Denied;
     use crate::rules::Preset;
 
     fn policy(preset: Preset, classes: Classes) -> Policy {
@@ -314,7 +323,7 @@ mod tests {
 
     fn is_allowed(policy: &Policy, tool: &ToolId, hinted: EffectClass) -> bool {
         let class = policy.classes.of(tool, hinted);
-        policy.allows(tool, class, "{}", &[]).is_ok()
+        matches!(policy.answer(tool, class, "{}", &[]), Answer::Allow)
     }
 
     #[test]
@@ -377,7 +386,10 @@ mod tests {
         ));
         let tool = ToolId::new("files", "write");
         let class = faulty.classes.of(&tool, EffectClass::Read);
-        let denied = faulty.allows(&tool, class, "{}", &[]).unwrap_err();
+        let Answer::Deny(cause) = faulty.answer(&tool, class, "{}", &[]) else {
+            panic!("a fault denies");
+        };
+        let denied = Denied::by_policy(tool, cause);
         assert_eq!(
             denied.to_string(),
             "`files.write` is not called, because the policy cannot be read: /home/anna/limbeck.toml:3: unknown key"

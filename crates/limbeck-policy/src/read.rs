@@ -2,6 +2,7 @@
 
 use limbeck_domain::{ReadMethod, ServerName, ToolId};
 
+use crate::policy::Answer;
 use crate::{Denied, Facts, ToolClass};
 
 /// One read of a resource, prompt or completion.
@@ -44,10 +45,14 @@ pub fn decide_read(request: ReadRequest, facts: &Facts<'_>) -> Result<ReadPermit
     let tool = ToolId::new(request.server.clone(), request.method.as_str());
     facts.scope.allows(&tool)?;
     let class = ToolClass::READ_METHOD;
-    facts
+    match facts
         .policy
-        .allows(&tool, class, &request.params, facts.who)?;
-    Ok(ReadPermit { request })
+        .answer(&tool, class, &request.params, facts.who)
+    {
+        Answer::Allow => Ok(ReadPermit { request }),
+        Answer::Ask { cause, .. } => Err(Denied::needs_approval(tool, cause)),
+        Answer::Deny(cause) => Err(Denied::by_policy(tool, cause)),
+    }
 }
 
 #[cfg(test)]

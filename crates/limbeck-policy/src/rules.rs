@@ -4,8 +4,10 @@
 //! call and the facts about it: it performs no I/O and reads no clock.
 //!
 //! Of the rules that match, `deny` wins over `ask`, and `ask` over `allow`, in any order and from any file. Where no rule
-//! matches, the preset decides by the class of the tool.
+//! matches, the preset decides by the class of the tool. Rules of a repository only tighten: where no other rule matches, the
+//! preset counts beside them.
 
+mod ask;
 mod condition;
 mod decide;
 mod explain;
@@ -15,6 +17,9 @@ mod preset;
 mod rule;
 mod truth;
 
+pub use ask::{
+    Approvers, AskOptions, Channel, Channels, EXPIRES_S_MAX, OnExpiry, QUORUM_MAX, Remember,
+};
 pub use condition::{Condition, ConditionError, Operator};
 pub use decide::{CallFacts, DecidedBy, Decision};
 pub use explain::{Explanation, FailedCondition};

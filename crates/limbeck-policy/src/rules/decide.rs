@@ -4,6 +4,7 @@ use limbeck_domain::{EffectClass, ToolId};
 use serde_json::Value;
 
 use super::RuleSet;
+use super::ask::AskOptions;
 use super::preset::{AskUnit, Preset, PresetAnswer};
 use super::rule::{Effect, Layer, Rule};
 
@@ -45,6 +46,18 @@ pub enum DecidedBy<'a> {
     },
 }
 
+impl Decision<'_> {
+    /// What a question is about: a rule asks about each call, a preset as its table says.
+    pub fn unit(&self) -> AskUnit {
+        match self.by {
+            DecidedBy::Rule(_) | DecidedBy::Preset { unit: None, .. } => AskUnit::Call,
+            DecidedBy::Preset {
+                unit: Some(unit), ..
+            } => unit,
+        }
+    }
+}
+
 impl PartialEq for DecidedBy<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -65,7 +78,8 @@ impl Eq for DecidedBy<'_> {}
 
 impl RuleSet {
     /// Decides about a call. Of the rules that match, the strictest effect wins; among rules of one effect the first by id
-    /// is named, so that the order of the rules changes nothing.
+    /// is named, so that the order of the rules changes nothing. Where only rules of a repository match, a preset that is
+    /// stricter wins over them.
     pub fn decide(&self, call: &CallFacts<'_>) -> Decision<'_> {
         let mut deciding: Option<&Rule> = None;
         let mut by_default: Option<&Rule> = None;
@@ -82,9 +96,8 @@ impl RuleSet {
             *strongest = Some(rule);
         }
         // A managed rule with `default` counts only where no rule of the user matches. Other managed rules always count.
-        let is_users = |rule: &&Rule| matches!(rule.layer, Layer::User | Layer::File);
         let strongest = match (deciding, by_default) {
-            (deciding, Some(default)) if !self.user_rule_matches(call, is_users) => {
+            (deciding, Some(default)) if !self.has_match(call, Rule::is_users) => {
                 if is_stronger(default, deciding) {
                     Some(default)
                 } else {
@@ -93,22 +106,60 @@ impl RuleSet {
             }
             (deciding, _) => deciding,
         };
-        match strongest {
-            Some(rule) => Decision {
-                effect: rule.effect,
-                by: DecidedBy::Rule(rule),
-            },
-            None => self.by_preset(call),
+        let Some(rule) = strongest else {
+            return self.by_preset(call);
+        };
+        // A repository's question must not take the place of a preset that denies.
+        if rule.layer == Layer::Project && self.preset_counts_beside_project(call) {
+            let by_preset = self.by_preset(call);
+            if by_preset.effect > rule.effect {
+                return by_preset;
+            }
+        }
+        Decision {
+            effect: rule.effect,
+            by: DecidedBy::Rule(rule),
         }
     }
 
-    fn user_rule_matches(&self, call: &CallFacts<'_>, is_users: impl Fn(&&Rule) -> bool) -> bool {
+    /// How a person is asked about a call whose decision is to ask: as every rule that asks about it says, the strictest of
+    /// each. A repository's rule takes nothing away from what the preset says.
+    pub fn ask_options(&self, call: &CallFacts<'_>) -> AskOptions {
+        let mut asking: Vec<&Rule> = self.matching(call).collect();
+        asking.retain(|rule| rule.effect == Effect::Ask);
+        if self.has_match(call, Rule::is_users) {
+            asking.retain(|rule| !rule.is_default);
+        }
+        // The order of the rules changes nothing.
+        asking.sort_unstable_by(|rule, other| rule.id.cmp(&other.id));
+        let of_rules = asking
+            .into_iter()
+            .map(|rule| rule.ask.clone().unwrap_or_default());
+        let is_by_preset =
+            self.preset_counts_beside_project(call) && self.by_preset(call).effect == Effect::Ask;
+        let of_preset = is_by_preset.then(|| self.preset.ask_options(call.class));
+        let all = of_rules.chain(of_preset);
+        all.reduce(|together, other| together.tightened(&other))
+            .unwrap_or_default()
+            .for_class(call.class)
+    }
+
+    /// Whether no rule matches, or only rules of a repository do.
+    fn preset_counts_beside_project(&self, call: &CallFacts<'_>) -> bool {
+        !self.has_match(call, |rule| rule.layer != Layer::Project)
+    }
+
+    fn has_match(&self, call: &CallFacts<'_>, is_about: impl Fn(&Rule) -> bool) -> bool {
         let candidates = self.index.candidates(call.tool);
-        let mut rules = candidates
-            .iter()
-            .map(|at| &self.rules[*at])
-            .filter(is_users);
-        rules.any(|rule| rule.first_failed(call).is_none())
+        let mut rules = candidates.iter().map(|at| &self.rules[*at]);
+        rules.any(|rule| is_about(rule) && rule.first_failed(call).is_none())
+    }
+
+    fn matching(&self, call: &CallFacts<'_>) -> impl Iterator<Item = &Rule> {
+        let candidates = self.index.candidates(call.tool).into_iter();
+        candidates
+            .map(|at| &self.rules[at])
+            .filter(|rule| rule.first_failed(call).is_none())
     }
 
     pub(super) fn by_preset(&self, call: &CallFacts<'_>) -> Decision<'_> {
@@ -125,6 +176,13 @@ impl RuleSet {
                 unit,
             },
         }
+    }
+}
+
+impl Rule {
+    /// Whether the rule is the user's own.
+    fn is_users(&self) -> bool {
+        matches!(self.layer, Layer::User | Layer::File)
     }
 }
 

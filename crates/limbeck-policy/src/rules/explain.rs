@@ -21,7 +21,7 @@ pub enum FailedCondition {
     Who,
     /// The condition on this argument.
     Argument(ArgumentPath),
-    /// None: it matches, and a stricter rule, or one of the same effect with a smaller id, decides.
+    /// None: it matches, and a stricter rule or preset, or a rule of the same effect with a smaller id, decides.
     Weaker,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for FailedCondition {
             Self::Class(class) => write!(f, "it is not about the class `{}`", class.as_str()),
             Self::Who => f.write_str("it is about other people"),
             Self::Argument(path) => write!(f, "its condition on `{path}` does not hold"),
-            Self::Weaker => f.write_str("it matches, and another rule decides before it"),
+            Self::Weaker => f.write_str("it matches, and what decides comes before it"),
         }
     }
 }

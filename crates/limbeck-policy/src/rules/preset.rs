@@ -4,6 +4,7 @@ use std::fmt;
 
 use limbeck_domain::EffectClass;
 
+use super::ask::{AskOptions, Channel, Channels};
 use super::rule::Layer;
 
 /// Answers by the class of a tool, for calls that no rule matches.
@@ -86,6 +87,18 @@ impl Preset {
         }
     }
 
+    /// How a person is asked, where the preset asks about a tool of `class`.
+    pub fn ask_options(self, class: EffectClass) -> AskOptions {
+        match (self, class) {
+            (Self::Strict, EffectClass::Destructive) => AskOptions {
+                channels: Some(Channels::of([Channel::Browser])),
+                not_requester: true,
+                ..AskOptions::default()
+            },
+            _ => AskOptions::default(),
+        }
+    }
+
     /// How strict it is: the order in which layers tighten one another.
     fn strictness(self) -> u8 {
         match self {
@@ -164,6 +177,17 @@ mod tests {
             assert_eq!(Preset::named(preset.as_str()), Some(preset));
         }
         assert_eq!(Preset::named("Strict"), None);
+    }
+
+    #[test]
+    fn strict_asks_about_destructive_calls_in_the_browser_and_not_the_requester() {
+        let strict = Preset::Strict.ask_options(EffectClass::Destructive);
+        assert_eq!(strict.channels, Some(Channels::of([Channel::Browser])));
+        assert!(strict.not_requester);
+        let write = Preset::Strict.ask_options(EffectClass::Write);
+        assert_eq!(write, AskOptions::default());
+        let balanced = Preset::Balanced.ask_options(EffectClass::Destructive);
+        assert_eq!(balanced, AskOptions::default());
     }
 
     #[test]

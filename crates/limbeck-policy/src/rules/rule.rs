@@ -4,6 +4,7 @@ use std::fmt;
 
 use limbeck_domain::{EffectClass, ToolId};
 
+use super::ask::AskOptions;
 use super::condition::{Condition, Conditions};
 use super::path::ArgumentPath;
 use crate::Scope;
@@ -94,6 +95,8 @@ pub struct Rule {
     pub who: Option<Vec<String>>,
     /// Why, for the person who is asked and for the program that is refused.
     pub reason: Option<String>,
+    /// How a person is asked, for a rule that asks and says so.
+    pub ask: Option<AskOptions>,
     /// Whose file it comes from.
     pub layer: Layer,
     /// Whether a managed rule yields to rules of the user.
@@ -144,6 +147,22 @@ pub enum RuleError {
         /// The rule.
         id: String,
     },
+    /// A rule that does not ask says how.
+    #[error("rule `{id}` has `ask`, and its effect is `{effect}`")]
+    AskWithoutQuestion {
+        /// The rule.
+        id: String,
+        /// Its effect.
+        effect: Effect,
+    },
+    /// A value of `ask` is out of bounds.
+    #[error("`ask` of rule `{id}`: {problem}")]
+    Ask {
+        /// The rule.
+        id: String,
+        /// What is wrong.
+        problem: &'static str,
+    },
 }
 
 impl Rule {
@@ -168,6 +187,11 @@ impl Rule {
             .max(self.who.as_ref().map_or(0, Vec::len));
         if conditions > CONDITIONS_MAX {
             return Err(RuleError::TooManyConditions { id: id() });
+        }
+        match (&self.ask, self.effect) {
+            (Some(ask), Effect::Ask) => ask.check(&self.id)?,
+            (Some(_), effect) => return Err(RuleError::AskWithoutQuestion { id: id(), effect }),
+            (None, _) => {}
         }
         match (self.layer, self.effect, self.is_default) {
             (Layer::Project, Effect::Allow, _) => Err(RuleError::ProjectAllows { id: id() }),

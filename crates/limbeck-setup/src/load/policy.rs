@@ -3,6 +3,8 @@
 //! The section of one file is read whole or not at all: a rule that is left out because of a slip of the pen would allow what
 //! its author forbade. A wrong section of the user's file stops every call that is not a known read until it is mended.
 
+mod ask;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -23,7 +25,7 @@ use crate::entry_reader::unknown_key;
 const POLICY_KEYS: &[&str] = &["preset", "classes", "trust_annotations", "rule"];
 /// Keys of `[[policy.rule]]`.
 const RULE_KEYS: &[&str] = &[
-    "id", "effect", "tools", "except", "class", "args", "who", "reason",
+    "id", "effect", "tools", "except", "class", "args", "who", "reason", "ask",
 ];
 const CLASSES: [EffectClass; 4] = [
     EffectClass::Read,
@@ -185,6 +187,7 @@ fn rule(file: &OpenFile<'_>, layer: Layer, place: &ConfigPlace<'_>) -> Result<Ru
         arguments: Vec::new(),
         who: None,
         reason: None,
+        ask: None,
         layer,
         is_default: false,
         origin: file.origin(place).to_string(),
@@ -199,7 +202,8 @@ fn rule(file: &OpenFile<'_>, layer: Layer, place: &ConfigPlace<'_>) -> Result<Ru
                 rule.classes = Some(value.list()?.iter().map(class).collect::<Result<_, _>>()?)
             }
             "args" => rule.arguments = arguments(&value)?,
-            "who" => rule.who = Some(who(&value)?),
+            "who" => rule.who = Some(people(&value)?),
+            "ask" => rule.ask = Some(ask::options(&value)?),
             "reason" => rule.reason = Some(value.text()?.to_owned()),
             _ => return Err(value.malformed_key(unknown_key(RULE_KEYS, key))),
         }
@@ -227,7 +231,8 @@ fn arguments(place: &ConfigPlace<'_>) -> Result<Vec<(ArgumentPath, Condition)>, 
     place.entries()?.into_iter().map(condition).collect()
 }
 
-fn who(place: &ConfigPlace<'_>) -> Result<Vec<String>, ValueError> {
+/// Names of people: each `user:NAME` or `group:NAME`.
+fn people(place: &ConfigPlace<'_>) -> Result<Vec<String>, ValueError> {
     let one = |value: &ConfigPlace<'_>| {
         let text = value.text()?;
         let is_known = ["user:", "group:"]

@@ -1,7 +1,9 @@
 //! `[policy]`: what is read, what is refused, and what holds when it cannot be read.
 
 use limbeck_domain::{CompactArguments, EffectClass, ToolId};
-use limbeck_policy::rules::{Effect, Layer, Preset};
+use limbeck_policy::rules::{
+    AskOptions, Channel, Channels, Effect, Layer, OnExpiry, Preset, Remember,
+};
 use limbeck_policy::{Denied, Facts, Scope, ToolCall, decide};
 use limbeck_setup::{ConfigError, Configuration, Severity};
 
@@ -199,4 +201,76 @@ fn a_repository_asks_and_denies_and_never_allows() {
     // A looser preset changes nothing, and neither does a stricter one that is not stricter than the user's.
     let observing = repository("[policy]\npreset = 'observe'");
     assert!(denial(&observing, "files", "write", "{}").is_some());
+}
+
+/// A rule that asks, with `ask` on line 6.
+fn asking(ask: &str) -> String {
+    format!(
+        "[policy]\n[[policy.rule]]\nid = 'a'\neffect = 'ask'\ntools = ['mail.*']\nask = {{ {ask} }}\n"
+    )
+}
+
+#[test]
+fn how_a_person_is_asked_is_read() {
+    let all = "approvers = ['group:leads', 'user:anna'], quorum = 2, not_requester = true, channels = ['browser', 'cli'], \
+               expires = '90s', on_expiry = 'deny', remember = 'run', edit = ['subject']";
+    let read = |ask: &str| {
+        let found = user_file(&asking(ask)).load(&[]).unwrap();
+        assert!(found.diagnostics.is_empty(), "{:?}", found.diagnostics);
+        found.settings.policy.rules[0].ask.clone().unwrap()
+    };
+    let options = read(all);
+    assert!(options.approvers.admits(&["group:leads"]));
+    assert!(!options.approvers.admits(&["user:bob"]));
+    assert_eq!(options.quorum, 2);
+    assert!(options.not_requester);
+    let named = Channels::of([Channel::Cli, Channel::Browser]);
+    assert_eq!(options.channels, Some(named));
+    assert_eq!(options.expires_s, 90);
+    assert_eq!(options.on_expiry, OnExpiry::Deny);
+    assert_eq!(options.remember, Remember::Run);
+    assert_eq!(options.edit, ["subject"]);
+    assert_eq!(read(""), AskOptions::default());
+    for (time, seconds) in [("1s", 1), ("15m", 900), ("24h", 86_400), ("30d", 2_592_000)] {
+        assert_eq!(read(&format!("expires = '{time}'")).expires_s, seconds);
+    }
+}
+
+#[test]
+fn a_mistake_in_how_a_person_is_asked_names_its_line() {
+    for wrong in [
+        "approver = ['group:leads']",
+        "approvers = ['leads']",
+        "approvers = []",
+        "quorum = 0",
+        "quorum = 11",
+        "quorum = '1'",
+        "not_requester = 1",
+        "channels = ['mail']",
+        "channels = []",
+        "expires = '0s'",
+        "expires = '31d'",
+        "expires = '24'",
+        "expires = '+1h'",
+        "expires = '99999999999d'",
+        "expires = 24",
+        "on_expiry = 'allow'",
+        "remember = 'always'",
+        "edit = 'subject'",
+        "edit = ['']",
+    ] {
+        let found = user_file(&asking(wrong)).load(&[]).unwrap();
+        let fault = found.settings.policy.fault.unwrap_or_default();
+        // The bounds of names are those of the rule.
+        let line = if wrong == "edit = ['']" { 2 } else { 6 };
+        assert!(
+            fault.starts_with(&format!("config.toml:{line}")),
+            "{wrong}: {fault}"
+        );
+    }
+    // Only a rule that asks says how.
+    let denying = asking("quorum = 1").replacen("'ask'", "'deny'", 1);
+    let found = user_file(&denying).load(&[]).unwrap();
+    let fault = found.settings.policy.fault.unwrap_or_default();
+    assert!(fault.contains("its effect is `deny`"), "{fault}");
 }

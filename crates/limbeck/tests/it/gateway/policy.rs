@@ -18,6 +18,7 @@ fn rule(id: &str, effect: Effect, pattern: &str) -> Rule {
         arguments: Vec::new(),
         who: None,
         reason: Some("the reason".to_owned()),
+        ask: None,
         layer: Layer::User,
         is_default: false,
         origin: "limbeck.toml:1".to_owned(),

@@ -1,0 +1,155 @@
+//! Questions about calls that a person has to approve, and the tickets that approvals are bound to.
+//!
+//! An approval is for exact bytes: the tool, its pin, its class and the SHA-256 of the arguments as they will be sent. It
+//! never overrides a denial: [`decide_with_ticket`] asks the policy again.
+
+use limbeck_domain::{CompactArguments, EffectClass, ToolId};
+use sha2::{Digest as _, Sha256};
+
+use crate::policy::Answer;
+use crate::rules::{AskOptions, AskUnit};
+use crate::{DenialCause, Denied, Facts, Permit, ToolCall, ToolClass};
+
+/// Decision about a call that may be asked about.
+#[derive(Debug)]
+pub enum Decided {
+    /// The call may be sent.
+    Permit(Permit),
+    /// A person has to approve it first.
+    Ask(Box<Question>),
+}
+
+/// A call that a person has to approve before it is sent. It holds the call, and gives it away only as a permit.
+#[derive(Debug)]
+#[must_use = "a question is shown to a person, or its call is refused"]
+pub struct Question {
+    call: ToolCall,
+    class: ToolClass,
+    cause: DenialCause,
+    unit: AskUnit,
+    options: AskOptions,
+}
+
+/// What the approval of a call is bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// The tool.
+    pub tool: ToolId,
+    /// SHA-256 of the arguments' bytes, as they will be sent.
+    pub sha256: [u8; 32],
+    /// Pin of the tool's definition, where it has one.
+    pub pin: Option<String>,
+    /// Class of the tool.
+    pub class: EffectClass,
+}
+
+impl Question {
+    /// The tool.
+    pub fn tool(&self) -> &ToolId {
+        &self.call.tool
+    }
+
+    /// The arguments: exactly the bytes that will be sent.
+    pub fn arguments(&self) -> &CompactArguments {
+        &self.call.arguments
+    }
+
+    /// Class of the tool, and who said so.
+    pub fn class(&self) -> ToolClass {
+        self.class
+    }
+
+    /// The rule or preset that asks.
+    pub fn cause(&self) -> &DenialCause {
+        &self.cause
+    }
+
+    /// What the question is about. Rules ask about each call; presets as their table says.
+    pub fn unit(&self) -> AskUnit {
+        self.unit
+    }
+
+    /// How a person is asked.
+    pub fn options(&self) -> &AskOptions {
+        &self.options
+    }
+
+    /// What an approval of the call is bound to. `pin` is that of the tool's definition now.
+    pub fn ticket(&self, pin: Option<&str>) -> Ticket {
+        Ticket {
+            tool: self.call.tool.clone(),
+            sha256: sha256(&self.call.arguments),
+            pin: pin.map(str::to_owned),
+            class: self.class.class,
+        }
+    }
+
+    /// The permit, when `ticket` is that of this very call, and the question again when anything differs. The caller checks
+    /// that those who approved may do so by [`Self::options`].
+    pub fn approved(self: Box<Self>, ticket: &Ticket, pin: Option<&str>) -> Decided {
+        if self.ticket(pin) == *ticket {
+            return Decided::Permit(Permit {
+                call: self.call,
+                class: self.class,
+            });
+        }
+        Decided::Ask(self)
+    }
+
+    /// The same refusal as that of a caller that cannot ask.
+    pub fn into_denied(self) -> Denied {
+        Denied::needs_approval(self.call.tool, self.cause)
+    }
+}
+
+fn sha256(arguments: &CompactArguments) -> [u8; 32] {
+    Sha256::digest(arguments.as_str()).into()
+}
+
+/// Decides about `call`: it may be sent, a person is asked first, or it is denied.
+///
+/// # Errors
+///
+/// [`Denied`], and never because a person has to be asked.
+pub fn decide_or_ask(call: ToolCall, facts: &Facts<'_>) -> Result<Decided, Denied> {
+    facts.scope.allows(&call.tool)?;
+    let class = facts.policy.classes.of(&call.tool, call.effect);
+    let arguments = call.arguments.as_str();
+    match facts.policy.answer(&call.tool, class, arguments, facts.who) {
+        Answer::Allow => Ok(Decided::Permit(Permit { call, class })),
+        Answer::Ask {
+            cause,
+            unit,
+            options,
+        } => Ok(Decided::Ask(Box::new(Question {
+            call,
+            class,
+            cause,
+            unit,
+            options,
+        }))),
+        Answer::Deny(cause) => Err(Denied::by_policy(call.tool, cause)),
+    }
+}
+
+/// Decides about a call for which a person's approval is there. The policy is asked again: what it denies now stays denied, and
+/// what it asks about now is sent only where tool, bytes, pin and class are those of `ticket`. `pin` is that of the tool's
+/// definition now. Whether those who approved may do so is the caller's to check, by [`Question::options`].
+///
+/// # Errors
+///
+/// [`Denied`].
+pub fn decide_with_ticket(
+    call: ToolCall,
+    facts: &Facts<'_>,
+    ticket: &Ticket,
+    pin: Option<&str>,
+) -> Result<Decided, Denied> {
+    Ok(match decide_or_ask(call, facts)? {
+        Decided::Permit(permit) => Decided::Permit(permit),
+        Decided::Ask(question) => question.approved(ticket, pin),
+    })
+}
+
+#[cfg(test)]
+mod tests;

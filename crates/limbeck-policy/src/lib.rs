@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod grant;
 mod policy;
 mod question;
 mod read;
@@ -20,6 +21,10 @@ mod scope;
 
 use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 
+pub use grant::{
+    ConstantArgument, GRANT_LINES_MAX, Grant, GrantError, MANY_DEFAULT, PlanCount, PlanLine,
+    decide_with_grant,
+};
 pub use policy::{
     ClassError, ClassSource, Classes, DenialCause, Policy, PolicyDenial, PolicyFault, Requester,
     ToolClass,
@@ -39,12 +44,14 @@ pub struct ToolCall {
     pub effect: EffectClass,
 }
 
-/// Proof that one call was allowed. Only this crate creates one: [`decide`], [`decide_or_ask`] and [`decide_with_ticket`].
+/// Proof that one call was allowed. Only this crate creates one: [`decide`], [`decide_or_ask`], [`decide_with_ticket`] and
+/// [`decide_with_grant`].
 #[derive(Debug)]
 #[must_use = "a permit is spent by sending the call it was issued for"]
 pub struct Permit {
     call: ToolCall,
     class: ToolClass,
+    plan_line: Option<usize>,
 }
 
 impl Permit {
@@ -57,6 +64,11 @@ impl Permit {
     /// that its server gives of itself.
     pub fn class(&self) -> ToolClass {
         self.class
+    }
+
+    /// Line of the plan grant on which the call was counted; `None` when the policy allows it without one.
+    pub fn plan_line(&self) -> Option<usize> {
+        self.plan_line
     }
 
     /// Spends the permit and returns the call, to be sent once.

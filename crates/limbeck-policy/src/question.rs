@@ -7,7 +7,7 @@ use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 use sha2::{Digest as _, Sha256};
 
 use crate::policy::Answer;
-use crate::rules::{AskOptions, AskUnit};
+use crate::rules::{AskOptions, AskUnit, Preset};
 use crate::{DenialCause, Denied, Facts, Permit, ToolCall, ToolClass};
 
 /// Decision about a call that may be asked about.
@@ -91,9 +91,32 @@ impl Question {
             return Decided::Permit(Permit {
                 call: self.call,
                 class: self.class,
+                plan_line: None,
             });
         }
         Decided::Ask(self)
+    }
+
+    /// The call that is asked about.
+    pub(crate) fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// The preset that asks; `None` when a rule does.
+    pub(crate) fn asked_by(&self) -> Option<Preset> {
+        match &self.cause {
+            DenialCause::Preset { preset, .. } => Preset::named(preset),
+            DenialCause::Rule { .. } | DenialCause::Fault(_) => None,
+        }
+    }
+
+    /// The permit of a call that was counted on a line of a plan grant.
+    pub(crate) fn granted(self, line: usize) -> Permit {
+        Permit {
+            call: self.call,
+            class: self.class,
+            plan_line: Some(line),
+        }
     }
 
     /// The same refusal as that of a caller that cannot ask.
@@ -116,7 +139,11 @@ pub fn decide_or_ask(call: ToolCall, facts: &Facts<'_>) -> Result<Decided, Denie
     let class = facts.policy.classes.of(&call.tool, call.effect);
     let arguments = call.arguments.as_str();
     match facts.policy.answer(&call.tool, class, arguments, facts.who) {
-        Answer::Allow => Ok(Decided::Permit(Permit { call, class })),
+        Answer::Allow => Ok(Decided::Permit(Permit {
+            call,
+            class,
+            plan_line: None,
+        })),
         Answer::Ask {
             cause,
             unit,

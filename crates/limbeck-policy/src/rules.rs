@@ -28,7 +28,7 @@ pub use preset::{AskUnit, Preset, PresetAnswer};
 pub use rule::{Effect, Layer, Rule, RuleError};
 
 use index::Index;
-use limbeck_domain::ToolId;
+use limbeck_domain::{EffectClass, ToolId};
 
 #[cfg(test)]
 mod tests;
@@ -81,6 +81,21 @@ impl RuleSet {
         candidates
             .iter()
             .any(|at| !self.rules[*at].arguments.is_empty())
+    }
+
+    /// Names of the arguments that conditions are about, of rules about calls of `tool` with this class by this requester.
+    pub fn conditioned_arguments(
+        &self,
+        tool: &ToolId,
+        class: EffectClass,
+        who: &[&str],
+    ) -> Vec<&str> {
+        let candidates = self.index.candidates(tool).into_iter();
+        let rules = candidates.map(|at| &self.rules[at]);
+        let about = rules.filter(|rule| rule.is_about(tool, class, who).is_ok());
+        about
+            .flat_map(|rule| rule.arguments.iter().map(|(path, _)| path.argument()))
+            .collect()
     }
 
     /// The rules, in the order in which they were given.

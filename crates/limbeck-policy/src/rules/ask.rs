@@ -92,7 +92,8 @@ impl Channels {
             .filter(move |channel| self.contains(*channel))
     }
 
-    /// The channels that both sets accept. Where there is none, those of either set that are as strong as the weakest of each.
+    /// The channels that both sets accept. Where they have no channel in common, those of either set that
+    /// are as strong as the weakest of each.
     fn tightened(self, other: Self) -> Self {
         let both = Self(self.0 & other.0);
         if !both.is_empty() {
@@ -170,7 +171,7 @@ impl Approvers {
         Self { lists: vec![names] }
     }
 
-    /// Whether no rule names an approver. Then whoever may see the question may answer it.
+    /// Whether no rule names an approver. Then every person who may see the question may answer it.
     pub fn is_anyone(&self) -> bool {
         self.lists.is_empty()
     }
@@ -258,7 +259,7 @@ impl AskOptions {
         }
     }
 
-    /// Both options together: what either of them forbids is forbidden. The order of the two changes nothing but the order
+    /// Both options together: what either of them forbids is forbidden. The order of the two changes only the order
     /// of names.
     pub(super) fn tightened(self, other: &Self) -> Self {
         let mut lists = self.approvers.lists;

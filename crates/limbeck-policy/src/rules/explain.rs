@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use limbeck_domain::EffectClass;
+use limbeck_domain::{EffectClass, ToolId};
 
 use super::decide::{CallFacts, DecidedBy, Decision};
 use super::rule::Rule;
@@ -71,21 +71,34 @@ impl RuleSet {
 impl Rule {
     /// The first condition by which the rule does not match the call; `None` when it matches.
     pub(super) fn first_failed(&self, call: &CallFacts<'_>) -> Option<FailedCondition> {
-        if !self.tools.covers(call.tool) {
-            return Some(FailedCondition::Tools);
-        }
-        if self.is_excepted(call.tool) {
-            return Some(FailedCondition::Except);
-        }
-        let of_class = self.classes.as_ref();
-        if of_class.is_some_and(|classes| !classes.contains(&call.class)) {
-            return Some(FailedCondition::Class(call.class));
-        }
-        let fits = |who: &String| call.who.contains(&&**who);
-        if self.who.as_ref().is_some_and(|who| !who.iter().any(fits)) {
-            return Some(FailedCondition::Who);
+        if let Err(failed) = self.is_about(call.tool, call.class, call.who) {
+            return Some(failed);
         }
         let failed = self.conditions().first_failed(call.arguments);
         failed.map(|path| FailedCondition::Argument(path.clone()))
+    }
+
+    /// Whether the rule is about such calls, with some arguments.
+    pub(super) fn is_about(
+        &self,
+        tool: &ToolId,
+        class: EffectClass,
+        who: &[&str],
+    ) -> Result<(), FailedCondition> {
+        if !self.tools.covers(tool) {
+            return Err(FailedCondition::Tools);
+        }
+        if self.is_excepted(tool) {
+            return Err(FailedCondition::Except);
+        }
+        let of_class = self.classes.as_ref();
+        if of_class.is_some_and(|classes| !classes.contains(&class)) {
+            return Err(FailedCondition::Class(class));
+        }
+        let fits = |name: &String| who.contains(&&**name);
+        if self.who.as_ref().is_some_and(|who| !who.iter().any(fits)) {
+            return Err(FailedCondition::Who);
+        }
+        Ok(())
     }
 }

@@ -99,6 +99,14 @@ impl Preset {
         }
     }
 
+    /// Whether one approval of the program's plan answers its questions.
+    pub fn asks_by_plan(self) -> bool {
+        match self {
+            Self::Balanced => true,
+            Self::Observe | Self::Strict | Self::Readonly | Self::Unattended => false,
+        }
+    }
+
     /// How strict it is: the order in which layers tighten one another.
     fn strictness(self) -> u8 {
         match self {

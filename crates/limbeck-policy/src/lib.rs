@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod grant;
+mod index;
 mod policy;
 mod question;
 mod read;

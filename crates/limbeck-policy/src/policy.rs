@@ -7,6 +7,7 @@ use limbeck_domain::{EffectClass, ServerName, ToolId};
 use serde_json::Value;
 
 use crate::Scope;
+use crate::index::ScopeIndex;
 use crate::rules::{AskOptions, AskUnit, CallFacts, DecidedBy, Effect, RuleSet};
 
 /// Patterns of tools with a class.
@@ -34,6 +35,7 @@ pub struct PolicyFault {
 #[derive(Debug, Default)]
 pub struct Classes {
     patterns: Vec<(Scope, EffectClass)>,
+    index: ScopeIndex,
     trusted_servers: HashSet<ServerName>,
 }
 
@@ -128,6 +130,7 @@ impl Classes {
             });
         }
         Ok(Self {
+            index: ScopeIndex::of(patterns.iter().map(|(scope, _)| scope)),
             patterns,
             trusted_servers,
         })
@@ -136,7 +139,9 @@ impl Classes {
     /// The class of `tool`, of which its server hints `hinted`: the operator's word first, the most harmful where several
     /// patterns match. That of another server never makes a tool less harmful than unknown.
     pub fn of(&self, tool: &ToolId, hinted: EffectClass) -> ToolClass {
-        let matching = self.patterns.iter().filter(|(scope, _)| scope.covers(tool));
+        let candidates = self.index.candidates(tool).into_iter();
+        let patterns = candidates.map(|at| &self.patterns[at]);
+        let matching = patterns.filter(|(scope, _)| scope.covers(tool));
         let by_operator = matching
             .map(|(_, class)| *class)
             .max_by_key(|class| harm(*class));

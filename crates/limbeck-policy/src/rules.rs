@@ -11,7 +11,6 @@ mod ask;
 mod condition;
 mod decide;
 mod explain;
-mod index;
 mod path;
 mod preset;
 mod rule;
@@ -27,8 +26,9 @@ pub use path::{ArgumentPath, PathError};
 pub use preset::{AskUnit, Preset, PresetAnswer};
 pub use rule::{Effect, Layer, Rule, RuleError};
 
-use index::Index;
 use limbeck_domain::{EffectClass, ToolId};
+
+use crate::index::ScopeIndex;
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +40,7 @@ pub const RULES_MAX: usize = 10_000;
 #[derive(Debug, Default)]
 pub struct RuleSet {
     rules: Vec<Rule>,
-    index: Index,
+    index: ScopeIndex,
     preset: Preset,
 }
 
@@ -69,7 +69,7 @@ impl RuleSet {
             }
         }
         Ok(Self {
-            index: Index::of(&rules),
+            index: ScopeIndex::of(rules.iter().map(|rule| &rule.tools)),
             preset: Preset::of_layers(presets, default),
             rules,
         })

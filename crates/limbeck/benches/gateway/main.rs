@@ -5,6 +5,7 @@
 
 mod check;
 mod ends;
+mod governance;
 mod memory;
 mod report;
 mod served;
@@ -31,7 +32,7 @@ type Bench = (&'static str, fn(&mut Report));
 
 fn main() {
     let wanted = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
-    let benches: [Bench; 13] = [
+    let benches: [Bench; 14] = [
         ("spawn", spawn),
         ("execution", execution),
         ("stdio", served::stdio),
@@ -45,6 +46,7 @@ fn main() {
         ("limit", ends::limit),
         ("flood", ends::flood),
         ("learning", learning),
+        ("governance", governance::governance),
     ];
     let mut report = Report::default();
     for (name, bench) in benches {

@@ -94,6 +94,9 @@ pub struct ProgramStart {
     /// Mode; absent in executions recorded before there were modes, all of which ran.
     #[serde(default)]
     pub mode: Mode,
+    /// Patterns of the tools that the execution may use, also when another process continues it; absent for every tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Vec<String>>,
 }
 
 /// Status of an execution.
@@ -154,6 +157,8 @@ pub enum ErrorKind {
     NeverSettles,
     /// The client cancelled.
     Cancelled,
+    /// A person has to be asked, and nobody can be.
+    ApprovalNeeded,
     /// Nobody decided in time about a call that a person was asked about.
     ApprovalExpired,
     /// The program did something else than its journal says, when it was continued.
@@ -183,6 +188,7 @@ impl ErrorKind {
             Self::CallLimit => "call_limit",
             Self::NeverSettles => "never_settles",
             Self::Cancelled => "cancelled",
+            Self::ApprovalNeeded => "approval_needed",
             Self::ApprovalExpired => "approval_expired",
             Self::Diverged => "diverged",
             Self::Busy => "busy",

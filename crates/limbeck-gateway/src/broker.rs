@@ -8,6 +8,7 @@ mod artifacts;
 mod context;
 mod emit;
 mod invoke;
+mod invoke_approved;
 mod journal;
 mod prepare;
 mod program_check;
@@ -15,18 +16,21 @@ mod progress_prefix;
 mod queries;
 mod read;
 mod result_value;
+mod settled;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use limbeck_domain::{
-    CallCode, CallError, CallId, EffectClass, HostCall, HostOp, Language, ToolId,
+    CallCode, CallError, CallId, EffectClass, HostCall, HostOp, Language, Sites, ToolId,
 };
 use limbeck_policy::Scope;
 use limbeck_store::ArtifactInfo;
 use limbeck_upstream::{CallContext, CallObserver, PrintedStream};
 use tokio_util::sync::CancellationToken;
 
+use crate::approvals::Asks;
 use crate::config::other_principal;
 use answer_budget::AnswerBudget;
 pub(crate) use answer_budget::AnswerPermit;
@@ -64,6 +68,50 @@ pub(crate) struct Broker {
     answers: Arc<AnswerBudget>,
     /// What the check of the program doubts and has no warning of.
     doubts: Arc<OnceLock<Vec<String>>>,
+    /// Questions to people about calls of this execution.
+    pub(crate) asks: Arc<Asks>,
+    program: Arc<ProgramText>,
+}
+
+/// What questions show of the program whose call they are about.
+#[derive(Debug, Default)]
+pub(crate) struct ProgramText {
+    pub(crate) text: String,
+    /// Where the execution was requested from.
+    pub(crate) origin: String,
+    /// Lines of the calls, by `server.tool`; `None` of a tool that is called in several places.
+    lines: OnceLock<BTreeMap<String, Option<u32>>>,
+}
+
+impl ProgramText {
+    pub(crate) fn new(text: String, origin: String) -> Arc<Self> {
+        Arc::new(Self {
+            text,
+            origin,
+            lines: OnceLock::new(),
+        })
+    }
+
+    /// Takes the lines of the calls that the worker found.
+    pub(crate) fn note_sites(&self, sites: &Sites) {
+        let mut lines = BTreeMap::new();
+        for site in &sites.sites {
+            let Some(server) = &site.server else {
+                continue;
+            };
+            lines
+                .entry(format!("{server}.{}", site.tool))
+                .and_modify(|line| *line = None)
+                .or_insert(Some(site.line));
+        }
+        // A program is checked once.
+        let _ = self.lines.set(lines);
+    }
+
+    fn line_of(&self, tool: &ToolId) -> Option<u32> {
+        let lines = self.lines.get()?;
+        lines.get(&tool.to_string()).copied().flatten()
+    }
 }
 
 /// Answer to one host call.
@@ -133,6 +181,9 @@ impl Broker {
             emissions: Arc::default(),
             answers: Arc::default(),
             doubts: Arc::default(),
+            // A client's own call: nobody pauses it.
+            asks: Arc::default(),
+            program: Arc::default(),
         }
     }
 
@@ -140,6 +191,33 @@ impl Broker {
     pub(crate) fn with_scope(mut self, scope: &Arc<Scope>) -> Self {
         self.scope = Arc::clone(scope);
         self
+    }
+
+    /// Asks people about calls of `program`, whose questions are `asks`.
+    pub(crate) fn with_asks(mut self, asks: Arc<Asks>, program: Arc<ProgramText>) -> Self {
+        self.asks = asks;
+        self.program = program;
+        self
+    }
+
+    /// What questions show of the program.
+    pub(crate) fn program(&self) -> &ProgramText {
+        &self.program
+    }
+
+    /// Where the execution was requested from.
+    pub(crate) fn origin(&self) -> &str {
+        &self.program.origin
+    }
+
+    /// Line of the only call of `tool` in the program.
+    pub(crate) fn line_of(&self, tool: &ToolId) -> Option<u32> {
+        self.program.line_of(tool)
+    }
+
+    /// Who receives progress and answers questions.
+    pub(crate) fn caller(&self) -> Option<&Arc<dyn CallObserver>> {
+        self.caller.as_ref()
     }
 
     /// Writes signatures and hints in `language`.

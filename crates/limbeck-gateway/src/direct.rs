@@ -192,6 +192,7 @@ impl DirectCalls {
                 now_us: now_us(),
                 limits: ExecutionLimits::default(),
                 mode: Mode::Run,
+                scope: None,
             },
             guest_hash: NO_GUEST.to_owned(),
             sandbox: Sandbox::of(Vec::new(), Vec::new()),

@@ -2,6 +2,7 @@
 
 mod budget;
 mod call_ends;
+mod continued;
 mod examine;
 mod execute;
 mod handle;
@@ -9,8 +10,10 @@ mod in_flight_calls;
 mod inner_calls;
 mod messages;
 mod outcome;
+mod playback;
 mod replay;
 mod request;
+mod resume;
 mod returned;
 mod rounds;
 mod run;
@@ -22,5 +25,6 @@ pub(crate) use execute::mint_id;
 pub(crate) use handle::Executor;
 pub use inner_calls::{InnerCall, inner_calls};
 pub use replay::{ReplayError, ReplayReport};
+pub use resume::ResumeError;
 pub use request::{AnswerForm, ExecuteRequest};
 pub use shown::Shown;

@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use limbeck_catalog::{Catalog, Observed};
 use limbeck_domain::{
-    CallError, Envelope, Expose, Mode, ProgramError, ReadMethod, Sandbox, ServerName, ToolId,
+    Approval, CallError, CallId, ExecutionId, Settlement, Envelope, Expose, Mode, ProgramError, ReadMethod, Sandbox, ServerName, ToolId,
     ToolTarget,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Policy;
-use limbeck_store::{Store, StoreError};
+use limbeck_store::{ApprovalFilter, DoubtfulCall, Store, StoreError};
 use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch};
 use serde_json::value::RawValue;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
+use crate::approvals::{Approvals, DecisionError, DecisionReport, DecisionRequest, OnAsk};
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
 use crate::computing::{Computing, ComputingError};
@@ -25,7 +26,9 @@ use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 use crate::counters::Counters;
 use crate::direct::{DirectCall, DirectCalls, DirectError};
 use crate::embeddings::Embeddings;
-use crate::executor::{Examination, ExecuteRequest, Executor, ReplayError, ReplayReport, Shown};
+use crate::executor::{
+    AnswerForm, Examination, ExecuteRequest, Executor, ReplayError, ReplayReport, ResumeError, Shown,
+};
 use crate::exposure::{Exposed, Exposure};
 use crate::learn::{ImportSummary, Learning, RecordedResults, SkippedRecordError};
 use crate::ledger::{self, Ledger};
@@ -107,6 +110,7 @@ impl Gateway {
             computing,
             counters: Counters::default(),
             policy,
+            approvals: Arc::new(Approvals::new(store.clone())),
             store: store.clone(),
             live_catalog: live_catalog.clone(),
         });
@@ -192,6 +196,88 @@ impl Gateway {
     /// [`ReplayError`]; differences between the two runs are in the report.
     pub async fn replay(&self, id: &str) -> Result<ReplayReport, ReplayError> {
         self.parts.executor.replay(id).await
+    }
+
+    /// Questions about calls, oldest first: of one principal's executions, of one execution, or of all.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn approvals(&self, filter: ApprovalFilter) -> Result<Vec<Approval>, StoreError> {
+        self.store().approvals(filter).await
+    }
+
+    /// Records a decision about a question, once the right of who gives it was checked.
+    ///
+    /// # Errors
+    ///
+    /// [`DecisionError`]; then nothing was decided.
+    pub async fn decide(&self, request: DecisionRequest) -> Result<DecisionReport, DecisionError> {
+        self.parts.broker.decide(request).await
+    }
+
+    /// What a person is shown of a question, whole.
+    pub async fn question_text(&self, approval: &Approval) -> String {
+        self.parts.executor.question_text(approval).await
+    }
+
+    /// Continues an execution as far as people have decided; see [`Gateway::answer`].
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError`]
+    pub async fn resume(
+        &self,
+        execution: &str,
+        principal: Option<&str>,
+        answer: AnswerForm,
+        on_ask: OnAsk,
+        context: CallContext,
+    ) -> Result<Shown, ResumeError> {
+        let executor = &self.parts.executor;
+        executor
+            .resume(execution, principal, answer, on_ask, context)
+            .await
+    }
+
+    /// Ends a paused execution, and withdraws its questions.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError`]
+    pub async fn stop(
+        &self,
+        execution: &str,
+        principal: Option<&str>,
+    ) -> Result<Shown, ResumeError> {
+        self.parts.executor.stop(execution, principal).await
+    }
+
+    /// Calls of an execution that may have happened.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError::Unknown`] and [`ResumeError::Store`]
+    pub async fn in_doubt(
+        &self,
+        execution: &str,
+        principal: Option<&str>,
+    ) -> Result<(ExecutionId, Vec<DoubtfulCall>), ResumeError> {
+        self.parts.executor.in_doubt(execution, principal).await
+    }
+
+    /// Records what became of a call in doubt. Returns whether it was in doubt.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn settle(
+        &self,
+        execution: &ExecutionId,
+        call: CallId,
+        how: Settlement,
+    ) -> Result<bool, StoreError> {
+        self.store().settle(execution, call, how).await
     }
 
     /// Sandbox of the next worker, by its own report. Uses up the worker.

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod approvals;
 pub mod artifacts;
 mod broker;
 pub mod clock;
@@ -50,11 +51,12 @@ mod store_errors;
 pub mod tokens;
 
 pub use admission::AdmissionSize;
+pub use approvals::{Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
 pub use broker::CallReport;
 pub use computing::ComputingError;
 pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 pub use executor::{
-    AnswerForm, Examination, ExecuteRequest, InnerCall, ReplayError, ReplayReport, Shown,
+    AnswerForm, Examination, ExecuteRequest, InnerCall, ReplayError, ReplayReport, ResumeError, Shown,
     inner_calls,
 };
 pub use gateway::Gateway;

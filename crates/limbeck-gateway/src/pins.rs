@@ -53,7 +53,7 @@ fn forget_beyond(pins: &mut Pins, tools: &[ToolDefinition]) {
 }
 
 /// SHA-256 of a definition, independent of the order of keys.
-fn digest(tool: &ToolDefinition) -> String {
+pub(crate) fn digest(tool: &ToolDefinition) -> String {
     let seen = json!({
         "title": tool.title,
         "description": tool.description,

@@ -26,6 +26,9 @@ fn request_in(language: Language, program: &str) -> ExecuteRequest {
         origin: "test".to_owned(),
         answer: AnswerForm::default(),
     }
+            on_ask: limbeck_gateway::OnAsk::default(),
+                    on_ask: limbeck_gateway::OnAsk::default(),
+        }
 }
 
 /// Runs a TypeScript program to its end.

@@ -113,6 +113,7 @@ fn to_worker() -> impl Strategy<Value = ToWorker> {
                 now_us,
                 limits: ExecutionLimits::default(),
                 mode: Mode::Run,
+                scope: None,
             }))
         });
     let result = prop_oneof![".*".prop_map(Ok), ".*".prop_map(Err)];

@@ -58,6 +58,7 @@ impl ExitStatus {
             | ErrorKind::CallLimit
             | ErrorKind::NeverSettles
             | ErrorKind::Cancelled
+            | ErrorKind::ApprovalNeeded
             | ErrorKind::ApprovalExpired
             | ErrorKind::Diverged => Self::Failed,
             ErrorKind::Timeout => Self::TimedOut,

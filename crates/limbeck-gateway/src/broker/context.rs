@@ -6,6 +6,7 @@ use limbeck_policy::Policy;
 use limbeck_store::Store;
 use limbeck_upstream::UpstreamPool;
 
+use crate::approvals::Approvals;
 use crate::artifacts::ArtifactStore;
 use crate::computing::Computing;
 use crate::counters::Counters;
@@ -27,4 +28,5 @@ pub(crate) struct BrokerContext {
     pub(crate) computing: Computing,
     pub(crate) counters: Counters,
     pub(crate) policy: Policy,
+    pub(crate) approvals: Arc<Approvals>,
 }

@@ -14,7 +14,7 @@ use limbeck_catalog::Tool;
 use limbeck_domain::limits::CALL_RESULT_BYTES_MAX;
 use limbeck_domain::text::quoted;
 use limbeck_domain::{
-    CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName, ToolId,
+    ApprovalId, CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName, ToolId,
     ToolTarget,
 };
 use limbeck_policy::Permit;
@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN, Work};
+use super::answer_budget::AnswerPermit;
 use super::prepare::{PreparedCall, RefusedCall};
 use super::progress_prefix::ProgressPrefix;
 use super::result_value::{self, BinaryBlocks, ResultValue, value_for_program};
@@ -71,14 +71,16 @@ impl Invoked {
 }
 
 /// A call that is sent next.
-struct AdmittedCall {
-    prepared: PreparedCall,
+pub(super) struct AdmittedCall {
+    pub(super) prepared: PreparedCall,
     /// Room for the result; `None` where no program waits for it.
     room: Option<AnswerPermit>,
     /// Place among the calls that the server has of this execution.
     slot: Option<OwnedSemaphorePermit>,
     /// Place among the calls that the server serves at a time; `None` where it has no such bound.
     place: Option<Arc<Turn>>,
+    /// What a person allowed, to be spent with the intent.
+    pub(super) approval: Option<ApprovalId>,
 }
 
 /// Result of a tool call in the form its caller gets.
@@ -173,7 +175,7 @@ impl Broker {
                 biased;
                 // The program has ended, so its call is not sent.
                 () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
-                admitted = self.admit(target, &call.body) => admitted,
+                admitted = self.admit_approved(target, &call) => admitted,
             },
             CallerKind::Direct | CallerKind::Once => tokio::select! {
                 biased;
@@ -187,6 +189,7 @@ impl Broker {
             mut room,
             slot,
             place,
+            approval,
         } = match admitted {
             Ok(admitted) => admitted,
             Err(RefusedCall { error, tool }) => {
@@ -195,7 +198,12 @@ impl Broker {
             }
         };
         let effect = permit.call().effect;
-        if let Err(error) = self.journal.intent(call, tool.id(), effect).await {
+        let journal = &self.journal;
+        let intent = match &approval {
+            Some(approval) => journal.intent_approved(call, tool.id(), effect, approval).await,
+            None => journal.intent(call, tool.id(), effect).await,
+        };
+        if let Err(error) = intent {
             return Invoked::not_sent(error, note);
         }
         let unasked = UnaskedQuestions::default();
@@ -242,22 +250,6 @@ impl Broker {
         }
     }
 
-    /// Admits a call of a program: reserves room for its result, prepares it, and waits until its server can take it
-    /// and the results that are here leave room for another.
-    async fn admit(
-        &self,
-        target: &ToolTarget,
-        arguments: &str,
-    ) -> Result<AdmittedCall, RefusedCall> {
-        let room = self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await;
-        let prepared = self.prepare(target, arguments).await?;
-        let slot = self.slot_at(&prepared.tool.id().server).await;
-        if !prepared.permit.call().effect.may_write() && self.reads.is_cancelled() {
-            return Err(RefusedCall::cancelled());
-        }
-        self.placed(prepared, Some(room), slot).await
-    }
-
     /// Admits a call that no program makes: nothing is reserved for its result.
     async fn admit_alone(
         &self,
@@ -270,7 +262,7 @@ impl Broker {
 
     /// Waits for the place of a call among those that its server serves at a time. The intent is journalled after that:
     /// a call in the queue was not sent, also when the gateway is killed meanwhile.
-    async fn placed(
+    pub(super) async fn placed(
         &self,
         prepared: PreparedCall,
         room: Option<AnswerPermit>,
@@ -293,6 +285,7 @@ impl Broker {
             room,
             slot,
             place,
+            approval: None,
         })
     }
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use limbeck_domain::{
-    ArtifactId, CallCode, CallError, CallId, Delivered, EffectClass, ExecutionId, HostCall,
+    Approval, ApprovalId, ArtifactId, CallCode, CallError, CallId, Delivered, EffectClass, ExecutionId, HostCall,
     JournalEntry, ServerName, ToolId, Verdict,
 };
-use limbeck_store::{Store, StoreError};
+use limbeck_store::{Spent, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::result_bytes;
@@ -53,6 +53,26 @@ impl Journal {
             bytes_max,
             full: CancellationToken::new(),
         }
+    }
+
+    /// The journal of an execution that is continued: its entries so far count.
+    pub(crate) fn continued(self, entries: &[JournalEntry]) -> Self {
+        for entry in entries {
+            self.count(entry);
+            match entry {
+                JournalEntry::Call {
+                    call,
+                    tool: Some(tool),
+                    sent: true,
+                    ..
+                } => self.meter().sent(call.id, &tool.server, call.body.len()),
+                JournalEntry::Outcome { id, result, .. } => {
+                    self.meter().ended(*id, result_bytes(result));
+                }
+                _ => {}
+            }
+        }
+        self
     }
 
     /// Journal of a call outside of any execution: nothing is written.
@@ -190,6 +210,72 @@ impl Journal {
             )
             .with_target(tool.server.as_str(), &*tool.tool)
         })
+    }
+
+    /// The execution; `None` for a call outside of any.
+    pub(crate) fn execution(&self) -> Option<&ExecutionId> {
+        self.record.as_ref().map(|(_, id)| id)
+    }
+
+    /// A question about a call, on disk before anybody sees it.
+    pub(crate) async fn ask(&self, call: HostCall, approval: Approval) -> Result<(), StoreError> {
+        let Some((store, id)) = &self.record else {
+            return Ok(());
+        };
+        let entry = JournalEntry::Asked {
+            call,
+            tool: approval.tool.clone(),
+            approval: approval.id.clone(),
+        };
+        self.count(&entry);
+        store.ask(id, vec![(entry, approval)]).await
+    }
+
+    /// A call that a person allowed and that is about to be sent: its intent is written and the approval spent, together.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] when the approval counts no more or the intent is not on disk: the call must not be sent.
+    pub(crate) async fn intent_approved(
+        &self,
+        call: HostCall,
+        tool: &ToolId,
+        effect: EffectClass,
+        approval: &ApprovalId,
+    ) -> Result<(), CallError> {
+        let refused = |error: CallError| error.with_target(tool.server.as_str(), &*tool.tool);
+        let Some((store, id)) = &self.record else {
+            return Err(refused(CallError::new(
+                CallCode::GatewayFault,
+                "a call outside of any execution has no approval to spend",
+            )));
+        };
+        if self.full.is_cancelled() {
+            return Err(refused(full(self.bytes_max)));
+        }
+        self.meter().sent(call.id, &tool.server, call.body.len());
+        let entry = JournalEntry::Call {
+            call,
+            tool: Some(tool.clone()),
+            arguments_removed: None,
+            effect,
+            sent: true,
+        };
+        self.count(&entry);
+        match store.spend(id, approval, entry).await {
+            Ok(Spent::Now) => Ok(()),
+            Ok(Spent::NotApproved(state)) => Err(refused(CallError::new(
+                CallCode::Denied,
+                format!(
+                    "the approval of this call is {}, so it was not sent",
+                    state.as_str()
+                ),
+            ))),
+            Err(error) => Err(refused(call_error(
+                &error,
+                "the journal could not be written, so the call was not sent",
+            ))),
+        }
     }
 
     /// Outcome of a call that was not sent to an upstream.

@@ -10,11 +10,14 @@ use limbeck_catalog::{AcceptedArguments, Catalog, ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, HostCall, ServerName, ToolId, ToolTarget};
-use limbeck_policy::{Denied, Facts, Permit, Requester, Scope, ToolCall, decide};
+use limbeck_policy::{
+    Decided, Denied, Facts, Permit, Question, Requester, Scope, Ticket, ToolCall, decide_or_ask, decide_with_ticket,
+};
 
 use super::Broker;
 use crate::clock::now_us;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
+use crate::pins;
 
 /// Bytes of a name that an error shows.
 const NAME_SHOWN_BYTES_MAX: usize = 80;
@@ -30,6 +33,17 @@ pub(super) struct PreparedCall {
     pub(super) permit: Permit,
     /// What the gateway made of names in the call, for the warnings.
     pub(super) note: Option<String>,
+}
+
+/// What the policy says of a call.
+pub(super) enum Prepared {
+    /// It may be sent.
+    Call(PreparedCall),
+    /// A person is asked first.
+    Ask {
+        tool: Arc<Tool>,
+        question: Box<Question>,
+    },
 }
 
 /// A tool call that must not be sent.
@@ -48,7 +62,17 @@ impl RefusedCall {
         }
     }
 
-    fn of(tool: &Tool, error: CallError) -> Self {
+    /// A call whose tool or rules changed each time that a person had answered.
+    pub(super) fn unsettled(target: &ToolTarget) -> Self {
+        let tool = clean_line(&target.tool, NAME_SHOWN_BYTES_MAX);
+        let message = format!("`{tool}` changed each time that a person had answered, so it was not sent");
+        Self {
+            error: CallError::new(CallCode::Denied, message),
+            tool: None,
+        }
+    }
+
+    pub(super) fn of(tool: &Tool, error: CallError) -> Self {
         Self {
             error,
             tool: Some(tool.id().clone()),
@@ -66,12 +90,29 @@ impl From<ResolveError> for RefusedCall {
 }
 
 impl Broker {
-    /// Decides whether a call may be sent. Nothing is sent or written.
+    /// Decides whether a call may be sent, where nobody can be asked. Nothing is sent or written.
     pub(super) async fn prepare(
         &self,
         target: &ToolTarget,
         arguments: &str,
     ) -> Result<PreparedCall, RefusedCall> {
+        match self.prepare_or_ask(target, arguments, None).await? {
+            Prepared::Call(prepared) => Ok(prepared),
+            Prepared::Ask { tool, question, .. } => {
+                let denied = Denied::from(*question);
+                Err(RefusedCall::of(&tool, denied_error(&denied)))
+            }
+        }
+    }
+
+    /// Decides whether a call may be sent, or has to be asked about. A `ticket` is what a person allowed: the policy is asked
+    /// again all the same. Nothing is sent or written.
+    pub(super) async fn prepare_or_ask(
+        &self,
+        target: &ToolTarget,
+        arguments: &str,
+        ticket: Option<&Ticket>,
+    ) -> Result<Prepared, RefusedCall> {
         let resolved = self.resolve(target).await?;
         let (resolved, accepted) = self.validate(target, resolved, arguments).await?;
         let Resolved { tool, note } = resolved;
@@ -84,9 +125,19 @@ impl Broker {
             effect: tool.effect(),
         };
         let requester = self.requester();
-        let permit = decide(call, &self.facts(&requester.names()))
-            .map_err(|denied| RefusedCall::of(&tool, denied_error(&denied)))?;
-        Ok(PreparedCall { tool, permit, note })
+        let names = requester.names();
+        let facts = self.facts(&names);
+        let decided = match ticket {
+            None => decide_or_ask(call, &facts),
+            Some(ticket) => {
+                let pin = pins::digest(tool.definition());
+                decide_with_ticket(call, &facts, ticket, Some(&pin))
+            }
+        };
+        match decided.map_err(|denied| RefusedCall::of(&tool, denied_error(&denied)))? {
+            Decided::Permit(permit) => Ok(Prepared::Call(PreparedCall { tool, permit, note })),
+            Decided::Ask(question) => Ok(Prepared::Ask { tool, question }),
+        }
     }
 
     /// Who asks for the calls of this broker, as rules name them.

@@ -62,6 +62,7 @@ impl Broker {
             }
             Err(ComputingError) => return Verdict::default(),
         };
+        self.program.note_sites(&sites);
         let findings = match check.findings(&Arc::new(sites)).await {
             Ok(findings) => findings,
             Err(ComputingError) => return Verdict::default(),

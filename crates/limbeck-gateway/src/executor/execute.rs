@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use limbeck_domain::{Envelope, ExecutionId, Language, Mode, ProgramError, ProgramStart};
+use limbeck_domain::{
+    Envelope, ExecutionId, ExecutionStatus, Language, Mode, ProgramError, ProgramStart,
+};
 use limbeck_launcher::Worker;
 use limbeck_store::{ExecutionSummary, NewExecution, StoreError};
 use limbeck_upstream::CallContext;
@@ -13,11 +15,14 @@ use tokio_util::sync::CancellationToken;
 use super::handle::Executor;
 use super::messages;
 use super::outcome::RunOutcome;
-use super::request::ExecuteRequest;
+use super::playback::Playback;
+use super::request::{AnswerForm, ExecuteRequest};
+use super::resume::ResumeError;
 use super::run::Run;
 use super::shown::Shown;
 use crate::admission::ExecutionSlot;
-use crate::broker::{Broker, Journal};
+use crate::approvals::{Asks, OnAsk};
+use crate::broker::{Broker, Journal, ProgramText};
 use crate::clock::now_us;
 use crate::ledger::ExecutionUsage;
 use crate::render::Render;
@@ -26,6 +31,8 @@ use crate::sandbox;
 /// How often a program is given to another worker because the last was killed before it sent anything:
 /// what killed one waiting worker may have killed all of them.
 const WORKERS_REPLACED_MAX: usize = 4;
+/// How long a worker is kept while all that its program waits for are people.
+const WORKER_KEPT: Duration = Duration::from_secs(2);
 
 impl Executor {
     /// Runs a program to its end and returns the whole answer as data; see [`Executor::answer`].
@@ -79,23 +86,39 @@ impl Executor {
         };
         let place = Arc::new(admitted.map_err(messages::busy)?);
         let sent_as = request.language;
-        match self
-            .run(&id, request.clone(), context.clone(), None, &place)
-            .await?
-        {
-            Ran::Shown(shown) => Ok(*shown),
+        let (answer, on_ask) = (request.answer, request.on_ask);
+        let principal = request.principal.clone();
+        let first = self.run(&id, request.clone(), context.clone(), None, Arc::clone(&place));
+        let (id, ended) = match first.await? {
+            Ran::Ended(ended) => (id, ended),
             Ran::WrittenIn(language) => {
                 // It has a record of its own: that of the other attempt names its language and its guest.
                 request.language = language;
                 let warning = messages::other_language(sent_as, language, "run");
-                match self
-                    .run(&mint_id(), request, context, Some(warning), &place)
-                    .await?
-                {
-                    Ran::Shown(shown) => Ok(*shown),
+                let id = mint_id();
+                let second = self.run(&id, request, context.clone(), Some(warning), place);
+                match second.await? {
+                    Ran::Ended(ended) => (id, ended),
                     // Each parser takes the program for one of the other language.
-                    Ran::WrittenIn(_) => Err(messages::unreadable(sent_as)),
+                    Ran::WrittenIn(_) => return Err(messages::unreadable(sent_as)),
                 }
+            }
+        };
+        match ended {
+            Ended::Shown(shown) => Ok(*shown),
+            Ended::Paused(shown) if on_ask != OnAsk::Wait => Ok(*shown),
+            Ended::Paused(shown) => {
+                let resumed = self.resume(id.as_str(), Some(&principal), answer, on_ask, context);
+                Ok(match resumed.await {
+                    Ok(later) if later.envelope.status == ExecutionStatus::Paused => *shown,
+                    Ok(later) => later,
+                    Err(ResumeError::Ended(later)) => *later,
+                    // It stays paused, and can be continued later.
+                    Err(error) => {
+                        tracing::warn!(execution = %id, error = %error, "a paused execution was not continued");
+                        *shown
+                    }
+                })
             }
         }
     }
@@ -106,7 +129,7 @@ impl Executor {
         request: ExecuteRequest,
         context: CallContext,
         warning: Option<String>,
-        place: &Arc<ExecutionSlot>,
+        place: Arc<ExecutionSlot>,
     ) -> Result<Ran, ProgramError> {
         let space = self.broker.store.check_disk();
         space.map_err(|error| messages::disk_low(&error))?;
@@ -130,37 +153,31 @@ impl Executor {
         };
         let begun = begun.map_err(|_| messages::journal_too_slow(limits.wall_ms))?;
         begun.map_err(|error| messages::no_journal(&error))?;
-        let principal: Arc<str> = request.principal.as_str().into();
-        let execution = Execution {
+        let attempt = Attempt {
             executor: self,
+            id: id.clone(),
             journal: Journal::new(self.broker.store.clone(), id.clone(), self.journal_bytes),
             scope: Arc::new(request.scope),
-            principal: Arc::clone(&principal),
+            principal: request.principal.as_str().into(),
             context,
             start,
+            origin: request.origin,
+            on_ask: request.on_ask,
+            continued: None,
         };
-        let mut outcome = execution.run(worker).await;
-        let (budget, budget_warning) = request.answer.budget();
-        let written_in = outcome.written_in;
-        let warnings = [
-            warning,
-            time_warning,
-            budget_warning,
-            sandbox::warning(&sandbox),
-        ];
-        outcome.warnings.extend(warnings.into_iter().flatten());
-        let rounds = outcome.rounds;
-        let envelope = self.close(id, outcome, execution.start.now_us).await;
-        if let Some(language) = written_in {
+        let outcome = attempt.run(worker).await;
+        let warnings = [warning, time_warning, sandbox::warning(&sandbox)];
+        let warnings: Vec<String> = warnings.into_iter().flatten().collect();
+        if let Some(language) = outcome.written_in {
+            let outcome = RunOutcome {
+                warnings,
+                ..outcome
+            };
+            self.close(id, outcome, attempt.start.now_us).await;
             return Ok(Ran::WrittenIn(language));
         }
-        let render = request.answer.render;
-        let (artifacts, computing) = (&self.broker.artifacts, &self.broker.computing);
-        let shown = artifacts.shown(envelope, &principal, budget, render, place, computing);
-        let shown = shown.await;
-        let usage = execution.usage(&request.origin, &shown, rounds);
-        self.ledger.record_execution(usage).await;
-        Ok(Ran::Shown(Box::new(shown)))
+        let ended = attempt.conclude(outcome, request.answer, warnings, place);
+        Ok(Ran::Ended(ended.await))
     }
 
     /// Writes the whole envelope into the journal.
@@ -202,26 +219,39 @@ const END_WRITTEN: Duration = Duration::from_secs(10);
 
 /// How one attempt to run a program ended.
 enum Ran {
-    /// With an answer.
-    Shown(Box<Shown>),
+    /// It ran.
+    Ended(Ended),
     /// It was not run, because it is written in another language than it was sent as.
     WrittenIn(Language),
 }
 
-/// An execution that has a record in the store.
-struct Execution<'g> {
-    executor: &'g Executor,
-    journal: Journal,
-    scope: Arc<limbeck_policy::Scope>,
-    principal: Arc<str>,
-    context: CallContext,
-    start: ProgramStart,
+/// One attempt to run an execution that has a record in the store: its first, or one that continues it.
+pub(super) struct Attempt<'g> {
+    pub(super) executor: &'g Executor,
+    pub(super) id: ExecutionId,
+    pub(super) journal: Journal,
+    pub(super) scope: Arc<limbeck_policy::Scope>,
+    pub(super) principal: Arc<str>,
+    pub(super) context: CallContext,
+    pub(super) start: ProgramStart,
+    pub(super) origin: String,
+    pub(super) on_ask: OnAsk,
+    /// The journal to repeat first, and the time that the program has after that.
+    pub(super) continued: Option<(Arc<Playback>, Duration)>,
 }
 
-impl Execution<'_> {
+/// How an attempt ended.
+pub(super) enum Ended {
+    /// The execution has ended with this answer.
+    Shown(Box<Shown>),
+    /// It waits for people.
+    Paused(Box<Shown>),
+}
+
+impl Attempt<'_> {
     /// Runs the program in `worker`, and in another when that one was killed before it sent a frame: then the run
     /// has had no effect, and starting again repeats none.
-    async fn run(&self, worker: Worker) -> RunOutcome {
+    pub(super) async fn run(&self, worker: Worker) -> RunOutcome {
         let sandbox = worker.sandbox().clone();
         let mut outcome = self.run_in(worker).await;
         for _ in 0..WORKERS_REPLACED_MAX {
@@ -241,6 +271,10 @@ impl Execution<'_> {
         // A child: calls of a run are cancelled at its end without cancelling the client's request.
         let calls: CancellationToken = self.context.cancel.child_token();
         let context = CallContext::new(calls).with_observer(self.context.observer.clone());
+        let asked = self.continued.as_ref();
+        let asked = asked.map(|(playback, _)| playback.asked.clone());
+        let asks = Asks::new(self.on_ask, asked.unwrap_or_default());
+        let program = ProgramText::new(self.start.program.clone(), self.origin.clone());
         let broker = Broker::new(
             &self.executor.broker,
             &self.principal,
@@ -248,17 +282,63 @@ impl Execution<'_> {
             context,
         )
         .with_scope(&self.scope)
-        .with_language(self.start.language);
+        .with_language(self.start.language)
+        .with_asks(asks, program);
         let cancel = self.context.cancel.clone();
-        Run::new(worker, broker, self.start.clone(), cancel)
-            .finish()
-            .await
+        let kept_for = match self.on_ask {
+            OnAsk::Wait => WORKER_KEPT,
+            OnAsk::Pause | OnAsk::Deny | OnAsk::Fail => Duration::ZERO,
+        };
+        let run = Run::new(worker, broker, self.start.clone(), cancel).kept_for(kept_for);
+        let run = match &self.continued {
+            Some((playback, wall_left)) => run.continuing(playback, *wall_left),
+            None => run,
+        };
+        run.finish().await
     }
 
-    fn usage<'a>(&'a self, origin: &'a str, shown: &'a Shown, rounds: u32) -> ExecutionUsage<'a> {
+    /// Writes the end of the attempt, and gives its answer. The place is given back while people think.
+    pub(super) async fn conclude(
+        &self,
+        mut outcome: RunOutcome,
+        answer: AnswerForm,
+        warnings: Vec<String>,
+        place: Arc<ExecutionSlot>,
+    ) -> Ended {
+        let executor = self.executor;
+        let (budget, budget_warning) = answer.budget();
+        outcome.warnings.extend(warnings);
+        outcome.warnings.extend(budget_warning);
+        let rounds = outcome.rounds;
+        if let Some(paused) = outcome.paused.clone() {
+            let mut envelope = outcome.envelope(self.id.clone());
+            match executor.pause(&self.id, &paused, &mut envelope).await {
+                Ok(()) => {
+                    return Ended::Paused(Box::new(Shown::of(envelope, answer.render)));
+                }
+                Err(error) => outcome = RunOutcome::not_started(messages::not_paused(&error)),
+            }
+        }
+        let envelope = executor.close(&self.id, outcome, self.start.now_us).await;
+        let (artifacts, computing) = (&executor.broker.artifacts, &executor.broker.computing);
+        let shown = artifacts.shown(
+            envelope,
+            &self.principal,
+            budget,
+            answer.render,
+            &place,
+            computing,
+        );
+        let shown = shown.await;
+        let usage = self.usage(&shown, rounds);
+        executor.ledger.record_execution(usage).await;
+        Ended::Shown(Box::new(shown))
+    }
+
+    fn usage<'a>(&'a self, shown: &'a Shown, rounds: u32) -> ExecutionUsage<'a> {
         ExecutionUsage {
             principal: &self.principal,
-            origin,
+            origin: &self.origin,
             start: &self.start,
             shown,
             rounds,

@@ -9,12 +9,15 @@ use futures::future::{BoxFuture, FutureExt as _};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use limbeck_domain::limits::{CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX};
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{CallId, Effects, HostCall, HostOp, Language, ProgramError, ToolId};
+use limbeck_domain::{
+    CallId, Effects, HostCall, HostOp, Language, ProgramError, Settlement, ToolId,
+};
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
 use super::call_ends::{FailedCalls, IgnoredFailures, WrittenCalls};
 use super::messages;
+use super::playback::Playback;
 use super::rounds::Rounds;
 use crate::broker::{Answer, AnswerPermit, Broker};
 
@@ -100,28 +103,112 @@ impl InFlightCalls {
     ///
     /// [`ProgramError`] that ends the run, when too much is in flight at once.
     pub(super) fn start(&mut self, call: HostCall) -> Result<(), ProgramError> {
-        let bytes = call.head.len() + call.body.len();
-        self.bytes += bytes;
+        self.admit(&call)?;
+        self.rounds.called(&call);
+        self.poll(call);
+        Ok(())
+    }
+
+    /// Starts a call of the journal, which the rounds have counted already.
+    pub(super) fn start_again(&mut self, call: HostCall) -> Result<(), ProgramError> {
+        self.admit(&call)?;
+        self.poll(call);
+        Ok(())
+    }
+
+    /// Starts the answer of a call that was in doubt, by the word of a person.
+    pub(super) fn start_settled(
+        &mut self,
+        call: HostCall,
+        how: Settlement,
+    ) -> Result<(), ProgramError> {
+        self.admit(&call)?;
+        let broker = self.broker.clone();
+        let settled = async move { broker.answer_settled(call, how).await };
+        self.polled.push(settled.boxed());
+        Ok(())
+    }
+
+    /// Counts a call that the guest makes again.
+    pub(super) fn recall(&mut self, call: &HostCall) {
+        self.rounds.called(call);
+    }
+
+    /// Counts what calls of the journal did, whose results the guest gets again together.
+    pub(super) fn recalled(&mut self, calls: &[HostCall], playback: &Playback) {
+        self.rounds.delivered(calls.iter().map(|call| call.id));
+        for call in calls {
+            self.recall_effect(call, playback);
+        }
+    }
+
+    fn recall_effect(&mut self, call: &HostCall, playback: &Playback) {
+        let effect = playback.sent.get(&call.id);
+        match effect {
+            Some(effect) if effect.may_write() => {
+                self.summary.effects.writes += 1;
+                self.summary.wrote.add(&messages::label_of(call));
+            }
+            Some(_) => self.summary.effects.reads += 1,
+            None => {}
+        }
+        if let Some(Err(error)) = playback.result(call.id) {
+            self.summary.failed.add(&error);
+        }
+    }
+
+    /// Takes the recorded result of a call that the guest does not have yet.
+    pub(super) fn answered_before(&mut self, call: &HostCall, playback: &Playback) {
+        let Some(result) = playback.result(call.id) else {
+            return;
+        };
+        self.note(call);
+        let answer = Answer {
+            reached: playback.sent.get(&call.id).copied(),
+            ..Answer::of(call.id, result)
+        };
+        let result = self.settle(answer);
+        self.undelivered.push(result);
+    }
+
+    /// Calls in flight.
+    pub(super) fn in_flight(&self) -> usize {
+        self.polled.len()
+    }
+
+    /// Drops the calls in flight, all of which wait for people and have done nothing.
+    pub(super) fn give_up(self) -> CallSummary {
+        self.into_summary()
+    }
+
+    fn admit(&mut self, call: &HostCall) -> Result<(), ProgramError> {
+        let bytes = self.bytes + call.head.len() + call.body.len();
         if self.calls.len() >= self.calls_max {
             let message = format!("more than {} calls were waiting at once", self.calls_max);
             return Err(messages::call_limit(message));
         }
-        if self.bytes > CALLS_PENDING_BYTES_MAX {
+        if bytes > CALLS_PENDING_BYTES_MAX {
             return Err(messages::call_limit(format!(
                 "the arguments of waiting calls have more than {CALLS_PENDING_BYTES_MAX} bytes"
             )));
         }
-        self.rounds.called(&call);
-        let label = messages::label_of(&call);
-        let is_tool = call.op == HostOp::Tool;
-        let started = Call {
-            label,
-            bytes,
-            is_tool,
-        };
-        self.calls.insert(call.id, started);
-        self.polled.push(answer(self.broker.clone(), call));
+        self.note(call);
         Ok(())
+    }
+
+    fn note(&mut self, call: &HostCall) {
+        let bytes = call.head.len() + call.body.len();
+        self.bytes += bytes;
+        let noted = Call {
+            label: messages::label_of(call),
+            bytes,
+            is_tool: call.op == HostOp::Tool,
+        };
+        self.calls.insert(call.id, noted);
+    }
+
+    fn poll(&mut self, call: HostCall) {
+        self.polled.push(answer(self.broker.clone(), call));
     }
 
     /// Waits for the next result; `None` when no call is in flight. Safe to cancel.

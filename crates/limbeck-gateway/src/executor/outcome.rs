@@ -3,7 +3,7 @@
 use limbeck_domain::limits::LOG_BYTES_MAX;
 use limbeck_domain::text::cut;
 use limbeck_domain::{
-    Effects, Emitted, Envelope, ErrorKind, ExecutionId, ExecutionStatus, Language, ProgramError,
+    ApprovalId, Effects, Emitted, Envelope, ErrorKind, ExecutionId, ExecutionStatus, Language, ProgramError,
 };
 use limbeck_wire::LogStream;
 use serde_json::value::RawValue;
@@ -25,6 +25,19 @@ pub(super) struct RunOutcome {
     /// The worker was killed from outside before it sent a frame. The run has had no effect then, so the program
     /// may be given to another worker.
     pub(super) worker_lost_silent: bool,
+    /// Set when the run waits for people and has not ended.
+    pub(super) paused: Option<PausedRun>,
+}
+
+/// A run that waits for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PausedRun {
+    /// Wall-clock time that it has left, in milliseconds.
+    pub(super) wall_left_ms: u64,
+    /// When its earliest timer is due, in microseconds since 1970.
+    pub(super) wake_us: Option<u64>,
+    /// The questions that it waits for.
+    pub(super) questions: Vec<ApprovalId>,
 }
 
 impl RunOutcome {
@@ -32,6 +45,14 @@ impl RunOutcome {
     pub(super) fn not_started(error: ProgramError) -> Self {
         Self {
             result: Err(error),
+            ..Self::empty()
+        }
+    }
+
+    /// The outcome of a program that did nothing yet.
+    pub(super) fn empty() -> Self {
+        Self {
+            result: Ok(None),
             printed: Printed::default(),
             warnings: Vec::new(),
             effects: Effects::default(),
@@ -40,6 +61,7 @@ impl RunOutcome {
             rounds: 0,
             written_in: None,
             worker_lost_silent: false,
+            paused: None,
         }
     }
 }
@@ -84,6 +106,7 @@ impl RunOutcome {
             rounds: _,
             written_in: _,
             worker_lost_silent: _,
+            paused,
         } = self;
         let (value, error) = match result.map(|value| value.map(RawValue::from_string).transpose())
         {
@@ -98,7 +121,10 @@ impl RunOutcome {
         ));
         }
         Envelope {
-            status: status_of(error.as_ref()),
+            status: match paused {
+                Some(_) => ExecutionStatus::Paused,
+                None => status_of(error.as_ref()),
+            },
             execution_id: id,
             value,
             stdout: printed.stdout,
@@ -130,6 +156,7 @@ fn status_of(error: Option<&ProgramError>) -> ExecutionStatus {
             | ErrorKind::OutputLimit
             | ErrorKind::CallLimit
             | ErrorKind::NeverSettles
+            | ErrorKind::ApprovalNeeded
             | ErrorKind::Diverged
             | ErrorKind::Busy
             | ErrorKind::Request

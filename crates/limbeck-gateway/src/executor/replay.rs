@@ -4,24 +4,20 @@
 //! for is compared with what it asked for, and what it returns and prints with what came back. A
 //! run that was ended from outside (time, memory, cancel) must be where it was when that happened.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use limbeck_domain::limits::WALL_GRACE_MS;
-use limbeck_domain::{
-    ArtifactId, CallError, CallId, Delivered, Effects, Envelope, ErrorKind, ExecutionId, HostCall,
-    JournalEntry, ProgramError, ProgramStart, Verdict,
-};
+use limbeck_domain::{Envelope, ErrorKind, ExecutionId, HostCall, ProgramError, ProgramStart};
 use limbeck_launcher::{Worker, WorkerError};
-use limbeck_store::{Store, StoreError};
-use limbeck_wire::{CallResult, CheckRequest, CheckVerdict, Delivery, FromWorker, ToWorker};
+use limbeck_store::StoreError;
+use limbeck_wire::{CheckRequest, FromWorker, ToWorker};
 use tokio::time::{Instant, timeout_at};
 
 use super::handle::Executor;
-use super::messages::{self, verdict_json};
-use super::outcome::{Printed, RunOutcome};
+use super::messages;
+use super::outcome::RunOutcome;
+use super::playback::Playback;
 use super::returned::ended;
-use crate::broker::{Opened, part_again};
 
 /// Why an execution cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -114,100 +110,7 @@ impl Executor {
     }
 }
 
-/// Journal of an execution, by what the worker asks for.
-struct Playback {
-    check: Option<(CheckRequest, Verdict)>,
-    calls: BTreeMap<CallId, HostCall>,
-    outcomes: BTreeMap<CallId, Result<String, CallError>>,
-    /// Calls that were answered with a part of an artifact.
-    parts: BTreeMap<CallId, ArtifactId>,
-    artifacts: BTreeMap<ArtifactId, Opened>,
-    delivered: VecDeque<Delivered>,
-    /// Whether retention removed arguments, the value or printed text that this run would be compared with.
-    is_cut: bool,
-}
-
 impl Playback {
-    fn read(journal: Vec<JournalEntry>) -> Self {
-        let mut playback = Self {
-            check: None,
-            calls: BTreeMap::new(),
-            outcomes: BTreeMap::new(),
-            parts: BTreeMap::new(),
-            artifacts: BTreeMap::new(),
-            delivered: VecDeque::new(),
-            is_cut: false,
-        };
-        for entry in journal {
-            match entry {
-                JournalEntry::Check { sites, verdict, .. } => {
-                    playback.check = Some((CheckRequest { sites }, verdict));
-                }
-                JournalEntry::Call {
-                    call,
-                    arguments_removed,
-                    ..
-                } => {
-                    playback.is_cut |= arguments_removed.is_some();
-                    playback.calls.insert(call.id, call);
-                }
-                JournalEntry::Outcome { id, result, .. } => {
-                    playback.outcomes.insert(id, result);
-                }
-                JournalEntry::Part { id, artifact, .. } => {
-                    playback.parts.insert(id, artifact);
-                }
-                JournalEntry::Delivered(delivered) => playback.delivered.push_back(delivered),
-                JournalEntry::Ended { is_cut, .. } => playback.is_cut |= is_cut,
-                // The check for results that are missing finds it.
-                JournalEntry::Removed { .. } => {}
-                // A person's part of an execution is not part of what the guest did.
-                JournalEntry::Asked { .. }
-                | JournalEntry::Decided { .. }
-                | JournalEntry::Settled { .. }
-                | JournalEntry::Took { .. } => {}
-            }
-        }
-        playback
-    }
-
-    /// Reads the contents that parts are read from again, each once. Returns whether every result is there that the
-    /// program received, all arguments and the whole end: retention removes them from large journals of executions that wrote.
-    async fn read_artifacts(
-        &mut self,
-        store: &Store,
-        id: &ExecutionId,
-    ) -> Result<bool, StoreError> {
-        for artifact in self.parts.values() {
-            if self.artifacts.contains_key(artifact) {
-                continue;
-            }
-            let Some((media_type, content)) = store.journalled_artifact(id, artifact).await? else {
-                return Ok(false);
-            };
-            let opened = Opened {
-                id: artifact.clone(),
-                media_type,
-                content,
-            };
-            self.artifacts.insert(artifact.clone(), opened);
-        }
-        if self.is_cut {
-            return Ok(false);
-        }
-        let mut received = self.delivered.iter().flat_map(|delivered| &delivered.calls);
-        Ok(received.all(|id| self.outcomes.contains_key(id) || self.parts.contains_key(id)))
-    }
-
-    /// The result of a call, as the guest received it.
-    fn result(&self, id: CallId) -> Option<Result<String, CallError>> {
-        if let Some(result) = self.outcomes.get(&id) {
-            return Some(result.clone());
-        }
-        let opened = self.artifacts.get(self.parts.get(&id)?)?;
-        part_again(&self.calls.get(&id)?.body, opened)
-    }
-
     /// Plays the journal to a fresh worker. `then` is how the recorded run ended: it becomes the end of this one when
     /// the journal has no further delivery and the guest still waits.
     async fn play(
@@ -220,17 +123,7 @@ impl Playback {
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms + WALL_GRACE_MS);
         let mut delivered = self.delivered.iter();
         let mut made = Made::default();
-        let mut outcome = RunOutcome {
-            result: Ok(None),
-            printed: Printed::default(),
-            warnings: Vec::new(),
-            effects: Effects::default(),
-            emitted: Vec::new(),
-            calls: 0,
-            rounds: 0,
-            written_in: None,
-            worker_lost_silent: false,
-        };
+        let mut outcome = RunOutcome::empty();
         let start = ToWorker::Start(Box::new(start));
         worker.send(&start, &limits).await?;
         outcome.result = loop {
@@ -262,30 +155,6 @@ impl Playback {
         };
         worker.kill().await;
         Ok((outcome, made))
-    }
-
-    /// The recorded verdict. Executions recorded before programs were checked have none, so they are let run.
-    fn verdict(&self) -> ToWorker {
-        let verdict = match &self.check {
-            Some((_, verdict)) => verdict_json(verdict),
-            None => verdict_json(&Verdict::default()),
-        };
-        ToWorker::Verdict(CheckVerdict { verdict })
-    }
-
-    fn delivery(&self, delivered: &Delivered) -> Delivery {
-        let results = delivered.calls.iter().filter_map(|id| {
-            Some(CallResult {
-                id: *id,
-                result: self
-                    .result(*id)?
-                    .map_err(|error| serde_json::to_string(&error).unwrap_or_default()),
-            })
-        });
-        Delivery {
-            now_us: delivered.now_us,
-            results: results.collect(),
-        }
     }
 }
 

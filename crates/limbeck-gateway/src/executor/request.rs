@@ -9,6 +9,7 @@ use limbeck_domain::{
 };
 use limbeck_policy::Scope;
 
+use crate::approvals::OnAsk;
 use crate::clock::now_us;
 use crate::listings::Listings;
 use crate::live_catalog::LiveCatalog;
@@ -38,6 +39,8 @@ pub struct ExecuteRequest {
     pub origin: String,
     /// How the answer is written.
     pub answer: AnswerForm,
+    /// What happens when a person has to be asked about a call.
+    pub on_ask: OnAsk,
 }
 
 /// Notation and size of an answer.
@@ -138,6 +141,7 @@ impl ExecuteRequest {
             now_us: now_us(),
             limits,
             mode,
+            scope: self.scope.patterns().map(<[String]>::to_vec),
         })
     }
 }

@@ -53,6 +53,7 @@ pub(super) fn ended(
         | ErrorKind::CallLimit
         | ErrorKind::NeverSettles
         | ErrorKind::Cancelled
+        | ErrorKind::ApprovalNeeded
         | ErrorKind::ApprovalExpired
         | ErrorKind::Diverged
         | ErrorKind::WorkerLost

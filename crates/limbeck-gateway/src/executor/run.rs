@@ -4,11 +4,14 @@
 //! and the guest goes on. Every delivery is in the journal before it is sent, so a guest depends on its start and its
 //! journal alone, and the gateway alone decides when a run ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use limbeck_domain::limits::{TURNS_BURST, TURNS_PER_SECOND, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES};
-use limbeck_domain::{Delivered, HostCall, Language, ProgramError, ProgramStart, Verdict};
+use limbeck_domain::{
+    Delivered, HostCall, Language, ProgramError, ProgramStart, Sites, Verdict,
+};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_upstream::PrintedStream;
 use limbeck_wire::{
@@ -18,8 +21,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_unti
 use tokio_util::sync::CancellationToken;
 
 use super::call_ends::ShownText;
+use super::continued::{Continued, OpenCall, emits};
 use super::in_flight_calls::{CallSummary, InFlightCalls};
-use super::outcome::{Printed, RunOutcome};
+use super::outcome::{PausedRun, Printed, RunOutcome};
+use super::playback::Playback;
 use super::returned::{ended, is_empty};
 use super::{messages, signals};
 use crate::broker::Broker;
@@ -27,6 +32,8 @@ use crate::clock::now_us;
 
 /// How often memory and processor time of a running worker are read.
 const WATCH_MS: u64 = 50;
+/// A guest whose timer is due within this time keeps its worker while it waits for people.
+const TIMER_SOON_US: u64 = 10_000_000;
 
 type ProgramResult = Result<Option<String>, ProgramError>;
 
@@ -40,12 +47,16 @@ enum Event {
     OutOfTime,
     Cancelled,
     JournalFull,
+    PauseDue,
+    /// The questions of the run end it.
+    EndedByQuestion(ProgramError),
 }
 
 /// Whether the run goes on after an event.
 enum Next {
     Continue,
     End(ProgramResult),
+    Pause,
 }
 
 impl From<Result<(), ProgramError>> for Next {
@@ -85,6 +96,23 @@ pub(super) struct Run {
     has_sent: bool,
     /// Whether the worker was killed from outside, as far as its end shows.
     killed: bool,
+    /// What the journal has of this run, until the guest has done it again.
+    continued: Option<Continued>,
+    /// Time that a continued run has, from when it has repeated its journal.
+    wall_left: Duration,
+    /// Calls of the journal that gave the client something beside the value.
+    emitted_before: Vec<HostCall>,
+    /// Since when every call in flight waits for a person.
+    quiet_since: Option<Instant>,
+    /// How long the worker is kept while that is so.
+    kept_for: Duration,
+}
+
+/// How the events of a run ended.
+enum RunEnd {
+    Ended(ProgramResult),
+    /// All that is open waits for people, and the worker is given up.
+    Paused,
 }
 
 impl Run {
@@ -115,20 +143,50 @@ impl Run {
             written_in: None,
             has_sent: false,
             killed: false,
+            continued: None,
+            wall_left: Duration::ZERO,
+            emitted_before: Vec::new(),
+            quiet_since: None,
+            kept_for: Duration::ZERO,
         }
+    }
+
+    /// Gives the worker up once every call has waited for a person for this long.
+    pub(super) fn kept_for(mut self, kept_for: Duration) -> Self {
+        self.kept_for = kept_for;
+        self
+    }
+
+    /// Repeats the journal first. The time that repeating it takes is not that of the program, which has `wall_left`.
+    pub(super) fn continuing(mut self, playback: &Arc<Playback>, wall_left: Duration) -> Self {
+        if let Some((check, _)) = &playback.check
+            && let Ok(sites) = Sites::parse(&check.sites)
+        {
+            self.broker.program().note_sites(&sites);
+        }
+        self.continued = Some(Continued::new(Arc::clone(playback)));
+        self.wall_left = wall_left;
+        self
     }
 
     /// Runs until the program, a limit or the client ends it. The worker is killed.
     pub(super) async fn finish(mut self) -> RunOutcome {
         let start = ToWorker::Start(Box::new(self.start.clone()));
-        let result = match self.send(&start, self.deadline).await {
+        let end = match self.send(&start, self.deadline).await {
             Ok(()) => self.handle_events().await,
-            Err(error) => Err(error),
+            Err(error) => RunEnd::Ended(Err(error)),
         };
         // The process is not waited for; if this task is dropped, the worker is killed as well.
         tokio::spawn(self.worker.kill());
         // A check that waits for its turn leaves the queue.
         self.check = None;
+        let result = match end {
+            RunEnd::Ended(result) => result,
+            RunEnd::Paused => return self.paused(),
+        };
+        for call in std::mem::take(&mut self.emitted_before) {
+            self.broker.emit_again(&call).await;
+        }
         // A program that returned has its writes finished. One that failed or was cancelled has them cancelled.
         let language = self.written_in.unwrap_or(self.start.language);
         let CallSummary {
@@ -167,21 +225,49 @@ impl Run {
             rounds,
             written_in: self.written_in,
             worker_lost_silent: self.killed && !self.has_sent,
+            paused: None,
         }
     }
 
-    async fn handle_events(&mut self) -> ProgramResult {
+    /// The outcome of a run that waits for people. Its calls wait for answers and have done nothing, so they are dropped.
+    fn paused(self) -> RunOutcome {
+        let since = self.quiet_since.unwrap_or_else(Instant::now);
+        let wall_left = self.deadline.saturating_duration_since(since);
+        let paused = PausedRun {
+            wall_left_ms: u64::try_from(wall_left.as_millis()).unwrap_or(u64::MAX),
+            wake_us: self.wake_at_us,
+            questions: self.broker.asks.pending(),
+        };
+        let CallSummary {
+            effects, warnings, ..
+        } = self.calls.give_up();
+        RunOutcome {
+            printed: self.printed,
+            warnings: self.warnings.into_iter().chain(warnings).collect(),
+            effects,
+            calls: self.calls_made,
+            paused: Some(paused),
+            ..RunOutcome::empty()
+        }
+    }
+
+    async fn handle_events(&mut self) -> RunEnd {
         let period = Duration::from_millis(WATCH_MS);
         let mut watch = interval_at(Instant::now() + period, period);
         watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            self.note_quiet();
             let event = self.next_event(&mut watch).await;
-            if let Next::End(result) = self.handle(event).await {
-                return result;
+            match self.handle(event).await {
+                Next::Continue => {}
+                Next::End(result) => return RunEnd::Ended(result),
+                Next::Pause => return RunEnd::Paused,
             }
             // After every event, not only after results: a guest that has just gone idle may have results already.
-            if let Next::End(result) = self.wake_guest().await {
-                return result;
+            match self.wake_guest().await {
+                Next::Continue => {}
+                Next::End(result) => return RunEnd::Ended(result),
+                Next::Pause => return RunEnd::Paused,
             }
         }
     }
@@ -193,12 +279,15 @@ impl Run {
         } else {
             self.deadline + Duration::from_millis(WALL_GRACE_MS)
         };
+        let pause_due = self.quiet_since.unwrap_or(deadline) + self.kept_for;
         let due = self.turn_due().filter(|_| self.worker.is_idle());
         tokio::select! {
             // In this order: a cancel or the deadline must not wait behind a worker that sends frames without end.
             biased;
             () = self.cancel.cancelled() => Event::Cancelled,
-            () = sleep_until(deadline) => Event::OutOfTime,
+            error = self.broker.asks.ended() => Event::EndedByQuestion(error),
+            () = sleep_until(deadline), if self.quiet_since.is_none() => Event::OutOfTime,
+            () = sleep_until(pause_due), if self.quiet_since.is_some() => Event::PauseDue,
             () = self.broker.journal().full().cancelled() => Event::JournalFull,
             // From a waiting worker too: a frame of one is a violation, and its end must be noticed.
             frame = self.worker.receive() => Event::Frame(frame),
@@ -208,6 +297,29 @@ impl Run {
             // From a waiting worker too: it may have been taken over and compute while it claims to wait.
             _ = watch.tick() => Event::UsageDue,
         }
+    }
+
+    /// Stops the program's clock while all that is open waits for people.
+    fn note_quiet(&mut self) {
+        match (self.is_quiet(), self.quiet_since) {
+            (true, None) => self.quiet_since = Some(Instant::now()),
+            (false, Some(since)) => {
+                self.deadline += since.elapsed();
+                self.quiet_since = None;
+            }
+            (true, Some(_)) | (false, None) => {}
+        }
+    }
+
+    /// Whether the guest waits, every call in flight waits for a person, and no timer is due soon.
+    fn is_quiet(&self) -> bool {
+        let waiting = self.broker.asks.waiting();
+        let soon = now_us().saturating_add(TIMER_SOON_US);
+        waiting > 0
+            && waiting == self.calls.in_flight()
+            && self.worker.is_idle()
+            && !self.calls.has_results()
+            && self.wake_at_us.is_none_or(|wake| wake > soon)
     }
 
     /// When the guest can be woken for its results or its timer.
@@ -246,6 +358,8 @@ impl Run {
             Event::UsageDue => self.check_usage(),
             Event::OutOfTime => Next::End(Err(self.out_of_time())),
             Event::Cancelled => Next::End(Err(messages::cancelled())),
+            Event::PauseDue => Next::Pause,
+            Event::EndedByQuestion(error) => Next::End(Err(error)),
             Event::JournalFull => {
                 let bytes_max = self.broker.journal().bytes_max();
                 Next::End(Err(messages::journal_full(bytes_max)))
@@ -263,7 +377,10 @@ impl Run {
                     LogStream::Stdout => PrintedStream::Stdout,
                     LogStream::Stderr => PrintedStream::Stderr,
                 };
-                self.broker.pass_printed(stream, &line.text);
+                // What the journal has was passed on when it was printed.
+                if self.continued.is_none() {
+                    self.broker.pass_printed(stream, &line.text);
+                }
                 Next::Continue
             }
             FromWorker::Idle(idle) => self.note_idle(idle),
@@ -275,6 +392,11 @@ impl Run {
 
     /// Begins the check. Servers may have to be listed for it, so limits and the channel are watched meanwhile.
     fn begin_check(&mut self, check: CheckRequest) -> Next {
+        let recorded = self.continued.as_ref().and_then(|it| it.playback().check.clone());
+        if let Some((_, verdict)) = recorded {
+            self.check = Some(Box::pin(std::future::ready(verdict)));
+            return Next::Continue;
+        }
         let broker = self.broker.clone();
         self.check = Some(Box::pin(async move { broker.check(check.sites).await }));
         Next::Continue
@@ -290,7 +412,13 @@ impl Run {
 
     fn begin_call(&mut self, call: HostCall) -> Next {
         self.calls_made += 1;
-        self.calls.start(call).into()
+        match &mut self.continued {
+            Some(continued) => {
+                self.calls.recall(&call);
+                continued.made(call).into()
+            }
+            None => self.calls.start(call).into(),
+        }
     }
 
     fn note_idle(&mut self, idle: Idle) -> Next {
@@ -306,6 +434,9 @@ impl Run {
     async fn wake_guest(&mut self) -> Next {
         if !self.worker.is_idle() {
             return Next::Continue;
+        }
+        if self.continued.is_some() {
+            return self.repeat_or_go_on().await;
         }
         // All that have arrived go into one delivery: it costs a frame and a journal entry, however many they are.
         self.calls.take_ready();
@@ -323,6 +454,44 @@ impl Run {
             return Next::Continue;
         }
         self.deliver().await
+    }
+
+    /// Gives an idle guest the next results of its journal. After the last, the run goes on: calls whose results are missing are
+    /// made, or made again.
+    async fn repeat_or_go_on(&mut self) -> Next {
+        let Some(mut continued) = self.continued.take() else {
+            return Next::Continue;
+        };
+        let Some((delivered, calls)) = continued.next() else {
+            return self.go_on(continued).into();
+        };
+        let playback = Arc::clone(continued.playback());
+        self.continued = Some(continued);
+        self.calls.recalled(&calls, &playback);
+        self.emitted_before.extend(calls.into_iter().filter(emits));
+        self.clock_us = self.clock_us.max(delivered.now_us);
+        self.wake_at_us = None;
+        let frame = ToWorker::Deliver(playback.delivery(&delivered));
+        self.send(&frame, self.grace_deadline()).await.into()
+    }
+
+    fn go_on(&mut self, continued: Continued) -> Result<(), ProgramError> {
+        continued.check_end()?;
+        let playback = Arc::clone(continued.playback());
+        for open in continued.open()? {
+            match open {
+                OpenCall::Answered(call) => {
+                    if emits(&call) {
+                        self.emitted_before.push(call.clone());
+                    }
+                    self.calls.answered_before(&call, &playback);
+                }
+                OpenCall::Settled(call, how) => self.calls.start_settled(call, how)?,
+                OpenCall::Make(call) => self.calls.start_again(call)?,
+            }
+        }
+        self.deadline = Instant::now() + self.wall_left;
+        Ok(())
     }
 
     async fn deliver(&mut self) -> Next {
@@ -356,6 +525,11 @@ impl Run {
     }
 
     fn end(&mut self, done: Done) -> Next {
+        if let Some(continued) = self.continued.take()
+            && let Err(error) = continued.check_end()
+        {
+            return Next::End(Err(error));
+        }
         let Done {
             result,
             written_in,
@@ -369,7 +543,11 @@ impl Run {
         let shows_nothing = match &result {
             Ok(Some(value)) => is_empty(value),
             // The value of a field that is not there.
-            Ok(None) => self.printed.is_empty() && self.broker.emissions().is_empty(),
+            Ok(None) => {
+                self.printed.is_empty()
+                    && self.broker.emissions().is_empty()
+                    && self.emitted_before.is_empty()
+            }
             Err(_) => false,
         };
         if shows_nothing {

@@ -58,6 +58,7 @@ impl Surface {
             principal: self.principal.to_string(),
             origin: "mcp".to_owned(),
             answer: arguments.answer,
+            on_ask: limbeck_gateway::OnAsk::default(),
         };
         if arguments.mode != Mode::Run {
             return Ok(self

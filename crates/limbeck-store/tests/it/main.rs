@@ -42,6 +42,7 @@ fn new_execution(name: &str, created_us: u64) -> NewExecution {
             now_us: created_us,
             limits: ExecutionLimits::default(),
             mode: Mode::Run,
+            scope: None,
         },
         guest_hash: "abc".to_owned(),
         sandbox: sandbox(),

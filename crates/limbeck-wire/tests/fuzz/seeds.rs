@@ -249,6 +249,7 @@ fn answers() -> Vec<ToWorker> {
         now_us: 1_700_000_000_000_000,
         limits: ExecutionLimits::default(),
         mode: Mode::Run,
+        scope: None,
     };
     let results = vec![
         CallResult {

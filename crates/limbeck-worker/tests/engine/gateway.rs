@@ -76,6 +76,7 @@ impl Run {
                     ..ExecutionLimits::default()
                 },
                 mode: Mode::Run,
+                scope: None,
             },
             big: String::new(),
             found: "[]".to_owned(),

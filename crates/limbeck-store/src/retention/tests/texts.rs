@@ -223,6 +223,7 @@ fn the_input_of_a_direct_call_goes_with_its_arguments_and_another_input_stays() 
             now_us: 1,
             limits: ExecutionLimits::default(),
             mode: Mode::Run,
+            scope: None,
         })
         .unwrap()
     };

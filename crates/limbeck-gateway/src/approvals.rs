@@ -1,0 +1,161 @@
+//! Questions to people before calls are sent: where executions wait for the answers, and who may give them.
+//!
+//! A question is in the store before anybody sees it, and the answer before anybody acts on it. So an answer may come from
+//! any process that has the state directory open: the file is polled while somebody waits here.
+//!
+//! - `asks` are the questions of one run.
+//! - `ask` makes a question of a call and waits for its answer.
+//! - `client` asks the person behind the client of the request.
+//! - `decide` takes an answer and checks the right of who gives it.
+
+mod ask;
+mod asks;
+mod client;
+mod decide;
+pub(crate) mod shown;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use limbeck_domain::{Approval, ApprovalId, ApprovalState};
+use limbeck_store::{Store, StoreError};
+use tokio::sync::watch;
+use tokio::time::{interval, timeout};
+
+use crate::clock::now_us;
+
+pub(crate) use ask::Approved;
+pub(crate) use asks::Asks;
+pub use asks::OnAsk;
+pub use decide::{Decider, DecisionError, DecisionReport, DecisionRequest};
+
+/// How often the file is looked at for what other processes decide, while somebody waits.
+const POLLED: Duration = Duration::from_millis(25);
+/// The longest time for which an unchanged question is not read again.
+const READ_AGAIN: Duration = Duration::from_secs(60);
+
+/// Where executions of this process wait for answers.
+#[derive(Debug)]
+pub(crate) struct Approvals {
+    store: Store,
+    /// Changes with every answer that this process knows of.
+    changed: watch::Sender<u64>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    count: usize,
+    /// Whether a task polls the file.
+    is_polled: bool,
+}
+
+/// Somebody who waits; the file is polled while there is one.
+struct Waiter<'a>(&'a Approvals);
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.waiting().count -= 1;
+    }
+}
+
+impl Approvals {
+    pub(crate) fn new(store: Store) -> Self {
+        Self {
+            store,
+            changed: watch::Sender::new(0),
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Wakes everybody who waits: an answer was given.
+    pub(crate) fn note_change(&self) {
+        self.changed.send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
+    /// Waits until a question is not pending any more, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// An error of the store; [`StoreError::Closed`] when the question is not there.
+    pub(crate) async fn decided(self: &Arc<Self>, id: &ApprovalId) -> Result<Approval, StoreError> {
+        let _waiter = self.wait();
+        let mut changed = self.changed.subscribe();
+        loop {
+            let approval = self.store.approval(id).await?;
+            let approval = approval.ok_or(StoreError::Closed)?;
+            if approval.state != ApprovalState::Pending {
+                return Ok(approval);
+            }
+            let left = approval.expires_us.saturating_sub(now_us());
+            if left == 0 {
+                self.store.expire_approvals(now_us()).await?;
+                self.note_change();
+                // Its end is read next; the pause is for a store whose clock is behind.
+                tokio::time::sleep(POLLED).await;
+                continue;
+            }
+            let left = Duration::from_micros(left).min(READ_AGAIN);
+            // A change or the end of the time: it is read again either way.
+            let _ = timeout(left, changed.changed()).await;
+        }
+    }
+
+    /// Waits until none of these questions is pending, for as long as `at_most`. Returns whether none is.
+    pub(crate) async fn all_decided(
+        self: &Arc<Self>,
+        ids: &[ApprovalId],
+        at_most: Duration,
+    ) -> Result<bool, StoreError> {
+        let all = async {
+            for id in ids {
+                self.decided(id).await?;
+            }
+            Ok(())
+        };
+        match timeout(at_most, all).await {
+            Ok(decided) => decided.map(|()| true),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(self: &Arc<Self>) -> Waiter<'_> {
+        let mut waiting = self.waiting();
+        waiting.count += 1;
+        if !waiting.is_polled {
+            waiting.is_polled = true;
+            tokio::spawn(Arc::clone(self).poll());
+        }
+        drop(waiting);
+        Waiter(self)
+    }
+
+    /// Looks for what other processes decide, until nobody waits.
+    async fn poll(self: Arc<Self>) {
+        let mut ticks = interval(POLLED);
+        let mut seen = None;
+        loop {
+            ticks.tick().await;
+            {
+                let mut waiting = self.waiting();
+                if waiting.count == 0 {
+                    waiting.is_polled = false;
+                    return;
+                }
+            }
+            match self.store.approval_changes().await {
+                Ok(changes) if seen == Some(changes) => {}
+                Ok(changes) => {
+                    seen = Some(changes);
+                    self.note_change();
+                }
+                // Who waits reads the question again in any case, and hears of the error.
+                Err(_) => self.note_change(),
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! A question about one call: made, recorded, shown, and its answer waited for.
+
+use std::sync::Arc;
+
+use limbeck_catalog::Tool;
+use limbeck_domain::{
+    Approval, ApprovalId, ApprovalState, ApprovalTerms, CallCode, CallError, ErrorKind, HostCall,
+    ProgramError, ToolId,
+};
+use limbeck_policy::{AskOptions, DenialCause, Question, Ticket};
+use limbeck_store::StoreError;
+use sha2::{Digest as _, Sha256};
+
+use super::asks::OnAsk;
+use crate::broker::Broker;
+use crate::clock::now_us;
+use crate::pins;
+use crate::store_errors::call_error;
+
+/// Bytes of a person's reason in an error.
+const REASON_BYTES_MAX: usize = 1_000;
+const HINT_DENIED: &str =
+    "a person said no: do not try it again in another way; tell the user what you wanted to do";
+
+/// A call that a person allowed.
+#[derive(Debug)]
+pub(crate) struct Approved {
+    /// The question, to be spent with the intent of the call.
+    pub(crate) id: ApprovalId,
+    pub(crate) ticket: Ticket,
+    /// JSON text of the arguments to send, when the person changed them.
+    pub(crate) edited: Option<String>,
+}
+
+impl Broker {
+    /// Asks a person about `call` and waits for the answer. A question that the journal has of it already is not asked again.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] when the call was denied, and when nobody can be asked.
+    pub(crate) async fn approved(
+        &self,
+        call: &HostCall,
+        tool: &Arc<Tool>,
+        question: &Question,
+    ) -> Result<Approved, CallError> {
+        let sha256 = sha256_hex(question.arguments().as_bytes());
+        if let Some(error) = self.asks.denied_before(tool.id(), &sha256) {
+            return Err(error);
+        }
+        match self.asks.on_ask() {
+            OnAsk::Wait | OnAsk::Pause => {}
+            OnAsk::Deny => return Err(nobody_to_ask(tool.id(), question)),
+            OnAsk::Fail => {
+                let error = nobody_to_ask(tool.id(), question);
+                self.asks.end(
+                    ProgramError::new(ErrorKind::ApprovalNeeded, error.message.clone())
+                        .with_hint("run it where a person can be asked, or let the policy allow the call"),
+                );
+                return Err(error);
+            }
+        }
+        let pin = pins::digest(tool.definition());
+        let approval = match self.asked_before(call, &sha256, &pin).await? {
+            Some(approval) => approval,
+            None => self.ask(call, tool, question, &sha256, &pin).await?,
+        };
+        let decided = if approval.state == ApprovalState::Pending {
+            let _waiting = self.asks.wait(call.id, &approval.id);
+            let approvals = &self.context().approvals;
+            let asked = self.ask_client(&approval);
+            tokio::select! {
+                decided = approvals.decided(&approval.id) => decided,
+                never = asked => match never {},
+            }
+            .map_err(|error| not_asked(&error, tool.id()))?
+        } else {
+            approval
+        };
+        self.answered(decided, tool.id(), question, &pin)
+    }
+
+    /// What an answer means for its call.
+    fn answered(
+        &self,
+        approval: Approval,
+        tool: &ToolId,
+        question: &Question,
+        pin: &str,
+    ) -> Result<Approved, CallError> {
+        match approval.state {
+            ApprovalState::Approved => {
+                let edited = approval.decisions.last().and_then(|it| it.edited.clone());
+                let mut ticket = question.ticket(Some(pin));
+                if let Some(edited) = &edited {
+                    ticket.sha256 = Sha256::digest(edited.as_bytes()).into();
+                }
+                Ok(Approved {
+                    id: approval.id,
+                    ticket,
+                    edited,
+                })
+            }
+            ApprovalState::Denied => {
+                let error = denied_by_person(&approval, tool);
+                self.asks.deny(tool, &approval.sha256, &error);
+                Err(error)
+            }
+            ApprovalState::Expired => {
+                let error = CallError::new(
+                    CallCode::Denied,
+                    format!("nobody decided in time whether `{tool}` may be called, so it was not sent"),
+                )
+                .with_target(tool.server.as_str(), &*tool.tool)
+                .with_hint("tell the user that the question expired, and run the program again when somebody can answer");
+                if !approval.terms.deny_on_expiry {
+                    self.asks.end(
+                        ProgramError::new(ErrorKind::ApprovalExpired, error.message.clone())
+                            .with_hint("run the program again when somebody can answer"),
+                    );
+                }
+                Err(error)
+            }
+            ApprovalState::Withdrawn | ApprovalState::Spent | ApprovalState::Pending => {
+                let message = format!("the question about `{tool}` was withdrawn, so it was not sent");
+                Err(CallError::new(CallCode::Cancelled, message)
+                    .with_target(tool.server.as_str(), &*tool.tool))
+            }
+        }
+    }
+
+    /// The question that the journal has of `call`, unless it was about other bytes or another definition of the tool: then
+    /// it is withdrawn, and the call is asked about again.
+    async fn asked_before(
+        &self,
+        call: &HostCall,
+        sha256: &str,
+        pin: &str,
+    ) -> Result<Option<Approval>, CallError> {
+        let Some(id) = self.asks.recorded(call.id) else {
+            return Ok(None);
+        };
+        let store = &self.context().store;
+        let gone = |error: StoreError| {
+            call_error(&error, "the answer of the person could not be read, so the call was not sent")
+        };
+        let Some(approval) = store.approval(id).await.map_err(gone)? else {
+            return Ok(None);
+        };
+        let is_same = approval.sha256 == sha256 && approval.pin.as_deref() == Some(pin);
+        let is_open = matches!(
+            approval.state,
+            ApprovalState::Pending | ApprovalState::Approved
+        );
+        if !is_same && is_open {
+            store.withdraw(id).await.map_err(gone)?;
+        }
+        let is_over = matches!(
+            approval.state,
+            ApprovalState::Withdrawn | ApprovalState::Spent
+        );
+        Ok(Some(approval).filter(|_| is_same && !is_over))
+    }
+
+    /// Records a new question. It is on disk before anybody sees it.
+    async fn ask(
+        &self,
+        call: &HostCall,
+        tool: &Arc<Tool>,
+        question: &Question,
+        sha256: &str,
+        pin: &str,
+    ) -> Result<Approval, CallError> {
+        let not_asked = |error: &StoreError| not_asked(error, tool.id());
+        let now = now_us();
+        let options = question.options();
+        let (rule, preset, reason) = match question.cause() {
+            DenialCause::Rule { id, reason } => (Some(id.clone()), None, reason.clone()),
+            DenialCause::Preset { preset, .. } => (None, Some((*preset).to_owned()), None),
+            DenialCause::Fault(fault) => (None, None, Some(fault.problem.clone())),
+        };
+        let class = question.class();
+        let approval = Approval {
+            id: mint_id().map_err(|error| {
+                let message = format!("the system gave no random id for a question: {error}");
+                CallError::new(CallCode::GatewayFault, message)
+            })?,
+            execution: self.journal().execution().cloned().ok_or_else(|| nobody_to_ask(tool.id(), question))?,
+            call: call.id,
+            principal: self.principal().to_owned(),
+            origin: self.origin().to_owned(),
+            tool: tool.id().clone(),
+            pin: Some(pin.to_owned()),
+            arguments: question.arguments().to_owned(),
+            sha256: sha256.to_owned(),
+            class: class.class,
+            class_from: class.source.as_str().to_owned(),
+            rule,
+            preset,
+            reason,
+            line: self.line_of(tool.id()),
+            terms: terms_of(options),
+            created_us: now,
+            expires_us: now.saturating_add(options.expires_us()),
+            state: ApprovalState::Pending,
+            decisions: Vec::new(),
+        };
+        let asked = self.journal().ask(call.clone(), approval.clone()).await;
+        asked.map_err(|error| not_asked(&error))?;
+        Ok(approval)
+    }
+}
+
+fn terms_of(options: &AskOptions) -> ApprovalTerms {
+    ApprovalTerms {
+        channels: options.channels.clone(),
+        approvers: options.approvers.clone(),
+        quorum: options.quorum,
+        not_requester: options.not_requester,
+        edit: options.edit.clone().unwrap_or_default(),
+        remember: false,
+        deny_on_expiry: options.deny_on_expiry,
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub(super) fn sha256_hex(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `ap_` and 128 random bits: an id is not guessed, and says nothing about how many there are.
+fn mint_id() -> Result<ApprovalId, getrandom::Error> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits)?;
+    let digits: String = bits.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(ApprovalId::new(format!("ap_{digits}")))
+}
+
+fn nobody_to_ask(tool: &ToolId, question: &Question) -> CallError {
+    let message = match question.cause() {
+        DenialCause::Rule { id, .. } => {
+            format!("`{tool}` has to be approved by a person, by rule `{id}`, and nobody can be asked here")
+        }
+        DenialCause::Preset { preset, .. } => format!(
+            "`{tool}` has to be approved by a person, by the policy `{preset}`, and nobody can be asked here"
+        ),
+        DenialCause::Fault(fault) => format!("`{tool}` is not called: {}", fault.problem),
+    };
+    CallError::new(CallCode::Denied, message)
+        .with_target(tool.server.as_str(), &*tool.tool)
+        .with_hint("do not try it again in another way; tell the user what you wanted to do")
+}
+
+fn not_asked(error: &StoreError, tool: &ToolId) -> CallError {
+    call_error(error, "the question to the user could not be recorded, so the call was not sent")
+        .with_target(tool.server.as_str(), &*tool.tool)
+}
+
+fn denied_by_person(approval: &Approval, tool: &ToolId) -> CallError {
+    let denial = approval.decisions.iter().rev().find(|it| !it.approve);
+    let by = denial.map_or("a person", |it| it.by.as_str());
+    let mut message = format!(
+        "`{tool}` was denied by {}",
+        limbeck_domain::text::clean_line(by, 128)
+    );
+    if let Some(reason) = denial.and_then(|it| it.reason.as_deref()) {
+        message.push_str(": ");
+        message.push_str(&limbeck_domain::text::clean_line(reason, REASON_BYTES_MAX));
+    }
+    CallError::new(CallCode::Denied, message)
+        .with_target(tool.server.as_str(), &*tool.tool)
+        .with_hint(HINT_DENIED)
+}

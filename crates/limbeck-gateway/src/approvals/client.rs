@@ -1,0 +1,105 @@
+//! The person behind the client of a request, asked with a form.
+//!
+//! The client vouches that a person answered. `accept` decides, `decline` denies, and `cancel`, no answer and a client that
+//! leaves decide nothing: the question stays pending.
+
+use std::convert::Infallible;
+
+use limbeck_domain::{Approval, ApprovalChannel, ServerName};
+use limbeck_upstream::{ServerRequest, ServerRequestKind};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+use super::decide::{Decider, DecisionRequest};
+use super::shown;
+use crate::broker::Broker;
+
+/// Name that the question shows in place of a server's.
+const ASKER: &str = "limbeck";
+
+/// The client's answer to a form.
+#[derive(Deserialize)]
+struct FormAnswer {
+    action: String,
+    #[serde(default)]
+    content: Option<FormContent>,
+}
+
+#[derive(Deserialize)]
+struct FormContent {
+    #[serde(default)]
+    decision: Option<String>,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+impl Broker {
+    /// Shows a question to the person behind the client, where the client can and the question may be answered there, and
+    /// records the answer. Never returns: who waits for the answer reads it from the store.
+    pub(super) async fn ask_client(&self, approval: &Approval) -> Infallible {
+        self.ask_client_once(approval).await;
+        std::future::pending().await
+    }
+
+    async fn ask_client_once(&self, approval: &Approval) {
+        let Some(caller) = self.caller() else {
+            return;
+        };
+        let may_answer = approval.terms.channels.contains(&ApprovalChannel::Client);
+        if !may_answer || !caller.capabilities().elicitation_form {
+            return;
+        }
+        let text = shown::for_form(approval, self.program());
+        let params = json!({
+            "message": text,
+            "requestedSchema": {
+                "type": "object",
+                "properties": {
+                    "decision": {"type": "string", "enum": ["approve", "deny"], "title": "Decision"},
+                    "reason": {"type": "string", "title": "Reason (for the program)", "maxLength": 1000},
+                },
+                "required": ["decision"],
+            },
+        });
+        let Ok(params) = to_raw_value(&params) else {
+            return;
+        };
+        let request = ServerRequest {
+            server: ServerName::new(ASKER),
+            kind: ServerRequestKind::ElicitationForm,
+            key: Some(approval.id.to_string()),
+            together: 1,
+            params,
+        };
+        let Ok(answer) = caller.request(request).await else {
+            return;
+        };
+        let Ok(answer) = serde_json::from_str::<FormAnswer>(answer.get()) else {
+            return;
+        };
+        let content = answer.content.unwrap_or(FormContent {
+            decision: None,
+            reason: None,
+        });
+        let approve = match (answer.action.as_str(), content.decision.as_deref()) {
+            ("accept", Some("approve")) => true,
+            ("accept", Some("deny")) | ("decline", _) => false,
+            _ => return,
+        };
+        let request = DecisionRequest {
+            approval: approval.id.clone(),
+            approve,
+            decider: Decider {
+                who: vec![format!("user:{}", self.principal())],
+                principal: self.principal().to_owned(),
+                channel: ApprovalChannel::Client,
+            },
+            reason: content.reason.filter(|reason| !reason.is_empty()),
+            edited: None,
+        };
+        if let Err(error) = self.context().decide(request).await {
+            tracing::warn!(approval = %approval.id, error = %error, "a client's answer to a question does not count");
+        }
+    }
+}

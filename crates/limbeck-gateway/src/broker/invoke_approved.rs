@@ -1,0 +1,75 @@
+//! Admission of a program's call, which a person may have to allow first.
+//!
+//! While a person thinks, the call holds nothing that others wait for: no room for its result, no place at its server. After
+//! the answer everything is decided anew, because tools and rules may have changed meanwhile.
+
+use limbeck_domain::{HostCall, ToolTarget};
+
+use super::Broker;
+use super::answer_budget::{CALL_BYTES_MIN, Work};
+use super::invoke::AdmittedCall;
+use super::prepare::{Prepared, RefusedCall};
+use crate::approvals::Approved;
+
+/// Questions about one call: its tool or the rules may change while the person thinks.
+const ASKED_MAX: usize = 3;
+
+impl Broker {
+    /// Admits a call of a program: asks a person where the policy says so, reserves room for the result, and waits until the
+    /// server can take the call and the results that are here leave room for another.
+    pub(super) async fn admit_approved(
+        &self,
+        target: &ToolTarget,
+        call: &HostCall,
+    ) -> Result<AdmittedCall, RefusedCall> {
+        let mut approved: Option<Approved> = None;
+        for _ in 0..=ASKED_MAX {
+            let room = self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await;
+            let edited = approved.as_ref().and_then(|it| it.edited.as_deref());
+            let arguments = edited.unwrap_or(&call.body);
+            let ticket = approved.as_ref().map(|it| &it.ticket);
+            let prepared = self.prepare_or_ask(target, arguments, ticket).await?;
+            let (tool, question) = match prepared {
+                Prepared::Call(mut prepared) => {
+                    if edited.is_some() {
+                        prepared.note = Some(edited_note(call, prepared.note.take()));
+                    }
+                    let slot = self.slot_at(&prepared.tool.id().server).await;
+                    let effect = prepared.permit.call().effect;
+                    if !effect.may_write() && self.reads.is_cancelled() {
+                        return Err(RefusedCall::cancelled());
+                    }
+                    let admitted = self.placed(prepared, Some(room), slot).await?;
+                    return Ok(AdmittedCall {
+                        approval: approved.map(|it| it.id),
+                        ..admitted
+                    });
+                }
+                Prepared::Ask { tool, question } => (tool, question),
+            };
+            drop(room);
+            if let Some(earlier) = approved.take() {
+                self.withdraw(&earlier).await;
+            }
+            let answer = self.approved(call, &tool, &question).await;
+            approved = Some(answer.map_err(|error| RefusedCall::of(&tool, error))?);
+        }
+        Err(RefusedCall::unsettled(target))
+    }
+
+    /// Ends a question whose answer does not fit the call any more.
+    async fn withdraw(&self, approved: &Approved) {
+        if let Err(error) = self.context.store.withdraw(&approved.id).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a question could not be withdrawn");
+        }
+    }
+}
+
+/// Tells the reader that the server got other arguments than the program gave.
+fn edited_note(call: &HostCall, note: Option<String>) -> String {
+    let edited = format!("an approver changed the arguments of call {}", call.id);
+    match note {
+        Some(note) => format!("{note}; {edited}"),
+        None => edited,
+    }
+}

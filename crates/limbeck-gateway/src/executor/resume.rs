@@ -1,0 +1,380 @@
+//! Executions that wait: shown as paused, and continued by whichever process takes them.
+//!
+//! An execution that waits has no worker, no place among the running ones and no clock. Continuing it is running its program
+//! again from the journal: see `continued`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use limbeck_domain::{
+    Approval, ApprovalId, Envelope, ErrorKind, ExecutionId, ExecutionStatus, PendingApproval,
+    ProgramError,
+};
+use limbeck_launcher::WorkerError;
+use limbeck_policy::Scope;
+use limbeck_store::{
+    ApprovalFilter, DoubtfulCall, ExecutionRecord, ExecutionSummary, PausedExecution, StoreError,
+    Taken,
+};
+use limbeck_upstream::CallContext;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use tokio::time::{Instant, sleep};
+
+use super::execute::{Attempt, Ended};
+use super::handle::Executor;
+use super::messages;
+use super::outcome::PausedRun;
+use super::playback::Playback;
+use super::request::AnswerForm;
+use super::shown::Shown;
+use crate::approvals::OnAsk;
+use crate::broker::Journal;
+use crate::clock::now_us;
+use crate::render::Render;
+
+/// How long an answer waits for a person before it says that the execution is paused: clients give a request up after 60 s.
+const INLINE_WAIT: Duration = Duration::from_secs(45);
+/// How often the store is asked whether an execution that another process has is over.
+const OTHERS_POLLED: Duration = Duration::from_millis(50);
+/// Questions of one execution that are read.
+const QUESTIONS_MAX: u32 = 1_000;
+
+/// Why an execution is not continued.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// There is none of this principal.
+    #[error("no such execution")]
+    Unknown,
+    /// It has ended; this is its answer.
+    #[error("the execution has ended")]
+    Ended(Box<Shown>),
+    /// Calls of it may have happened.
+    #[error("{calls} calls of execution `{id}` may have happened")]
+    InDoubt {
+        /// The execution.
+        id: ExecutionId,
+        /// How many.
+        calls: usize,
+    },
+    /// Another process works on it.
+    #[error("execution `{id}` is running")]
+    Running {
+        /// The execution.
+        id: ExecutionId,
+    },
+    /// It ran in another guest.
+    #[error("the execution ran in guest {recorded}, this is guest {ours}")]
+    Guest {
+        /// Hash in the journal.
+        recorded: String,
+        /// Hash of the guest of this build.
+        ours: String,
+    },
+    /// Its journal lacks results that the program had.
+    #[error("results that the program had are missing in its journal")]
+    Incomplete,
+    /// The gateway is busy, or the request is wrong.
+    #[error("{0}")]
+    Refused(ProgramError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No worker.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+}
+
+impl ResumeError {
+    /// The next step.
+    pub fn hint(&self) -> Option<&str> {
+        Some(match self {
+            Self::Unknown => "run `limbeck executions` to list the recorded ones",
+            Self::InDoubt { .. } => "say what became of the calls with `limbeck reconcile`",
+            Self::Running { .. } => "wait for its end, or ask again later",
+            Self::Guest { .. } => "continue it with the version of limbeck that ran it",
+            Self::Incomplete => "run the program again, after checking what it has done",
+            Self::Refused(error) => return error.hint.as_deref(),
+            Self::Ended(_) | Self::Store(_) | Self::Worker(_) => return None,
+        })
+    }
+}
+
+impl Executor {
+    /// Continues an execution as far as people have decided, and gives its answer: that of its end, or again that it is
+    /// paused. Waits for decisions when `on_ask` says so.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError`]
+    pub(crate) async fn resume(
+        &self,
+        execution: &str,
+        principal: Option<&str>,
+        answer: AnswerForm,
+        on_ask: OnAsk,
+        context: CallContext,
+    ) -> Result<Shown, ResumeError> {
+        let until = Instant::now() + INLINE_WAIT;
+        let mut is_first = true;
+        loop {
+            let record = self.record_of(execution, principal).await?;
+            let id = record.row.id.clone();
+            match record.row.status {
+                ExecutionStatus::Paused => {}
+                ExecutionStatus::Running if on_ask == OnAsk::Wait && Instant::now() < until => {
+                    is_first = false;
+                    sleep(OTHERS_POLLED).await;
+                    continue;
+                }
+                ExecutionStatus::Running => return Err(ResumeError::Running { id }),
+                ExecutionStatus::NeedsReconciliation => {
+                    let calls = self.broker.store.in_doubt(&id).await?.len();
+                    return Err(ResumeError::InDoubt { id, calls });
+                }
+                ExecutionStatus::Completed
+                | ExecutionStatus::Failed
+                | ExecutionStatus::Cancelled => {
+                    let shown = self.ended(&record, answer.render);
+                    // One that another process brought to its end meanwhile is answered like one that this process did.
+                    return if is_first {
+                        Err(ResumeError::Ended(Box::new(shown)))
+                    } else {
+                        Ok(shown)
+                    };
+                }
+            }
+            let pending = self.pending(&id).await?;
+            if !pending.is_empty() {
+                let ids: Vec<ApprovalId> = pending.iter().map(|it| it.id.clone()).collect();
+                let left = until.saturating_duration_since(Instant::now());
+                let waits = on_ask == OnAsk::Wait && !left.is_zero();
+                let decided = waits
+                    && tokio::select! {
+                        () = context.cancel.cancelled() => false,
+                        decided = self.broker.approvals.all_decided(&ids, left) => decided?,
+                    };
+                if !decided {
+                    return Ok(self.paused_answer(id, &pending, answer.render));
+                }
+                is_first = false;
+                continue;
+            }
+            match self.continue_once(record, &answer, on_ask, &context).await? {
+                Some(Ended::Shown(shown)) => return Ok(*shown),
+                // It asks more, or another process has it.
+                Some(Ended::Paused(_)) | None => is_first = false,
+            }
+        }
+    }
+
+    /// Ends a paused execution, and withdraws its questions.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError`]
+    pub(crate) async fn stop(
+        &self,
+        execution: &str,
+        principal: Option<&str>,
+    ) -> Result<Shown, ResumeError> {
+        let record = self.record_of(execution, principal).await?;
+        let id = record.row.id.clone();
+        match self.broker.store.take(&id).await? {
+            Taken::Lease { .. } => {}
+            Taken::Not(ExecutionStatus::Running) => return Err(ResumeError::Running { id }),
+            Taken::Not(_) => {
+                let shown = self.ended(&record, Render::default());
+                return Err(ResumeError::Ended(Box::new(shown)));
+            }
+            Taken::Unknown => return Err(ResumeError::Unknown),
+        }
+        let error = ProgramError::new(ErrorKind::Cancelled, "the user stopped the execution");
+        let envelope = Envelope {
+            error: Some(error),
+            ..Envelope::new(id.clone(), ExecutionStatus::Cancelled)
+        };
+        let summary = ExecutionSummary {
+            calls: record.row.calls,
+            took_us: now_us().saturating_sub(record.row.created_us),
+        };
+        self.broker.store.finish(&id, &envelope, summary).await?;
+        self.broker.approvals.note_change();
+        Ok(Shown::of(envelope, Render::default()))
+    }
+
+    /// Calls of an execution that may have happened.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError::Unknown`] and [`ResumeError::Store`]
+    pub(crate) async fn in_doubt(
+        &self,
+        execution: &str,
+        principal: Option<&str>,
+    ) -> Result<(ExecutionId, Vec<DoubtfulCall>), ResumeError> {
+        let record = self.record_of(execution, principal).await?;
+        let id = record.row.id;
+        let calls = self.broker.store.in_doubt(&id).await?;
+        Ok((id, calls))
+    }
+
+    /// The execution of this id or beginning of one, if it is the principal's.
+    pub(super) async fn record_of(
+        &self,
+        execution: &str,
+        principal: Option<&str>,
+    ) -> Result<ExecutionRecord, ResumeError> {
+        let record = self.broker.store.execution(execution).await?;
+        let record = record.filter(|record| {
+            principal.is_none_or(|principal| record.row.principal == principal)
+        });
+        record.ok_or(ResumeError::Unknown)
+    }
+
+    async fn pending(&self, id: &ExecutionId) -> Result<Vec<Approval>, StoreError> {
+        let filter = ApprovalFilter {
+            execution: Some(id.clone()),
+            only_pending: true,
+            limit: QUESTIONS_MAX,
+            ..ApprovalFilter::default()
+        };
+        self.broker.store.approvals(filter).await
+    }
+
+    fn ended(&self, record: &ExecutionRecord, render: Render) -> Shown {
+        let envelope = record.envelope.clone();
+        let envelope = envelope
+            .unwrap_or_else(|| Envelope::new(record.row.id.clone(), record.row.status));
+        Shown::of(envelope, render)
+    }
+
+    fn paused_answer(&self, id: ExecutionId, pending: &[Approval], render: Render) -> Shown {
+        let mut envelope = Envelope::new(id, ExecutionStatus::Paused);
+        add_pending(&mut envelope, pending);
+        Shown::of(envelope, render)
+    }
+
+    /// Takes a paused execution and runs it until it ends or waits again. `None` when another process has it.
+    async fn continue_once(
+        &self,
+        record: ExecutionRecord,
+        answer: &AnswerForm,
+        on_ask: OnAsk,
+        context: &CallContext,
+    ) -> Result<Option<Ended>, ResumeError> {
+        let id = record.row.id.clone();
+        let principal: Arc<str> = record.row.principal.as_str().into();
+        let admitted = tokio::select! {
+            place = self.admission.enter(&principal) => place,
+            () = context.cancel.cancelled() => {
+                return Err(ResumeError::Refused(messages::cancelled()));
+            }
+        };
+        let place = admitted.map_err(|busy| ResumeError::Refused(messages::busy(busy)))?;
+        let worker = self.workers.take(record.start.language).await?;
+        let ours = worker.ready().guest_hash.clone();
+        if ours != record.guest_hash {
+            let recorded = record.guest_hash;
+            return Err(ResumeError::Guest { recorded, ours });
+        }
+        // Before it is taken: an execution whose journal is not whole stays as it is.
+        let store = &self.broker.store;
+        let entries = store.journal(&id).await?;
+        if !is_whole(store, &id, entries).await? {
+            return Err(ResumeError::Incomplete);
+        }
+        let paused = match store.take(&id).await? {
+            Taken::Lease { paused, .. } => paused,
+            Taken::Not(_) => return Ok(None),
+            Taken::Unknown => return Err(ResumeError::Unknown),
+        };
+        // Read once more: what was decided before it was taken is in it.
+        let entries = store.journal(&id).await?;
+        let journal = Journal::new(store.clone(), id.clone(), self.journal_bytes);
+        let journal = journal.continued(&entries);
+        let mut playback = Playback::read(entries);
+        playback.read_artifacts(store, &id).await?;
+        let wall_ms = record.start.limits.wall_ms;
+        let wall_ms = paused.map_or(wall_ms, |paused| paused.wall_left_ms.min(wall_ms));
+        let scope = match &record.start.scope {
+            None => Scope::everything(),
+            Some(patterns) => Scope::parse(patterns).map_err(|error| {
+                let message = format!("the `tools` patterns of the execution: {error}");
+                ResumeError::Refused(ProgramError::new(ErrorKind::Gateway, message))
+            })?,
+        };
+        let attempt = Attempt {
+            executor: self,
+            id,
+            journal,
+            scope: Arc::new(scope),
+            principal,
+            context: context.clone(),
+            start: record.start,
+            origin: record.row.origin,
+            on_ask,
+            continued: Some((Arc::new(playback), Duration::from_millis(wall_ms))),
+        };
+        let outcome = attempt.run(worker).await;
+        let ended = attempt.conclude(outcome, *answer, Vec::new(), Arc::new(place)).await;
+        Ok(Some(ended))
+    }
+
+    /// Gives an execution up until people have decided: any process may take it from now on.
+    pub(super) async fn pause(
+        &self,
+        id: &ExecutionId,
+        paused: &PausedRun,
+        envelope: &mut Envelope,
+    ) -> Result<(), StoreError> {
+        let mut pending = self.pending(id).await?;
+        pending.retain(|approval| paused.questions.contains(&approval.id));
+        let stored = PausedExecution {
+            wall_left_ms: paused.wall_left_ms,
+            wake_us: paused.wake_us,
+            expires_us: pending.iter().map(|approval| approval.expires_us).min(),
+        };
+        self.broker.store.pause(id, stored).await?;
+        add_pending(envelope, &pending);
+        Ok(())
+    }
+}
+
+/// Whether the journal has every result that the program received.
+async fn is_whole(
+    store: &limbeck_store::Store,
+    id: &ExecutionId,
+    entries: Vec<limbeck_domain::JournalEntry>,
+) -> Result<bool, StoreError> {
+    Playback::read(entries).read_artifacts(store, id).await
+}
+
+/// Adds the open questions to an answer, and what its reader does next.
+fn add_pending(envelope: &mut Envelope, pending: &[Approval]) {
+    envelope.pending = pending.iter().map(pending_of).collect();
+    if !pending.is_empty() {
+        envelope.warnings.push(messages::waits_for_people(pending.len()));
+    }
+}
+
+fn pending_of(approval: &Approval) -> PendingApproval {
+    PendingApproval {
+        approval_id: approval.id.clone(),
+        server: approval.tool.server.to_string(),
+        tool: approval.tool.tool.to_string(),
+        class: approval.class,
+        line: approval.line,
+        rule: approval.rule.clone(),
+        reason: approval.reason.clone(),
+        expires_at: rfc3339(approval.expires_us),
+    }
+}
+
+fn rfc3339(at_us: u64) -> String {
+    let nanos = i128::from(at_us / 1_000_000) * 1_000_000_000;
+    OffsetDateTime::from_unix_timestamp_nanos(nanos)
+        .ok()
+        .and_then(|at| at.format(&Rfc3339).ok())
+        .unwrap_or_default()
+}

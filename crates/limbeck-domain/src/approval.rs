@@ -172,9 +172,9 @@ pub struct Approval {
 pub struct ApprovalTerms {
     /// Channels that an approval may come by. A denial may come by any.
     pub channels: Vec<ApprovalChannel>,
-    /// Who may approve: `user:NAME` and `group:NAME`; empty for anybody whom a channel lets in.
+    /// Who may approve, as `user:NAME` and `group:NAME`: somebody of every list; without lists anybody whom a channel lets in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub approvers: Vec<String>,
+    pub approvers: Vec<Vec<String>>,
     /// How many people have to approve.
     pub quorum: u32,
     /// Whether the principal of the execution may not approve.

@@ -12,6 +12,7 @@ mod ask;
 mod asks;
 mod client;
 mod decide;
+mod question;
 pub(crate) mod shown;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,7 +71,8 @@ impl Approvals {
 
     /// Wakes everybody who waits: an answer was given.
     pub(crate) fn note_change(&self) {
-        self.changed.send_modify(|changes| *changes = changes.wrapping_add(1));
+        self.changed
+            .send_modify(|changes| *changes = changes.wrapping_add(1));
     }
 
     /// Waits until a question is not pending any more, and returns it.

@@ -74,9 +74,10 @@ pub(crate) struct Broker {
 }
 
 /// What questions show of the program whose call they are about.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ProgramText {
     pub(crate) text: String,
+    pub(crate) language: Language,
     /// Where the execution was requested from.
     pub(crate) origin: String,
     /// Lines of the calls, by `server.tool`; `None` of a tool that is called in several places.
@@ -84,9 +85,10 @@ pub(crate) struct ProgramText {
 }
 
 impl ProgramText {
-    pub(crate) fn new(text: String, origin: String) -> Arc<Self> {
+    pub(crate) fn new(text: String, language: Language, origin: String) -> Arc<Self> {
         Arc::new(Self {
             text,
+            language,
             origin,
             lines: OnceLock::new(),
         })
@@ -183,7 +185,7 @@ impl Broker {
             doubts: Arc::default(),
             // A client's own call: nobody pauses it.
             asks: Arc::default(),
-            program: Arc::default(),
+            program: ProgramText::new(String::new(), Language::Typescript, String::new()),
         }
     }
 

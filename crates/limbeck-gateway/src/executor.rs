@@ -25,6 +25,6 @@ pub(crate) use execute::mint_id;
 pub(crate) use handle::Executor;
 pub use inner_calls::{InnerCall, inner_calls};
 pub use replay::{ReplayError, ReplayReport};
-pub use resume::ResumeError;
 pub use request::{AnswerForm, ExecuteRequest};
+pub use resume::ResumeError;
 pub use shown::Shown;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use limbeck_catalog::{Catalog, Observed};
 use limbeck_domain::{
-    Approval, CallError, CallId, ExecutionId, Settlement, Envelope, Expose, Mode, ProgramError, ReadMethod, Sandbox, ServerName, ToolId,
-    ToolTarget,
+    Approval, CallError, CallId, Envelope, ExecutionId, Expose, Mode, ProgramError, ReadMethod,
+    Sandbox, ServerName, Settlement, ToolId, ToolTarget,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Policy;
@@ -27,7 +27,8 @@ use crate::counters::Counters;
 use crate::direct::{DirectCall, DirectCalls, DirectError};
 use crate::embeddings::Embeddings;
 use crate::executor::{
-    AnswerForm, Examination, ExecuteRequest, Executor, ReplayError, ReplayReport, ResumeError, Shown,
+    AnswerForm, Examination, ExecuteRequest, Executor, ReplayError, ReplayReport, ResumeError,
+    Shown,
 };
 use crate::exposure::{Exposed, Exposure};
 use crate::learn::{ImportSummary, Learning, RecordedResults, SkippedRecordError};
@@ -218,7 +219,7 @@ impl Gateway {
 
     /// What a person is shown of a question, whole.
     pub async fn question_text(&self, approval: &Approval) -> String {
-        self.parts.executor.question_text(approval).await
+        self.parts.broker.question_text(approval).await
     }
 
     /// Continues an execution as far as people have decided; see [`Gateway::answer`].

@@ -25,10 +25,8 @@ fn request_in(language: Language, program: &str) -> ExecuteRequest {
         principal: "test".to_owned(),
         origin: "test".to_owned(),
         answer: AnswerForm::default(),
+        on_ask: limbeck_gateway::OnAsk::default(),
     }
-            on_ask: limbeck_gateway::OnAsk::default(),
-                    on_ask: limbeck_gateway::OnAsk::default(),
-        }
 }
 
 /// Runs a TypeScript program to its end.

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use limbeck_catalog::Tool;
 use limbeck_domain::{
-    Approval, ApprovalId, ApprovalState, ApprovalTerms, CallCode, CallError, ErrorKind, HostCall,
-    ProgramError, ToolId,
+    Approval, ApprovalChannel, ApprovalId, ApprovalState, ApprovalTerms, CallCode, CallError,
+    ErrorKind, HostCall, ProgramError, ToolId,
 };
-use limbeck_policy::{AskOptions, DenialCause, Question, Ticket};
+use limbeck_policy::rules::{AskOptions, Channels, OnExpiry};
+use limbeck_policy::{DenialCause, Question, Ticket};
 use limbeck_store::StoreError;
 use sha2::{Digest as _, Sha256};
 
 use super::asks::OnAsk;
 use crate::broker::Broker;
 use crate::clock::now_us;
+use crate::config::LOCAL_PRINCIPAL;
 use crate::pins;
 use crate::store_errors::call_error;
 
@@ -44,7 +46,7 @@ impl Broker {
         tool: &Arc<Tool>,
         question: &Question,
     ) -> Result<Approved, CallError> {
-        let sha256 = sha256_hex(question.arguments().as_bytes());
+        let sha256 = sha256_hex(question.arguments().as_str().as_bytes());
         if let Some(error) = self.asks.denied_before(tool.id(), &sha256) {
             return Err(error);
         }
@@ -54,8 +56,9 @@ impl Broker {
             OnAsk::Fail => {
                 let error = nobody_to_ask(tool.id(), question);
                 self.asks.end(
-                    ProgramError::new(ErrorKind::ApprovalNeeded, error.message.clone())
-                        .with_hint("run it where a person can be asked, or let the policy allow the call"),
+                    ProgramError::new(ErrorKind::ApprovalNeeded, error.message.clone()).with_hint(
+                        "run it where a person can be asked, or let the policy allow the call",
+                    ),
                 );
                 return Err(error);
             }
@@ -122,7 +125,8 @@ impl Broker {
                 Err(error)
             }
             ApprovalState::Withdrawn | ApprovalState::Spent | ApprovalState::Pending => {
-                let message = format!("the question about `{tool}` was withdrawn, so it was not sent");
+                let message =
+                    format!("the question about `{tool}` was withdrawn, so it was not sent");
                 Err(CallError::new(CallCode::Cancelled, message)
                     .with_target(tool.server.as_str(), &*tool.tool))
             }
@@ -142,7 +146,10 @@ impl Broker {
         };
         let store = &self.context().store;
         let gone = |error: StoreError| {
-            call_error(&error, "the answer of the person could not be read, so the call was not sent")
+            call_error(
+                &error,
+                "the answer of the person could not be read, so the call was not sent",
+            )
         };
         let Some(approval) = store.approval(id).await.map_err(gone)? else {
             return Ok(None);
@@ -160,6 +167,15 @@ impl Broker {
             ApprovalState::Withdrawn | ApprovalState::Spent
         );
         Ok(Some(approval).filter(|_| is_same && !is_over))
+    }
+
+    /// Channels of a rule that names none. A client that came over the network vouches for nobody.
+    fn default_channels(&self) -> Channels {
+        if self.principal() == LOCAL_PRINCIPAL {
+            Channels::DEFAULT
+        } else {
+            Channels::HTTP
+        }
     }
 
     /// Records a new question. It is on disk before anybody sees it.
@@ -185,13 +201,17 @@ impl Broker {
                 let message = format!("the system gave no random id for a question: {error}");
                 CallError::new(CallCode::GatewayFault, message)
             })?,
-            execution: self.journal().execution().cloned().ok_or_else(|| nobody_to_ask(tool.id(), question))?,
+            execution: self
+                .journal()
+                .execution()
+                .cloned()
+                .ok_or_else(|| nobody_to_ask(tool.id(), question))?,
             call: call.id,
             principal: self.principal().to_owned(),
             origin: self.origin().to_owned(),
             tool: tool.id().clone(),
             pin: Some(pin.to_owned()),
-            arguments: question.arguments().to_owned(),
+            arguments: question.arguments().as_str().to_owned(),
             sha256: sha256.to_owned(),
             class: class.class,
             class_from: class.source.as_str().to_owned(),
@@ -199,9 +219,9 @@ impl Broker {
             preset,
             reason,
             line: self.line_of(tool.id()),
-            terms: terms_of(options),
+            terms: terms_of(options, self.default_channels()),
             created_us: now,
-            expires_us: now.saturating_add(options.expires_us()),
+            expires_us: now.saturating_add(u64::from(options.expires_s) * 1_000_000),
             state: ApprovalState::Pending,
             decisions: Vec::new(),
         };
@@ -211,15 +231,17 @@ impl Broker {
     }
 }
 
-fn terms_of(options: &AskOptions) -> ApprovalTerms {
+fn terms_of(options: &AskOptions, default: Channels) -> ApprovalTerms {
+    let channels = options.channels(default).iter();
+    let channels = channels.filter_map(|channel| ApprovalChannel::from_name(channel.as_str()));
     ApprovalTerms {
-        channels: options.channels.clone(),
-        approvers: options.approvers.clone(),
-        quorum: options.quorum,
+        channels: channels.collect(),
+        approvers: options.approvers.lists().to_vec(),
+        quorum: u32::from(options.quorum),
         not_requester: options.not_requester,
-        edit: options.edit.clone().unwrap_or_default(),
+        edit: options.edit.clone(),
         remember: false,
-        deny_on_expiry: options.deny_on_expiry,
+        deny_on_expiry: options.on_expiry == OnExpiry::Deny,
     }
 }
 
@@ -240,7 +262,9 @@ fn mint_id() -> Result<ApprovalId, getrandom::Error> {
 fn nobody_to_ask(tool: &ToolId, question: &Question) -> CallError {
     let message = match question.cause() {
         DenialCause::Rule { id, .. } => {
-            format!("`{tool}` has to be approved by a person, by rule `{id}`, and nobody can be asked here")
+            format!(
+                "`{tool}` has to be approved by a person, by rule `{id}`, and nobody can be asked here"
+            )
         }
         DenialCause::Preset { preset, .. } => format!(
             "`{tool}` has to be approved by a person, by the policy `{preset}`, and nobody can be asked here"
@@ -253,8 +277,11 @@ fn nobody_to_ask(tool: &ToolId, question: &Question) -> CallError {
 }
 
 fn not_asked(error: &StoreError, tool: &ToolId) -> CallError {
-    call_error(error, "the question to the user could not be recorded, so the call was not sent")
-        .with_target(tool.server.as_str(), &*tool.tool)
+    call_error(
+        error,
+        "the question to the user could not be recorded, so the call was not sent",
+    )
+    .with_target(tool.server.as_str(), &*tool.tool)
 }
 
 fn denied_by_person(approval: &Approval, tool: &ToolId) -> CallError {

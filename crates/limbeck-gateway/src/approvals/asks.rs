@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use limbeck_domain::{
-    ApprovalId, CallError, CallId, ErrorKind, ProgramError, ToolId,
-};
+use limbeck_domain::{ApprovalId, CallError, CallId, ErrorKind, ProgramError, ToolId};
 use tokio_util::sync::CancellationToken;
 
 /// Denials by a person that end a program: it asks for what is not wanted.
@@ -114,10 +112,14 @@ impl Asks {
         let denials = state.denied.len();
         drop(state);
         if denials >= DENIALS_MAX {
-            let message = format!("the user denied {denials} calls of this program; the last was {}", error.message);
+            let message = format!(
+                "the user denied {denials} calls of this program; the last was {}",
+                error.message
+            );
             self.end(
-                ProgramError::new(ErrorKind::Cancelled, message)
-                    .with_hint("do not run it again in another way: ask the user what to do instead"),
+                ProgramError::new(ErrorKind::Cancelled, message).with_hint(
+                    "do not run it again in another way: ask the user what to do instead",
+                ),
             );
         }
     }

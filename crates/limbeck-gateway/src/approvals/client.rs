@@ -12,7 +12,7 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use super::decide::{Decider, DecisionRequest};
-use super::shown;
+use super::question;
 use crate::broker::Broker;
 
 /// Name that the question shows in place of a server's.
@@ -50,7 +50,7 @@ impl Broker {
         if !may_answer || !caller.capabilities().elicitation_form {
             return;
         }
-        let text = shown::for_form(approval, self.program());
+        let text = question::for_form(approval, self.program());
         let params = json!({
             "message": text,
             "requestedSchema": {

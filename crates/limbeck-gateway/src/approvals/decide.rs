@@ -101,7 +101,8 @@ impl BrokerContext {
             approve,
             by: decider.who.first().cloned().unwrap_or_default(),
             channel: decider.channel,
-            reason: reason.map(|reason| limbeck_domain::text::cut(&reason, REASON_BYTES_MAX).to_owned()),
+            reason: reason
+                .map(|reason| limbeck_domain::text::cut(&reason, REASON_BYTES_MAX).to_owned()),
             edited,
             at_us: now_us(),
         };
@@ -135,13 +136,19 @@ impl BrokerContext {
         if let Some(name) = changed.iter().find(|name| !is_listed(name)) {
             let name = limbeck_domain::text::clean_line(name, 128);
             return Err(DecisionError::NotAllowed {
-                why: format!("the policy does not let anybody change the argument `{name}` of this call"),
-                hint: "deny the call with a reason, so that the program can be written anew".to_owned(),
+                why: format!(
+                    "the policy does not let anybody change the argument `{name}` of this call"
+                ),
+                hint: "deny the call with a reason, so that the program can be written anew"
+                    .to_owned(),
             });
         }
         let catalog = self.live_catalog.snapshot();
         let Some(tool) = catalog.tool(&approval.tool) else {
-            return Err(invalid(format!("`{}` is not listed any more", approval.tool)));
+            return Err(invalid(format!(
+                "`{}` is not listed any more",
+                approval.tool
+            )));
         };
         let accepted = tool
             .accept(edited, Language::Typescript)
@@ -155,10 +162,7 @@ fn members(json: &str) -> Option<Map<String, Value>> {
 }
 
 /// Names of the top-level arguments that differ.
-fn changed_names<'a>(
-    asked: &'a Map<String, Value>,
-    given: &'a Map<String, Value>,
-) -> Vec<&'a str> {
+fn changed_names<'a>(asked: &'a Map<String, Value>, given: &'a Map<String, Value>) -> Vec<&'a str> {
     let changed = given
         .iter()
         .filter(|(name, value)| asked.get(*name) != Some(value));
@@ -173,16 +177,24 @@ fn is_visible(approval: &Approval, decider: &Decider) -> bool {
 }
 
 fn is_approver(approval: &Approval, decider: &Decider) -> bool {
-    let mut approvers = approval.terms.approvers.iter();
-    approvers.any(|approver| decider.who.contains(approver))
+    let lists = &approval.terms.approvers;
+    !lists.is_empty() && lists.iter().all(|list| has(list, decider))
+}
+
+/// The lists in one sentence.
+fn names(lists: &[Vec<String>]) -> String {
+    let lists: Vec<String> = lists.iter().map(|list| list.join(" or ")).collect();
+    lists.join(", who is also ")
+}
+
+fn has(approvers: &[String], decider: &Decider) -> bool {
+    approvers
+        .iter()
+        .any(|approver| decider.who.contains(approver))
 }
 
 /// Whether this person may decide so by this channel.
-fn may_decide(
-    approval: &Approval,
-    decider: &Decider,
-    approve: bool,
-) -> Result<(), DecisionError> {
+fn may_decide(approval: &Approval, decider: &Decider, approve: bool) -> Result<(), DecisionError> {
     let terms = &approval.terms;
     let refuse = |why: &str, hint: &str| {
         Err(DecisionError::NotAllowed {
@@ -215,7 +227,7 @@ fn may_decide(
     }
     if !terms.approvers.is_empty() && !is_approver(approval, decider) {
         return refuse(
-            &format!("only {} may approve this call", terms.approvers.join(", ")),
+            &format!("only {} may approve this call", names(&terms.approvers)),
             "ask one of them",
         );
     }
@@ -270,7 +282,9 @@ mod tests {
     fn by(name: &str, groups: &[&str], channel: ApprovalChannel) -> Decider {
         let groups = groups.iter().map(|group| format!("group:{group}"));
         Decider {
-            who: std::iter::once(format!("user:{name}")).chain(groups).collect(),
+            who: std::iter::once(format!("user:{name}"))
+                .chain(groups)
+                .collect(),
             principal: name.to_owned(),
             channel,
         }
@@ -298,7 +312,7 @@ mod tests {
         assert!(may_decide(&question, &by("anna", &[], Cli), true).is_err());
         assert!(may_decide(&question, &by("anna", &[], Cli), false).is_ok());
         assert!(may_decide(&question, &by("anna", &[], Browser), true).is_ok());
-        question.terms.approvers = vec!["group:leads".to_owned()];
+        question.terms.approvers = vec![vec!["group:leads".to_owned()]];
         assert!(may_decide(&question, &by("anna", &[], Browser), true).is_err());
         let lead = by("bert", &["leads"], Browser);
         assert!(may_decide(&question, &lead, true).is_ok());

@@ -14,8 +14,8 @@ use limbeck_catalog::Tool;
 use limbeck_domain::limits::CALL_RESULT_BYTES_MAX;
 use limbeck_domain::text::quoted;
 use limbeck_domain::{
-    ApprovalId, CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName, ToolId,
-    ToolTarget,
+    ApprovalId, CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName,
+    ToolId, ToolTarget,
 };
 use limbeck_policy::Permit;
 use limbeck_upstream::{CallContext, RawToolResult, Turn, UnaskedQuestions, UpstreamError};
@@ -200,7 +200,11 @@ impl Broker {
         let effect = permit.call().effect;
         let journal = &self.journal;
         let intent = match &approval {
-            Some(approval) => journal.intent_approved(call, tool.id(), effect, approval).await,
+            Some(approval) => {
+                journal
+                    .intent_approved(call, tool.id(), effect, approval)
+                    .await
+            }
             None => journal.intent(call, tool.id(), effect).await,
         };
         if let Err(error) = intent {

@@ -39,11 +39,9 @@ impl Broker {
                     if !effect.may_write() && self.reads.is_cancelled() {
                         return Err(RefusedCall::cancelled());
                     }
-                    let admitted = self.placed(prepared, Some(room), slot).await?;
-                    return Ok(AdmittedCall {
-                        approval: approved.map(|it| it.id),
-                        ..admitted
-                    });
+                    let mut admitted = self.placed(prepared, Some(room), slot).await?;
+                    admitted.approval = approved.map(|it| it.id);
+                    return Ok(admitted);
                 }
                 Prepared::Ask { tool, question } => (tool, question),
             };
@@ -60,7 +58,10 @@ impl Broker {
     /// Ends a question whose answer does not fit the call any more.
     async fn withdraw(&self, approved: &Approved) {
         if let Err(error) = self.context.store.withdraw(&approved.id).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a question could not be withdrawn");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "a question could not be withdrawn"
+            );
         }
     }
 }

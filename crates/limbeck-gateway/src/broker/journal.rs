@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use limbeck_domain::{
-    Approval, ApprovalId, ArtifactId, CallCode, CallError, CallId, Delivered, EffectClass, ExecutionId, HostCall,
-    JournalEntry, ServerName, ToolId, Verdict,
+    Approval, ApprovalId, ArtifactId, CallCode, CallError, CallId, Delivered, EffectClass,
+    ExecutionId, HostCall, JournalEntry, ServerName, ToolId, Verdict,
 };
 use limbeck_store::{Spent, Store, StoreError};
 use tokio_util::sync::CancellationToken;

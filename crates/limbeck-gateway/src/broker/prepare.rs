@@ -11,7 +11,8 @@ use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, HostCall, ServerName, ToolId, ToolTarget};
 use limbeck_policy::{
-    Decided, Denied, Facts, Permit, Question, Requester, Scope, Ticket, ToolCall, decide_or_ask, decide_with_ticket,
+    Decided, Denied, Facts, Permit, Question, Requester, Scope, Ticket, ToolCall, decide_or_ask,
+    decide_with_ticket,
 };
 
 use super::Broker;
@@ -65,7 +66,8 @@ impl RefusedCall {
     /// A call whose tool or rules changed each time that a person had answered.
     pub(super) fn unsettled(target: &ToolTarget) -> Self {
         let tool = clean_line(&target.tool, NAME_SHOWN_BYTES_MAX);
-        let message = format!("`{tool}` changed each time that a person had answered, so it was not sent");
+        let message =
+            format!("`{tool}` changed each time that a person had answered, so it was not sent");
         Self {
             error: CallError::new(CallCode::Denied, message),
             tool: None,
@@ -99,7 +101,7 @@ impl Broker {
         match self.prepare_or_ask(target, arguments, None).await? {
             Prepared::Call(prepared) => Ok(prepared),
             Prepared::Ask { tool, question, .. } => {
-                let denied = Denied::from(*question);
+                let denied = question.into_denied();
                 Err(RefusedCall::of(&tool, denied_error(&denied)))
             }
         }

@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use limbeck_domain::{
-    CallCode, CallError, CallForm, EffectClass, HostCall, Settlement,
-};
+use limbeck_domain::{CallCode, CallError, CallForm, EffectClass, HostCall, Settlement};
 use serde_json::value::RawValue;
 
 use super::answer_budget::Work;
@@ -35,11 +33,9 @@ impl Broker {
                 (Err(error.retryable()), None)
             }
             Settlement::GiveUp => {
-                let error = CallError::new(
-                    CallCode::InDoubt,
-                    "nobody knows whether the call happened",
-                )
-                .with_hint("do not repeat it: check with a read what the server has");
+                let error =
+                    CallError::new(CallCode::InDoubt, "nobody knows whether the call happened")
+                        .with_hint("do not repeat it: check with a read what the server has");
                 (Err(error), Some(EffectClass::Unknown))
             }
         };
@@ -68,7 +64,10 @@ impl Broker {
         if target.form == CallForm::Raw {
             return Ok(Box::<str>::from(result).into_string());
         }
-        let resolved = self.resolve(&target).await.map_err(|refused| refused.error)?;
+        let resolved = self
+            .resolve(&target)
+            .await
+            .map_err(|refused| refused.error)?;
         value_for_program(&result, resolved.tool.definition())
     }
 
@@ -84,4 +83,3 @@ impl Broker {
         }
     }
 }
-

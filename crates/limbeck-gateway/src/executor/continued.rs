@@ -79,7 +79,9 @@ impl Continued {
     /// When deliveries or calls of the journal are left.
     pub(super) fn check_end(&self) -> Result<(), ProgramError> {
         if self.repeated < self.playback.delivered.len() {
-            return Err(diverged("it ended before it had all results of its journal"));
+            return Err(diverged(
+                "it ended before it had all results of its journal",
+            ));
         }
         match self.playback.calls.keys().next_back() {
             Some(last) if *last > self.newest => {
@@ -190,7 +192,11 @@ mod tests {
             now_us: 1,
             calls: vec![CallId(1)],
         });
-        let run = continued(vec![intent(1, EffectClass::Read), outcome(1), delivered.clone()]);
+        let run = continued(vec![
+            intent(1, EffectClass::Read),
+            outcome(1),
+            delivered.clone(),
+        ]);
         assert_eq!(run.check_end().unwrap_err().kind, ErrorKind::Diverged);
         let run = continued(vec![intent(1, EffectClass::Read), outcome(1)]);
         assert_eq!(run.check_end().unwrap_err().kind, ErrorKind::Diverged);

@@ -88,7 +88,13 @@ impl Executor {
         let sent_as = request.language;
         let (answer, on_ask) = (request.answer, request.on_ask);
         let principal = request.principal.clone();
-        let first = self.run(&id, request.clone(), context.clone(), None, Arc::clone(&place));
+        let first = self.run(
+            &id,
+            request.clone(),
+            context.clone(),
+            None,
+            Arc::clone(&place),
+        );
         let (id, ended) = match first.await? {
             Ran::Ended(ended) => (id, ended),
             Ran::WrittenIn(language) => {
@@ -274,7 +280,11 @@ impl Attempt<'_> {
         let asked = self.continued.as_ref();
         let asked = asked.map(|(playback, _)| playback.asked.clone());
         let asks = Asks::new(self.on_ask, asked.unwrap_or_default());
-        let program = ProgramText::new(self.start.program.clone(), self.origin.clone());
+        let program = ProgramText::new(
+            self.start.program.clone(),
+            self.start.language,
+            self.origin.clone(),
+        );
         let broker = Broker::new(
             &self.executor.broker,
             &self.principal,

@@ -244,7 +244,10 @@ pub(super) fn not_paused(error: &StoreError) -> ProgramError {
     let error = error.for_callers();
     ProgramError::new(
         ErrorKind::Gateway,
-        format!("the execution could not be paused, so its open calls were not sent: {}", error.message),
+        format!(
+            "the execution could not be paused, so its open calls were not sent: {}",
+            error.message
+        ),
     )
 }
 

@@ -3,7 +3,8 @@
 use limbeck_domain::limits::LOG_BYTES_MAX;
 use limbeck_domain::text::cut;
 use limbeck_domain::{
-    ApprovalId, Effects, Emitted, Envelope, ErrorKind, ExecutionId, ExecutionStatus, Language, ProgramError,
+    ApprovalId, Effects, Emitted, Envelope, ErrorKind, ExecutionId, ExecutionStatus, Language,
+    ProgramError,
 };
 use limbeck_wire::LogStream;
 use serde_json::value::RawValue;

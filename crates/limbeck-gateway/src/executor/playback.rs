@@ -13,6 +13,7 @@ use super::messages::verdict_json;
 use crate::broker::{Opened, part_again};
 
 /// Journal of an execution, by what the worker asks for.
+#[derive(Debug)]
 pub(super) struct Playback {
     pub(super) check: Option<(CheckRequest, Verdict)>,
     pub(super) calls: BTreeMap<CallId, HostCall>,
@@ -159,4 +160,3 @@ impl Playback {
         }
     }
 }
-

@@ -160,7 +160,10 @@ impl Executor {
                 is_first = false;
                 continue;
             }
-            match self.continue_once(record, &answer, on_ask, &context).await? {
+            match self
+                .continue_once(record, &answer, on_ask, &context)
+                .await?
+            {
                 Some(Ended::Shown(shown)) => return Ok(*shown),
                 // It asks more, or another process has it.
                 Some(Ended::Paused(_)) | None => is_first = false,
@@ -226,9 +229,8 @@ impl Executor {
         principal: Option<&str>,
     ) -> Result<ExecutionRecord, ResumeError> {
         let record = self.broker.store.execution(execution).await?;
-        let record = record.filter(|record| {
-            principal.is_none_or(|principal| record.row.principal == principal)
-        });
+        let record = record
+            .filter(|record| principal.is_none_or(|principal| record.row.principal == principal));
         record.ok_or(ResumeError::Unknown)
     }
 
@@ -244,8 +246,8 @@ impl Executor {
 
     fn ended(&self, record: &ExecutionRecord, render: Render) -> Shown {
         let envelope = record.envelope.clone();
-        let envelope = envelope
-            .unwrap_or_else(|| Envelope::new(record.row.id.clone(), record.row.status));
+        let envelope =
+            envelope.unwrap_or_else(|| Envelope::new(record.row.id.clone(), record.row.status));
         Shown::of(envelope, render)
     }
 
@@ -317,7 +319,9 @@ impl Executor {
             continued: Some((Arc::new(playback), Duration::from_millis(wall_ms))),
         };
         let outcome = attempt.run(worker).await;
-        let ended = attempt.conclude(outcome, *answer, Vec::new(), Arc::new(place)).await;
+        let ended = attempt
+            .conclude(outcome, *answer, Vec::new(), Arc::new(place))
+            .await;
         Ok(Some(ended))
     }
 
@@ -354,7 +358,9 @@ async fn is_whole(
 fn add_pending(envelope: &mut Envelope, pending: &[Approval]) {
     envelope.pending = pending.iter().map(pending_of).collect();
     if !pending.is_empty() {
-        envelope.warnings.push(messages::waits_for_people(pending.len()));
+        envelope
+            .warnings
+            .push(messages::waits_for_people(pending.len()));
     }
 }
 

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use limbeck_domain::limits::{TURNS_BURST, TURNS_PER_SECOND, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES};
-use limbeck_domain::{
-    Delivered, HostCall, Language, ProgramError, ProgramStart, Sites, Verdict,
-};
+use limbeck_domain::{Delivered, HostCall, Language, ProgramError, ProgramStart, Sites, Verdict};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_upstream::PrintedStream;
 use limbeck_wire::{
@@ -176,14 +174,14 @@ impl Run {
             Ok(()) => self.handle_events().await,
             Err(error) => RunEnd::Ended(Err(error)),
         };
-        // The process is not waited for; if this task is dropped, the worker is killed as well.
-        tokio::spawn(self.worker.kill());
-        // A check that waits for its turn leaves the queue.
-        self.check = None;
         let result = match end {
             RunEnd::Ended(result) => result,
             RunEnd::Paused => return self.paused(),
         };
+        // The process is not waited for; if this task is dropped, the worker is killed as well.
+        tokio::spawn(self.worker.kill());
+        // A check that waits for its turn leaves the queue.
+        self.check = None;
         for call in std::mem::take(&mut self.emitted_before) {
             self.broker.emit_again(&call).await;
         }
@@ -231,6 +229,7 @@ impl Run {
 
     /// The outcome of a run that waits for people. Its calls wait for answers and have done nothing, so they are dropped.
     fn paused(self) -> RunOutcome {
+        tokio::spawn(self.worker.kill());
         let since = self.quiet_since.unwrap_or_else(Instant::now);
         let wall_left = self.deadline.saturating_duration_since(since);
         let paused = PausedRun {
@@ -392,7 +391,10 @@ impl Run {
 
     /// Begins the check. Servers may have to be listed for it, so limits and the channel are watched meanwhile.
     fn begin_check(&mut self, check: CheckRequest) -> Next {
-        let recorded = self.continued.as_ref().and_then(|it| it.playback().check.clone());
+        let recorded = self
+            .continued
+            .as_ref()
+            .and_then(|it| it.playback().check.clone());
         if let Some((_, verdict)) = recorded {
             self.check = Some(Box::pin(std::future::ready(verdict)));
             return Next::Continue;

@@ -115,8 +115,8 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, CommandError> {
             tokens_max: arguments.max_output_tokens,
             ..AnswerForm::default()
         },
-            on_ask: limbeck_gateway::OnAsk::default(),
-        })
+        on_ask: limbeck_gateway::OnAsk::default(),
+    })
 }
 
 /// Language of the option, else of the file extension.

@@ -79,6 +79,7 @@ fn bounded(answer: String) -> Result<String, CallError> {
 }
 
 /// An artifact with its content.
+#[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) id: ArtifactId,
     pub(crate) media_type: String,

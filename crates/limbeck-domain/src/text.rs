@@ -162,8 +162,8 @@ fn visible(c: char, line_end: char) -> Option<char> {
 }
 
 /// Whether `c` is in `Default_Ignorable_Code_Point`, Cc, Cf, Co or a noncharacter, by Unicode 17. Unassigned
-/// characters of the ignorable planes are in the first.
-fn is_hidden(c: char) -> bool {
+/// characters of the ignorable planes are in the first. [`clean`] drops these characters, but for newlines and tabs.
+pub fn is_hidden(c: char) -> bool {
     match c {
         // Cc
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,

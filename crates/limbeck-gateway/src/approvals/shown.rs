@@ -1,0 +1,222 @@
+//! Text of a question about one call: what a person reads before they decide.
+//!
+//! The order is fixed: the tool with its class and whose word that is, who asks, the arguments as they will be sent with the
+//! origin of each, what is different from the last approved call, the lines of the program around the call, how many calls are
+//! like it, the rule, its reason and the expiry. What a server or a program wrote is quoted, and nothing of it is left out without
+//! a mark: a cut names the number of bytes and the SHA-256 of the whole. Everything passes through one sanitiser (`safe`).
+//!
+//! The text has at most [`TEXT_BYTES_MAX`] bytes, however long the arguments are. Start reading at [`text`].
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use limbeck_domain::text::cut;
+use limbeck_domain::{Approval, CallId, Language, ToolId};
+
+use self::arguments::Arguments;
+use self::lookalikes::Lookalikes;
+use self::safe::{line, name, thousands};
+
+mod arguments;
+pub(crate) mod json;
+mod lookalikes;
+mod safe;
+
+/// Most bytes of the text.
+pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
+/// Lines of the program shown before and after that of the call.
+const LINES_AROUND: u32 = 2;
+/// Most bytes shown of a line of the program.
+const LINE_BYTES_MAX: usize = 200;
+/// Most bytes shown of the reason of a rule.
+const REASON_BYTES_MAX: usize = 500;
+/// What is kept free for everything but the arguments.
+const OTHER_BYTES: usize = 16 << 10;
+
+/// A question about one call, with what is shown beside it.
+pub(crate) struct ShownQuestion<'a> {
+    /// The question.
+    pub(crate) approval: &'a Approval,
+    /// Text of the program that runs.
+    pub(crate) program: &'a str,
+    /// Its language.
+    pub(crate) language: Language,
+    /// Client that requested the execution, by the name it gives itself.
+    pub(crate) client: &'a str,
+    /// The last approved call of this site or tool in this execution.
+    pub(crate) previous: Option<&'a Approval>,
+    /// Where the arguments come from, by their names.
+    pub(crate) origins: &'a BTreeMap<String, Vec<ArgumentOrigin>>,
+    /// Of calls like it: the number of this one, how many there are at most, and how many wait.
+    pub(crate) similar: Option<(u32, u32, u32)>,
+    /// Names of known servers and tools, and of earlier targets.
+    pub(crate) known_names: &'a [&'a str],
+    /// Now, in microseconds since 1970.
+    pub(crate) now_us: u64,
+}
+
+/// Where the value of an argument, or a part of it, comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ArgumentOrigin {
+    /// A constant of the program.
+    WrittenAt {
+        /// Line of the call, from 1.
+        line: u32,
+    },
+    /// The input of the execution.
+    Input,
+    /// The program made it from something that is not known.
+    Computed,
+    /// It has text of the result of a call.
+    FromCall {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        tool: ToolId,
+        /// How many bytes of the value are in the result.
+        bytes: usize,
+    },
+}
+
+/// How many bytes of the value of one argument are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ArgumentBytes(pub(crate) usize);
+
+impl ArgumentBytes {
+    /// For a form of a client, which has little room.
+    pub(crate) const FORM: Self = Self(400);
+    /// As many as there is room for in the text: for a terminal and a page.
+    pub(crate) const WHOLE: Self = Self(TEXT_BYTES_MAX);
+}
+
+/// The text of a question, of several lines without a newline at its end.
+pub(crate) fn text(question: &ShownQuestion<'_>, width: ArgumentBytes) -> String {
+    let approval = question.approval;
+    let arguments = Arguments::of(&approval.arguments);
+    let mut text = headline(question);
+    for warning in warnings(question, &arguments) {
+        let _ = write!(text, "\n  Warning: {warning}");
+    }
+    arguments.write(&mut text, question.origins, width.0);
+    if let Some(previous) = question.previous {
+        let previous = Arguments::of(&previous.arguments);
+        text.push_str("\n  ");
+        text.push_str(&arguments.changes_since(&previous));
+    }
+    write_program(&mut text, question);
+    let _ = write!(text, "\n{}", last_line(question));
+    bounded(text)
+}
+
+/// The tool, its class, whose word the class is, and who asks.
+fn headline(question: &ShownQuestion<'_>) -> String {
+    let approval = question.approval;
+    let (server, tool) = (
+        name(approval.tool.server.as_str()),
+        name(&approval.tool.tool),
+    );
+    let class = approval.class.as_str();
+    let whence = match approval.class_from.as_str() {
+        "operator" => "class set by the operator".to_owned(),
+        "trusted_server" => "class from a hint of the server, which the operator trusts".to_owned(),
+        "server" => "class from a hint of the server".to_owned(),
+        "unknown" => "no class was set".to_owned(),
+        by => format!("class set by {}", name(by)),
+    };
+    let (client, principal) = (name(question.client), name(&approval.principal));
+    format!("Allow {server}.{tool} ({class}; {whence}) for {client} of {principal}?")
+}
+
+fn warnings(question: &ShownQuestion<'_>, arguments: &Arguments<'_>) -> Vec<String> {
+    let approval = question.approval;
+    let mut lookalikes = Lookalikes::default();
+    lookalikes.name("server", approval.tool.server.as_str());
+    lookalikes.name("tool", &approval.tool.tool);
+    arguments.look_for_lookalikes(&mut lookalikes);
+    let previous = question.previous.map(|previous| &*previous.arguments);
+    let targets = previous.into_iter().flat_map(lookalikes::targets_of);
+    let names = question.known_names.iter().map(|name| Cow::Borrowed(*name));
+    lookalikes.warnings(names.chain(targets.map(Cow::Owned)))
+}
+
+/// The line of the call with those around it. Each has its number and a bar before it, so that no line of a program
+/// passes for one of the question.
+fn write_program(text: &mut String, question: &ShownQuestion<'_>) {
+    let Some(call) = question.approval.line else {
+        text.push_str("\n  The line of this call in the program is not known.");
+        return;
+    };
+    let first = call.saturating_sub(LINES_AROUND).max(1);
+    let lines = (first..=call.saturating_add(LINES_AROUND))
+        .zip(question.program.lines().skip(first as usize - 1));
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        text.push_str("\n  The line of this call in the program is not known.");
+        return;
+    }
+    let language = question.language.as_str();
+    let _ = write!(text, "\n  {language} program, call at line {call}:");
+    for (number, program_line) in lines {
+        let mark = if number == call { '>' } else { ' ' };
+        let shown = line(program_line.trim_end(), LINE_BYTES_MAX);
+        let shown = format!("  {mark}{number:>5} | {shown}");
+        let _ = write!(text, "\n{}", shown.trim_end());
+    }
+}
+
+/// Calls like it, rule, reason and expiry.
+fn last_line(question: &ShownQuestion<'_>) -> String {
+    let approval = question.approval;
+    let mut text = String::new();
+    if let Some((this, at_most, wait)) = question.similar {
+        let _ = write!(text, "{this} of at most {at_most} like it, {wait} wait. ");
+    }
+    match (&approval.rule, &approval.preset) {
+        (Some(rule), _) => {
+            let _ = write!(text, "Rule {}", name(rule));
+        }
+        (None, Some(preset)) => {
+            let _ = write!(text, "Preset {}", name(preset));
+        }
+        (None, None) => text.push_str("No rule allows it"),
+    }
+    if let Some(reason) = &approval.reason {
+        let _ = write!(
+            text,
+            ": {}",
+            line(reason.trim_end_matches('.'), REASON_BYTES_MAX)
+        );
+    }
+    let left = approval.expires_us.saturating_sub(question.now_us);
+    let expires = match left.div_ceil(1_000_000) {
+        0 => "It has expired.".to_owned(),
+        left => format!("Expires in {}.", duration(left)),
+    };
+    let _ = write!(text, ". {expires}");
+    text
+}
+
+/// A duration in its largest unit, rounded down: a question is never shown as open for longer than it is.
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Holds the bound where the parts together exceed it.
+fn bounded(text: String) -> String {
+    const NOTE_BYTES: usize = 200;
+    if text.len() <= TEXT_BYTES_MAX {
+        return text;
+    }
+    let shown = cut(&text, TEXT_BYTES_MAX - NOTE_BYTES);
+    let (more, sha256) = (thousands(text.len() - shown.len()), safe::sha256(&text));
+    format!("{shown}\n... {more} more bytes of this text, sha256 {sha256}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -130,7 +130,9 @@ pub enum CallCode {
     LimitExceeded,
     /// The execution was cancelled.
     Cancelled,
-    /// The call may have happened, and nobody knows.
+    /// A person has to approve the call first, and this caller cannot ask. It was not sent.
+    ApprovalRequired,
+    /// It is not known whether the call happened.
     InDoubt,
     /// The call was in doubt, and a person found that it did not happen.
     NotSent,
@@ -154,6 +156,7 @@ impl CallCode {
             Self::InputRequired => "input_required",
             Self::LimitExceeded => "limit_exceeded",
             Self::Cancelled => "cancelled",
+            Self::ApprovalRequired => "approval_required",
             Self::InDoubt => "in_doubt",
             Self::NotSent => "not_sent",
             Self::GatewayFault => "gateway_fault",

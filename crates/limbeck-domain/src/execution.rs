@@ -316,6 +316,9 @@ pub struct Envelope {
     /// What a person has to decide before the execution goes on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<PendingApproval>,
+    /// What the reader of a paused execution's answer does next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
 }
 
 impl Envelope {
@@ -334,6 +337,7 @@ impl Envelope {
             artifacts: Vec::new(),
             emitted: Vec::new(),
             pending: Vec::new(),
+            next_step: None,
         }
     }
 }

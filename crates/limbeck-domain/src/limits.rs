@@ -242,6 +242,10 @@ pub const TOKENS_MAX: usize = 1_024;
 pub const TOKEN_FILE_BYTES_MAX: usize = 256 << 10;
 /// Name of a token, or subject of a JSON web token: part of a principal, which every record has.
 pub const PRINCIPAL_BYTES_MAX: usize = 256;
+/// Groups that a token names. Identity providers write at most 200 into one.
+pub const GROUPS_PER_TOKEN_MAX: usize = 200;
+/// Bytes of the reason that a person gives with a decision: a few sentences, which a program and a model read.
+pub const DECISION_REASON_BYTES_MAX: usize = 1 << 10;
 /// Time to fetch metadata or keys of a token issuer.
 pub const ISSUER_FETCH_MS: u64 = 10_000;
 /// Time for which an issuer's keys are used before they are fetched again.

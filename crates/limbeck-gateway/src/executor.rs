@@ -11,6 +11,7 @@ mod inner_calls;
 mod messages;
 mod outcome;
 mod playback;
+mod paused;
 mod replay;
 mod request;
 mod resume;

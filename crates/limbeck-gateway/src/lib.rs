@@ -25,6 +25,7 @@
 
 mod admission;
 mod approvals;
+pub mod approval_view;
 pub mod artifacts;
 mod broker;
 pub mod clock;

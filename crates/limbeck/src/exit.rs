@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use limbeck_domain::{CallCode, Envelope, ErrorKind, ProgramError};
+use limbeck_domain::{CallCode, Envelope, ErrorKind, ExecutionStatus, ProgramError};
 use limbeck_store::StoreError;
 
 /// Exit code of the process, by its meaning.
@@ -14,6 +14,8 @@ pub(crate) enum ExitStatus {
     Failed,
     /// The command line or the configuration is wrong; nothing ran.
     Usage,
+    /// The execution, or the call, waits for a person.
+    Paused,
     /// Internal fault: a worker or the store could not be used.
     Fault,
     /// The program, or the one tool called, ran out of time.
@@ -23,12 +25,13 @@ pub(crate) enum ExitStatus {
 }
 
 impl ExitStatus {
-    /// Exit code as a number. 3 is reserved for executions that wait for an answer.
+    /// Exit code as a number.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Completed => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::Paused => 3,
             Self::Fault => 4,
             // The same as `timeout(1)`.
             Self::TimedOut => 124,
@@ -37,12 +40,19 @@ impl ExitStatus {
         }
     }
 
-    /// Exit status of an execution that ended with `envelope`.
+    /// Exit status of an execution with the answer `envelope`.
     pub(crate) fn of(envelope: &Envelope) -> Self {
-        envelope
-            .error
-            .as_ref()
-            .map_or(Self::Completed, Self::of_error)
+        match envelope.status {
+            ExecutionStatus::Paused => Self::Paused,
+            ExecutionStatus::Running
+            | ExecutionStatus::Completed
+            | ExecutionStatus::Failed
+            | ExecutionStatus::Cancelled
+            | ExecutionStatus::NeedsReconciliation => envelope
+                .error
+                .as_ref()
+                .map_or(Self::Completed, Self::of_error),
+        }
     }
 
     /// Exit status of a program that failed with `error`.
@@ -74,6 +84,7 @@ impl ExitStatus {
             CallCode::UnknownServer | CallCode::UnknownTool | CallCode::InvalidArguments => {
                 Self::Usage
             }
+            CallCode::ApprovalRequired => Self::Paused,
             CallCode::Denied
             | CallCode::NotSent
             | CallCode::InDoubt
@@ -147,5 +158,31 @@ impl From<StoreError> for CommandError {
             hint,
             ..Self::new(exit, error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::ExecutionId;
+
+    use super::*;
+
+    #[test]
+    fn what_waits_for_a_person_ends_with_three() {
+        let ends = |status, error: Option<ErrorKind>| {
+            let error = error.map(|kind| ProgramError::new(kind, "why"));
+            let id = ExecutionId::new("ex_1");
+            let envelope = Envelope {
+                error,
+                ..Envelope::new(id, status)
+            };
+            ExitStatus::of(&envelope).code()
+        };
+        assert_eq!(ends(ExecutionStatus::Paused, None), 3);
+        assert_eq!(ends(ExecutionStatus::Completed, None), 0);
+        let expired = Some(ErrorKind::ApprovalExpired);
+        assert_eq!(ends(ExecutionStatus::Cancelled, expired), 1);
+        assert_eq!(ExitStatus::of_call(CallCode::ApprovalRequired).code(), 3);
+        assert_eq!(ExitStatus::of_call(CallCode::Denied).code(), 1);
     }
 }

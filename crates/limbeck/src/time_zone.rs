@@ -37,14 +37,6 @@ impl TimeZone {
     }
 }
 
-/// Time as JSON has it: RFC 3339 in UTC with microseconds, `2026-05-09T07:29:33.000000Z`. `None` out of range.
-pub(crate) fn rfc3339(us: u64) -> Option<String> {
-    let format =
-        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
-    let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(us) * 1_000).ok()?;
-    time.format(format).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,11 +58,5 @@ mod tests {
             expected("2026-05-09 03:59:33", "-03:30")
         );
         assert_eq!(zone(7_200).time(u64::MAX), format!("{} µs", u64::MAX));
-    }
-
-    #[test]
-    fn json_has_utc_with_microseconds() {
-        assert_eq!(rfc3339(US).unwrap(), "2026-05-09T07:29:33.000042Z");
-        assert_eq!(rfc3339(u64::MAX), None);
     }
 }

@@ -348,7 +348,11 @@ pub(super) fn denied_error(denied: &Denied) -> CallError {
         Denied::OutOfScope { tool } => (tool, HINT_OUTSIDE),
         Denied::ByPolicy(denial) => (&denial.tool, HINT_POLICY),
     };
-    CallError::new(CallCode::Denied, denied.to_string())
+    let code = match denied {
+        Denied::ByPolicy(denial) if denial.needs_approval => CallCode::ApprovalRequired,
+        Denied::ByPolicy(_) | Denied::OutOfScope { .. } => CallCode::Denied,
+    };
+    CallError::new(code, denied.to_string())
         .with_target(tool.server.as_str(), &*tool.tool)
         .with_hint(hint)
 }

@@ -10,6 +10,7 @@ mod views;
 use limbeck_domain::limits::OUTPUT_BYTES_MAX;
 use limbeck_domain::{ArtifactId, ArtifactView, Envelope};
 
+use super::paused::shorten_pending;
 use crate::render::{self, Render};
 use crate::tokens;
 use parts::{AnswerPart, Piece};
@@ -51,6 +52,7 @@ pub(super) fn fit(mut envelope: Envelope, budget: usize, render: Render) -> Fitt
         };
     }
     shorten_warnings(&mut envelope, budget / 8);
+    shorten_pending(&mut envelope, budget / 4);
     // What is left has no part that could be large, so that each round copies little.
     let pieces = Piece::take_from(&mut envelope, budget);
     let mut room = budget.saturating_sub(skeleton_tokens(&envelope));

@@ -131,6 +131,7 @@ impl IgnoredFailures {
             | CallCode::UnknownTool
             | CallCode::InvalidArguments
             | CallCode::Denied
+            | CallCode::ApprovalRequired
             | CallCode::NotSent
             | CallCode::ServerUnavailable => {}
             CallCode::Timeout

@@ -137,6 +137,7 @@ impl RunOutcome {
             artifacts: Vec::new(),
             emitted,
             pending: Vec::new(),
+            next_step: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use limbeck_store::StoreError;
 use serde_json::value::RawValue;
 
 use super::budget::{self, Fitted};
+use super::paused::with_next_step;
 use crate::admission::ExecutionSlot;
 use crate::artifacts::{ArtifactStore, UnsavedArtifact, binary};
 use crate::computing::Computing;
@@ -29,6 +30,7 @@ pub struct Shown {
 impl Shown {
     /// Renders `envelope`.
     pub(super) fn of(envelope: Envelope, render: Render) -> Self {
+        let envelope = with_next_step(envelope);
         Self {
             text: render::text(&envelope, render),
             envelope,
@@ -48,6 +50,7 @@ impl ArtifactStore {
         place: &Arc<ExecutionSlot>,
         computing: &Computing,
     ) -> Shown {
+        let envelope = with_next_step(envelope);
         let envelope = self.without_binaries(envelope, principal, computing).await;
         let fitted = if bytes_of(&envelope) > LARGE_BYTES {
             let unfitted = envelope.clone();

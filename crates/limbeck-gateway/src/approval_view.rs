@@ -1,0 +1,322 @@
+//! Approvals as commands, pages and clients read them, and who may see one.
+
+use std::collections::HashMap;
+
+use limbeck_domain::limits::DECISION_REASON_BYTES_MAX;
+use limbeck_domain::text::clean;
+use limbeck_domain::{Approval, ApprovalChannel, ApprovalDecision, ApprovalState, EffectClass};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::Decider;
+use crate::clock::rfc3339;
+
+/// An approval in the form of `limbeck approvals --json` and of the HTTP endpoints.
+#[derive(Debug, Serialize)]
+pub struct ApprovalView<'a> {
+    id: &'a str,
+    execution_id: &'a str,
+    call_id: u32,
+    state: ApprovalState,
+    principal: &'a str,
+    origin: &'a str,
+    server: &'a str,
+    tool: &'a str,
+    class: EffectClass,
+    class_from: &'a str,
+    /// As they will be sent, byte for byte; absent where a list has no room for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a RawValue>,
+    /// Bytes of the arguments.
+    bytes: usize,
+    /// Of the arguments' bytes.
+    sha256: &'a str,
+    line: Option<u32>,
+    rule: Option<&'a str>,
+    preset: Option<&'a str>,
+    reason: Option<&'a str>,
+    /// Pending approvals of the same execution, tool, definition, class and line, beside this one.
+    similar: usize,
+    channels: &'a [ApprovalChannel],
+    approvers: &'a [String],
+    quorum: u32,
+    not_requester: bool,
+    decisions: Vec<DecisionView<'a>>,
+    created_at: Option<String>,
+    expires_at: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct DecisionView<'a> {
+    decision: &'static str,
+    by: &'a str,
+    channel: ApprovalChannel,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    /// Whether other arguments are sent than those that were asked about.
+    edited: bool,
+    at: Option<String>,
+}
+
+/// What makes approvals equal but for their arguments.
+type Group<'a> = (
+    &'a str,
+    &'a str,
+    &'a str,
+    Option<&'a str>,
+    EffectClass,
+    Option<u32>,
+);
+
+/// The views of a list of approvals. Arguments of more than `arguments_bytes_max` bytes are left out.
+pub fn approval_views(approvals: &[Approval], arguments_bytes_max: usize) -> Vec<ApprovalView<'_>> {
+    let mut pending: HashMap<Group<'_>, usize> = HashMap::new();
+    for approval in approvals.iter().filter(|approval| is_pending(approval)) {
+        *pending.entry(group(approval)).or_default() += 1;
+    }
+    let view = |approval| {
+        let like_it = pending.get(&group(approval)).copied().unwrap_or_default();
+        let similar = like_it - usize::from(is_pending(approval));
+        ApprovalView::new(approval, similar, arguments_bytes_max)
+    };
+    approvals.iter().map(view).collect()
+}
+
+impl<'a> ApprovalView<'a> {
+    fn new(approval: &'a Approval, similar: usize, arguments_bytes_max: usize) -> Self {
+        let arguments = &approval.arguments;
+        let arguments =
+            (arguments.len() <= arguments_bytes_max).then(|| serde_json::from_str(arguments));
+        Self {
+            id: approval.id.as_str(),
+            execution_id: approval.execution.as_str(),
+            call_id: approval.call.0,
+            state: approval.state,
+            principal: &approval.principal,
+            origin: &approval.origin,
+            server: approval.tool.server.as_str(),
+            tool: &approval.tool.tool,
+            class: approval.class,
+            class_from: &approval.class_from,
+            arguments: arguments.and_then(Result::ok),
+            bytes: approval.arguments.len(),
+            sha256: &approval.sha256,
+            line: approval.line,
+            rule: approval.rule.as_deref(),
+            preset: approval.preset.as_deref(),
+            reason: approval.reason.as_deref(),
+            similar,
+            channels: &approval.terms.channels,
+            approvers: &approval.terms.approvers,
+            quorum: approval.terms.quorum,
+            not_requester: approval.terms.not_requester,
+            decisions: approval.decisions.iter().map(DecisionView::new).collect(),
+            created_at: rfc3339(approval.created_us),
+            expires_at: rfc3339(approval.expires_us),
+        }
+    }
+}
+
+impl<'a> DecisionView<'a> {
+    fn new(decision: &'a ApprovalDecision) -> Self {
+        Self {
+            decision: if decision.approve { "approve" } else { "deny" },
+            by: &decision.by,
+            channel: decision.channel,
+            reason: decision.reason.as_deref(),
+            edited: decision.edited.is_some(),
+            at: rfc3339(decision.at_us),
+        }
+    }
+}
+
+fn is_pending(approval: &Approval) -> bool {
+    approval.state == ApprovalState::Pending
+}
+
+fn group(approval: &Approval) -> Group<'_> {
+    (
+        approval.execution.as_str(),
+        approval.tool.server.as_str(),
+        &approval.tool.tool,
+        approval.pin.as_deref(),
+        approval.class,
+        approval.line,
+    )
+}
+
+/// Whether `decider` may see an approval: it is about a call of its own, or names it as an approver. To all others it must
+/// read as one that does not exist.
+pub fn is_visible_to(approval: &Approval, decider: &Decider) -> bool {
+    approval.principal == decider.principal
+        || decider
+            .who
+            .iter()
+            .any(|name| approval.terms.approvers.contains(name))
+}
+
+/// What became final before a decision arrived, as a fragment: `already approved by user:anna (browser)`.
+pub fn earlier_outcome(approval: &Approval) -> String {
+    let by = |approve: bool| {
+        let mut decisions = approval.decisions.iter().rev();
+        let last = decisions.find(|decision| decision.approve == approve);
+        last.map_or_else(String::new, |decision| {
+            format!(" by {} ({})", decision.by, decision.channel.as_str())
+        })
+    };
+    match approval.state {
+        ApprovalState::Pending => "still pending".to_owned(),
+        ApprovalState::Approved | ApprovalState::Spent => format!("already approved{}", by(true)),
+        ApprovalState::Denied => format!("already denied{}", by(false)),
+        ApprovalState::Expired => "expired before a decision".to_owned(),
+        ApprovalState::Withdrawn => {
+            "withdrawn: its execution ended, or asked about the call again".to_owned()
+        }
+    }
+}
+
+/// A reason that is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the reason has {bytes} bytes, at most {DECISION_REASON_BYTES_MAX} are allowed")]
+pub struct LongReasonError {
+    bytes: usize,
+}
+
+/// The reason of a decision without hidden characters; `None` for a blank one.
+///
+/// # Errors
+///
+/// [`LongReasonError`]: a reason is never cut, because the program and the model act on it.
+pub fn decision_reason(text: &str) -> Result<Option<String>, LongReasonError> {
+    let text = text.trim();
+    if text.len() > DECISION_REASON_BYTES_MAX {
+        return Err(LongReasonError { bytes: text.len() });
+    }
+    let clean = clean(text, DECISION_REASON_BYTES_MAX);
+    Ok((!clean.trim().is_empty()).then_some(clean))
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::{ApprovalId, ApprovalTerms, CallId, ExecutionId, ToolId};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn approval(number: u32, arguments: &str) -> Approval {
+        Approval {
+            id: ApprovalId::new(format!("ap_{number:032x}")),
+            execution: ExecutionId::new("ex_1"),
+            call: CallId(number),
+            principal: "token:anna".to_owned(),
+            origin: "mcp".to_owned(),
+            tool: ToolId::new("mail", "send"),
+            pin: None,
+            arguments: arguments.to_owned(),
+            sha256: "ab".repeat(32),
+            class: EffectClass::Write,
+            class_from: "operator".to_owned(),
+            rule: Some("mail-outside".to_owned()),
+            preset: None,
+            reason: None,
+            line: Some(12),
+            terms: ApprovalTerms {
+                channels: vec![ApprovalChannel::Cli, ApprovalChannel::Browser],
+                approvers: vec!["group:leads".to_owned()],
+                quorum: 1,
+                not_requester: false,
+                edit: Vec::new(),
+                remember: false,
+                deny_on_expiry: false,
+            },
+            created_us: 1_778_311_773_000_000,
+            expires_us: 1_778_398_173_000_000,
+            state: ApprovalState::Pending,
+            decisions: Vec::new(),
+        }
+    }
+
+    fn decider(principal: &str, groups: &[&str]) -> Decider {
+        let groups = groups.iter().map(|group| format!("group:{group}"));
+        Decider {
+            who: std::iter::once(format!("user:{principal}"))
+                .chain(groups)
+                .collect(),
+            principal: principal.to_owned(),
+            channel: ApprovalChannel::Browser,
+        }
+    }
+
+    #[test]
+    fn a_view_has_the_arguments_byte_for_byte_and_counts_what_is_like_it() {
+        let exact = r#"{"amount":9007199254740993,"rate":1.10}"#;
+        let mut list = vec![approval(1, exact), approval(2, "{}"), approval(3, "{}")];
+        list[2].state = ApprovalState::Denied;
+        list[2].decisions.push(ApprovalDecision {
+            approve: false,
+            by: "user:token:anna".to_owned(),
+            channel: ApprovalChannel::Browser,
+            reason: Some("not today".to_owned()),
+            edited: None,
+            at_us: 1_778_311_774_000_000,
+        });
+        let text = serde_json::to_string(&approval_views(&list, usize::MAX)).unwrap();
+        assert!(text.contains(&format!("\"arguments\":{exact}")), "{text}");
+        let views: Value = serde_json::from_str(&text).unwrap();
+        let first = &views[0];
+        assert_eq!(
+            (&first["state"], &first["call_id"], &first["similar"]),
+            (&json!("pending"), &json!(1), &json!(1))
+        );
+        assert_eq!(first["created_at"], "2026-05-09T07:29:33.000000Z");
+        assert_eq!(first["bytes"], exact.len());
+        assert_eq!(views[2]["similar"], 2);
+        assert_eq!(views[2]["decisions"][0]["reason"], "not today");
+        let short = serde_json::to_value(approval_views(&list, 8)).unwrap();
+        assert_eq!(
+            (&short[0]["arguments"], &short[1]["arguments"]),
+            (&Value::Null, &json!({}))
+        );
+    }
+
+    #[test]
+    fn an_approval_is_visible_to_its_principal_and_its_approvers_alone() {
+        let asked = approval(1, "{}");
+        assert!(is_visible_to(&asked, &decider("token:anna", &[])));
+        assert!(is_visible_to(
+            &asked,
+            &decider("token:ben", &["sales", "leads"])
+        ));
+        assert!(!is_visible_to(&asked, &decider("token:ben", &["sales"])));
+        assert!(!is_visible_to(&asked, &decider("local", &[])));
+    }
+
+    #[test]
+    fn an_earlier_outcome_names_who_decided() {
+        let mut asked = approval(1, "{}");
+        let decision = |approve, by: &str| ApprovalDecision {
+            approve,
+            by: by.to_owned(),
+            channel: ApprovalChannel::Cli,
+            reason: None,
+            edited: None,
+            at_us: 0,
+        };
+        asked.decisions = vec![decision(true, "user:a"), decision(false, "user:b")];
+        asked.state = ApprovalState::Denied;
+        assert_eq!(earlier_outcome(&asked), "already denied by user:b (cli)");
+        asked.state = ApprovalState::Spent;
+        assert_eq!(earlier_outcome(&asked), "already approved by user:a (cli)");
+        asked.state = ApprovalState::Expired;
+        assert_eq!(earlier_outcome(&asked), "expired before a decision");
+    }
+
+    #[test]
+    fn a_reason_is_cleaned_and_a_long_one_is_refused() {
+        let reason = decision_reason(" not\u{202e} this\u{1b}[2J week ").unwrap();
+        assert_eq!(reason.as_deref(), Some("not this[2J week"));
+        assert_eq!(decision_reason(" \u{200b} "), Ok(None));
+        assert!(decision_reason(&"x".repeat(DECISION_REASON_BYTES_MAX)).is_ok());
+        assert!(decision_reason(&"x".repeat(DECISION_REASON_BYTES_MAX + 1)).is_err());
+    }
+}

@@ -1,4 +1,4 @@
-//! MCP server for one connection: the tools `search` and `execute`, artifacts as resources, and the tools,
+//! MCP server for one connection: the tools `search`, `execute` and `resume`, artifacts as resources, and the tools,
 //! resources and prompts of exposed servers as they are.
 //!
 //! One process serves both generations of the protocol; the SDK selects by the client's first message.
@@ -28,6 +28,8 @@ mod legacy_session;
 mod log_level;
 mod mcp_server;
 mod own_addresses;
+mod resume;
+mod resume_arguments;
 mod stdio;
 mod upstream_results;
 

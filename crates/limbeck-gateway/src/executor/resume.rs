@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_domain::{
-    Approval, ApprovalId, Envelope, ErrorKind, ExecutionId, ExecutionStatus, PendingApproval,
-    ProgramError,
+    Approval, ApprovalId, CallId, Envelope, ErrorKind, ExecutionId, ExecutionStatus, PendingApproval,
+    ProgramError, Settlement,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Scope;
@@ -87,16 +87,17 @@ pub enum ResumeError {
 
 impl ResumeError {
     /// The next step.
-    pub fn hint(&self) -> Option<&str> {
-        Some(match self {
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
             Self::Unknown => "run `limbeck executions` to list the recorded ones",
             Self::InDoubt { .. } => "say what became of the calls with `limbeck reconcile`",
             Self::Running { .. } => "wait for its end, or ask again later",
             Self::Guest { .. } => "continue it with the version of limbeck that ran it",
             Self::Incomplete => "run the program again, after checking what it has done",
-            Self::Refused(error) => return error.hint.as_deref(),
+            Self::Refused(error) => return error.hint.clone(),
             Self::Ended(_) | Self::Store(_) | Self::Worker(_) => return None,
-        })
+        };
+        Some(hint.to_owned())
     }
 }
 
@@ -214,12 +215,29 @@ impl Executor {
     pub(crate) async fn in_doubt(
         &self,
         execution: &str,
-        principal: Option<&str>,
     ) -> Result<(ExecutionId, Vec<DoubtfulCall>), ResumeError> {
-        let record = self.record_of(execution, principal).await?;
+        let record = self.record_of(execution, None).await?;
         let id = record.row.id;
         let calls = self.broker.store.in_doubt(&id).await?;
         Ok((id, calls))
+    }
+
+    /// Records what became of a call in doubt.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError::Unknown`] also for a call that is not in doubt, and [`ResumeError::Store`]
+    pub(crate) async fn settle(
+        &self,
+        execution: &str,
+        call: CallId,
+        how: Settlement,
+    ) -> Result<(), ResumeError> {
+        let record = self.record_of(execution, None).await?;
+        match self.broker.store.settle(&record.row.id, call, how).await? {
+            true => Ok(()),
+            false => Err(ResumeError::Unknown),
+        }
     }
 
     /// The execution of this id or beginning of one, if it is the principal's.

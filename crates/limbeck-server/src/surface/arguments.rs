@@ -26,7 +26,7 @@ pub(super) struct ArgumentError {
 }
 
 impl ArgumentError {
-    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             hint: hint.into(),
@@ -187,7 +187,7 @@ fn strings(items: Vec<Value>, name: &str, form: &str) -> Result<Vec<String>, Arg
         .collect()
 }
 
-fn optional_string(
+pub(super) fn optional_string(
     arguments: &mut JsonObject,
     name: &str,
     form: &str,
@@ -225,7 +225,7 @@ fn optional_number(
     }
 }
 
-fn nothing_left(arguments: &JsonObject, form: &str) -> Result<(), ArgumentError> {
+pub(super) fn nothing_left(arguments: &JsonObject, form: &str) -> Result<(), ArgumentError> {
     let Some(name) = arguments.keys().next() else {
         return Ok(());
     };

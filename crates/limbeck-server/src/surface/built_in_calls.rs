@@ -1,7 +1,7 @@
 //! Calls of `search` and `execute`.
 
 use limbeck_domain::{ErrorKind, Mode, ProgramError};
-use limbeck_gateway::ExecuteRequest;
+use limbeck_gateway::{ExecuteRequest, OnAsk};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
@@ -58,7 +58,7 @@ impl Surface {
             principal: self.principal.to_string(),
             origin: "mcp".to_owned(),
             answer: arguments.answer,
-            on_ask: limbeck_gateway::OnAsk::default(),
+            on_ask: OnAsk::Wait,
         };
         if arguments.mode != Mode::Run {
             return Ok(self

@@ -1,9 +1,11 @@
-//! Definitions of `search` and `execute`, within a token budget that a test below checks.
+//! Definitions of `search`, `execute` and `resume`, within a token budget that a test below checks.
 
 use limbeck_domain::limits::OUTPUT_TOKENS_DEFAULT;
 use limbeck_gateway::{Render, TimeLimits};
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
+
+use super::resume_arguments::ResumeAction;
 
 /// Characters of the largest result: a whole answer with a small margin.
 const RESULT_CHARS_MAX: usize = 300_000;
@@ -18,21 +20,34 @@ Top-level await and return. Python: `await tools.server.tool(a=1)`, asyncio.gath
 const issues = await tools.github.list_issues({ owner: \"o\", repo: \"r\" });
 return issues.filter(i => i.comments > 5).map(i => i.title);";
 
+// The list has 650 tokens for all tools: what `resume` takes besides its id is in the errors of wrong arguments.
+const RESUME_DESCRIPTION: &str = "Wait until a person decides about a paused execution.";
+
 /// Tool of the gateway itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BuiltInTool {
     Search,
     Execute,
+    Resume,
 }
 
 impl BuiltInTool {
-    /// Both tools, in the order they are listed.
-    pub(super) const ALL: [Self; 2] = [Self::Search, Self::Execute];
+    /// All tools, in the order they are listed.
+    pub(super) const ALL: [Self; 3] = [Self::Search, Self::Execute, Self::Resume];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Search => "search",
             Self::Execute => "execute",
+            Self::Resume => "resume",
+        }
+    }
+
+    /// Whether clients list the tool, of a gateway whose executions can pause or not. Each is callable, listed or not.
+    pub(super) fn is_listed(self, can_pause: bool) -> bool {
+        match self {
+            Self::Search | Self::Execute => true,
+            Self::Resume => can_pause,
         }
     }
 
@@ -45,9 +60,13 @@ impl BuiltInTool {
         let (description, schema) = match self {
             Self::Search => (SEARCH_DESCRIPTION, search_schema()),
             Self::Execute => (EXECUTE_DESCRIPTION, execute_schema(time)),
+            // Without annotations, whose defaults are the careful ones.
+            Self::Resume => return tool(self.name(), RESUME_DESCRIPTION, resume_schema()),
         };
         let annotations = ToolAnnotations::new().read_only(self == Self::Search);
-        tool(self.name(), description, schema).with_annotations(annotations)
+        let mut tool = tool(self.name(), description, schema).with_annotations(annotations);
+        tool.meta = Some(always_loaded());
+        tool
     }
 }
 
@@ -57,7 +76,7 @@ fn search_schema() -> Value {
         "properties": {
             "queries": {"type": "array", "items": {"type": "string"}, "description": "what a tool should do, one intent each"},
             "server": {"type": "string", "description": "only this server"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5, "description": "per query"},
+            "limit": {"type": "integer", "maximum": 50, "default": 5, "description": "per query"},
             "detail": {"enum": ["brief", "signature", "full"], "default": "signature"},
             "cursor": {"type": "string"},
             "language": language()
@@ -75,12 +94,24 @@ fn execute_schema(time: TimeLimits) -> Value {
             "language": language(),
             "input": {"description": "any JSON, `input` in the program"},
             "mode": {"enum": ["run", "check", "plan"], "default": "run", "description": "only check for mistakes, or only list calls"},
-            "timeout_ms": {"type": "integer", "minimum": 1, "maximum": max_ms, "default": default_ms},
+            "timeout_ms": {"type": "integer", "maximum": max_ms, "default": default_ms},
             "max_output_tokens": {"type": "integer", "default": OUTPUT_TOKENS_DEFAULT},
             "render": {"enum": Render::ALL.map(|(name, _)| name), "default": "json", "description": "of the answer"},
             "tools": {"type": "array", "items": {"type": "string"}, "description": "allow only these, e.g. `github.list_*`"}
         },
         "required": ["code"]
+    })
+}
+
+fn resume_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "execution_id": {"type": "string"},
+            "action": {"enum": ResumeAction::NAMES},
+            "content": {}
+        },
+        "required": ["execution_id"]
     })
 }
 
@@ -93,8 +124,11 @@ fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
         Value::Object(schema) => schema,
         _ => JsonObject::new(),
     };
-    let mut tool = Tool::new(name, description, schema);
-    // Asks clients that load tools by a search of their own to load these two always.
+    Tool::new(name, description, schema)
+}
+
+/// Asks clients that load tools by a search of their own to load a tool always, and to show its results whole.
+fn always_loaded() -> MetaObject {
     let mut meta = JsonObject::new();
     meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
     // Without it Claude Code truncates results above some 50,000 characters; `execute` has its own budget.
@@ -102,8 +136,7 @@ fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
         "anthropic/maxResultSizeChars".to_owned(),
         RESULT_CHARS_MAX.into(),
     );
-    tool.meta = Some(MetaObject(meta));
-    tool
+    MetaObject(meta)
 }
 
 #[cfg(test)]
@@ -124,6 +157,24 @@ mod tests {
             tokens <= 650,
             "tools/list has {tokens} tokens, 650 are allowed"
         );
+    }
+
+    #[test]
+    fn resume_is_listed_where_executions_can_pause_and_known_everywhere() {
+        let listed = |can_pause| {
+            let all = BuiltInTool::ALL.into_iter();
+            let listed = all.filter(|tool| tool.is_listed(can_pause));
+            listed.map(BuiltInTool::name).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(false), ["search", "execute"]);
+        assert_eq!(listed(true), ["search", "execute", "resume"]);
+        assert_eq!(BuiltInTool::from_name("resume"), Some(BuiltInTool::Resume));
+        let tool = BuiltInTool::Resume.definition(TIME);
+        assert_eq!(
+            tool.input_schema["properties"]["action"]["enum"],
+            json!(["wait", "approve", "deny", "answer", "cancel"])
+        );
+        assert_eq!(tool.annotations, None);
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Surface {
 
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         if !self.may_expose() {
-            // Two tools that never change, artifacts as resources, and empty lists of the rest.
+            // Tools of the gateway that never change, artifacts as resources, and empty lists of the rest.
             return ServerCapabilities::builder()
                 .enable_tools()
                 .enable_prompts()

@@ -1,4 +1,4 @@
-//! Tools that a client lists: `search`, `execute`, and those of exposed servers under their client names.
+//! Tools that a client lists: `search`, `execute`, `resume` where executions can pause, and those of exposed servers under their client names.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +13,11 @@ use super::client_names::client_names;
 use super::instructions::instructions;
 
 /// Names that no tool of a server is listed by.
-const RESERVED: [&str; 2] = [BuiltInTool::Search.name(), BuiltInTool::Execute.name()];
+const RESERVED: [&str; 3] = [
+    BuiltInTool::Search.name(),
+    BuiltInTool::Execute.name(),
+    BuiltInTool::Resume.name(),
+];
 /// Bytes of one text in the members of a definition that the gateway does not use.
 const EXTRA_TEXT_BYTES_MAX: usize = 4 << 10;
 
@@ -61,11 +65,13 @@ impl ExposedTools {
         self.0.iter()
     }
 
-    /// Every tool a client lists: `search` and `execute`, then these.
-    pub(super) fn with_built_in(&self, time: TimeLimits) -> Vec<Tool> {
+    /// Every tool a client lists: those of the gateway, then these.
+    pub(super) fn with_built_in(&self, time: TimeLimits, can_pause: bool) -> Vec<Tool> {
         let exposed = self.iter().map(|listed| listed.tool.clone());
-        let built_in = BuiltInTool::ALL.map(|tool| tool.definition(time));
-        built_in.into_iter().chain(exposed).collect()
+        let built_in = BuiltInTool::ALL.into_iter();
+        let built_in = built_in.filter(|tool| tool.is_listed(can_pause));
+        let built_in = built_in.map(|tool| tool.definition(time));
+        built_in.chain(exposed).collect()
     }
 }
 
@@ -87,9 +93,10 @@ impl ExposedToolsCache {
     }
 }
 
-/// What a model reads of the tools and instructions when a client connects, for the ledger.
+/// What a model reads of the tools and instructions when a client connects, for the ledger: without `resume`, which only
+/// gateways with questions list.
 pub fn client_listing(exposed: &Exposed, time: TimeLimits) -> Value {
-    let tools = ExposedTools::of(exposed).with_built_in(time);
+    let tools = ExposedTools::of(exposed).with_built_in(time, false);
     let tools: Vec<Value> = tools
         .iter()
         .map(|tool| {

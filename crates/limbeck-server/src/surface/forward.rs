@@ -50,7 +50,7 @@ impl Surface {
     pub(super) async fn all_tools(&self) -> Vec<Tool> {
         exposed_lists::discover_exposed(&self.gateway).await;
         self.exposed_tools()
-            .with_built_in(self.gateway.time_limits())
+            .with_built_in(self.gateway.time_limits(), self.gateway.can_pause())
     }
 
     /// Calls a tool of an exposed server.

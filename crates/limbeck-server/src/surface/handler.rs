@@ -64,6 +64,7 @@ impl ServerHandler for Surface {
         match BuiltInTool::from_name(&request.name) {
             Some(BuiltInTool::Search) => Ok(self.search(arguments).await.into()),
             Some(BuiltInTool::Execute) => self.execute(arguments, resume, &context).await,
+            Some(BuiltInTool::Resume) => self.resume(arguments, resume, &context).await,
             None => {
                 let mut tools = self.exposed_tools();
                 if tools.get(&request.name).is_none() {

@@ -1,0 +1,167 @@
+//! Calls of `resume`: a model waits for a paused execution of its principal, cancels it, or passes a decision on.
+//!
+//! A decision that comes this way has the channel `model`. Whether that channel may decide is for the gateway to say.
+
+use limbeck_domain::{Approval, ApprovalChannel, ExecutionId};
+use limbeck_gateway::approval_view::earlier_outcome;
+use limbeck_gateway::{
+    AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk, ResumeError, Shown,
+};
+use limbeck_policy::Requester;
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
+use rmcp::service::{RequestContext, RoleServer};
+
+use super::built_in_results::{failed, program_result, result_bytes, with_hint};
+use super::built_in_tools::BuiltInTool;
+use super::client_surface::Surface;
+use super::exchange::RequestKind;
+use super::forward::{Outcome, ResumeParams};
+use super::resume_arguments::{ModelDecision, ResumeAction, ResumeArguments};
+
+/// What a model does about a question that it cannot decide.
+const WAIT_INSTEAD: &str =
+    "the user decides: call `resume` with this execution_id and no `action` to wait";
+
+impl Surface {
+    pub(super) async fn resume(
+        &self,
+        arguments: JsonObject,
+        resume: ResumeParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let ResumeArguments {
+            execution_id,
+            action,
+        } = match ResumeArguments::read(arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => return Ok(failed(error.to_string()).into()),
+        };
+        match action {
+            ResumeAction::Wait => {}
+            ResumeAction::Cancel => {
+                let stopped = self.gateway.stop(&execution_id, Some(&self.principal));
+                return Ok(resumed(stopped.await).into());
+            }
+            // The client sends a suspended request again with the answers of its user: it was decided the first time.
+            ResumeAction::Decide(_) if resume.state.is_some() => {}
+            ResumeAction::Decide(decision) => {
+                if let Err(refused) = self.decide(&execution_id, decision).await {
+                    return Ok(failed(refused).into());
+                }
+            }
+        }
+        let subject = self.subject("tools/call", BuiltInTool::Resume.name());
+        let (gateway, principal) = (self.gateway.clone(), self.principal.clone());
+        let forwarded = self
+            .exchange(
+                RequestKind::Program,
+                &subject,
+                resume,
+                context,
+                resumed_bytes,
+                |calling| {
+                    Box::pin(async move {
+                        let form = AnswerForm::default();
+                        gateway
+                            .resume(&execution_id, Some(&principal), form, OnAsk::Wait, calling)
+                            .await
+                    })
+                },
+            )
+            .await?;
+        Ok(match forwarded {
+            Outcome::InputRequired(result) => result.into(),
+            Outcome::Done(done) => resumed(done).into(),
+        })
+    }
+
+    /// Records the decision about one question, or about every pending one of the execution. `Err` is the text of the
+    /// refusal.
+    async fn decide(&self, execution: &str, decision: ModelDecision) -> Result<(), String> {
+        let ModelDecision {
+            approve,
+            approval_id,
+            reason,
+            edited,
+        } = decision;
+        let id = ExecutionId::new(execution);
+        // A question that was decided before is found too: the same decision again is no mistake.
+        let only_pending = approval_id.is_none();
+        let listed = self
+            .gateway
+            .pending_approvals(Some(&self.principal), Some(&id), only_pending);
+        let listed = listed.await.map_err(|error| error.for_callers().message)?;
+        let named = |approval: &Approval| {
+            let id = approval_id.as_deref();
+            id.is_none_or(|id| approval.id.as_str() == id)
+        };
+        let chosen: Vec<Approval> = listed.into_iter().filter(named).collect();
+        if chosen.is_empty() && approval_id.is_some() {
+            return Err(with_hint(
+                "this execution has no such question",
+                Some("`pending` of its answer has the `approval_id` of each"),
+            ));
+        }
+        let requester = Requester::of_principal(&self.principal);
+        let who: Vec<String> = requester.names().map(str::to_owned).into();
+        for approval in chosen {
+            let request = DecisionRequest {
+                approval: approval.id,
+                approve,
+                decider: Decider {
+                    who: who.clone(),
+                    principal: self.principal.to_string(),
+                    channel: ApprovalChannel::Model,
+                },
+                reason: reason.clone(),
+                edited: edited.clone(),
+            };
+            match self.gateway.decide(request).await {
+                Ok(DecisionReport::Decided(_) | DecisionReport::Same(_)) => {}
+                Ok(DecisionReport::TooLate(approval)) => {
+                    let outcome = format!("this question is {}", earlier_outcome(&approval));
+                    return Err(with_hint(&outcome, Some(WAIT_INSTEAD)));
+                }
+                Err(error) => return Err(refusal(&error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Text of a decision that was not recorded.
+fn refusal(error: &DecisionError) -> String {
+    match error {
+        DecisionError::NotAllowed { why, hint } => with_hint(why, Some(hint)),
+        DecisionError::InvalidEdit(error) => with_hint(&error.message, error.hint.as_deref()),
+        DecisionError::Unknown => error.to_string(),
+        DecisionError::Store(error) => {
+            let text = error.for_callers();
+            with_hint(&text.message, text.hint.as_deref())
+        }
+    }
+}
+
+/// Result of a call that went on with an execution, or did not.
+fn resumed(done: Result<Shown, ResumeError>) -> CallToolResult {
+    match done {
+        Ok(shown) => program_result(shown),
+        // A client that lost the answer asks for it again.
+        Err(ResumeError::Ended(shown)) => program_result(*shown),
+        Err(ResumeError::Store(error)) => {
+            let text = error.for_callers();
+            failed(with_hint(&text.message, text.hint.as_deref()))
+        }
+        Err(error) => failed(with_hint(&error.to_string(), error.hint().as_deref())),
+    }
+}
+
+/// Bytes of the result that `done` becomes.
+fn resumed_bytes(done: &Result<Shown, ResumeError>) -> usize {
+    match done {
+        Ok(shown) => result_bytes(shown),
+        Err(ResumeError::Ended(shown)) => result_bytes(shown),
+        Err(_) => 0,
+    }
+}

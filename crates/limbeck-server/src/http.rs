@@ -1,4 +1,4 @@
-//! MCP server over HTTP: many clients, both generations of the protocol, one endpoint, `/mcp`.
+//! MCP server over HTTP: many clients, both generations of the protocol, one endpoint, `/mcp`; and `/approvals` for people who decide about calls.
 //!
 //! Every client that can reach the address can send requests, so as little as possible happens before the token
 //! is checked: hyper reads heads within bounds of size, number and time, [`allowed_hosts`] checks `Host` and
@@ -15,6 +15,7 @@
 
 mod allowed_hosts;
 mod answer_body;
+mod approvals;
 mod authentication;
 mod bearer_tokens;
 mod bodies;

@@ -52,14 +52,25 @@ impl Authentication {
         self.issuer.as_ref()
     }
 
-    /// Principal of a request; `None` for every missing or invalid token, without a reason.
-    pub(crate) async fn principal(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+    /// Owner of a request's token; `None` for every missing or invalid token, without a reason.
+    pub(crate) async fn owner(&self, headers: &HeaderMap) -> Option<TokenOwner> {
         let token = bearer(headers)?;
         if let Some(principal) = self.tokens.as_ref().and_then(|it| it.principal(token)) {
-            return Some(principal);
+            // A token file names no groups.
+            let groups = Vec::new();
+            return Some(TokenOwner { principal, groups });
         }
-        self.issuer.as_ref()?.principal(token).await
+        self.issuer.as_ref()?.owner(token).await
     }
+}
+
+/// Owner of a valid token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TokenOwner {
+    /// Principal that its requests belong to.
+    pub(crate) principal: Arc<str>,
+    /// Groups that the issuer of the token puts it in.
+    pub(crate) groups: Vec<String>,
 }
 
 /// Token of the single `Authorization` header (RFC 6750 §2.1). Tokens in queries or bodies are not accepted.

@@ -15,8 +15,8 @@ use http::{Request, StatusCode};
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use limbeck_domain::limits::{
-    ISSUER_FETCH_MS, ISSUER_KEYS_FRESH_MS, ISSUER_KEYS_STALE_MS, ISSUER_RETRY_MS,
-    PRINCIPAL_BYTES_MAX, TOKEN_BYTES_MAX,
+    GROUPS_PER_TOKEN_MAX, ISSUER_FETCH_MS, ISSUER_KEYS_FRESH_MS, ISSUER_KEYS_STALE_MS,
+    ISSUER_RETRY_MS, PRINCIPAL_BYTES_MAX, TOKEN_BYTES_MAX,
 };
 use limbeck_domain::text;
 use limbeck_upstream::http::NetworkRules;
@@ -27,6 +27,8 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
+
+use super::authentication::TokenOwner;
 
 /// Accepted algorithms: asymmetric, so that a published key cannot sign.
 const ALGORITHMS: [Algorithm; 9] = [
@@ -119,6 +121,9 @@ struct Claims {
     c_hash: Option<IgnoredAny>,
     #[serde(default)]
     events: Option<IgnoredAny>,
+    /// Groups of the subject. No standard has the claim, and most issuers write it like this.
+    #[serde(default)]
+    groups: Option<Value>,
     /// Key that the sender has to prove that it has (RFC 7800 §3.1).
     #[serde(default)]
     cnf: Option<IgnoredAny>,
@@ -179,8 +184,8 @@ impl Issuer {
         is_url.then_some(self.audience.as_str())
     }
 
-    /// Principal of a valid token: `jwt:ISSUER#SUBJECT`.
-    pub(crate) async fn principal(&self, token: &str) -> Option<Arc<str>> {
+    /// Owner of a valid token: the principal `jwt:ISSUER#SUBJECT`, in the groups of the claim `groups`.
+    pub(crate) async fn owner(&self, token: &str) -> Option<TokenOwner> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;
         }
@@ -207,7 +212,10 @@ impl Issuer {
         if !fits || subject.chars().any(char::is_control) {
             return None;
         }
-        Some(format!("jwt:{}#{subject}", self.url).into())
+        Some(TokenOwner {
+            principal: format!("jwt:{}#{subject}", self.url).into(),
+            groups: claims.groups.map(group_names).unwrap_or_default(),
+        })
     }
 
     async fn key(&self, id: Option<&str>, algorithm: Algorithm) -> Option<DecodingKey> {
@@ -298,6 +306,23 @@ impl Issuer {
     }
 }
 
+/// Names of groups in a claim. A claim of another form, and a name that no rule can have, gives no right.
+fn group_names(claim: Value) -> Vec<String> {
+    let Value::Array(names) = claim else {
+        return Vec::new();
+    };
+    let names = names.into_iter().take(GROUPS_PER_TOKEN_MAX);
+    let names = names.filter_map(|name| match name {
+        Value::String(name) => Some(name),
+        _ => None,
+    });
+    names
+        .filter(|name| {
+            !name.is_empty() && name.len() <= PRINCIPAL_BYTES_MAX && text::is_clean(name)
+        })
+        .collect()
+}
+
 impl Keys {
     /// Key with the id of a token. A token without an id is verified only when exactly one key fits.
     fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Option<DecodingKey> {
@@ -371,6 +396,8 @@ fn is_https(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -397,6 +424,19 @@ mod tests {
             assert!(Issuer::new(url, "us").is_err(), "{url}");
         }
         assert!(Issuer::new("https://id.example", "").is_err());
+    }
+
+    #[test]
+    fn groups_are_names_in_a_list_and_every_other_claim_gives_none() {
+        let names = |claim: Value| group_names(claim);
+        assert_eq!(names(json!(["leads", "ops team"])), ["leads", "ops team"]);
+        let odd = json!(["leads", "", 7, null, ["ops"], "a\u{202e}b", "x".repeat(257)]);
+        assert_eq!(names(odd), ["leads"]);
+        for claim in [json!("leads"), json!({"leads": true}), json!(null)] {
+            assert!(names(claim.clone()).is_empty(), "{claim}");
+        }
+        let many: Vec<String> = (0..1_000).map(|number| number.to_string()).collect();
+        assert_eq!(names(json!(many)).len(), GROUPS_PER_TOKEN_MAX);
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! ```text
 //! /mcp                                       POST GET DELETE   token
 //! /metrics                                   GET               token
+//! /approvals                                 GET               token
+//! /approvals/ID                              GET POST          token
 //! /health, /ready                            GET               none; no details in the response
 //! /.well-known/oauth-protected-resource[/mcp] GET              none; only with an issuer
 //! ```
@@ -29,9 +31,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::allowed_hosts::AllowedHosts;
 use super::answer_body::AnswerBody;
-use super::authentication::Authentication;
+use super::approvals::APPROVALS;
+use super::authentication::{Authentication, TokenOwner};
 use super::bodies::{BodyReader, HttpResponse, counted, later, reason, text, typed};
-use super::clients::{ClientLimitError, PrincipalClient, PrincipalClients};
+use super::clients::{ClientLimitError, PrincipalClient, PrincipalClients, RequestGuard};
 use super::connection_places::{ConnectionPlace, TooManyConnectionsError};
 use super::keep_alive;
 use super::metrics::{HttpMetrics, RefusalReason};
@@ -42,7 +45,7 @@ use limbeck_gateway::Gateway;
 const MCP: &str = "/mcp";
 const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource";
 const RESOURCE_METADATA_MCP: &str = "/.well-known/oauth-protected-resource/mcp";
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
 const SESSION_ID: &str = "mcp-session-id";
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 /// First revision without sessions.
@@ -130,6 +133,8 @@ impl HttpService {
                 true => text(StatusCode::SERVICE_UNAVAILABLE, "ending\n"),
             }),
             "/metrics" => self.metrics(&request, &host, place).await,
+            "/approvals" => self.approvals(request, &host, place).await,
+            _ if path.starts_with(APPROVALS) => self.approvals(request, &host, place).await,
             RESOURCE_METADATA | RESOURCE_METADATA_MCP if self.authentication.issuer().is_some() => {
                 self.get(&request, || self.resource_metadata(&host))
             }
@@ -157,7 +162,7 @@ impl HttpService {
         if request.method() != Method::GET {
             return Err(self.not_allowed("GET"));
         }
-        self.principal(request.headers(), host, place).await?;
+        self.owner(request.headers(), host, place).await?;
         let metrics = self
             .metrics
             .text(&self.gateway, &self.clients, &self.answers);
@@ -180,19 +185,13 @@ impl HttpService {
         ) {
             return Err(self.not_allowed("GET, POST, DELETE"));
         }
-        let principal = self.principal(request.headers(), host, place).await?;
+        let TokenOwner { principal, .. } = self.owner(request.headers(), host, place).await?;
         if self.draining.is_cancelled() {
             return Err(Box::new(later(StatusCode::SERVICE_UNAVAILABLE)));
         }
-        let client = match self.clients.enter(&principal) {
+        let client = match self.entered(&principal) {
             Ok(client) => client,
-            Err(too_many) => {
-                self.metrics.refused(RefusalReason::TooMany);
-                return Ok(later(match too_many {
-                    ClientLimitError::Requests => StatusCode::TOO_MANY_REQUESTS,
-                    ClientLimitError::Principals => StatusCode::SERVICE_UNAVAILABLE,
-                }));
-            }
+            Err(too_many) => return Ok(too_many),
         };
         let (mut parts, body) = request.into_parts();
         let room = Arc::new(AnswerPlace::new(&self.answers, &principal));
@@ -218,6 +217,17 @@ impl HttpService {
         };
         let (stall, closed) = (self.write_stall, place.closing());
         Ok(answer.map(|body| AnswerBody::new(body, room, client, stall, closed).boxed_unsync()))
+    }
+
+    /// Counts a request of `principal`; `Err` is the response to one too many.
+    pub(super) fn entered(&self, principal: &Arc<str>) -> Result<RequestGuard, HttpResponse> {
+        self.clients.enter(principal).map_err(|too_many| {
+            self.metrics.refused(RefusalReason::TooMany);
+            later(match too_many {
+                ClientLimitError::Requests => StatusCode::TOO_MANY_REQUESTS,
+                ClientLimitError::Principals => StatusCode::SERVICE_UNAVAILABLE,
+            })
+        })
     }
 
     /// Passes a request to the SDK and returns its response.
@@ -270,15 +280,16 @@ impl HttpService {
         Ok(keep_alive::with_keep_alive(answer.boxed(), self.keep_alive).await)
     }
 
-    async fn principal(
+    /// Owner of the request's token. `Err` is the response to an unauthenticated request.
+    pub(super) async fn owner(
         &self,
         headers: &HeaderMap,
         host: &Authority,
         place: &ConnectionPlace,
-    ) -> Result<Arc<str>, Box<HttpResponse>> {
-        match self.authentication.principal(headers).await {
-            Some(principal) => match place.known_as(&principal) {
-                Ok(()) => Ok(principal),
+    ) -> Result<TokenOwner, Box<HttpResponse>> {
+        match self.authentication.owner(headers).await {
+            Some(owner) => match place.known_as(&owner.principal) {
+                Ok(()) => Ok(owner),
                 Err(TooManyConnectionsError) => {
                     self.metrics.refused(RefusalReason::TooMany);
                     Err(Box::new(later(StatusCode::TOO_MANY_REQUESTS)))
@@ -322,7 +333,7 @@ impl HttpService {
         typed(StatusCode::OK, JSON, metadata.to_string())
     }
 
-    fn not_allowed(&self, allowed: &'static str) -> Box<HttpResponse> {
+    pub(super) fn not_allowed(&self, allowed: &'static str) -> Box<HttpResponse> {
         let mut answer = self.refuse(RefusalReason::Form, StatusCode::METHOD_NOT_ALLOWED);
         let allowed = HeaderValue::from_static(allowed);
         answer.headers_mut().insert(header::ALLOW, allowed);
@@ -357,7 +368,7 @@ fn session_of(headers: &HeaderMap) -> Result<Option<String>, StatusCode> {
 }
 
 /// Whether the body is uncompressed JSON, which a form on a web page cannot send.
-fn is_plain_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_plain_json(headers: &HeaderMap) -> bool {
     let media_type = headers.get(header::CONTENT_TYPE);
     let media_type = media_type.and_then(|value| value.to_str().ok());
     let essence = media_type.and_then(|value| value.split(';').next());

@@ -1,0 +1,394 @@
+//! Questions about calls over HTTP, for a page or a program of the person who decides.
+//!
+//! ```text
+//! GET  /approvals       pending questions about calls of the token's principal
+//! GET  /approvals/ID    one question whole, with the text that a person is shown
+//! POST /approvals/ID    {"decision": "approve" | "deny", "reason"?: string, "edited"?: object}
+//! ```
+//!
+//! A question of another principal reads as one that does not exist, unless it names the token's owner as an approver: then
+//! it is found by its id, and listed to its own principal alone. Who decides follows from the token, never from the body.
+//! No page of another origin can send a decision: it has no token, and a body must be JSON.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::uri::Authority;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use limbeck_domain::{Approval, ApprovalChannel, ApprovalId};
+use limbeck_gateway::approval_view::{
+    approval_views, decision_reason, earlier_outcome, is_visible_to,
+};
+use limbeck_gateway::{Decider, DecisionError, DecisionReport, DecisionRequest};
+use limbeck_policy::Requester;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::answer_body::AnswerBody;
+use super::authentication::TokenOwner;
+use super::bodies::{HttpResponse, later, typed};
+use super::connection_places::ConnectionPlace;
+use super::metrics::RefusalReason;
+use super::service::{HttpService, JSON, is_plain_json};
+use crate::answer_place::AnswerPlace;
+
+/// Path of a question, without its id.
+pub(super) const APPROVALS: &str = "/approvals/";
+/// Arguments above this are left out of a list and of the answer to a decision, which stay small.
+const ARGUMENTS_LISTED_BYTES_MAX: usize = 16 << 10;
+/// Questions in a list; a principal has far fewer pending at a time.
+const LISTED_MAX: usize = 200;
+
+/// Body of a decision.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DecisionBody {
+    decision: DecisionName,
+    #[serde(default)]
+    reason: Option<String>,
+    /// All arguments of the call, to be sent instead.
+    #[serde(default)]
+    edited: Option<Box<RawValue>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum DecisionName {
+    Approve,
+    Deny,
+}
+
+/// Answer to a request about questions that is not carried out.
+#[derive(Debug)]
+struct Refused {
+    status: StatusCode,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Refused {
+    fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same for an unknown id and for a question of another principal.
+    fn unknown() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "there is no such question")
+    }
+
+    fn response(self) -> HttpResponse {
+        let Self {
+            status,
+            message,
+            hint,
+        } = self;
+        let error = json!({"error": {"message": message, "hint": hint}});
+        typed(status, JSON, error.to_string())
+    }
+}
+
+/// The answer when the store failed; `message` is what a client may read of it.
+fn store_failed(error: &(dyn std::error::Error + 'static), message: String) -> Refused {
+    tracing::error!(error, "questions could not be read or decided");
+    Refused::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+}
+
+impl HttpService {
+    /// Answers a request to `/approvals` or below it. `Err` is the response to an unauthenticated request.
+    pub(super) async fn approvals(
+        &self,
+        request: Request<Incoming>,
+        host: &Authority,
+        place: &ConnectionPlace,
+    ) -> Result<HttpResponse, Box<HttpResponse>> {
+        let id = request.uri().path().strip_prefix(APPROVALS);
+        let id = id.map(str::to_owned);
+        let is_get = request.method() == Method::GET;
+        match &id {
+            _ if is_get => {}
+            Some(_) if request.method() == Method::POST => {}
+            Some(_) => return Err(self.not_allowed("GET, POST")),
+            None => return Err(self.not_allowed("GET")),
+        }
+        let owner = self.owner(request.headers(), host, place).await?;
+        if self.draining.is_cancelled() {
+            return Err(Box::new(later(StatusCode::SERVICE_UNAVAILABLE)));
+        }
+        let entered = match self.entered(&owner.principal) {
+            Ok(entered) => entered,
+            Err(too_many) => return Ok(too_many),
+        };
+        let decider = decider(&owner);
+        let (parts, body) = request.into_parts();
+        let done = match id.map(approval_id) {
+            None => self.listed(&owner).await,
+            Some(None) => Err(Refused::unknown()),
+            Some(Some(id)) if is_get => self.shown(&id, &decider).await,
+            Some(Some(id)) => match self.decision(&owner, &parts, body).await {
+                Ok(decision) => self.decided(id, decision, decider).await,
+                Err(refused) => Err(refused),
+            },
+        };
+        let (status, answer) = match done {
+            Ok(done) => done,
+            Err(refused) => {
+                self.metrics.refused(RefusalReason::Form);
+                return Ok(refused.response());
+            }
+        };
+        let room = Arc::new(AnswerPlace::new(&self.answers, &owner.principal));
+        if room.settle(answer.len()).await.is_err() {
+            self.metrics.refused(RefusalReason::TooMany);
+            return Ok(later(StatusCode::TOO_MANY_REQUESTS));
+        }
+        let (stall, closed) = (self.write_stall, place.closing());
+        let answer = typed(status, JSON, answer);
+        Ok(answer.map(|body| AnswerBody::new(body, room, entered, stall, closed).boxed_unsync()))
+    }
+
+    async fn listed(&self, owner: &TokenOwner) -> Result<(StatusCode, String), Refused> {
+        let principal = Some(&*owner.principal);
+        let listed = self.gateway.pending_approvals(principal, None, true).await;
+        let mut approvals =
+            listed.map_err(|error| store_failed(&error, error.for_callers().message))?;
+        let more = approvals.len().saturating_sub(LISTED_MAX);
+        approvals.truncate(LISTED_MAX);
+        let views = approval_views(&approvals, ARGUMENTS_LISTED_BYTES_MAX);
+        written(StatusCode::OK, &json!({"more": more}), "approvals", &views)
+    }
+
+    async fn shown(
+        &self,
+        id: &ApprovalId,
+        decider: &Decider,
+    ) -> Result<(StatusCode, String), Refused> {
+        let approval = self.visible(id, decider).await?;
+        let question = self.gateway.question_text(&approval).await;
+        let approvals = [approval];
+        let view = approval_views(&approvals, usize::MAX).pop();
+        written(
+            StatusCode::OK,
+            &json!({"question": question}),
+            "approval",
+            &view,
+        )
+    }
+
+    async fn visible(&self, id: &ApprovalId, decider: &Decider) -> Result<Approval, Refused> {
+        let found = self.gateway.approval(id).await;
+        found
+            .map_err(|error| store_failed(&error, error.for_callers().message))?
+            .filter(|approval| is_visible_to(approval, decider))
+            .ok_or_else(Refused::unknown)
+    }
+
+    /// The decision in the body of a request.
+    async fn decision(
+        &self,
+        owner: &TokenOwner,
+        parts: &Parts,
+        body: Incoming,
+    ) -> Result<DecisionBody, Refused> {
+        let form = |status| Refused::new(status, status.canonical_reason().unwrap_or("Refused"));
+        if !is_plain_json(&parts.headers) {
+            return Err(form(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        }
+        let read = self.bodies.read(&owner.principal, &parts.headers, body);
+        let (body, _held) = read.await.map_err(form)?;
+        let decision: DecisionBody = serde_json::from_slice(&body).map_err(|_| Refused {
+            hint: Some(
+                "send {\"decision\": \"approve\" | \"deny\", \"reason\"?: string, \"edited\"?: object}"
+                    .to_owned(),
+            ),
+            ..Refused::new(StatusCode::BAD_REQUEST, "the body is not a decision")
+        })?;
+        if decision.edited.is_some() && decision.decision == DecisionName::Deny {
+            let message = "`edited` belongs to an approval";
+            return Err(Refused::new(StatusCode::BAD_REQUEST, message));
+        }
+        Ok(decision)
+    }
+
+    async fn decided(
+        &self,
+        id: ApprovalId,
+        body: DecisionBody,
+        decider: Decider,
+    ) -> Result<(StatusCode, String), Refused> {
+        let reason = decision_reason(body.reason.as_deref().unwrap_or_default())
+            .map_err(|error| Refused::new(StatusCode::BAD_REQUEST, error.to_string()))?;
+        // First of all: what a refusal says of it must not show that a question of another principal exists.
+        self.visible(&id, &decider).await?;
+        let request = DecisionRequest {
+            approval: id,
+            approve: body.decision == DecisionName::Approve,
+            decider,
+            reason,
+            edited: body
+                .edited
+                .map(|edited| Box::<str>::from(edited).into_string()),
+        };
+        let (status, outcome, approval) = match self.gateway.decide(request).await {
+            Ok(DecisionReport::Decided(approval)) => {
+                (StatusCode::OK, json!({"outcome": "decided"}), approval)
+            }
+            Ok(DecisionReport::Same(approval)) => {
+                (StatusCode::OK, json!({"outcome": "same"}), approval)
+            }
+            Ok(DecisionReport::TooLate(approval)) => {
+                let message = format!("this question is {}", earlier_outcome(&approval));
+                let outcome = json!({"outcome": "too_late", "error": {"message": message}});
+                (StatusCode::CONFLICT, outcome, approval)
+            }
+            Err(error) => return Err(refused(error)),
+        };
+        let approvals = [*approval];
+        let view = approval_views(&approvals, ARGUMENTS_LISTED_BYTES_MAX).pop();
+        written(status, &outcome, "approval", &view)
+    }
+}
+
+fn refused(error: DecisionError) -> Refused {
+    match error {
+        DecisionError::Unknown => Refused::unknown(),
+        DecisionError::NotAllowed { why, hint } => Refused {
+            hint: Some(hint),
+            ..Refused::new(StatusCode::FORBIDDEN, why)
+        },
+        DecisionError::InvalidEdit(error) => Refused {
+            hint: error.hint,
+            ..Refused::new(StatusCode::UNPROCESSABLE_ENTITY, error.message)
+        },
+        DecisionError::Store(error) => store_failed(&error, error.for_callers().message),
+    }
+}
+
+/// The person of a token: its principal first, then its groups.
+fn decider(owner: &TokenOwner) -> Decider {
+    let requester = Requester::of_principal(&owner.principal);
+    let person = requester.names().map(str::to_owned);
+    let groups = owner.groups.iter().map(|group| format!("group:{group}"));
+    Decider {
+        who: person.into_iter().chain(groups).collect(),
+        principal: owner.principal.to_string(),
+        channel: ApprovalChannel::Browser,
+    }
+}
+
+/// The id in a path, when it has the form of one.
+fn approval_id(id: String) -> Option<ApprovalId> {
+    let digits = id.strip_prefix("ap_")?;
+    let is_id = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| ApprovalId::new(id))
+}
+
+/// JSON of `object` with `key` as another member. Arguments of a call are written as they are, byte for byte, which a parsed
+/// value would not keep.
+fn written(
+    status: StatusCode,
+    object: &serde_json::Value,
+    key: &str,
+    value: &impl Serialize,
+) -> Result<(StatusCode, String), Refused> {
+    #[derive(Serialize)]
+    struct Written<'a, T> {
+        #[serde(flatten)]
+        object: &'a serde_json::Value,
+        #[serde(flatten)]
+        member: std::collections::BTreeMap<&'a str, T>,
+    }
+    let member = [(key, value)].into();
+    let text = serde_json::to_string(&Written { object, member });
+    let text =
+        text.map_err(|error| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+    Ok((status, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_has_a_known_form_and_no_name_of_who_decides() {
+        let read = |body: &str| serde_json::from_str::<DecisionBody>(body);
+        let approved =
+            read(r#"{"decision":"approve","edited":{"amount":9007199254740993}}"#).unwrap();
+        assert_eq!(approved.decision, DecisionName::Approve);
+        assert_eq!(
+            approved.edited.unwrap().get(),
+            r#"{"amount":9007199254740993}"#
+        );
+        assert_eq!(
+            read(r#"{"decision":"deny","reason":"no"}"#)
+                .unwrap()
+                .reason
+                .as_deref(),
+            Some("no")
+        );
+        for body in [
+            "",
+            "{}",
+            "[]",
+            r#"{"decision":"maybe"}"#,
+            r#"{"decision":"approve","by":"user:anna"}"#,
+            r#"{"decision":"approve","channel":"browser"}"#,
+            r#"{"decision":"approve","decision":"deny"}"#,
+        ] {
+            assert!(read(body).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn who_decides_is_the_owner_of_the_token_and_its_groups() {
+        let owner = TokenOwner {
+            principal: "jwt:https://id.example#anna".into(),
+            groups: vec!["leads".to_owned()],
+        };
+        let decider = decider(&owner);
+        assert_eq!(
+            decider.who,
+            ["user:jwt:https://id.example#anna", "group:leads"]
+        );
+        assert_eq!(decider.channel, ApprovalChannel::Browser);
+        assert_eq!(decider.principal, "jwt:https://id.example#anna");
+    }
+
+    #[test]
+    fn only_an_id_is_looked_up() {
+        let id = format!("ap_{}", "0f".repeat(16));
+        assert_eq!(approval_id(id.clone()), Some(ApprovalId::new(id.clone())));
+        for other in [
+            "",
+            "ap_",
+            &id[..34],
+            &format!("{id}0"),
+            "ap_../../../../etc/passwd_________",
+            &id.replace('f', "%"),
+        ] {
+            assert_eq!(approval_id(other.to_owned()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn arguments_keep_their_bytes_in_an_answer() {
+        let exact = RawValue::from_string(r#"{"n":1.10,"n":9007199254740993}"#.to_owned()).unwrap();
+        let (_, text) = written(
+            StatusCode::OK,
+            &json!({"outcome": "same"}),
+            "approval",
+            &exact,
+        )
+        .unwrap();
+        assert_eq!(
+            text,
+            r#"{"outcome":"same","approval":{"n":1.10,"n":9007199254740993}}"#
+        );
+    }
+}

@@ -38,7 +38,7 @@ pub struct ApprovalView<'a> {
     /// Pending approvals of the same execution, tool, definition, class and line, beside this one.
     similar: usize,
     channels: &'a [ApprovalChannel],
-    approvers: &'a [String],
+    approvers: &'a [Vec<String>],
     quorum: u32,
     not_requester: bool,
     decisions: Vec<DecisionView<'a>>,
@@ -148,11 +148,9 @@ fn group(approval: &Approval) -> Group<'_> {
 /// Whether `decider` may see an approval: it is about a call of its own, or names it as an approver. To all others it must
 /// read as one that does not exist.
 pub fn is_visible_to(approval: &Approval, decider: &Decider) -> bool {
-    approval.principal == decider.principal
-        || decider
-            .who
-            .iter()
-            .any(|name| approval.terms.approvers.contains(name))
+    let lists = &approval.terms.approvers;
+    let is_on = |list: &Vec<String>| list.iter().any(|name| decider.who.contains(name));
+    approval.principal == decider.principal || !lists.is_empty() && lists.iter().all(is_on)
 }
 
 /// What became final before a decision arrived, as a fragment: `already approved by user:anna (browser)`.
@@ -222,7 +220,7 @@ mod tests {
             line: Some(12),
             terms: ApprovalTerms {
                 channels: vec![ApprovalChannel::Cli, ApprovalChannel::Browser],
-                approvers: vec!["group:leads".to_owned()],
+                approvers: vec![vec!["group:leads".to_owned()]],
                 quorum: 1,
                 not_requester: false,
                 edit: Vec::new(),

@@ -15,6 +15,7 @@ mod decide;
 mod question;
 pub(crate) mod shown;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +43,21 @@ pub(crate) struct Approvals {
     /// Changes with every answer that this process knows of.
     changed: watch::Sender<u64>,
     waiting: Mutex<Waiting>,
+    /// Questions that a client of this process shows.
+    shown: Arc<Mutex<HashSet<ApprovalId>>>,
+}
+
+/// A question that a client shows, until this is dropped.
+struct ShownByClient {
+    id: ApprovalId,
+    shown: Arc<Mutex<HashSet<ApprovalId>>>,
+}
+
+impl Drop for ShownByClient {
+    fn drop(&mut self) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.remove(&self.id);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -66,7 +82,17 @@ impl Approvals {
             store,
             changed: watch::Sender::new(0),
             waiting: Mutex::default(),
+            shown: Arc::default(),
         }
+    }
+
+    /// Notes that a client shows a question. `None` when one does already.
+    fn show(&self, id: &ApprovalId) -> Option<ShownByClient> {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.insert(id.clone()).then(|| ShownByClient {
+            id: id.clone(),
+            shown: Arc::clone(&self.shown),
+        })
     }
 
     /// Wakes everybody who waits: an answer was given.

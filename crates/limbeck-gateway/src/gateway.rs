@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use limbeck_catalog::{Catalog, Observed};
 use limbeck_domain::{
-    Approval, CallError, CallId, Envelope, ExecutionId, Expose, Mode, ProgramError, ReadMethod,
-    Sandbox, ServerName, Settlement, ToolId, ToolTarget,
+    Approval, ApprovalId, CallError, CallId, Envelope, ExecutionId, Expose, Mode, ProgramError,
+    ReadMethod, Sandbox, ServerName, Settlement, ToolId, ToolTarget,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Policy;
@@ -18,7 +18,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
-use crate::approvals::{Approvals, DecisionError, DecisionReport, DecisionRequest, OnAsk};
+use crate::approvals::{Approvals, Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
 use crate::computing::{Computing, ComputingError};
@@ -39,6 +39,9 @@ use crate::render::Render;
 use crate::search::{SearchReport, SearchRequest, ToolSearch};
 use crate::server_reports::ServerReport;
 use crate::server_source::ServerSource;
+
+/// Questions that are listed at once.
+const APPROVALS_LISTED_MAX: u32 = 1_000;
 
 /// A running gateway as one principal uses it. Clones share it.
 #[derive(Clone, Debug)]
@@ -204,8 +207,33 @@ impl Gateway {
     /// # Errors
     ///
     /// [`StoreError`]
-    pub async fn approvals(&self, filter: ApprovalFilter) -> Result<Vec<Approval>, StoreError> {
+    pub async fn pending_approvals(
+        &self,
+        principal: Option<&str>,
+        execution: Option<&ExecutionId>,
+        only_pending: bool,
+    ) -> Result<Vec<Approval>, StoreError> {
+        let filter = ApprovalFilter {
+            execution: execution.cloned(),
+            principal: principal.map(str::to_owned),
+            only_pending,
+            limit: APPROVALS_LISTED_MAX,
+        };
         self.store().approvals(filter).await
+    }
+
+    /// One question.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn approval(&self, id: &ApprovalId) -> Result<Option<Approval>, StoreError> {
+        self.store().approval(id).await
+    }
+
+    /// Whether a call may have to be asked about, by the rules or the preset.
+    pub fn can_pause(&self) -> bool {
+        self.policy().asks()
     }
 
     /// Records a decision about a question, once the right of who gives it was checked.
@@ -262,23 +290,25 @@ impl Gateway {
     pub async fn in_doubt(
         &self,
         execution: &str,
-        principal: Option<&str>,
     ) -> Result<(ExecutionId, Vec<DoubtfulCall>), ResumeError> {
-        self.parts.executor.in_doubt(execution, principal).await
+        self.parts.executor.in_doubt(execution).await
     }
 
-    /// Records what became of a call in doubt. Returns whether it was in doubt.
+    /// Records what became of a call in doubt, by the word of `decider`.
     ///
     /// # Errors
     ///
-    /// [`StoreError`]
+    /// [`ResumeError`]
     pub async fn settle(
         &self,
-        execution: &ExecutionId,
+        execution: &str,
         call: CallId,
         how: Settlement,
-    ) -> Result<bool, StoreError> {
-        self.store().settle(execution, call, how).await
+        decider: Decider,
+    ) -> Result<(), ResumeError> {
+        let settled = self.parts.executor.settle(execution, call, how).await;
+        tracing::info!(execution, call = %call, by = ?decider.who, "what became of a call in doubt was recorded");
+        settled
     }
 
     /// Sandbox of the next worker, by its own report. Uses up the worker.

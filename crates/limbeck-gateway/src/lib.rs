@@ -24,8 +24,8 @@
 #![forbid(unsafe_code)]
 
 mod admission;
-mod approvals;
 pub mod approval_view;
+mod approvals;
 pub mod artifacts;
 mod broker;
 pub mod clock;

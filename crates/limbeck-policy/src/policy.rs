@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::Scope;
 use crate::index::ScopeIndex;
-use crate::rules::{AskOptions, AskUnit, CallFacts, DecidedBy, Effect, RuleSet};
+use crate::rules::{AskOptions, AskUnit, CallFacts, DecidedBy, Effect, Preset, RuleSet};
 
 /// Patterns of tools with a class.
 const CLASSES_MAX: usize = 10_000;
@@ -247,6 +247,13 @@ impl Policy {
     pub fn fault_that_stops(&self, class: ToolClass) -> Option<&PolicyFault> {
         let is_known_read = class.source.is_operators() && class.class == EffectClass::Read;
         self.fault.as_ref().filter(|_| !is_known_read)
+    }
+
+    /// Whether a call may have to be asked about: a rule asks, or the preset does.
+    pub fn asks(&self) -> bool {
+        let mut rules = self.rules.rules().iter();
+        rules.any(|rule| rule.effect == Effect::Ask)
+            || matches!(self.rules.preset(), Preset::Balanced | Preset::Strict)
     }
 
     /// Decision about a call with arguments in JSON text.

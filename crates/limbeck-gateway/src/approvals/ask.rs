@@ -70,13 +70,9 @@ impl Broker {
         };
         let decided = if approval.state == ApprovalState::Pending {
             let _waiting = self.asks.wait(call.id, &approval.id);
-            let approvals = &self.context().approvals;
-            let asked = self.ask_client(&approval);
-            tokio::select! {
-                decided = approvals.decided(&approval.id) => decided,
-                never = asked => match never {},
-            }
-            .map_err(|error| not_asked(&error, tool.id()))?
+            self.ask_client(&approval);
+            let decided = self.context().approvals.decided(&approval.id).await;
+            decided.map_err(|error| not_asked(&error, tool.id()))?
         } else {
             approval
         };

@@ -3,10 +3,10 @@
 //! The client vouches that a person answered. `accept` decides, `decline` denies, and `cancel`, no answer and a client that
 //! leaves decide nothing: the question stays pending.
 
-use std::convert::Infallible;
+use std::sync::Arc;
 
 use limbeck_domain::{Approval, ApprovalChannel, ServerName};
-use limbeck_upstream::{ServerRequest, ServerRequestKind};
+use limbeck_upstream::{CallObserver, ServerRequest, ServerRequestKind};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -36,13 +36,9 @@ struct FormContent {
 
 impl Broker {
     /// Shows a question to the person behind the client, where the client can and the question may be answered there, and
-    /// records the answer. Never returns: who waits for the answer reads it from the store.
-    pub(super) async fn ask_client(&self, approval: &Approval) -> Infallible {
-        self.ask_client_once(approval).await;
-        std::future::pending().await
-    }
-
-    async fn ask_client_once(&self, approval: &Approval) {
+    /// records the answer. Who waits for the answer reads it from the store: the form stays open while the execution is
+    /// paused, and is not shown twice when it is continued.
+    pub(super) fn ask_client(&self, approval: &Approval) {
         let Some(caller) = self.caller() else {
             return;
         };
@@ -50,6 +46,17 @@ impl Broker {
         if !may_answer || !caller.capabilities().elicitation_form {
             return;
         }
+        let Some(shown) = self.context().approvals.show(&approval.id) else {
+            return;
+        };
+        let (broker, caller, approval) = (self.clone(), Arc::clone(caller), approval.clone());
+        tokio::spawn(async move {
+            broker.ask_caller(&*caller, &approval).await;
+            drop(shown);
+        });
+    }
+
+    async fn ask_caller(&self, caller: &dyn CallObserver, approval: &Approval) {
         let text = question::for_form(approval, self.program());
         let params = json!({
             "message": text,

@@ -7,6 +7,7 @@ use limbeck_domain::{
 use limbeck_store::{Decided, StoreError};
 use serde_json::{Map, Value};
 
+use crate::approval_view::is_visible_to;
 use crate::broker::BrokerContext;
 use crate::clock::now_us;
 
@@ -90,7 +91,7 @@ impl BrokerContext {
             edited,
         } = request;
         let approval = self.store.approval(&id).await?;
-        let approval = approval.filter(|it| is_visible(it, &decider));
+        let approval = approval.filter(|it| is_visible_to(it, &decider));
         let approval = approval.ok_or(DecisionError::Unknown)?;
         may_decide(&approval, &decider, approve)?;
         let edited = match edited {
@@ -169,11 +170,6 @@ fn changed_names<'a>(asked: &'a Map<String, Value>, given: &'a Map<String, Value
     let removed = asked.iter().filter(|(name, _)| !given.contains_key(*name));
     let names = changed.chain(removed);
     names.map(|(name, _)| name.as_str()).collect()
-}
-
-/// Whether the question exists for this person: it is about its own execution, or names it as approver.
-fn is_visible(approval: &Approval, decider: &Decider) -> bool {
-    approval.principal == decider.principal || is_approver(approval, decider)
 }
 
 fn is_approver(approval: &Approval, decider: &Decider) -> bool {
@@ -316,8 +312,8 @@ mod tests {
         assert!(may_decide(&question, &by("anna", &[], Browser), true).is_err());
         let lead = by("bert", &["leads"], Browser);
         assert!(may_decide(&question, &lead, true).is_ok());
-        assert!(is_visible(&question, &lead));
-        assert!(!is_visible(&question, &by("carl", &["sales"], Browser)));
+        assert!(is_visible_to(&question, &lead));
+        assert!(!is_visible_to(&question, &by("carl", &["sales"], Browser)));
         question.terms.not_requester = true;
         assert!(may_decide(&question, &by("anna", &["leads"], Browser), true).is_err());
     }

@@ -12,6 +12,7 @@ use limbeck_store::{Spent, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::result_bytes;
+use crate::clock::now_us;
 use crate::ledger::{CallMeter, CallUsage};
 use crate::store_errors::call_error;
 
@@ -262,7 +263,7 @@ impl Journal {
             sent: true,
         };
         self.count(&entry);
-        match store.spend(id, approval, entry).await {
+        match store.spend(id, approval, entry, now_us()).await {
             Ok(Spent::Now) => Ok(()),
             Ok(Spent::NotApproved(state)) => Err(refused(CallError::new(
                 CallCode::Denied,

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::handle::Executor;
 use super::messages;
 use super::outcome::RunOutcome;
+use super::paused::with_next_step;
 use super::playback::Playback;
 use super::request::{AnswerForm, ExecuteRequest};
 use super::resume::ResumeError;
@@ -324,6 +325,7 @@ impl Attempt<'_> {
             let mut envelope = outcome.envelope(self.id.clone());
             match executor.pause(&self.id, &paused, &mut envelope).await {
                 Ok(()) => {
+                    let envelope = with_next_step(envelope);
                     return Ended::Paused(Box::new(Shown::of(envelope, answer.render)));
                 }
                 Err(error) => outcome = RunOutcome::not_started(messages::not_paused(&error)),

@@ -228,17 +228,6 @@ pub(super) fn verdict_json(verdict: &Verdict) -> String {
     serde_json::to_string(verdict).unwrap_or_else(|_| "{}".to_owned())
 }
 
-/// What the reader of a paused answer does next.
-pub(super) fn waits_for_people(questions: usize) -> String {
-    let (questions, them) = match questions {
-        1 => ("1 call waits".to_owned(), "it"),
-        more => (format!("{more} calls wait"), "them"),
-    };
-    format!(
-        "{questions} for a person, and nothing of {them} was sent; do not run the program again: tell the user, and continue with `resume` once the user has decided"
-    )
-}
-
 /// The error of an execution that should wait and could not be stored.
 pub(super) fn not_paused(error: &StoreError) -> ProgramError {
     let error = error.for_callers();

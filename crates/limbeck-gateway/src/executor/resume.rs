@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_domain::{
-    Approval, ApprovalId, CallId, Envelope, ErrorKind, ExecutionId, ExecutionStatus, PendingApproval,
-    ProgramError, Settlement,
+    Approval, ApprovalId, CallId, Envelope, ErrorKind, ExecutionId, ExecutionStatus,
+    PendingApproval, ProgramError, Settlement,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Scope;
@@ -25,6 +25,7 @@ use super::execute::{Attempt, Ended};
 use super::handle::Executor;
 use super::messages;
 use super::outcome::PausedRun;
+use super::paused::with_next_step;
 use super::playback::Playback;
 use super::request::AnswerForm;
 use super::shown::Shown;
@@ -272,7 +273,7 @@ impl Executor {
     fn paused_answer(&self, id: ExecutionId, pending: &[Approval], render: Render) -> Shown {
         let mut envelope = Envelope::new(id, ExecutionStatus::Paused);
         add_pending(&mut envelope, pending);
-        Shown::of(envelope, render)
+        Shown::of(with_next_step(envelope), render)
     }
 
     /// Takes a paused execution and runs it until it ends or waits again. `None` when another process has it.
@@ -375,11 +376,6 @@ async fn is_whole(
 /// Adds the open questions to an answer, and what its reader does next.
 fn add_pending(envelope: &mut Envelope, pending: &[Approval]) {
     envelope.pending = pending.iter().map(pending_of).collect();
-    if !pending.is_empty() {
-        envelope
-            .warnings
-            .push(messages::waits_for_people(pending.len()));
-    }
 }
 
 fn pending_of(approval: &Approval) -> PendingApproval {

@@ -10,10 +10,11 @@ mod pending_question;
 mod progress_reporter;
 mod suspended;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt as _};
 use limbeck_upstream::{
     CallContext, CallObserver, ClientCapabilities, DeclinedError, ProgressUpdate, ServerRequest,
 };
@@ -164,16 +165,23 @@ impl<T: Send + 'static> Exchange<T> {
         let mut reporter = ProgressReporter::new(self.kind, context, level);
         // Set while a question is open: a server may ask several at once, and the client gets them together.
         let mut settled = (!self.open.is_empty()).then(Instant::now);
+        // Questions for a legacy client: one at a time. The end of the work is not kept back by a person who does not answer.
+        let mut nested: Option<BoxFuture<'_, ()>> = None;
+        let mut next_nested = VecDeque::new();
         loop {
+            if nested.is_none() {
+                let next: Option<PendingQuestion> = next_nested.pop_front();
+                nested = next.map(|question| question.put_to(context).boxed());
+            }
             tokio::select! {
                 biased;
                 () = context.ct.cancelled() => {
                     return Err(ErrorData::internal_error("the request was cancelled", None));
                 }
-                Some(event) = self.events.recv() => match event {
+                Some(event) = self.events.recv(), if next_nested.len() < EVENTS_MAX => match event {
                     Event::Asked(question) => {
                         let together = question.ask.together;
-                        self.asked(question, responses, context).await;
+                        next_nested.extend(self.asked(question, responses, context));
                         if self.kind == RequestKind::Server && self.open.len() >= together {
                             return Ok(Step::InputRequired);
                         }
@@ -191,24 +199,22 @@ impl<T: Send + 'static> Exchange<T> {
                 () = sleep_until(settled.unwrap_or_else(Instant::now)), if settled.is_some() => {
                     return Ok(Step::InputRequired);
                 }
+                () = answered(&mut nested) => nested = None,
                 () = reporter.next_keep_alive() => reporter.keep_alive().await,
             }
         }
     }
 
-    /// Sends a question to a legacy client, or keeps it for the `input_required` result.
-    async fn asked(
+    /// Keeps a question for the `input_required` result, or returns it, to be sent to a legacy client.
+    fn asked(
         &mut self,
         question: PendingQuestion,
         responses: &mut InputResponses,
         context: &RequestContext<RoleServer>,
-    ) {
-        let Some(question) = question.presentable() else {
-            return;
-        };
+    ) -> Option<PendingQuestion> {
+        let question = question.presentable()?;
         if !is_modern(context) {
-            question.put_to(context).await;
-            return;
+            return Some(question);
         }
         // A client may send answers with its first request when it knows the question's key.
         let early = question
@@ -230,6 +236,7 @@ impl<T: Send + 'static> Exchange<T> {
                 self.open.push((key, question));
             }
         }
+        None
     }
 
     fn key_of(&self, ask: &ServerRequest) -> String {
@@ -246,6 +253,14 @@ impl<T: Send + 'static> Exchange<T> {
         let open = self.open.iter();
         open.filter_map(|(key, question)| Some((key.clone(), question.input_request()?)))
             .collect()
+    }
+}
+
+/// Waits for the answer to the nested question; for ever without one.
+async fn answered(nested: &mut Option<BoxFuture<'_, ()>>) {
+    match nested {
+        Some(nested) => nested.await,
+        None => std::future::pending().await,
     }
 }
 

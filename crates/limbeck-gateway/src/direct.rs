@@ -14,7 +14,7 @@ use limbeck_domain::{
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{Facts, ReadPermit, ReadRequest, Requester, Scope, decide_read};
-use limbeck_store::{ExecutionSummary, NewExecution};
+use limbeck_store::{ExecutionSummary, NO_GUEST, NewExecution};
 use limbeck_upstream::{CallContext, ResourceWatch, UpstreamError};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -28,8 +28,6 @@ use crate::store_errors::call_error;
 
 /// Where a call came from, in listings.
 const ORIGIN: &str = "mcp direct";
-/// Guest hash of an execution without a guest.
-const NO_GUEST: &str = "none: a direct call";
 
 /// Text before the name of the server in the program that a direct call is recorded with.
 const CALL_BEFORE: &str = "return await tools[";

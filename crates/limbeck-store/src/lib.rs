@@ -45,8 +45,9 @@ mod writer;
 pub use error::{CallerText, StoreError};
 pub use records::{
     ApprovalFilter, ArtifactInfo, CachedTools, Decided, DoubtfulCall, ExecutionRecord,
-    ExecutionRow, ExecutionSummary, LedgerRow, MergeObservation, NewArtifact, NewExecution,
-    NewLedgerRow, Observation, PausedExecution, Pin, RemovedExecutions, Spent, StoreStats, Taken,
+    ExecutionRow, ExecutionSummary, LedgerRow, MergeObservation, NO_GUEST, NewArtifact,
+    NewExecution, NewLedgerRow, Observation, PausedExecution, Pin, RemovedExecutions, Spent,
+    StoreStats, Taken,
 };
 pub use retention::JournalBounds;
 pub use store::Store;

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 /// Title of a program in listings, in bytes.
 const TITLE_BYTES_MAX: usize = 160;
 
+/// Guest hash of a direct call of a client, which ran no program: no process can go on with it.
+pub const NO_GUEST: &str = "none: a direct call";
+
 /// An execution about to run.
 #[derive(Clone, Debug)]
 pub struct NewExecution {
@@ -21,7 +24,7 @@ pub struct NewExecution {
     pub principal: String,
     /// Everything besides the journal that determines the guest.
     pub start: ProgramStart,
-    /// Hash of the guest module; replay needs the same one.
+    /// Hash of the guest module; replay needs the same one. [`NO_GUEST`] for a direct call.
     pub guest_hash: String,
     /// Sandbox layers that its worker verified.
     pub sandbox: Sandbox,

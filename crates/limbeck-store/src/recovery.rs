@@ -29,23 +29,22 @@ pub(crate) fn recover(
             continue;
         }
         let id = ExecutionId::new(id);
-        let status = hand_on(&transaction, row, &id)?;
+        let status = recover_one(&transaction, row, &id)?;
         handed_on.push((id, status));
     }
     transaction.commit()?;
     Ok(handed_on)
 }
 
-/// Hands on an execution without a call in doubt, and ends any other.
-fn hand_on(
+/// Ends an execution with a call in doubt, and hands on any other.
+fn recover_one(
     transaction: &Transaction<'_>,
     row: i64,
     id: &ExecutionId,
 ) -> rusqlite::Result<ExecutionStatus> {
     let doubts = doubts::numbers(transaction, row)?.len();
     if doubts == 0 {
-        pauses::release(transaction, row)?;
-        return Ok(ExecutionStatus::Paused);
+        return pauses::hand_on(transaction, row, id);
     }
     let named = doubts::entries(transaction, row, NAMED_MAX)?;
     let status = ExecutionStatus::NeedsReconciliation;

@@ -83,15 +83,24 @@ pub(super) fn surplus(
         .prepare_cached(&format!(
             "WITH ended AS (
                  SELECT row, principal, created_us, bytes, thinned, {WRITING} AS writing,
-                        status = 'needs_reconciliation' AS in_doubt,
-                        status = 'paused' AS paused
-                 FROM execution WHERE status <> 'running'
+                        status = 'needs_reconciliation' AS in_doubt
+                 FROM execution WHERE status NOT IN ('running', 'paused')
+             ), waiting AS MATERIALIZED (
+                 -- Those that are paused stay, however old they are: the others have what these leave.
+                 SELECT principal AS whose, {WRITING} AS writes, sum(bytes) AS bytes
+                 FROM execution WHERE status = 'paused' GROUP BY principal, writes
+             ), waiting_in_all AS MATERIALIZED (
+                 SELECT writes, sum(bytes) AS bytes FROM waiting GROUP BY writes
              ), kept AS (
                  SELECT *,
-                        count(*) FILTER (WHERE NOT paused) OVER own AS place,
-                        sum(bytes) OVER own AS total,
-                        count(*) FILTER (WHERE NOT paused) OVER every AS place_in_all,
-                        sum(bytes) OVER every AS total_in_all
+                        count(*) OVER own AS place,
+                        sum(bytes) OVER own + coalesce((
+                            SELECT waiting.bytes FROM waiting
+                            WHERE waiting.whose = principal AND waiting.writes = writing), 0) AS total,
+                        count(*) OVER every AS place_in_all,
+                        sum(bytes) OVER every + coalesce((
+                            SELECT waiting_in_all.bytes FROM waiting_in_all
+                            WHERE waiting_in_all.writes = writing), 0) AS total_in_all
                  FROM ended
                  WINDOW own AS (PARTITION BY writing, principal ORDER BY created_us DESC, row DESC),
                         every AS (PARTITION BY writing ORDER BY created_us DESC, row DESC)
@@ -99,7 +108,7 @@ pub(super) fn surplus(
                  SELECT *, created_us < ?7 - ?4 AS old FROM kept
              )
              SELECT row, principal, created_us, bytes, NOT old AND writing, thinned FROM surplus
-             WHERE NOT paused AND (?9 IS NULL OR principal = ?9) AND (old
+             WHERE (?9 IS NULL OR principal = ?9) AND (old
                 OR (NOT writing AND (place > ?1 OR total > ?2) AND place > 1)
                 OR (NOT writing AND total_in_all > ?3 AND place_in_all > 1)
                 OR (writing AND thinned = 0 AND total > ?5)

@@ -118,7 +118,7 @@ impl Store {
     /// Hands on the executions of gateways that no longer run and returns them with their new status, oldest first.
     ///
     /// One with a call in doubt becomes `needs_reconciliation` and gets an envelope with the reason. Any other becomes
-    /// `paused`, and a process that takes it goes on with it. Executions of this gateway and of others that still run stay as
+    /// `paused`, and a process that takes it goes on with it; a direct call has `failed`. Executions of this gateway and of others that still run stay as
     /// they are.
     ///
     /// # Errors

@@ -93,7 +93,7 @@ impl Store {
     }
 
     /// Records a person's word about a call in doubt. When no other call is in doubt, the execution is `paused` and can be
-    /// taken. Returns whether the call was in doubt.
+    /// taken; a direct call has failed. Returns whether the call was in doubt.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Store {
             }
             journal::add_beside(transaction, row, marks, &entry)?;
             if in_doubt.len() == 1 {
-                pauses::release(transaction, row)?;
+                pauses::hand_on(transaction, row, &id)?;
             }
             Ok(Ok(true))
         })

@@ -84,7 +84,7 @@ pub(crate) fn ask(
     };
     let pending: u32 = transaction
         .prepare_cached(
-            "SELECT count(*) FROM approval WHERE state = 'pending'
+            "SELECT count(*) FROM approval INDEXED BY approval_pending WHERE state = 'pending'
              AND principal = (SELECT principal FROM execution WHERE row = ?1)",
         )?
         .query_row([execution], |row| row.get(0))?;
@@ -320,7 +320,7 @@ pub(crate) fn first_late(
 ) -> rusqlite::Result<Option<EncodedApproval>> {
     connection
         .prepare_cached(
-            "SELECT row, execution, state, body FROM approval
+            "SELECT row, execution, state, body FROM approval INDEXED BY approval_expiry
              WHERE state = 'pending' AND expires_us <= ?1 ORDER BY expires_us, row LIMIT 1",
         )?
         .query_row([to_stored(now_us)], EncodedApproval::read)

@@ -230,8 +230,8 @@ pub(crate) fn finish(
     Ok(Ok(()))
 }
 
-/// Entries of an execution in order; empty for an unknown execution. An end that a process went on behind is left out: a
-/// person settled the calls in doubt, so that it was not the end.
+/// Entries of an execution in order; empty for an unknown execution. An end behind which a process went on, or
+/// the execution ended again, is left out: a person settled the calls in doubt, so that it was not the end.
 pub(crate) fn entries(
     reader: &Reader<'_>,
     id: &ExecutionId,
@@ -256,7 +256,7 @@ pub(crate) fn entries(
             .map_err(|error| reader.error(error))?;
         let entry = records.read(entry);
         let entry = entry.map_err(|error| reader.damaged("journal", &error))?;
-        if let Some(JournalEntry::Took { .. }) = &entry {
+        if let Some(JournalEntry::Took { .. } | JournalEntry::Ended { .. }) = &entry {
             entries.retain(|entry| !matches!(entry, JournalEntry::Ended { .. }));
         }
         entries.extend(entry);

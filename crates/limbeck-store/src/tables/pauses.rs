@@ -11,7 +11,7 @@ use super::executions::decode_word;
 use super::journal::{self, BYTES, COUNTED, CallMarks};
 use super::timestamp::{from_stored, to_stored};
 use crate::error::StoreError;
-use crate::records::{PausedExecution, Taken};
+use crate::records::{NO_GUEST, PausedExecution, Taken};
 
 /// Paused executions of one principal.
 pub const PAUSED_MAX: u32 = 1_000;
@@ -31,7 +31,7 @@ pub(crate) fn pause(
     };
     let others: u32 = transaction
         .prepare_cached(
-            "SELECT count(*) FROM execution WHERE status = 'paused'
+            "SELECT count(*) FROM execution INDEXED BY execution_paused WHERE status = 'paused'
              AND principal = (SELECT principal FROM execution WHERE row = ?1)",
         )?
         .query_row([row], |row| row.get(0))?;
@@ -52,9 +52,30 @@ pub(crate) fn pause(
     Ok(Ok(()))
 }
 
+/// Makes an execution that no process has, and none of whose calls is in doubt, `paused`; a direct call ends instead. Returns
+/// the status.
+pub(crate) fn hand_on(
+    transaction: &Transaction<'_>,
+    row: i64,
+    id: &ExecutionId,
+) -> rusqlite::Result<ExecutionStatus> {
+    let guest_hash: String = transaction
+        .prepare_cached("SELECT guest_hash FROM execution WHERE row = ?1")?
+        .query_row([row], |row| row.get(0))?;
+    if guest_hash != NO_GUEST {
+        release(transaction, row)?;
+        return Ok(ExecutionStatus::Paused);
+    }
+    let status = ExecutionStatus::Failed;
+    let error = ProgramError::new(ErrorKind::Gateway, "the gateway ended before the call did")
+        .with_hint("no call is in doubt, so you can call the tool again");
+    end(transaction, row, id.clone(), status, error)?;
+    Ok(status)
+}
+
 /// Makes an execution `paused` and owned by no process. The owner is empty from now on, so that entries of the earlier one
 /// are refused.
-pub(crate) fn release(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
+fn release(transaction: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(&format!(
             "UPDATE execution SET status = 'paused', owner = '', error = NULL, bytes = {BYTES}, {COUNTED}
@@ -134,7 +155,7 @@ fn set_missing_expiry(transaction: &Transaction<'_>, now_us: u64) -> rusqlite::R
     // Questions may have longer.
     transaction
         .prepare_cached(
-            "UPDATE execution SET expires_us = max(?1, coalesce((
+            "UPDATE execution INDEXED BY execution_expiry SET expires_us = max(?1, coalesce((
                  SELECT max(expires_us) FROM approval
                  WHERE approval.execution = execution.row AND state IN ('pending', 'approved')), 0))
              WHERE status = 'paused' AND expires_us IS NULL",
@@ -147,9 +168,12 @@ fn set_missing_expiry(transaction: &Transaction<'_>, now_us: u64) -> rusqlite::R
 pub(crate) fn is_expiry_due(connection: &Connection, now_us: u64) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM approval WHERE state = 'pending' AND expires_us <= ?1)
-                 OR EXISTS (SELECT 1 FROM execution WHERE status = 'paused' AND expires_us <= ?1)
-                 OR EXISTS (SELECT 1 FROM execution WHERE status = 'paused' AND expires_us IS NULL)",
+            "SELECT EXISTS (SELECT 1 FROM approval INDEXED BY approval_expiry
+                            WHERE state = 'pending' AND expires_us <= ?1)
+                 OR EXISTS (SELECT 1 FROM execution INDEXED BY execution_expiry
+                            WHERE status = 'paused' AND expires_us <= ?1)
+                 OR EXISTS (SELECT 1 FROM execution INDEXED BY execution_expiry
+                            WHERE status = 'paused' AND expires_us IS NULL)",
         )?
         .query_row([to_stored(now_us)], |row| row.get(0))
 }
@@ -169,8 +193,8 @@ pub(crate) fn expire(
     let mut bytes = 0;
     let due: Vec<i64> = transaction
         .prepare_cached(
-            "SELECT row FROM execution WHERE status = 'paused' AND expires_us <= ?1
-             ORDER BY expires_us, row LIMIT ?2",
+            "SELECT row FROM execution INDEXED BY execution_expiry
+             WHERE status = 'paused' AND expires_us <= ?1 ORDER BY expires_us, row LIMIT ?2",
         )?
         .query_map(params![to_stored(now_us), EXPIRED_STEP as i64], |row| {
             row.get(0)

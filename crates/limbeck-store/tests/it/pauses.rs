@@ -3,7 +3,7 @@
 use limbeck_domain::{
     ApprovalState, CallId, EffectClass, ErrorKind, ExecutionStatus, JournalEntry, Settlement,
 };
-use limbeck_store::{PAUSED_MAX, PausedExecution, Spent, Store, StoreError, Taken};
+use limbeck_store::{NO_GUEST, PAUSED_MAX, PausedExecution, Spent, Store, StoreError, Taken};
 
 use crate::approvals::{EXPIRES_US, ap, approval, decision};
 use crate::{SUMMARY, call, call_numbers, envelope, id, new_execution, outcome};
@@ -218,6 +218,44 @@ async fn the_execution_of_a_dead_gateway_without_a_doubt_is_paused_and_goes_on_e
             .envelope
             .is_some()
     );
+}
+
+#[tokio::test]
+async fn a_direct_call_whose_gateway_died_has_failed_because_no_program_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    let gone = Store::open(&path).unwrap();
+    for (name, effect) in [
+        ("ex_read", EffectClass::Read),
+        ("ex_write", EffectClass::Write),
+    ] {
+        let mut new = new_execution(name, 1);
+        NO_GUEST.clone_into(&mut new.guest_hash);
+        gone.begin(new).await.unwrap();
+        let sent = call(1, effect, true);
+        gone.append_durable(&id(name), sent).await.unwrap();
+    }
+    drop(gone);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(
+        store.recover().await.unwrap(),
+        [
+            (id("ex_read"), ExecutionStatus::Failed),
+            (id("ex_write"), ExecutionStatus::NeedsReconciliation)
+        ]
+    );
+    let write = id("ex_write");
+    let settled = store.settle(&write, CallId(1), Settlement::GiveUp).await;
+    assert!(settled.unwrap());
+    for name in ["ex_read", "ex_write"] {
+        let record = store.execution(name).await.unwrap().unwrap();
+        assert_eq!(record.row.status, ExecutionStatus::Failed, "{name}");
+        assert_eq!(record.envelope.unwrap().status, ExecutionStatus::Failed);
+        assert!(matches!(
+            store.take(&id(name)).await.unwrap(),
+            Taken::Not(ExecutionStatus::Failed)
+        ));
+    }
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ fn status_tone(status: &str) -> Tone {
     match status.split(':').next().unwrap_or_default() {
         "completed" => Tone::Good,
         "failed" => Tone::Bad,
-        "cancelled" | "needs_reconciliation" => Tone::Attention,
+        "cancelled" | "needs_reconciliation" | "paused" => Tone::Attention,
         _ => Tone::Plain,
     }
 }

@@ -83,6 +83,8 @@ pub(super) fn surplus(
         .prepare_cached(&format!(
             "WITH ended AS (
                  SELECT row, principal, created_us, bytes, thinned, {WRITING} AS writing,
+                        -- Its age counts from its end: it may have been paused for weeks.
+                        created_us + coalesce(took_us, 0) AS ended_us,
                         status = 'needs_reconciliation' AS in_doubt
                  FROM execution WHERE status NOT IN ('running', 'paused')
              ), waiting AS MATERIALIZED (
@@ -105,7 +107,7 @@ pub(super) fn surplus(
                  WINDOW own AS (PARTITION BY writing, principal ORDER BY created_us DESC, row DESC),
                         every AS (PARTITION BY writing ORDER BY created_us DESC, row DESC)
              ), surplus AS (
-                 SELECT *, created_us < ?7 - ?4 AS old FROM kept
+                 SELECT *, ended_us < ?7 - ?4 AS old FROM kept
              )
              SELECT row, principal, created_us, bytes, NOT old AND writing, thinned FROM surplus
              WHERE (?9 IS NULL OR principal = ?9) AND (old

@@ -141,10 +141,8 @@ fn a_paused_execution_is_neither_removed_nor_made_smaller_and_its_bytes_count() 
         age_us: 1,
         ..WIDE
     };
-    let (_, full) = (
-        left(&mut connection, nothing),
-        full(&connection, &nothing).unwrap(),
-    );
+    left(&mut connection, nothing);
+    let full = full(&connection, &nothing).unwrap();
     let count = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
     // The newest that ended is within its age.
     assert_eq!(
@@ -165,6 +163,19 @@ fn a_paused_execution_is_neither_removed_nor_made_smaller_and_its_bytes_count() 
         .query_row("SELECT count(*) FROM approval", [], |row| row.get(0))
         .unwrap();
     assert_eq!(approvals, 1);
+}
+
+#[test]
+fn the_age_of_an_execution_that_was_paused_for_long_counts_from_its_end() {
+    let mut connection = database(&["completed"; 4]);
+    connection
+        .execute("UPDATE execution SET took_us = 200 WHERE id = '0'", [])
+        .unwrap();
+    let recent = Retention {
+        age_us: 150,
+        ..WIDE
+    };
+    assert_eq!(left(&mut connection, recent), [0, 2, 3]);
 }
 
 /// Gives executions to principals, one letter each.

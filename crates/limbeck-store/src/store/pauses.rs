@@ -93,7 +93,7 @@ impl Store {
     }
 
     /// Records a person's word about a call in doubt. When no other call is in doubt, the execution is `paused` and can be
-    /// taken; a direct call has failed. Returns whether the call was in doubt.
+    /// taken; a direct call has failed, and so has an execution that lost results to retention. Returns whether the call was in doubt.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Calls in doubt: they may write, were sent, and have no answer in the journal and no word of a person.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::reader::Reader;
 
@@ -43,7 +43,6 @@ pub(crate) fn entries(
 
 /// The row of an execution that needs reconciliation.
 pub(crate) fn execution(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
-    use rusqlite::OptionalExtension as _;
     connection
         .prepare_cached(
             "SELECT row FROM execution WHERE id = ?1 AND status = 'needs_reconciliation'",

@@ -52,24 +52,32 @@ pub(crate) fn pause(
     Ok(Ok(()))
 }
 
-/// Makes an execution that no process has, and none of whose calls is in doubt, `paused`; a direct call ends instead. Returns
-/// the status.
+/// Makes an execution that no process has and without a call in doubt `paused`; ends one with which no process can go on.
+/// Returns the status.
 pub(crate) fn hand_on(
     transaction: &Transaction<'_>,
     row: i64,
     id: &ExecutionId,
 ) -> rusqlite::Result<ExecutionStatus> {
-    let guest_hash: String = transaction
-        .prepare_cached("SELECT guest_hash FROM execution WHERE row = ?1")?
-        .query_row([row], |row| row.get(0))?;
-    if guest_hash != NO_GUEST {
+    let (guest_hash, is_thinned): (String, bool) = transaction
+        .prepare_cached("SELECT guest_hash, thinned > 0 FROM execution WHERE row = ?1")?
+        .query_row([row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let error = if guest_hash == NO_GUEST {
+        ProgramError::new(ErrorKind::Gateway, "the gateway ended before the call did")
+            .with_hint("no call is in doubt, so you can call the tool again")
+    } else if is_thinned {
+        ProgramError::new(
+            ErrorKind::Gateway,
+            "the gateway ended before the program did, and results that the program received were removed to save space",
+        )
+        .with_hint("no call is in doubt, so you can run the program again")
+    } else {
         release(transaction, row)?;
         return Ok(ExecutionStatus::Paused);
-    }
+    };
     let status = ExecutionStatus::Failed;
-    let error = ProgramError::new(ErrorKind::Gateway, "the gateway ended before the call did")
-        .with_hint("no call is in doubt, so you can call the tool again");
     end(transaction, row, id.clone(), status, error)?;
+    approvals::withdraw_of(transaction, id)?;
     Ok(status)
 }
 

@@ -259,6 +259,31 @@ async fn a_direct_call_whose_gateway_died_has_failed_because_no_program_goes_on(
 }
 
 #[tokio::test]
+async fn an_execution_that_lost_results_to_retention_fails_when_its_calls_are_settled() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    let name = id("ex_1");
+    for (thinned, expected) in [(0, ExecutionStatus::Paused), (1, ExecutionStatus::Failed)] {
+        let name = id(&format!("{name}_{thinned}"));
+        orphan(&path, name.as_str(), 2).await;
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.recover().await.unwrap().len(), 1);
+        rusqlite::Connection::open(&path)
+            .unwrap()
+            .execute(
+                "UPDATE execution SET thinned = ?2 WHERE id = ?1",
+                rusqlite::params![name.as_str(), thinned],
+            )
+            .unwrap();
+        let settled = store
+            .settle(&name, CallId(2), Settlement::DidNotHappen)
+            .await;
+        assert!(settled.unwrap());
+        assert_eq!(status(&store, name.as_str()).await, expected);
+    }
+}
+
+#[tokio::test]
 async fn a_paused_execution_ends_with_its_questions_when_its_time_has_passed() {
     let store = Store::in_memory().unwrap();
     for (execution, question, denies) in [

@@ -1,6 +1,7 @@
 //! Arguments of the command line; help and completions are generated from them. `docs/reference/command-line.md` documents
 //! them.
 
+mod approvals;
 mod auth;
 mod ledger;
 mod own_servers;
@@ -17,6 +18,7 @@ use limbeck_domain::limits::{OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, WALL_MS_MAX};
 use limbeck_domain::{Language, Tier};
 use limbeck_gateway::search::{Detail, LIMIT_MAX, QUERIES_MAX};
 
+pub(crate) use approvals::{ApprovalsArgs, OnAskName, ReconcileArgs, ResumeArgs};
 pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
 pub(crate) use ledger::{LedgerArgs, SinceTime};
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
@@ -158,6 +160,12 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// List recorded executions, or show one with its calls
     Executions(ExecutionsArgs),
+    /// List questions about calls that wait for your decision, or show one
+    Approvals(ApprovalsArgs),
+    /// Decide about the calls of a paused execution and go on with it
+    Resume(ResumeArgs),
+    /// Show calls of which it is not known whether they happened, and say what happened
+    Reconcile(ReconcileArgs),
     /// Repeat an execution from its journal, without servers, and compare the results
     Replay(ReplayArgs),
     /// Compare the tokens of executions with those of direct calls
@@ -204,6 +212,9 @@ pub(crate) struct RunArgs {
     /// Print the tools that the program may call, as JSON, without running it
     #[arg(long)]
     pub(crate) plan: bool,
+    /// What a call does that has to be approved [default: ask on a terminal, else pause]
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["check", "plan"])]
+    pub(crate) on_ask: Option<OnAskName>,
 }
 
 /// Short names of languages.

@@ -1,5 +1,6 @@
 //! Commands, one module each, and the dispatch from arguments to an exit code.
 
+mod approvals;
 mod auth;
 mod call;
 mod dispatch;
@@ -10,7 +11,10 @@ mod learn;
 mod ledger;
 mod own_servers;
 mod policy;
+mod questions;
+mod reconcile;
 mod replay;
+mod resume;
 mod run;
 mod search;
 mod serve;

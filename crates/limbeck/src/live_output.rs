@@ -2,15 +2,45 @@
 
 use std::io::{self, Write as _};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use limbeck_domain::Envelope;
 use limbeck_domain::text::clean;
 use limbeck_upstream::{
     CallObserver, ClientCapabilities, DeclinedError, PrintedStream, ProgressUpdate, ServerRequest,
 };
 use serde_json::value::RawValue;
 
-/// Writes what a program prints to the terminal, without control characters.
-pub(crate) struct LiveOutput;
+/// Writes what a program prints to the terminal, without control characters, and counts its lines.
+#[derive(Debug, Default)]
+pub(crate) struct LiveOutput {
+    stdout_lines: AtomicUsize,
+    stderr_lines: AtomicUsize,
+}
+
+impl LiveOutput {
+    /// Removes from an answer what was written already. The answer of a program that went on after a pause has all that it
+    /// printed; what it printed before the pause was written as it came.
+    pub(crate) fn remove_written(&self, envelope: &mut Envelope) {
+        let skip = |text: &mut String, lines: &AtomicUsize| {
+            *text = lines_after(text, lines.load(Ordering::Acquire)).to_owned();
+        };
+        skip(&mut envelope.stdout, &self.stdout_lines);
+        skip(&mut envelope.stderr, &self.stderr_lines);
+    }
+}
+
+/// `text` without its first lines.
+fn lines_after(text: &str, lines: usize) -> &str {
+    let mut rest = text;
+    for _ in 0..lines {
+        rest = match rest.split_once('\n') {
+            Some((_, rest)) => rest,
+            None => "",
+        };
+    }
+    rest
+}
 
 impl CallObserver for LiveOutput {
     fn progress(&self, _: ProgressUpdate) {}
@@ -27,11 +57,43 @@ impl CallObserver for LiveOutput {
     }
 
     fn printed(&self, stream: PrintedStream, line: &str) {
+        let lines = match stream {
+            PrintedStream::Stdout => &self.stdout_lines,
+            PrintedStream::Stderr => &self.stderr_lines,
+        };
+        // One call of `console.log` may print several lines.
+        lines.fetch_add(1 + line.matches('\n').count(), Ordering::AcqRel);
         let line = format!("{}\n", clean(line, line.len()));
         // An error is met again when the value is printed.
         let _ = match stream {
             PrintedStream::Stdout => io::stdout().lock().write_all(line.as_bytes()),
             PrintedStream::Stderr => anstream::stderr().lock().write_all(line.as_bytes()),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_domain::{ExecutionId, ExecutionStatus};
+
+    use super::*;
+
+    #[test]
+    fn an_answer_repeats_no_line_that_was_written() {
+        let live = LiveOutput::default();
+        live.printed(PrintedStream::Stdout, "one\n");
+        live.printed(PrintedStream::Stderr, "err");
+        let mut envelope = Envelope {
+            stdout: "one\n\nthree\nfour\n".to_owned(),
+            stderr: "err\n".to_owned(),
+            ..Envelope::new(ExecutionId::new("ex_1"), ExecutionStatus::Completed)
+        };
+        live.remove_written(&mut envelope);
+        assert_eq!(
+            (&*envelope.stdout, &*envelope.stderr),
+            ("three\nfour\n", "")
+        );
+        assert_eq!(lines_after("no newline", 1), "");
+        assert_eq!(lines_after("all\n", 0), "all\n");
     }
 }

@@ -26,6 +26,7 @@ mod report;
 mod shell;
 mod sign_in;
 mod table;
+mod terminal;
 mod time_zone;
 mod wiring;
 

@@ -118,6 +118,12 @@ impl Printer {
         complain(&format!("{}\n", text.trim_end_matches('\n')));
     }
 
+    /// Writes what a person is asked about to standard error, whole: a part that is cut could be what matters.
+    pub(crate) fn question(&self, text: &str) {
+        let text = clean(text, text.len());
+        complain(&format!("\n{}\n", text.trim_end_matches('\n')));
+    }
+
     /// Writes a question to standard error and leaves the cursor behind it.
     pub(crate) fn prompt(&self, text: &str) {
         complain(&clean(text, MESSAGE_BYTES_MAX));

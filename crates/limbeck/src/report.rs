@@ -1,12 +1,18 @@
 //! Execution envelopes, errors with their source lines, and sandboxes as text for people.
 
-use limbeck_domain::{ArtifactId, ArtifactView, Envelope, Layer, ProgramError, Sandbox};
+use limbeck_domain::text::clean_line;
+use limbeck_domain::{
+    ArtifactId, ArtifactView, Envelope, ExecutionStatus, Layer, PendingApproval, ProgramError,
+    Sandbox,
+};
 
-use crate::format::grouped_digits;
+use crate::format::{counted, grouped_digits};
 use crate::printer::Printer;
 
 /// Longest part of a source line that is shown with an error, in characters.
 const SOURCE_LINE_CHARS: usize = 120;
+/// Longest name of a server, tool or rule, in bytes.
+const NAME_BYTES_MAX: usize = 120;
 
 /// Program text that errors refer to.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +53,59 @@ pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Pro
     if let Some(error) = &envelope.error {
         print_error(printer, error, source);
     }
+    if envelope.status == ExecutionStatus::Paused {
+        print_pending(printer, envelope);
+    }
+}
+
+/// Prints what a paused execution waits for, and how a person answers, on standard error.
+fn print_pending(printer: &Printer, envelope: &Envelope) {
+    let id = &envelope.execution_id;
+    if envelope.pending.is_empty() {
+        printer.note("paused: the execution was interrupted");
+        printer.hint(&format!("`limbeck resume {id}` goes on with it"));
+        return;
+    }
+    let calls = counted(envelope.pending.len(), "question");
+    printer.note(&format!("paused: {calls} about calls that were not sent"));
+    for pending in &envelope.pending {
+        printer.note(&pending_line(pending));
+    }
+    printer.hint(&format!(
+        "`limbeck approvals` shows the questions; answer with `limbeck resume {id} --approve` or `--deny`"
+    ));
+}
+
+/// A question in one line: `  ap_… mail.send (write), line 3: rule mail-outside: mail leaves the company`.
+fn pending_line(pending: &PendingApproval) -> String {
+    let PendingApproval {
+        approval_id,
+        server,
+        tool,
+        class,
+        line,
+        rule,
+        reason,
+        expires_at,
+    } = pending;
+    let shown = |text: &str| clean_line(text, NAME_BYTES_MAX);
+    let mut text = format!(
+        "  {approval_id} {}.{} ({})",
+        shown(server),
+        shown(tool),
+        class.as_str()
+    );
+    if let Some(line) = line {
+        text.push_str(&format!(", line {line}"));
+    }
+    if let Some(rule) = rule {
+        text.push_str(&format!(", rule {}", shown(rule)));
+    }
+    if let Some(reason) = reason {
+        text.push_str(&format!(": {}", clean_line(reason, reason.len())));
+    }
+    text.push_str(&format!("; expires {expires_at}"));
+    text
 }
 
 /// Prints the sample of an artifact on standard output, and its shape, size and id on standard error.

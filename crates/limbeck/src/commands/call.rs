@@ -1,11 +1,14 @@
 //! `limbeck call`: one tool call outside of any program.
 
 use anyhow::anyhow;
-use limbeck_domain::CallError;
 use limbeck_domain::text::clean_line;
-use limbeck_gateway::CallReport;
-use serde_json::Value;
+use limbeck_domain::{CallCode, CallError, Envelope, ExecutionStatus, Language};
+use limbeck_gateway::{AnswerForm, CallReport, ExecuteRequest, LOCAL_PRINCIPAL, OnAsk};
+use limbeck_policy::Scope;
+use serde_json::{Value, json};
 
+use super::questions::TerminalQuestions;
+use super::run::whole;
 use super::signals::{EndSignal, EndSignals};
 use crate::cli::CallArgs;
 use crate::command_form::command_form;
@@ -14,6 +17,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::print_value;
 use crate::shell::quoted;
+use crate::terminal::Terminal;
 use crate::wiring::{GatewayLifetime, GatewaySession};
 
 /// Longest name of a server in a message, in bytes.
@@ -42,11 +46,105 @@ pub(super) async fn call(
         .await;
     let exit = match called {
         Ok(report) => print(&invocation.printer, &report, arguments),
+        // Nothing was sent.
+        Err(error) if error.code == CallCode::ApprovalRequired && signal.is_none() => {
+            match Terminal::open() {
+                Some(terminal) => ask(&session, invocation, arguments, terminal, &mut signals).await,
+                None => Err(failure(&session, &error).with_hint(
+                    "run this command on a terminal: it shows the call and asks you before it is sent",
+                )),
+            }
+        }
         Err(error) => Err(signal.map_or_else(|| failure(&session, &error), EndSignal::error)),
     };
     // Servers must be stopped on errors as well, so the session is closed before the result is returned.
     session.close().await;
     exit
+}
+
+/// Asks about a call that has to be approved, and makes it when the person says yes.
+///
+/// The call is made by a program, which pauses for the question: so it is recorded, and what was approved is what is sent.
+async fn ask(
+    session: &GatewaySession,
+    invocation: &Invocation,
+    arguments: &CallArgs,
+    terminal: Terminal,
+    signals: &mut EndSignals,
+) -> Result<ExitStatus, CommandError> {
+    let request = ExecuteRequest {
+        // Its numbers keep all their digits.
+        language: Language::Python,
+        program: program(arguments),
+        input: arguments.arguments.clone(),
+        timeout_ms: None,
+        scope: Scope::everything(),
+        principal: LOCAL_PRINCIPAL.to_owned(),
+        origin: "call".to_owned(),
+        answer: AnswerForm::default(),
+        on_ask: OnAsk::Pause,
+    };
+    let (paused, signal) = signals
+        .cancelling(async |cancel| session.gateway.execute(request, cancel).await)
+        .await;
+    if let Some(signal) = signal {
+        return Err(signal.error());
+    }
+    let questions = TerminalQuestions {
+        gateway: &session.gateway,
+        printer: &invocation.printer,
+        terminal,
+        answer: AnswerForm::default(),
+    };
+    let (envelope, signal) = questions.until_answered(paused, signals).await?;
+    if let Some(signal) = signal {
+        return Err(signal.error());
+    }
+    let envelope = whole(&session.gateway, envelope).await;
+    print_answered(&invocation.printer, &envelope, arguments)
+}
+
+/// Program that makes the call. Its result is that of the server, or the value that a program gets of it.
+fn program(arguments: &CallArgs) -> String {
+    let CallArgs { server, tool, .. } = arguments;
+    // JSON strings are strings of Python too.
+    let (server, tool) = (json!(server), json!(tool));
+    let raw = if arguments.json { ".raw" } else { "" };
+    format!("return await tools[{server}][{tool}]{raw}(input)")
+}
+
+/// Prints the result of a call that was asked about.
+fn print_answered(
+    printer: &Printer,
+    envelope: &Envelope,
+    arguments: &CallArgs,
+) -> Result<ExitStatus, CommandError> {
+    let exit = ExitStatus::of(envelope);
+    if envelope.status == ExecutionStatus::Paused {
+        let error = anyhow!("the call waits for a decision; nothing was sent");
+        let id = &envelope.execution_id;
+        return Err(
+            CommandError::new(exit, error).with_hint(format!("`limbeck resume {id}` asks again"))
+        );
+    }
+    if let Some(error) = &envelope.error {
+        let failure = CommandError::new(exit, anyhow!("{}", error.message));
+        return Err(match &error.hint {
+            Some(hint) => failure.with_hint(command_form(hint)),
+            None => failure,
+        });
+    }
+    let value = envelope.value.as_ref().map_or("null", |value| value.get());
+    if arguments.json {
+        printer.data_line(value);
+        let is_error = |result: Value| result["isError"] == true;
+        let failed = serde_json::from_str(value).is_ok_and(is_error);
+        return Ok(if failed { ExitStatus::Failed } else { exit });
+    }
+    if value != "null" {
+        print_value(printer, value);
+    }
+    Ok(exit)
 }
 
 /// Checks the words of the command before servers are started, so that a typo of the shell quoting fails at once.

@@ -12,8 +12,8 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::signals::EndSignals;
 use super::{
-    auth, call, doctor, executions, learn, ledger, own_servers, policy, replay, run, search, serve,
-    tools, trust, types,
+    approvals, auth, call, doctor, executions, learn, ledger, own_servers, policy, reconcile,
+    replay, resume, run, search, serve, tools, trust, types,
 };
 use crate::cli::{
     Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
@@ -130,6 +130,9 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             }
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
             Command::Ledger(arguments) => ledger::ledger(invocation, &arguments).await,
+            Command::Approvals(arguments) => approvals::approvals(invocation, &arguments).await,
+            Command::Resume(arguments) => resume::resume(invocation, &arguments).await,
+            Command::Reconcile(arguments) => reconcile::reconcile(invocation, &arguments).await,
             Command::Replay(arguments) => {
                 let mut signals = EndSignals::listen()?;
                 let done = signals.interrupting(replay::replay(invocation, &arguments));
@@ -158,6 +161,8 @@ fn findings_report(command: Option<&Command>) -> FindingsReport {
         ) => FindingsReport::BesideServers,
         Some(
             Command::Run(_)
+            | Command::Resume(_)
+            | Command::Reconcile(_)
             | Command::Search(_)
             | Command::Tools(_)
             | Command::Types(_)

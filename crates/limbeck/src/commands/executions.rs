@@ -2,6 +2,8 @@
 
 mod list;
 
+use std::collections::HashMap;
+
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{
     ArtifactId, CallError, EffectClass, Envelope, ExecutionStatus, HostOp, RemovedText, Sandbox,
@@ -9,7 +11,7 @@ use limbeck_domain::{
 };
 use limbeck_gateway::direct::called_tool;
 use limbeck_gateway::{InnerCall, inner_calls, ledger};
-use limbeck_store::{ExecutionRecord, ExecutionRow, Store, StoreError};
+use limbeck_store::{ApprovalFilter, ExecutionRecord, ExecutionRow, Store, StoreError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -17,7 +19,7 @@ use self::list::RowJson;
 use super::ledger::{account_json, account_line};
 use crate::cli::ExecutionsArgs;
 use crate::exit::{CommandError, ExitStatus};
-use crate::format::{duration_text, grouped_digits, numbered_lines};
+use crate::format::{counted, duration_text, grouped_digits, numbered_lines};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::report::{ProgramSource, print_error, print_value, sandbox_line};
@@ -26,6 +28,8 @@ use crate::wiring;
 
 /// Longest name of an unknown tool that is shown, in bytes.
 const NAME_BYTES_MAX: usize = 200;
+/// Questions of one execution that are counted.
+const QUESTIONS_COUNTED_MAX: u32 = 1_000;
 
 /// Prints the list, or one execution with its calls.
 pub(super) async fn executions(
@@ -73,12 +77,41 @@ fn status_tone(status: &str) -> Tone {
     }
 }
 
-fn status_text(row: &ExecutionRow) -> String {
+/// Status of an execution; `waiting` are the questions that wait, by execution.
+fn status_text(row: &ExecutionRow, waiting: &Waiting) -> String {
     match (row.status, row.error) {
         // `failed` alone does not distinguish a wrong program from a limit.
         (ExecutionStatus::Failed, Some(kind)) => format!("failed: {}", kind.as_str()),
+        (ExecutionStatus::Paused, _) => match waiting.get(row.id.as_str()) {
+            Some(count) => format!("paused: {}", counted(*count, "question")),
+            None => "paused: interrupted".to_owned(),
+        },
         (status, _) => status.as_str().to_owned(),
     }
+}
+
+/// Numbers of the questions that wait, by execution.
+type Waiting = HashMap<String, usize>;
+
+/// Counts the questions that wait for the paused executions among `rows`.
+async fn waiting(store: &Store, rows: &[&ExecutionRow]) -> Result<Waiting, CommandError> {
+    let mut waiting = Waiting::new();
+    let paused = rows
+        .iter()
+        .filter(|row| row.status == ExecutionStatus::Paused);
+    for row in paused {
+        let filter = ApprovalFilter {
+            execution: Some(row.id.clone()),
+            only_pending: true,
+            limit: QUESTIONS_COUNTED_MAX,
+            ..ApprovalFilter::default()
+        };
+        let pending = store.approvals(filter).await?.len();
+        if pending > 0 {
+            waiting.insert(row.id.to_string(), pending);
+        }
+    }
+    Ok(waiting)
 }
 
 /// Prints the whole value: as `run` does, or as the JSON text that the program returned. An execution that did not complete
@@ -110,10 +143,12 @@ async fn one(
 ) -> Result<(), CommandError> {
     let calls = inner_calls(&store.journal(&record.row.id).await?);
     let account = ledger::entry(store, &record.row.id).await?;
+    let waiting = waiting(store, &[&record.row]).await?;
     if as_json {
-        return printer.json(&ExecutionJson::new(record, &calls, account.as_ref()));
+        let json = ExecutionJson::new(record, &calls, account.as_ref(), &waiting);
+        return printer.json(&json);
     }
-    print_head(printer, record, &calls, account.as_ref());
+    print_head(printer, record, &calls, account.as_ref(), &waiting);
     print_calls(printer, &calls);
     let error = record
         .envelope
@@ -134,6 +169,7 @@ fn print_head(
     record: &ExecutionRecord,
     calls: &[InnerCall],
     account: Option<&TokenUsage>,
+    waiting: &Waiting,
 ) {
     let row = &record.row;
     let took = row
@@ -144,7 +180,7 @@ fn print_head(
     let mut table = TextTable::default().tones(1, status_tone);
     table.row(["id", row.id.as_str()]);
     table.row(["when", &printer.time(row.created_us)]);
-    table.row(["status", &status_text(row)]);
+    table.row(["status", &status_text(row, waiting)]);
     table.row(["took", &took]);
     table.row(["effects", &effects]);
     if let Some(account) = account {
@@ -317,9 +353,10 @@ impl<'a> ExecutionJson<'a> {
         record: &'a ExecutionRecord,
         calls: &'a [InnerCall],
         account: Option<&TokenUsage>,
+        waiting: &Waiting,
     ) -> Self {
         Self {
-            row: RowJson::new(&record.row),
+            row: RowJson::new(&record.row, waiting),
             guest_hash: &record.guest_hash,
             sandbox: record.sandbox.as_ref(),
             program: &record.start.program,

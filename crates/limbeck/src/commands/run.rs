@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use limbeck_domain::limits::PROGRAM_BYTES_MAX;
-use limbeck_domain::{Envelope, ErrorKind, Language};
-use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL_PRINCIPAL};
+use limbeck_domain::{Envelope, ErrorKind, ExecutionStatus, Language};
+use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL_PRINCIPAL, OnAsk};
 use limbeck_policy::Scope;
 use limbeck_upstream::{CallContext, CallObserver};
 use serde::de::IgnoredAny;
 
 use super::examine;
+use super::questions::TerminalQuestions;
 use super::signals::{EndSignal, EndSignals};
 use crate::cli::RunArgs;
 use crate::command_form::option_form;
@@ -21,6 +22,7 @@ use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::live_output::LiveOutput;
 use crate::report::{ProgramSource, print_envelope};
+use crate::terminal::Terminal;
 use crate::wiring::{GatewayLifetime, GatewaySession};
 
 /// Runs the program and prints its envelope.
@@ -43,13 +45,35 @@ pub(super) async fn run(
     let is_live = !arguments.json
         && arguments.max_output_tokens.is_none()
         && invocation.printer.width().is_some();
-    let (mut envelope, signal) = signals
+    let live = is_live.then(|| Arc::new(LiveOutput::default()));
+    let answer = request.answer;
+    let (mut envelope, mut signal) = signals
         .cancelling(async |cancel| {
-            let observer = is_live.then(|| Arc::new(LiveOutput) as Arc<dyn CallObserver>);
+            let observer = live.clone().map(|live| live as Arc<dyn CallObserver>);
             let context = CallContext::new(cancel).with_observer(observer);
             session.gateway.execute(request, context).await
         })
         .await;
+    let mut went_on = false;
+    if signal.is_none()
+        && envelope.status == ExecutionStatus::Paused
+        && let Some(terminal) = terminal(arguments)
+    {
+        let questions = TerminalQuestions {
+            gateway: &session.gateway,
+            printer: &invocation.printer,
+            terminal,
+            answer,
+        };
+        match questions.until_answered(envelope, &mut signals).await {
+            Ok(answered) => (envelope, signal) = answered,
+            Err(failure) => {
+                session.close().await;
+                return Err(failure);
+            }
+        }
+        went_on = true;
+    }
     if let (Some(_), Some(error)) = (signal, &mut envelope.error)
         && error.kind == ErrorKind::Cancelled
     {
@@ -64,9 +88,15 @@ pub(super) async fn run(
             Some(_) => envelope.clone(),
             None => whole(&session.gateway, envelope.clone()).await,
         };
-        if is_live {
-            shown.stdout.clear();
-            shown.stderr.clear();
+        match &live {
+            // Between its beginning and its end a part was left out, so it cannot be known which lines were written.
+            Some(_) if went_on && shown.printed_left_out > 0 => {}
+            Some(live) if went_on => live.remove_written(&mut shown),
+            Some(_) => {
+                shown.stdout.clear();
+                shown.stderr.clear();
+            }
+            None => {}
         }
         name_options(&mut shown);
         print_envelope(&invocation.printer, &shown, source);
@@ -115,8 +145,17 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, CommandError> {
             tokens_max: arguments.max_output_tokens,
             ..AnswerForm::default()
         },
-        on_ask: limbeck_gateway::OnAsk::default(),
+        // On a terminal too: the question is asked there while the program is paused.
+        on_ask: arguments.on_ask.map_or(OnAsk::Pause, OnAsk::from),
     })
+}
+
+/// The terminal to ask on; none where the arguments say what else to do, or a script reads the answer.
+fn terminal(arguments: &RunArgs) -> Option<Terminal> {
+    if arguments.on_ask.is_some() || arguments.json {
+        return None;
+    }
+    Terminal::open()
 }
 
 /// Language of the option, else of the file extension.
@@ -197,7 +236,7 @@ fn source_name(file: &Path) -> String {
 }
 
 /// Recorded envelope, with the parts that an answer to a model leaves out: standard output takes any length.
-async fn whole(gateway: &Gateway, envelope: Envelope) -> Envelope {
+pub(super) async fn whole(gateway: &Gateway, envelope: Envelope) -> Envelope {
     if envelope.artifacts.is_empty() {
         return envelope;
     }

@@ -20,6 +20,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::shell::quoted;
 use crate::table::TextTable;
+use crate::terminal;
 use crate::wiring::{configuration, read_configuration, trust_file, trust_record};
 
 /// Longest server name in a message, in bytes.
@@ -213,7 +214,8 @@ fn select_by_hash(chosen: &mut Vec<&ServerEntry>, hash: &str) -> Result<(), Comm
 
 /// Asks a question on the terminal; anything else than `y` and `yes` means no.
 pub(super) fn is_confirmed(printer: &Printer, question: &str) -> Result<bool, CommandError> {
-    discard_typed_input()
+    // An answer to a question that was not asked yet, such as a `y` pasted with the command, accepts nothing.
+    terminal::discard_typed_input()
         .context("what was typed before the question cannot be discarded")
         .map_err(CommandError::usage)?;
     printer.prompt(&format!("{question} [y/N] "));
@@ -265,21 +267,6 @@ fn ask(invocation: &Invocation, chosen: &[&ServerEntry]) -> Result<(), CommandEr
         let error = anyhow!("a definition changed while it was shown, so nothing is trusted");
         return Err(CommandError::usage(error).with_hint("review it again: `limbeck trust`"));
     }
-    Ok(())
-}
-
-/// Discards what was typed before now: an answer to a question that was not asked yet, such as a `y` pasted with the
-/// command, accepts nothing.
-#[cfg(unix)]
-fn discard_typed_input() -> std::io::Result<()> {
-    let stdin = std::io::stdin();
-    rustix::termios::tcflush(&stdin, rustix::termios::QueueSelector::IFlush)?;
-    Ok(())
-}
-
-/// On Windows the call for it is unsafe code, which this crate forbids; `SECURITY.md` says so.
-#[cfg(not(unix))]
-fn discard_typed_input() -> std::io::Result<()> {
     Ok(())
 }
 

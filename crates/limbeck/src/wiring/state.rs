@@ -127,7 +127,7 @@ pub(super) async fn recover(store: &Store, printer: &Printer) {
             for (id, status) in handed_on {
                 if status == ExecutionStatus::NeedsReconciliation {
                     printer.warning(&format!(
-                        "execution `{id}` was interrupted during calls that may have taken effect; see `limbeck executions {id}`"
+                        "execution `{id}` was interrupted during calls that may have taken effect; `limbeck reconcile {id}` lists them"
                     ));
                 }
             }

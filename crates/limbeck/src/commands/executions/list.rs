@@ -3,19 +3,20 @@
 use std::collections::{HashMap, HashSet};
 
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{CountBasis, ToolId};
+use limbeck_domain::{CountBasis, ExecutionStatus, ToolId};
+use limbeck_gateway::clock::rfc3339;
 use limbeck_gateway::direct::called_tool;
 use limbeck_store::{ExecutionRow, LedgerRow, RemovedExecutions, Store};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{NAME_BYTES_MAX, asked_by, direct_call, status_text, status_tone};
+use super::{NAME_BYTES_MAX, Waiting, asked_by, direct_call, status_text, status_tone, waiting};
 use crate::cli::ExecutionsArgs;
 use crate::exit::CommandError;
 use crate::format::{duration_text, grouped_digits};
 use crate::printer::Printer;
 use crate::table::{LastColumn, TextTable};
-use crate::time_zone::{TimeZone, rfc3339};
+use crate::time_zone::TimeZone;
 
 /// Columns of a terminal from which all columns of the list have room.
 const WIDE_COLUMNS: usize = 184;
@@ -40,8 +41,10 @@ pub(super) async fn list(
 ) -> Result<(), CommandError> {
     let rows = store.executions(arguments.limit, None).await?;
     let removed = store.removed().await?;
+    let waiting = waiting(store, &rows.iter().collect::<Vec<_>>()).await?;
     if arguments.json {
-        let rows: Vec<RowJson<'_>> = rows.iter().map(RowJson::new).collect();
+        let row = |row| RowJson::new(row, &waiting);
+        let rows: Vec<RowJson<'_>> = rows.iter().map(row).collect();
         return printer.json(&json!({"executions": rows, "removed": removed}));
     }
     let zone = printer.zone();
@@ -53,7 +56,7 @@ pub(super) async fn list(
         return Ok(());
     }
     if let Some(width) = printer.width().filter(|width| *width < WIDE_COLUMNS) {
-        printer.table(&narrow_list(&rows, zone, width));
+        printer.table(&narrow_list(&rows, &waiting, zone, width));
         return Ok(());
     }
     let header = [
@@ -80,7 +83,7 @@ pub(super) async fn list(
             row.id.to_string(),
             zone.time(row.created_us),
             shortened(&asked_by(row), ASKED_BY_CHARS),
-            status_text(row),
+            status_text(row, &waiting),
             row.took_us.map(duration_text).unwrap_or_default(),
             row.calls.to_string(),
             row.effects.reads.to_string(),
@@ -95,7 +98,12 @@ pub(super) async fn list(
 }
 
 /// List for a terminal without room for all columns: short ids, times without seconds, who asked without the way.
-fn narrow_list(rows: &[ExecutionRow], zone: TimeZone, width: usize) -> TextTable {
+fn narrow_list(
+    rows: &[ExecutionRow],
+    waiting: &Waiting,
+    zone: TimeZone,
+    width: usize,
+) -> TextTable {
     let when = format!("when ({})", zone.name());
     let mut header = vec!["id", &when, "asked by", "status"];
     let with_writes = width >= WRITES_COLUMNS;
@@ -116,7 +124,7 @@ fn narrow_list(rows: &[ExecutionRow], zone: TimeZone, width: usize) -> TextTable
             row.id.as_str().chars().take(length).collect(),
             when.chars().take(WITHOUT_SECONDS).collect(),
             shortened(&row.principal, ASKED_BY_CHARS_NARROW),
-            status_text(row),
+            status_text(row, waiting),
         ];
         if with_writes {
             cells.push(row.effects.writes.to_string());
@@ -202,14 +210,19 @@ pub(super) struct RowJson<'a> {
     /// What the client called, when it was a direct call and no program.
     #[serde(skip_serializing_if = "Option::is_none")]
     direct_call: Option<ToolId>,
+    /// Questions that wait, of a paused execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<usize>,
 }
 
 impl<'a> RowJson<'a> {
-    pub(super) fn new(row: &'a ExecutionRow) -> Self {
+    pub(super) fn new(row: &'a ExecutionRow, waiting: &Waiting) -> Self {
         Self {
             row,
             created_at: rfc3339(row.created_us),
             direct_call: called_tool(&row.origin, &row.title),
+            pending: (row.status == ExecutionStatus::Paused)
+                .then(|| waiting.get(row.id.as_str()).copied().unwrap_or_default()),
         }
     }
 }

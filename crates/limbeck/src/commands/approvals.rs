@@ -1,0 +1,222 @@
+//! `limbeck approvals`: questions about calls, as a list or one whole.
+
+use anyhow::anyhow;
+use limbeck_domain::text::{clean_line, is_clean};
+use limbeck_domain::{Approval, ApprovalState, ExecutionId};
+use limbeck_gateway::Gateway;
+use limbeck_gateway::approval_view::{ApprovalView, approval_views};
+use serde::Serialize;
+
+use crate::cli::ApprovalsArgs;
+use crate::exit::{CommandError, ExitStatus};
+use crate::format::grouped_digits;
+use crate::invocation::Invocation;
+use crate::printer::Printer;
+use crate::table::{LastColumn, TextTable, Tone};
+use crate::wiring::GatewaySession;
+
+/// Longest name of a tool or a principal, in bytes.
+const NAME_BYTES_MAX: usize = 120;
+
+/// Prints the list, or one question.
+pub(super) async fn approvals(
+    invocation: &Invocation,
+    arguments: &ApprovalsArgs,
+) -> Result<ExitStatus, CommandError> {
+    let session = GatewaySession::open_past(invocation).await?;
+    let printer = &invocation.printer;
+    let printed = match &arguments.id {
+        Some(id) => one(printer, &session.gateway, id, arguments.json).await,
+        None => list(printer, &session.gateway, arguments).await,
+    };
+    session.close().await;
+    printed.map(|()| ExitStatus::Completed)
+}
+
+async fn list(
+    printer: &Printer,
+    gateway: &Gateway,
+    arguments: &ApprovalsArgs,
+) -> Result<(), CommandError> {
+    let approvals = gateway
+        .pending_approvals(None, None, !arguments.all)
+        .await?;
+    if arguments.json {
+        let approvals = approval_views(&approvals, usize::MAX);
+        return printer.json(&ApprovalsJson { approvals });
+    }
+    if approvals.is_empty() {
+        printer.note(if arguments.all {
+            "no questions are recorded"
+        } else {
+            "no question waits"
+        });
+        return Ok(());
+    }
+    printer.table(&table(printer, &approvals));
+    if approvals
+        .iter()
+        .any(|one| one.state == ApprovalState::Pending)
+    {
+        printer.hint("`limbeck approvals ID` shows a question whole, `limbeck resume EXECUTION` asks for the decision");
+    }
+    Ok(())
+}
+
+/// JSON of the command. Not a parsed value: the arguments of a call keep their bytes.
+#[derive(Serialize)]
+struct ApprovalsJson<'a> {
+    approvals: Vec<ApprovalView<'a>>,
+}
+
+fn table(printer: &Printer, approvals: &[Approval]) -> TextTable {
+    let zone = printer.zone();
+    let expires = format!("expires ({})", zone.name());
+    let header = ["id", "execution", "state", &expires, "asked by", "call"];
+    let mut table = TextTable::with_header(header)
+        .tones(2, state_tone)
+        .last(LastColumn::CutEnd);
+    for approval in approvals {
+        let asked_by = format!("{}, {}", approval.principal, approval.origin);
+        table.row([
+            approval.id.to_string(),
+            approval.execution.to_string(),
+            approval.state.as_str().to_owned(),
+            zone.time(approval.expires_us),
+            clean_line(&asked_by, NAME_BYTES_MAX),
+            call_text(approval),
+        ]);
+    }
+    table
+}
+
+/// Tool, class and line of the call that a question is about.
+pub(super) fn call_text(approval: &Approval) -> String {
+    let tool = clean_line(&approval.tool.to_string(), NAME_BYTES_MAX);
+    let class = approval.class.as_str();
+    match approval.line {
+        Some(line) => format!("{tool} ({class}), line {line}"),
+        None => format!("{tool} ({class})"),
+    }
+}
+
+/// Tone of a state by its name.
+fn state_tone(state: &str) -> Tone {
+    match ApprovalState::from_name(state) {
+        Some(ApprovalState::Pending) => Tone::Attention,
+        Some(ApprovalState::Approved | ApprovalState::Spent) => Tone::Good,
+        Some(ApprovalState::Denied | ApprovalState::Expired) => Tone::Bad,
+        Some(ApprovalState::Withdrawn) | None => Tone::Plain,
+    }
+}
+
+async fn one(
+    printer: &Printer,
+    gateway: &Gateway,
+    id: &str,
+    as_json: bool,
+) -> Result<(), CommandError> {
+    let all = gateway.pending_approvals(None, None, false).await?;
+    let approval = named(&all, id)?;
+    if as_json {
+        let mut views = approval_views(&all, usize::MAX);
+        let place = all.iter().position(|other| other.id == approval.id);
+        let approvals = place.map(|place| views.swap_remove(place));
+        let approvals = approvals.into_iter().collect();
+        return printer.json(&ApprovalsJson { approvals });
+    }
+    printer.data_line(&gateway.question_text(approval).await);
+    let state = approval.state.as_str();
+    printer.data_line(&format!(
+        "\n{} of execution {}: {state}",
+        approval.id, approval.execution
+    ));
+    let bytes = grouped_digits(approval.arguments.len() as u64);
+    printer.data_line(&format!(
+        "arguments, {bytes} bytes, sha256 {}:\n{}",
+        approval.sha256,
+        visible_json(&approval.arguments)
+    ));
+    for decision in &approval.decisions {
+        let answer = if decision.approve {
+            "approved"
+        } else {
+            "denied"
+        };
+        let reason = decision.reason.as_deref();
+        let reason = reason.map_or_else(String::new, |reason| {
+            format!(": {}", clean_line(reason, reason.len()))
+        });
+        let by = clean_line(&decision.by, NAME_BYTES_MAX);
+        let channel = decision.channel.as_str();
+        let when = printer.time(decision.at_us);
+        printer.data_line(&format!("{answer} by {by} ({channel}) {when}{reason}"));
+    }
+    if approval.state == ApprovalState::Pending {
+        let execution: &ExecutionId = &approval.execution;
+        printer.hint(&format!(
+            "answer with `limbeck resume {execution} --approve {id}` or `--deny {id}`",
+            id = approval.id
+        ));
+    }
+    Ok(())
+}
+
+/// JSON text in which every hidden character is an escape sequence of JSON: it has the same value, and shows all of it.
+fn visible_json(json: &str) -> String {
+    let mut visible = String::with_capacity(json.len());
+    for character in json.chars() {
+        let mut buffer = [0; 4];
+        if is_clean(character.encode_utf8(&mut buffer)) {
+            visible.push(character);
+            continue;
+        }
+        let mut units = [0; 2];
+        for unit in character.encode_utf16(&mut units) {
+            visible.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    visible
+}
+
+/// The approval that an id, or the beginning of one, means.
+///
+/// # Errors
+///
+/// No such approval, or several.
+pub(super) fn named<'a>(approvals: &'a [Approval], id: &str) -> Result<&'a Approval, CommandError> {
+    let shown = clean_line(id, NAME_BYTES_MAX);
+    let mut found = approvals
+        .iter()
+        .filter(|approval| !id.is_empty() && approval.id.as_str().starts_with(id));
+    match (found.next(), found.next()) {
+        (Some(approval), None) => Ok(approval),
+        // A whole id is never the beginning of another: all have one length.
+        (Some(_), Some(_)) => {
+            let error = anyhow!("`{shown}` is the beginning of several questions");
+            Err(CommandError::usage(error).with_hint("write more of the id"))
+        }
+        (None, _) => {
+            let error = anyhow!("no question has the id `{shown}`");
+            Err(CommandError::usage(error)
+                .with_hint("`limbeck approvals --all` lists the questions"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_of_arguments_are_shown_and_mean_the_same() {
+        let json = "{\"to\":\"anna\u{202e}gro\u{e0041}\",\"text\":\"é 1.10\"}";
+        let visible = visible_json(json);
+        assert_eq!(
+            visible,
+            "{\"to\":\"anna\\u202egro\\udb40\\udc41\",\"text\":\"é 1.10\"}"
+        );
+        let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(parsed(&visible), parsed(json));
+    }
+}

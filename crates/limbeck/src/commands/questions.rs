@@ -1,0 +1,351 @@
+//! Questions about calls, asked on the terminal of the person who runs the command, and decisions about them.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use limbeck_domain::{
+    Approval, ApprovalChannel, ApprovalState, Envelope, ExecutionId, ExecutionStatus,
+};
+use limbeck_gateway::approval_view::{decision_reason, earlier_outcome};
+use limbeck_gateway::{
+    AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway, LOCAL_PRINCIPAL,
+    OnAsk, ResumeError, Shown,
+};
+use limbeck_policy::Requester;
+use limbeck_upstream::CallContext;
+
+use super::signals::{EndSignal, EndSignals};
+use crate::exit::{CommandError, ExitStatus};
+use crate::printer::Printer;
+use crate::terminal::Terminal;
+
+/// How often an open question is looked up: another person may have decided about it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Answers that are neither yes nor no before a question is left open.
+const UNCLEAR_MAX: u32 = 3;
+
+/// What was done about the questions of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// Each was answered, here or elsewhere.
+    Answered,
+    /// At least one is left open, or nothing was left to ask.
+    LeftOpen,
+}
+
+/// What a decision led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Noted {
+    /// The question is answered, by this decision or an earlier one.
+    Answered,
+    /// Other people have to approve too.
+    StillPending,
+    /// The person may not decide this.
+    Refused,
+}
+
+/// What a person said to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reply {
+    Approve,
+    Deny,
+    Later,
+    Unclear,
+}
+
+/// An execution and the parts of the program that ask about its calls.
+pub(super) struct TerminalQuestions<'a> {
+    pub(super) gateway: &'a Gateway,
+    pub(super) printer: &'a Printer,
+    pub(super) terminal: Terminal,
+    /// Form of the answers.
+    pub(super) answer: AnswerForm,
+}
+
+impl TerminalQuestions<'_> {
+    /// Asks what a paused execution asks and goes on with it, until it has ended or a question is left open. Returns the last
+    /// answer, and the signal that ended the command while the program ran.
+    ///
+    /// # Errors
+    ///
+    /// A signal while a question was shown: the execution stays paused. Otherwise the reason why it did not go on.
+    pub(super) async fn until_answered(
+        &self,
+        mut envelope: Envelope,
+        signals: &mut EndSignals,
+    ) -> Result<(Envelope, Option<EndSignal>), CommandError> {
+        while envelope.status == ExecutionStatus::Paused {
+            let asked = signals
+                .interrupting(self.ask_all(&envelope.execution_id))
+                .await;
+            let asked = asked.map_err(|interrupted| {
+                let id = &envelope.execution_id;
+                interrupted.with_hint(format!(
+                    "nothing was decided: `limbeck resume {id}` asks again"
+                ))
+            })?;
+            if asked? == Asked::LeftOpen {
+                break;
+            }
+            let id = envelope.execution_id.clone();
+            let (resumed, signal) = signals
+                .cancelling(async |cancel| {
+                    let context = CallContext::new(cancel);
+                    let resumed =
+                        self.gateway
+                            .resume(id.as_str(), None, self.answer, OnAsk::Pause, context);
+                    resumed.await
+                })
+                .await;
+            envelope = shown(resumed)?.envelope;
+            if signal.is_some() {
+                return Ok((envelope, signal));
+            }
+        }
+        Ok((envelope, None))
+    }
+
+    async fn ask_all(&self, execution: &ExecutionId) -> Result<Asked, CommandError> {
+        let pending = self
+            .gateway
+            .pending_approvals(None, Some(execution), true)
+            .await?;
+        let who = decider().who;
+        // Where several people have to approve, this person has done so.
+        let is_decided = |approval: &&Approval| {
+            let mut decisions = approval.decisions.iter();
+            decisions.any(|decision| who.contains(&decision.by))
+        };
+        let open: Vec<&Approval> = pending.iter().filter(|a| !is_decided(a)).collect();
+        let mut asked = if open.is_empty() {
+            Asked::LeftOpen
+        } else {
+            Asked::Answered
+        };
+        let count = open.len();
+        for (index, approval) in open.into_iter().enumerate() {
+            if count > 1 {
+                self.printer
+                    .note(&format!("\nquestion {} of {count}", index + 1));
+            }
+            if self.ask(approval).await? == Asked::LeftOpen {
+                asked = Asked::LeftOpen;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Shows one question and records the decision.
+    async fn ask(&self, approval: &Approval) -> Result<Asked, CommandError> {
+        let printer = self.printer;
+        printer.question(&self.gateway.question_text(approval).await);
+        for _ in 0..UNCLEAR_MAX {
+            self.terminal
+                .discard_typed_input()
+                .context("what was typed before the question cannot be discarded")
+                .map_err(CommandError::usage)?;
+            printer.prompt("allow? y: yes, n: no, Enter: decide later ");
+            let Some(line) = self.line_while_open(approval).await? else {
+                return Ok(Asked::Answered);
+            };
+            let approve = match reply(&line) {
+                Reply::Unclear => continue,
+                Reply::Later => return Ok(Asked::LeftOpen),
+                Reply::Approve => true,
+                Reply::Deny => false,
+            };
+            let reason = if approve { None } else { self.reason().await? };
+            let decided = decide(self.gateway, approval, approve, reason, None).await?;
+            return Ok(match note(printer, approval, decided) {
+                Noted::Answered => Asked::Answered,
+                Noted::StillPending | Noted::Refused => Asked::LeftOpen,
+            });
+        }
+        Ok(Asked::LeftOpen)
+    }
+
+    /// The next line of the terminal; `None` when the question was decided elsewhere or expired meanwhile.
+    async fn line_while_open(&self, approval: &Approval) -> Result<Option<String>, CommandError> {
+        let mut line = std::pin::pin!(self.terminal.line());
+        loop {
+            tokio::select! {
+                line = &mut line => {
+                    let line = line.context("the answer cannot be read").map_err(CommandError::usage)?;
+                    // Ctrl-D leaves a question open, as an empty line does.
+                    return Ok(Some(line.unwrap_or_default()));
+                }
+                () = tokio::time::sleep(LOOK_EVERY) => {
+                    let now = self.gateway.approval(&approval.id).await?;
+                    if let Some(now) = now.filter(|now| now.state != ApprovalState::Pending) {
+                        self.printer.note(&format!("\nthis question is {}", earlier_outcome(&now)));
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Why the person denies; an empty line is no reason.
+    async fn reason(&self) -> Result<Option<String>, CommandError> {
+        self.printer
+            .prompt("reason, for the program and the model (Enter: none) ");
+        let line = self.terminal.line().await;
+        let line = line
+            .context("the reason cannot be read")
+            .map_err(CommandError::usage)?;
+        // A denial counts also when its reason is too long to be passed on.
+        let reason = decision_reason(line.as_deref().unwrap_or_default());
+        Ok(reason.unwrap_or_else(|error| {
+            self.printer
+                .warning(&format!("{error}; the denial has none"));
+            None
+        }))
+    }
+}
+
+fn reply(line: &str) -> Reply {
+    match line.trim().to_ascii_lowercase().as_str() {
+        "" => Reply::Later,
+        "y" | "yes" => Reply::Approve,
+        "n" | "no" => Reply::Deny,
+        _ => Reply::Unclear,
+    }
+}
+
+/// The person in front of this terminal: the user who runs the gateway.
+pub(super) fn decider() -> Decider {
+    let requester = Requester::of_principal(LOCAL_PRINCIPAL);
+    Decider {
+        who: requester.names().map(str::to_owned).into(),
+        principal: LOCAL_PRINCIPAL.to_owned(),
+        channel: ApprovalChannel::Cli,
+    }
+}
+
+/// Records a decision of the person in front of this terminal.
+///
+/// # Errors
+///
+/// An error of the store, or arguments that cannot be sent. What the person may not decide is in the report.
+pub(super) async fn decide(
+    gateway: &Gateway,
+    approval: &Approval,
+    approve: bool,
+    reason: Option<String>,
+    edited: Option<String>,
+) -> Result<Result<DecisionReport, DecisionError>, CommandError> {
+    let request = DecisionRequest {
+        approval: approval.id.clone(),
+        approve,
+        decider: decider(),
+        reason,
+        edited,
+    };
+    match gateway.decide(request).await {
+        Err(DecisionError::Store(error)) => Err(error.into()),
+        Err(DecisionError::InvalidEdit(error)) => {
+            let failure = anyhow!(
+                "the arguments for `{}` cannot be sent: {}",
+                approval.id,
+                error.message
+            );
+            let failure = CommandError::usage(failure);
+            Err(match error.hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            })
+        }
+        other => Ok(other),
+    }
+}
+
+/// Prints what a decision led to, where that is not what the person expects.
+pub(super) fn note(
+    printer: &Printer,
+    asked: &Approval,
+    decided: Result<DecisionReport, DecisionError>,
+) -> Noted {
+    match decided {
+        Ok(DecisionReport::Decided(now) | DecisionReport::Same(now)) => {
+            if now.state == ApprovalState::Pending {
+                let given = now.decisions.iter().filter(|d| d.approve).count();
+                let quorum = now.terms.quorum;
+                printer.note(&format!("`{}` has {given} of {quorum} approvals", now.id));
+                return Noted::StillPending;
+            }
+            Noted::Answered
+        }
+        Ok(DecisionReport::TooLate(now)) => {
+            printer.warning(&format!("`{}` is {}", now.id, earlier_outcome(&now)));
+            Noted::Answered
+        }
+        Err(DecisionError::NotAllowed { why, hint }) => {
+            printer.error(&format!("`{}` is not decided: {why}", asked.id));
+            printer.hint(&hint);
+            Noted::Refused
+        }
+        Err(error) => {
+            printer.error(&format!("`{}` is not decided: {error}", asked.id));
+            Noted::Refused
+        }
+    }
+}
+
+/// The answer of an execution that was gone on with, also of one that had ended before.
+///
+/// # Errors
+///
+/// The reason why it did not go on.
+pub(super) fn shown(resumed: Result<Shown, ResumeError>) -> Result<Shown, CommandError> {
+    match resumed {
+        Ok(shown) => Ok(shown),
+        Err(ResumeError::Ended(shown)) => Ok(*shown),
+        Err(error) => Err(resume_failure(error)),
+    }
+}
+
+/// The error of a command whose execution did not go on.
+pub(super) fn resume_failure(error: ResumeError) -> CommandError {
+    let hint = error.hint();
+    let exit = match error {
+        ResumeError::Store(error) => return error.into(),
+        ResumeError::Unknown | ResumeError::Guest { .. } | ResumeError::Incomplete => {
+            ExitStatus::Usage
+        }
+        ResumeError::InDoubt { .. } | ResumeError::Ended(_) => ExitStatus::Failed,
+        ResumeError::Worker(_) => ExitStatus::Fault,
+    };
+    let failure = CommandError::new(exit, error);
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_yes_approves() {
+        for line in ["y", "Y", " yes ", "YES"] {
+            assert_eq!(reply(line), Reply::Approve, "{line}");
+        }
+        for line in ["n", "No"] {
+            assert_eq!(reply(line), Reply::Deny, "{line}");
+        }
+        for line in ["", "  "] {
+            assert_eq!(reply(line), Reply::Later, "{line}");
+        }
+        for line in ["yy", "yes please", "ja", "1", "allow", "y n"] {
+            assert_eq!(reply(line), Reply::Unclear, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_person_at_a_terminal_is_the_user_of_the_gateway() {
+        let decider = decider();
+        assert_eq!(decider.who, ["user:local"]);
+        assert_eq!(decider.channel, ApprovalChannel::Cli);
+    }
+}

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on fails with the place"
 )]
 
+mod approvals;
 mod bearer_tokens;
 mod bodies;
 mod hosts;

@@ -16,15 +16,15 @@ use crate::world::World;
 const HANG: Duration = Duration::from_secs(60);
 
 /// Gateway that listens, and the lines of its standard error.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     lines: Receiver<String>,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Served {
     /// Starts a gateway on a free port.
-    fn start(world: &World, arguments: &[&str]) -> Self {
+    pub(crate) fn start(world: &World, arguments: &[&str]) -> Self {
         let mut command = world.command(["serve", "--http", "127.0.0.1:0"]);
         let mut child = command
             .args(arguments)
@@ -69,7 +69,7 @@ impl Served {
         }
     }
 
-    fn client(&self, token: &str) -> Client {
+    pub(crate) fn client(&self, token: &str) -> Client {
         Client::connect(self.address, token).unwrap()
     }
 
@@ -108,7 +108,7 @@ impl Drop for Served {
 }
 
 /// A token file with two principals.
-fn tokens(world: &World) -> (String, [String; 2]) {
+pub(crate) fn tokens(world: &World) -> (String, [String; 2]) {
     let tokens = ["a", "b"].map(|letter| letter.repeat(64));
     let text = format!("alice {}\nbob {}\n", tokens[0], tokens[1]);
     let path = world.file("tokens", &text);

@@ -9,6 +9,7 @@
     reason = "a test or helper that cannot continue fails its test"
 )]
 
+mod approvals;
 mod artifacts;
 mod configuration;
 mod demo;

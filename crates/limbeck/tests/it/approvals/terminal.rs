@@ -1,0 +1,151 @@
+//! On a terminal `run` and `call` show the question and read the answer from there. The terminal is a pseudoterminal of
+//! Python's standard library.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{ASK, CATCHING, Mail, PROGRAM};
+use crate::world::search_path;
+
+/// Runs a command with a controlling terminal. Each further argument is a text to wait for and what is typed then, with `=>`
+/// between them; an empty text is typed at once. Prints everything that the terminal got, and ends with the command's code.
+const DRIVER: &str = r#"
+import json, os, pty, select, sys, time
+command, steps = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(command[0], command)
+seen, at, limit = b"", 0, time.monotonic() + 60
+while True:
+    while steps and steps[0][0].encode() in seen[at:]:
+        wait_for, typed = steps.pop(0)
+        at = len(seen)
+        os.write(terminal, typed.encode())
+    if time.monotonic() > limit:
+        os.kill(pid, 9)
+        sys.exit("hangs: " + seen.decode(errors="replace"))
+    if not select.select([terminal], [], [], 0.1)[0]:
+        continue
+    try:
+        data = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    seen += data
+_, status = os.waitpid(pid, 0)
+sys.stdout.write(seen.decode(errors="replace"))
+sys.exit(os.waitstatus_to_exitcode(status))
+"#;
+
+/// Runs the executable on a terminal and types; returns its exit code and what the terminal showed.
+fn on_terminal(mail: &Mail, arguments: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
+    let command: Vec<&str> = [crate::world::LIMBECK]
+        .iter()
+        .chain(arguments)
+        .copied()
+        .collect();
+    let steps: Vec<Value> = steps
+        .iter()
+        .map(|(seen, typed)| json!([seen, typed]))
+        .collect();
+    let output = Command::new("python3")
+        .args([
+            "-c",
+            DRIVER,
+            &json!(command).to_string(),
+            &json!(steps).to_string(),
+        ])
+        .env_clear()
+        .env("HOME", mail.world.home())
+        .env("PATH", search_path())
+        .env("LIMBECK_TRUST_PROJECT", "1")
+        .env("TERM", "xterm")
+        .current_dir(mail.world.work())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let code = output.status.code().unwrap();
+    let failure = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(failure, "", "{shown}");
+    (code, shown)
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_and_the_program_goes_on() {
+    let mail = Mail::with(ASK);
+    mail.world
+        .file("program.ts", &format!("console.log('begins'); {PROGRAM}"));
+    let (code, shown) = on_terminal(&mail, &["run", "program.ts"], &[("allow?", "y\n")]);
+    assert_eq!(code, 0, "{shown}");
+    for part in ["mail.send", "anna@example.org", "mail-outside", "true"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(shown.matches("begins").count(), 1, "{shown}");
+    assert_eq!(mail.calls().len(), 1);
+    assert_eq!(mail.approvals()[0]["decisions"][0]["channel"], "cli");
+}
+
+#[test]
+fn what_was_typed_before_the_question_is_no_answer() {
+    let mail = Mail::with(ASK);
+    mail.world.file("program.ts", CATCHING);
+    let steps = [
+        ("", "y\ny\ny\n"),
+        ("allow?", "n\n"),
+        ("reason", "not today\n"),
+    ];
+    let (code, shown) = on_terminal(&mail, &["run", "program.ts"], &steps);
+    assert_eq!(code, 0, "{shown}");
+    assert!(
+        shown.contains("denied") && shown.contains("not today"),
+        "{shown}"
+    );
+    assert_eq!(mail.calls(), [] as [Value; 0]);
+}
+
+#[test]
+fn an_empty_answer_leaves_the_question_open() {
+    let mail = Mail::with(ASK);
+    mail.world.file("program.ts", PROGRAM);
+    let (code, shown) = on_terminal(&mail, &["run", "program.ts"], &[("allow?", "\n")]);
+    assert_eq!(code, 3, "{shown}");
+    assert_eq!(mail.approvals()[0]["state"], "pending");
+    let id = mail.approvals()[0]["execution_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    // Later, at the same terminal.
+    let (code, shown) = on_terminal(&mail, &["resume", &id], &[("allow?", "y\n")]);
+    assert_eq!(code, 0, "{shown}");
+    assert_eq!(mail.calls().len(), 1);
+}
+
+#[test]
+fn a_script_on_a_terminal_that_reads_json_is_not_asked() {
+    let mail = Mail::with(ASK);
+    mail.world.file("program.ts", PROGRAM);
+    let (code, shown) = on_terminal(&mail, &["run", "program.ts", "--json"], &[]);
+    assert_eq!(code, 3, "{shown}");
+    let (code, shown) = on_terminal(&mail, &["run", "program.ts", "--on-ask", "pause"], &[]);
+    assert_eq!(code, 3, "{shown}");
+    assert!(!shown.contains("allow?"), "{shown}");
+}
+
+#[test]
+fn a_single_call_is_made_once_the_person_says_yes() {
+    let mail = Mail::with(ASK);
+    let arguments = r#"{"to":"anna@example.org","amount":9007199254740993}"#;
+    let call = ["call", "mail", "send", arguments];
+    let (code, shown) = on_terminal(&mail, &call, &[("allow?", "n\n"), ("reason", "\n")]);
+    assert_eq!(code, 1, "{shown}");
+    assert_eq!(mail.calls(), [] as [Value; 0]);
+    let (code, shown) = on_terminal(&mail, &call, &[("9007199254740993", ""), ("allow?", "y\n")]);
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("sent"), "{shown}");
+    assert_eq!(
+        mail.calls(),
+        [json!({"to": "anna@example.org", "amount": 9_007_199_254_740_993_u64})]
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use limbeck_domain::{EffectClass, ServerName, Tier};
 use limbeck_policy::rules::{Layer, Preset, Rule, RuleSet};
@@ -22,8 +22,19 @@ pub struct Discovery<'a> {
     pub config_files: &'a [PathBuf],
     /// Whether the well-known places are searched too.
     pub discover: bool,
+    /// The administrator's file of rules, which is read in any case; `None` on a system without one.
+    pub managed: Option<ManagedFile<'a>>,
     /// Which servers of a repository's files are accepted.
     pub trust_policy: TrustPolicy<'a>,
+}
+
+/// The administrator's file of rules.
+#[derive(Clone, Copy)]
+pub struct ManagedFile<'a> {
+    /// Where it is.
+    pub path: &'a Path,
+    /// Number of the user to whom it has to belong.
+    pub owner: u32,
 }
 
 /// Result of loading.

@@ -31,11 +31,45 @@ pub(crate) fn read(
     read_file(&world.on_disk(path), path, bytes_max)
 }
 
+/// Reads the file at `on_disk`, which messages call `path`. It is exposed unless it and its directory belong to the user
+/// `owner`, and no other user can write to either.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn read_owned(
+    on_disk: &Path,
+    path: &Path,
+    bytes_max: usize,
+    owner: u32,
+) -> Result<Option<FileContent>, ConfigError> {
+    let found = read_judged(on_disk, path, bytes_max, |file| foreign(file, owner))?;
+    let Some(content) = found else {
+        return Ok(None);
+    };
+    let directory = on_disk.parent().unwrap_or(on_disk);
+    let directory = std::fs::metadata(directory).map_err(|error| unreadable(path, error))?;
+    let of_directory = foreign(&directory, owner).map(|problem| format!("its directory {problem}"));
+    Ok(Some(FileContent {
+        exposure: content.exposure.or(of_directory),
+        ..content
+    }))
+}
+
 /// Reads the file at `on_disk`, which messages call `path`.
 pub(crate) fn read_file(
     on_disk: &Path,
     path: &Path,
     bytes_max: usize,
+) -> Result<Option<FileContent>, ConfigError> {
+    read_judged(on_disk, path, bytes_max, exposure)
+}
+
+fn read_judged(
+    on_disk: &Path,
+    path: &Path,
+    bytes_max: usize,
+    exposure: impl FnOnce(&std::fs::Metadata) -> Option<String>,
 ) -> Result<Option<FileContent>, ConfigError> {
     let mut file = match open(on_disk) {
         Ok(file) => file,
@@ -145,6 +179,16 @@ fn exposure(metadata: &std::fs::Metadata) -> Option<String> {
     (metadata.mode() & 0o002 != 0).then(|| "can be written by every user".to_owned())
 }
 
+/// Why another user than `owner` can write to a file or directory.
+#[cfg(unix)]
+fn foreign(metadata: &std::fs::Metadata, owner: u32) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    if metadata.uid() != owner {
+        return Some(format!("belongs to user {}", metadata.uid()));
+    }
+    (metadata.mode() & 0o022 != 0).then(|| "can be written by other users".to_owned())
+}
+
 #[cfg(not(unix))]
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
@@ -162,4 +206,9 @@ fn kind(metadata: &std::fs::Metadata) -> &'static str {
 #[cfg(not(unix))]
 fn exposure(_: &std::fs::Metadata) -> Option<String> {
     None
+}
+
+#[cfg(not(unix))]
+fn foreign(_: &std::fs::Metadata, _: u32) -> Option<String> {
+    Some("is on a system where its owner is not known".to_owned())
 }

@@ -52,7 +52,7 @@ mod variables;
 mod world;
 
 pub use configuration::{
-    Configuration, Discovery, EmbeddingsEntry, PolicySettings, Setting, Settings,
+    Configuration, Discovery, EmbeddingsEntry, ManagedFile, PolicySettings, Setting, Settings,
 };
 pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};

@@ -3,6 +3,7 @@
 mod client_approvals;
 mod embeddings;
 mod formats;
+mod managed;
 mod merge;
 mod open_file;
 mod policy;
@@ -36,6 +37,10 @@ pub fn load(discovery: &Discovery<'_>) -> Result<Configuration, ConfigError> {
         found: Configuration::default(),
         client: ClientApprovals::default(),
     };
+    // First, so that a user's rule which repeats an id of it is the one that is wrong.
+    if let Some(managed) = &discovery.managed {
+        loader.read_managed(managed);
+    }
     for source in sources::sources(discovery) {
         loader.read_source(&source)?;
     }
@@ -118,7 +123,9 @@ impl Loader<'_> {
     ) -> Result<(), ConfigError> {
         let read = match (file.source.role, syntax) {
             (FileRole::ClaudeState, _) => self.read_claude_state(file, root),
-            (FileRole::Limbeck, _) | (_, Syntax::Toml) => self.read_toml(file, root),
+            (FileRole::Limbeck | FileRole::Managed, _) | (_, Syntax::Toml) => {
+                self.read_toml(file, root)
+            }
             (FileRole::Repository | FileRole::Named, Syntax::Json) => {
                 self.read_client_file(file, root)
             }

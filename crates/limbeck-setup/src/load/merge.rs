@@ -202,9 +202,10 @@ impl Loader<'_> {
         if differs {
             let severity = match file.source.role {
                 FileRole::Named => Severity::Info,
-                FileRole::ClaudeState | FileRole::Repository | FileRole::Limbeck => {
-                    Severity::Warning
-                }
+                FileRole::ClaudeState
+                | FileRole::Repository
+                | FileRole::Limbeck
+                | FileRole::Managed => Severity::Warning,
             };
             let problem = format!("replaces the one in {}", earlier.origin);
             self.report(file, severity, place.malformed_key(problem));

@@ -25,7 +25,7 @@ use crate::entry_reader::unknown_key;
 const POLICY_KEYS: &[&str] = &["preset", "classes", "trust_annotations", "rule"];
 /// Keys of `[[policy.rule]]`.
 const RULE_KEYS: &[&str] = &[
-    "id", "effect", "tools", "except", "class", "args", "who", "reason", "ask",
+    "id", "effect", "tools", "except", "class", "args", "who", "reason", "ask", "default",
 ];
 const CLASSES: [EffectClass; 4] = [
     EffectClass::Read,
@@ -76,9 +76,14 @@ impl Loader<'_> {
         }
     }
 
-    /// The same for a file of which nothing is known.
+    /// Remembers a file of the user or the administrator of which nothing is known.
     pub(super) fn note_unread_file(&mut self, source: &ConfigSource, finding: &Diagnostic) {
-        if source.role == FileRole::Limbeck && source.scope != EntryScope::Repository {
+        let may_have_rules = match source.role {
+            FileRole::Limbeck => source.scope != EntryScope::Repository,
+            FileRole::Managed => true,
+            FileRole::ClaudeState | FileRole::Repository | FileRole::Named => false,
+        };
+        if may_have_rules {
             let problem = without_directory(finding);
             self.found.settings.policy.fault.get_or_insert(problem);
         }
@@ -102,10 +107,11 @@ fn section(
     place: &ConfigPlace<'_>,
     before: &PolicySettings,
 ) -> Result<PolicySettings, ValueError> {
-    let layer = match file.source.scope {
-        EntryScope::User | EntryScope::Project(_) => Layer::User,
-        EntryScope::Given => Layer::File,
-        EntryScope::Repository => Layer::Project,
+    let layer = match (file.source.role, &file.source.scope) {
+        (FileRole::Managed, _) => Layer::Managed,
+        (_, EntryScope::User | EntryScope::Project(_)) => Layer::User,
+        (_, EntryScope::Given) => Layer::File,
+        (_, EntryScope::Repository) => Layer::Project,
     };
     let mut section = PolicySettings {
         is_set: true,
@@ -203,6 +209,7 @@ fn rule(file: &OpenFile<'_>, layer: Layer, place: &ConfigPlace<'_>) -> Result<Ru
             }
             "args" => rule.arguments = arguments(&value)?,
             "who" => rule.who = Some(people(&value)?),
+            "default" => rule.is_default = value.boolean()?,
             "ask" => rule.ask = Some(ask::options(&value)?),
             "reason" => rule.reason = Some(value.text()?.to_owned()),
             _ => return Err(value.malformed_key(unknown_key(RULE_KEYS, key))),

@@ -28,6 +28,8 @@ pub(super) enum FileRole {
     Repository,
     /// `limbeck.toml` and `config.toml`.
     Limbeck,
+    /// The administrator's file of rules.
+    Managed,
     /// Named with `--config`; its suffix and content decide.
     Named,
 }
@@ -36,7 +38,9 @@ impl ConfigSource {
     pub(super) fn bytes_max(&self) -> usize {
         match self.role {
             FileRole::ClaudeState => CLIENT_STATE_BYTES_MAX,
-            FileRole::Repository | FileRole::Limbeck | FileRole::Named => CONFIG_BYTES_MAX,
+            FileRole::Repository | FileRole::Limbeck | FileRole::Managed | FileRole::Named => {
+                CONFIG_BYTES_MAX
+            }
         }
     }
 

@@ -491,6 +491,7 @@ fn a_home_directory_of_windows_is_searched_below_the_root_of_its_world() {
         world: &world,
         config_files: &[],
         discover: true,
+        managed: None,
         trust_policy: TrustPolicy::Everything,
     })
     .unwrap();

@@ -6,6 +6,8 @@ mod discovery;
 mod embeddings;
 mod examples;
 mod hostile;
+#[cfg(unix)]
+mod managed;
 mod oauth;
 mod own_file;
 mod policy;
@@ -39,6 +41,7 @@ fn given(files: &[&Path]) -> Result<Configuration, ConfigError> {
         world: &world("/home/me", "/project"),
         config_files: &files,
         discover: false,
+        managed: None,
         trust_policy: TrustPolicy::Everything,
     })
 }
@@ -84,6 +87,7 @@ impl TestProject {
             world: &world(self.path("home"), self.path("project")),
             config_files: &files,
             discover: true,
+            managed: None,
             trust_policy,
         })
     }

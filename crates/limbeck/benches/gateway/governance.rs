@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use limbeck_domain::{CompactArguments, EffectClass, ToolId};
+use limbeck_domain::{CompactArguments, EffectClass, ServerName, ToolId};
 use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule, RuleSet};
 use limbeck_policy::{Classes, Facts, Policy, Scope, ToolCall, decide_or_ask};
 use serde_json::json;
@@ -99,7 +99,10 @@ fn calls(count: usize) -> Vec<ToolCall> {
     let arguments = json!({ "to": ["a@example.com", "b@x.org"], "text": "x".repeat(1000) });
     let (arguments, _) = CompactArguments::parse(&arguments.to_string()).expect("an object");
     let call = |at: usize| ToolCall {
-        tool: ToolId::new(format!("server{}", at % SERVERS), format!("tool_{at}")),
+        tool: ToolId::new(
+            ServerName::new(format!("server{}", at % SERVERS)),
+            format!("tool_{at}"),
+        ),
         arguments: arguments.clone(),
         effect: EffectClass::Unknown,
     };

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_setup::{
-    AcceptedBy, ConfigError, Configuration, Diagnostic, Discovery, OwnFile, ProgramFingerprint,
-    ServerEntry, Severity, Transport, TrustPolicy, TrustRecord, TrustRecords, TrustState,
-    ValueError, World,
+    AcceptedBy, ConfigError, Configuration, Diagnostic, Discovery, ManagedFile, OwnFile,
+    ProgramFingerprint, ServerEntry, Severity, Transport, TrustPolicy, TrustRecord, TrustRecords,
+    TrustState, ValueError, World,
 };
 use limbeck_upstream::StdioSpec;
 
@@ -17,6 +17,11 @@ use crate::exit::CommandError;
 use crate::invocation::{FindingsReport, Invocation};
 use crate::shell::quoted;
 
+/// The administrator's file of rules, on systems where the owner of a file is known. No variable moves it: it would be a way
+/// past the rules.
+const MANAGED_FILE: &str = "/etc/limbeck/policy.toml";
+/// Number of the administrator.
+const ROOT: u32 = 0;
 /// Variable with the effect of `--trust-project`, for clients whose command line the user cannot change.
 const TRUST_EVERYTHING: &str = "LIMBECK_TRUST_PROJECT";
 /// File in the home directory in which a client keeps servers, and which is searched.
@@ -267,6 +272,7 @@ pub(crate) fn read_configuration(invocation: &Invocation) -> Result<Configuratio
         world: &invocation.world,
         config_files: &invocation.global.config,
         discover: !invocation.global.no_discover,
+        managed: managed_file(),
         trust_policy,
     })
     .map_err(|error: ConfigError| {
@@ -276,6 +282,13 @@ pub(crate) fn read_configuration(invocation: &Invocation) -> Result<Configuratio
     // After loading, because only now is the definition behind an approved name known.
     record_client_approvals(invocation, &mut configuration);
     Ok(configuration)
+}
+
+fn managed_file() -> Option<ManagedFile<'static>> {
+    cfg!(unix).then(|| ManagedFile {
+        path: Path::new(MANAGED_FILE),
+        owner: ROOT,
+    })
 }
 
 /// Records of trusted servers; `None` when every server is trusted for this start. Records that cannot be read are a

@@ -10,7 +10,7 @@ use limbeck_domain::{
     ReadMethod, Sandbox, ServerName, Settlement, ToolId, ToolTarget,
 };
 use limbeck_launcher::WorkerError;
-use limbeck_policy::Policy;
+use limbeck_policy::{Policy, Requester};
 use limbeck_store::{ApprovalFilter, DoubtfulCall, Store, StoreError};
 use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch};
 use serde_json::value::RawValue;
@@ -471,8 +471,12 @@ impl Gateway {
     /// [`CallError`] when no server is called `server`, or when `cursor` belongs to another request or to
     /// other tools.
     pub async fn search(&self, request: &SearchRequest) -> Result<SearchReport, CallError> {
-        let search = &self.parts.broker.search;
-        search.search(&self.principal, request).await
+        let broker = &self.parts.broker;
+        let mut report = broker.search.search(&self.principal, request).await?;
+        let requester = Requester::of_principal(&self.principal);
+        let who = requester.names();
+        report.add_notes(|tool, hinted| broker.policy.note(tool, hinted, &who));
+        Ok(report)
     }
 
     /// Runs `work` off the threads that serve, when it is the turn of this handle's principal: such as the rendering of

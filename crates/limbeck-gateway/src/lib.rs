@@ -42,6 +42,7 @@ pub mod ledger;
 mod listings;
 pub mod live_catalog;
 mod pins;
+mod policy_notes;
 mod program_listings;
 pub mod render;
 pub mod sandbox;

@@ -2,8 +2,10 @@
 
 use limbeck_catalog::{Catalog, Detail, Tool};
 use limbeck_domain::{Language, ServerName};
-use limbeck_policy::Scope;
+use limbeck_policy::{PolicyNote, Scope};
 use serde_json::{Value, json};
+
+use crate::policy_notes::signature;
 
 /// Members that JavaScript reads of every object. The guest treats such a name as a tool only when it is listed
 /// here; `ASKED_OF_OBJECTS` in the guest's `tools.js` must be equal.
@@ -55,8 +57,8 @@ pub(crate) fn server_names_json(
 }
 
 /// Answer of `describe(server, tool)` in a program, with the keys of every earlier format.
-pub(crate) fn tool_json(tool: &Tool, language: Language) -> Value {
-    let mut entry = hit_json(tool, language);
+pub(crate) fn tool_json(tool: &Tool, language: Language, note: Option<&PolicyNote>) -> Value {
+    let mut entry = hit_json(tool, language, note);
     entry["declaration"] = tool.declaration(Detail::Full, language).into();
     entry["parameters"] = tool.definition().input_schema.clone();
     entry
@@ -64,7 +66,7 @@ pub(crate) fn tool_json(tool: &Tool, language: Language) -> Value {
 
 /// A tool that `search(query)` finds in a program. Programs print hits for a model to read, so the schema is in it once and
 /// not as a declaration as well, which `describe` has.
-pub(crate) fn hit_json(tool: &Tool, language: Language) -> Value {
+pub(crate) fn hit_json(tool: &Tool, language: Language, note: Option<&PolicyNote>) -> Value {
     let definition = tool.definition();
     let id = tool.id();
     let mut entry = json!({
@@ -72,7 +74,7 @@ pub(crate) fn hit_json(tool: &Tool, language: Language) -> Value {
         "server": id.server,
         "tool": id.tool,
         "call": tool.call_expression(),
-        "signature": tool.signature(language),
+        "signature": signature(tool, language, note),
         "effect": tool.effect(),
         "description": definition.description.as_deref().unwrap_or_default(),
         "inputSchema": definition.input_schema,
@@ -84,7 +86,7 @@ pub(crate) fn hit_json(tool: &Tool, language: Language) -> Value {
 }
 
 /// Answer of `describe(server)` in a program: the tools that its scope covers, with whole definitions when
-/// `full`. `cut` says how the server's list was cut.
+/// `full`. `cut` says how the server's list was cut, `note` what the policy says about calls of a tool.
 pub(crate) fn server_json(
     catalog: &Catalog,
     server: &ServerName,
@@ -92,19 +94,21 @@ pub(crate) fn server_json(
     language: Language,
     full: bool,
     cut: Option<String>,
+    note: impl Fn(&Tool) -> Option<PolicyNote>,
 ) -> Value {
     let all = catalog.tools_of(server);
     let tools: Vec<Value> = all
         .iter()
         .filter(|tool| scope.covers(tool.id()))
         .map(|tool| {
+            let note = note(tool);
             if full {
-                return tool_json(tool, language);
+                return tool_json(tool, language, note.as_ref());
             }
             json!({
                 "tool": tool.id().tool,
                 "call": tool.call_expression(),
-                "signature": tool.signature(language),
+                "signature": signature(tool, language, note.as_ref()),
                 "description": tool.summary(),
                 "effect": tool.effect(),
             })
@@ -139,13 +143,13 @@ mod tests {
             output_schema: None,
             annotations: Default::default(),
         });
-        let hit = hit_json(&tool, Language::Typescript);
+        let hit = hit_json(&tool, Language::Typescript, None);
         assert_eq!(hit["inputSchema"], schema);
         assert_eq!(
             (hit.get("parameters"), hit.get("declaration")),
             (None, None)
         );
-        let described = tool_json(&tool, Language::Typescript);
+        let described = tool_json(&tool, Language::Typescript, None);
         assert_eq!(
             (&described["inputSchema"], &described["parameters"]),
             (&schema, &schema)

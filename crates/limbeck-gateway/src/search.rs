@@ -10,9 +10,9 @@ use limbeck_catalog::Catalog;
 pub use limbeck_catalog::Detail;
 use limbeck_domain::text::{clean_line, cut};
 use limbeck_domain::{
-    CallCode, CallError, EffectClass, Language, ServerName, limits::QUERY_BYTES_MAX,
+    CallCode, CallError, EffectClass, Language, ServerName, ToolId, limits::QUERY_BYTES_MAX,
 };
-use limbeck_policy::Scope;
+use limbeck_policy::{PolicyNote, Scope};
 use limbeck_search::{SearchAnswer, SearchHit, SearchQuery, SearchableCatalog, servers_named};
 use serde::Serialize;
 
@@ -133,6 +133,9 @@ pub struct HitReport {
     pub declaration: Option<String>,
     /// What a call may do.
     pub effect: EffectClass,
+    /// That a call asks a person first, or is denied, for the principal who searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// Score, comparable only within one query.
     pub score: f64,
 }
@@ -358,11 +361,20 @@ fn hit_report(hit: &SearchHit, request: &SearchRequest) -> HitReport {
         description: clean_line(&tool.summary(), SENTENCE_BYTES_MAX),
         declaration: is_full.then(|| tool.declaration(Detail::Full, request.language)),
         effect: tool.effect(),
+        policy: None,
         score: hit.score,
     }
 }
 
 impl SearchReport {
+    /// Adds to every tool what the policy says about its calls.
+    pub(crate) fn add_notes(&mut self, note: impl Fn(&ToolId, EffectClass) -> Option<PolicyNote>) {
+        for hit in self.queries.iter_mut().flat_map(|query| &mut query.tools) {
+            let tool = ToolId::new(hit.server.as_str(), hit.tool.as_str());
+            hit.policy = note(&tool, hit.effect).map(|note| note.to_string());
+        }
+    }
+
     /// Cursor after the first `shown` hits of each query; `None` when none are left.
     fn cursor_behind(&self, shown: &[usize]) -> Option<String> {
         let ends = self.queries.iter().zip(shown);

@@ -14,6 +14,7 @@
 
 mod grant;
 mod index;
+mod outlook;
 mod policy;
 mod question;
 mod read;
@@ -26,6 +27,7 @@ pub use grant::{
     ConstantArgument, GRANT_LINES_MAX, Grant, GrantError, MANY_DEFAULT, PlanCount, PlanLine,
     decide_with_grant,
 };
+pub use outlook::PolicyNote;
 pub use policy::{
     ClassError, ClassSource, Classes, DenialCause, Policy, PolicyDenial, PolicyFault, Requester,
     ToolClass,

@@ -11,6 +11,7 @@ mod ask;
 mod condition;
 mod decide;
 mod explain;
+mod outlook;
 mod path;
 mod preset;
 mod rule;
@@ -22,6 +23,7 @@ pub use ask::{
 pub use condition::{Condition, ConditionError, Operator};
 pub use decide::{CallFacts, DecidedBy, Decision};
 pub use explain::{Explanation, FailedCondition};
+pub use outlook::Outlook;
 pub use path::{ArgumentPath, PathError};
 pub use preset::{AskUnit, Preset, PresetAnswer};
 pub use rule::{Effect, Layer, Rule, RuleError};

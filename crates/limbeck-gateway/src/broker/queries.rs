@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use limbeck_catalog::Catalog;
+use limbeck_catalog::{Catalog, Tool};
 use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
 use limbeck_domain::{CallCode, CallError, HostCall, HostOp, Language, ServerName};
 use limbeck_store::ArtifactInfo;
@@ -15,6 +15,7 @@ use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN};
 use super::artifacts::ArtifactBody;
 use super::prepare::server_out_of_scope;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
+use crate::policy_notes::{NOTE_BYTES_MAX, PolicyNotes};
 use crate::program_listings;
 use crate::search::{LIMIT_DEFAULT, LIMIT_MAX, SearchRequest};
 use crate::store_errors::query_error;
@@ -102,7 +103,7 @@ fn room_of_description(catalog: &Catalog, server: &ServerName, language: Languag
     let tools = catalog.tools_of(server).iter();
     let bytes = tools.map(|tool| {
         let names = server.as_str().len() + 3 * tool.id().tool.len();
-        TOOL_LISTED_BYTES + names + tool.signature(language).len()
+        TOOL_LISTED_BYTES + NOTE_BYTES_MAX + names + tool.signature(language).len()
     });
     CALL_BYTES_MIN + bytes.sum::<usize>()
 }
@@ -156,7 +157,7 @@ impl Broker {
         };
         let search = &self.context.search;
         search
-            .program_hits(&self.principal, request, &self.scope)
+            .program_hits(&self.principal, request, &self.scope, self.policy_notes())
             .await
     }
 
@@ -175,9 +176,10 @@ impl Broker {
                 .resolve(&target)
                 .await
                 .map_err(|refused| refused.error)?;
-            let language = self.language;
+            let (language, tool) = (self.language, resolved.tool);
+            let note = self.policy_notes().of(&tool);
             let described =
-                move || program_listings::tool_json(&resolved.tool, language).to_string();
+                move || program_listings::tool_json(&tool, language, note.as_ref()).to_string();
             return self.computed(described).await;
         }
         let named = body.server.as_deref().unwrap_or_default();
@@ -209,12 +211,19 @@ impl Broker {
             }
         };
         room.exchange(bytes).await;
+        let notes = self.policy_notes();
         self.computed(move || {
+            let note = |tool: &Tool| notes.of(tool);
             let described =
-                program_listings::server_json(&catalog, &server, &scope, language, full, cut);
+                program_listings::server_json(&catalog, &server, &scope, language, full, cut, note);
             described.to_string()
         })
         .await
+    }
+
+    /// Notes for the requester of this broker's calls.
+    fn policy_notes(&self) -> PolicyNotes {
+        PolicyNotes::new(&self.context, &self.principal)
     }
 
     async fn servers(&self) -> Result<String, CallError> {
@@ -300,8 +309,15 @@ mod tests {
             let catalog = Catalog::new(vec![tools]);
             let language = Language::Typescript;
             let scope = Scope::everything();
-            let described =
-                program_listings::server_json(&catalog, &name, &scope, language, false, None);
+            let described = program_listings::server_json(
+                &catalog,
+                &name,
+                &scope,
+                language,
+                false,
+                None,
+                |_| None,
+            );
             let room = room_of_description(&catalog, &name, language);
             assert!(described.to_string().len() <= room, "{count} tools: {room}");
         }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{QUERIES_MAX, SearchRequest, ToolSearch, found};
 use crate::artifacts::select::StopFlag;
 use crate::embeddings::EndpointSimilarity;
+use crate::policy_notes::PolicyNotes;
 use crate::program_listings;
 
 impl ToolSearch {
@@ -20,6 +21,7 @@ impl ToolSearch {
         principal: &str,
         request: SearchRequest,
         scope: &Arc<Scope>,
+        notes: PolicyNotes,
     ) -> Result<String, CallError> {
         let request = Arc::new(request);
         let (search, asked, scope) = (self.clone(), Arc::clone(&request), Arc::clone(scope));
@@ -37,7 +39,7 @@ impl ToolSearch {
             .await;
         let asked = Arc::clone(&request);
         let hits = self.computing.run(principal, move |stop| {
-            hits_json(&visible, &asked, similarity.as_ref(), stop).to_string()
+            hits_json(&visible, &asked, similarity.as_ref(), &notes, stop).to_string()
         });
         Ok(hits.await?)
     }
@@ -48,6 +50,7 @@ fn hits_json(
     catalog: &SearchableCatalog,
     request: &SearchRequest,
     similarity: Option<&EndpointSimilarity>,
+    notes: &PolicyNotes,
     stop: &StopFlag,
 ) -> Value {
     let mut hits = Vec::new();
@@ -55,7 +58,8 @@ fn hits_json(
     for (place, query) in queries.take_while(|_| !stop.is_set()) {
         let similarity = similarity.and_then(|similarity| similarity.of(place));
         for hit in found(catalog, request, query, 0, similarity).hits {
-            let mut entry = program_listings::hit_json(&hit.tool, request.language);
+            let note = notes.of(&hit.tool);
+            let mut entry = program_listings::hit_json(&hit.tool, request.language, note.as_ref());
             if let Value::Object(entry) = &mut entry {
                 entry.insert("score".to_owned(), hit.score.into());
             }

@@ -9,6 +9,7 @@ fn hit(server: &str, tool: &str) -> HitReport {
         description: "Does it.".to_owned(),
         declaration: None,
         effect: EffectClass::Read,
+        policy: None,
         score: 1.0,
     }
 }
@@ -49,6 +50,33 @@ fn remarks_are_comments_of_the_language_asked_for() {
         report.language = language;
         assert_eq!(report.text(), format!("{remark}tools.files.get()\n"));
     }
+}
+
+#[test]
+fn what_the_policy_says_about_a_tool_is_beside_its_effect_and_counts_as_its_text() {
+    let noted = HitReport {
+        policy: Some("asks a person first (rule mail-outside)".to_owned()),
+        declaration: Some("/** Does it. */".to_owned()),
+        ..hit("mail", "send")
+    };
+    let mut report = report(vec![query("mail", vec![noted, hit("mail", "list")], 2)]);
+    let remark = "// read · asks a person first (rule mail-outside)";
+    assert_eq!(
+        report.text(),
+        format!("{remark} · Does it.\ntools.mail.send()\n// read · Does it.\ntools.mail.list()\n")
+    );
+    report.detail = Detail::Full;
+    let full = report.text();
+    assert!(
+        full.starts_with(&format!("{remark}\n/** Does it. */\n")),
+        "{full}"
+    );
+    report.detail = Detail::Brief;
+    let brief = report.text();
+    assert!(
+        brief.starts_with(&format!("tools.mail.send {remark} · Does it.\n")),
+        "{brief}"
+    );
 }
 
 #[test]

@@ -169,7 +169,10 @@ impl SearchReport {
     /// Text of one tool.
     fn block(&self, hit: &HitReport, detail: Detail) -> String {
         let comment = self.comment();
-        let effect = hit.effect.as_str();
+        let effect = match &hit.policy {
+            Some(note) => format!("{} · {note}", hit.effect.as_str()),
+            None => hit.effect.as_str().to_owned(),
+        };
         match (detail, &hit.declaration) {
             (Detail::Brief, _) => {
                 format!("{} {comment} {effect} · {}\n", hit.call, hit.description)

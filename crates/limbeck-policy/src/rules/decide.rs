@@ -1,5 +1,7 @@
 //! The decision about one call.
 
+use std::fmt;
+
 use limbeck_domain::{EffectClass, ToolId};
 use serde_json::Value;
 
@@ -58,6 +60,15 @@ impl Decision<'_> {
     }
 }
 
+impl fmt::Display for DecidedBy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule(rule) => write!(f, "rule {}", rule.id),
+            Self::Preset { preset, .. } => write!(f, "preset {preset}"),
+        }
+    }
+}
+
 impl PartialEq for DecidedBy<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -81,6 +92,18 @@ impl RuleSet {
     /// is named, so that the order of the rules changes nothing. Where only rules of a repository match, a preset that is
     /// stricter wins over them.
     pub fn decide(&self, call: &CallFacts<'_>) -> Decision<'_> {
+        self.decide_among(call, |_| true)
+    }
+
+    /// The decision as if there were only the rules for which `is_among` holds.
+    pub(super) fn decide_among(
+        &self,
+        call: &CallFacts<'_>,
+        is_among: impl Fn(&Rule) -> bool,
+    ) -> Decision<'_> {
+        let is_matched = |is_about: fn(&Rule) -> bool| {
+            self.has_match(call, |rule| is_among(rule) && is_about(rule))
+        };
         let mut deciding: Option<&Rule> = None;
         let mut by_default: Option<&Rule> = None;
         for at in self.index.candidates(call.tool) {
@@ -90,14 +113,14 @@ impl RuleSet {
             } else {
                 &mut deciding
             };
-            if !is_stronger(rule, *strongest) || rule.first_failed(call).is_some() {
-                continue;
+            if is_among(rule) && is_stronger(rule, *strongest) && rule.first_failed(call).is_none()
+            {
+                *strongest = Some(rule);
             }
-            *strongest = Some(rule);
         }
         // A managed rule with `default` counts only where no rule of the user matches. Other managed rules always count.
         let strongest = match (deciding, by_default) {
-            (deciding, Some(default)) if !self.has_match(call, Rule::is_users) => {
+            (deciding, Some(default)) if !is_matched(Rule::is_users) => {
                 if is_stronger(default, deciding) {
                     Some(default)
                 } else {
@@ -110,7 +133,7 @@ impl RuleSet {
             return self.by_preset(call);
         };
         // A repository's question must not take the place of a preset that denies.
-        if rule.layer == Layer::Project && self.preset_counts_beside_project(call) {
+        if rule.layer == Layer::Project && !is_matched(Rule::is_own) {
             let by_preset = self.by_preset(call);
             if by_preset.effect > rule.effect {
                 return by_preset;
@@ -146,7 +169,7 @@ impl RuleSet {
 
     /// Whether no rule matches, or only rules of a repository do.
     fn preset_counts_beside_project(&self, call: &CallFacts<'_>) -> bool {
-        !self.has_match(call, |rule| rule.layer != Layer::Project)
+        !self.has_match(call, Rule::is_own)
     }
 
     fn has_match(&self, call: &CallFacts<'_>, is_about: impl Fn(&Rule) -> bool) -> bool {
@@ -183,6 +206,11 @@ impl Rule {
     /// Whether the rule is the user's own.
     fn is_users(&self) -> bool {
         matches!(self.layer, Layer::User | Layer::File)
+    }
+
+    /// Whether the rule is from a file that is not a repository's.
+    fn is_own(&self) -> bool {
+        self.layer != Layer::Project
     }
 }
 

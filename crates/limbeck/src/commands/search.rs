@@ -124,7 +124,11 @@ fn print_query(printer: &Printer, query: &QueryReport, detail: Detail) {
 fn hit_text(hit: &HitReport, detail: Detail) -> String {
     let mut table = TextTable::default();
     let name = format!("{}.{}", hit.server, hit.tool);
-    table.row([name.as_str(), hit.effect.as_str(), &hit.description]);
+    let effect = match &hit.policy {
+        Some(note) => format!("{}, {note}", hit.effect.as_str()),
+        None => hit.effect.as_str().to_owned(),
+    };
+    table.row([name.as_str(), &effect, &hit.description]);
     let declaration = match (detail, &hit.declaration) {
         (Detail::Brief, _) => return table.text(),
         (Detail::Full, Some(declaration)) => declaration,

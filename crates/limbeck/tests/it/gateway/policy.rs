@@ -1,6 +1,7 @@
 //! Rules about calls hold on every way out of a program, and an answer names the rule.
 
 use limbeck_domain::EffectClass;
+use limbeck_gateway::search::SearchRequest;
 use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule, RuleSet};
 use limbeck_policy::{Classes, Policy, Scope};
 use limbeck_testkit::{FakeServer, World, run, run_python, value_of};
@@ -152,4 +153,66 @@ async fn a_preset_knows_reads_by_the_operators_word_alone() {
     let classes = Classes::new(by_operator, std::collections::HashSet::new()).unwrap();
     let (result, error) = reads(classes).await;
     assert_eq!((result.is_some(), error), (true, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn search_and_describe_say_which_calls_ask_or_are_denied() {
+    let mail = FakeServer::new("mail")
+        .write("send", |_| json!(1))
+        .write("delete", |_| json!(1))
+        .read("list", |_| json!([]))
+        .share();
+    let of_bob = Rule {
+        who: Some(vec!["user:bob".to_owned()]),
+        ..rule("bob", Effect::Deny, "mail.*")
+    };
+    let large = (
+        ArgumentPath::parse("count").unwrap(),
+        Condition::from_value(&json!({ "gt": 100 })).unwrap(),
+    );
+    let rules = vec![
+        rule("outside", Effect::Ask, "mail.send"),
+        Rule {
+            arguments: vec![large],
+            ..rule("many", Effect::Deny, "mail.delete")
+        },
+        of_bob,
+    ];
+    let world = World::new(worker()).server(&mail);
+    let gateway = world.policy(policy(rules, Preset::Observe)).start().await;
+    let typescript = r#"
+        const first = (signature: string) => signature.split("\n")[0];
+        const listed = Object.fromEntries((await describe("mail")).tools.map((t: any) => [t.tool, first(t.signature)]));
+        const hits = Object.fromEntries((await search("mail")).map((t: any) => [t.tool, first(t.signature)]));
+        const one = first((await describe("mail", "send")).signature);
+        return [listed.send, listed.delete, listed.list.includes("//"), hits.send, one];
+    "#;
+    let python = r##"
+first = lambda signature: signature.split("\n")[0]
+listed = {tool["tool"]: first(tool["signature"]) for tool in describe("mail")["tools"]}
+hits = {tool["tool"]: first(tool["signature"]) for tool in search("mail")}
+one = first(describe("mail", "send")["signature"])
+return [listed["send"], listed["delete"], listed["list"].startswith("#"), hits["send"], one]
+"##;
+    for (sign, envelope) in [
+        ("//", run(&gateway, typescript).await),
+        ("#", run_python(&gateway, python).await),
+    ] {
+        let asks = format!("{sign} asks a person first (rule outside)");
+        let denied = format!("{sign} denied for some arguments (rule many)");
+        assert_eq!(
+            value_of(&envelope),
+            json!([asks, denied, false, asks, asks])
+        );
+    }
+    let request = SearchRequest {
+        queries: vec!["send".to_owned()],
+        ..SearchRequest::default()
+    };
+    let text = gateway.search(&request).await.unwrap().text();
+    assert!(
+        text.contains(" · asks a person first (rule outside) · "),
+        "{text}"
+    );
+    gateway.shutdown().await;
 }

@@ -32,6 +32,16 @@ pub enum AskUnit {
     Call,
 }
 
+impl AskUnit {
+    /// The unit as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Call => "call",
+        }
+    }
+}
+
 /// Answer of a preset. The order is from the loosest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PresetAnswer {

@@ -2,12 +2,16 @@
 //!
 //! Both use the cached tool lists and start no server.
 
+use std::sync::Arc;
+
 use anyhow::anyhow;
-use limbeck_catalog::Catalog;
+use limbeck_catalog::{Catalog, Tool};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CompactArguments, EffectClass, ReadMethod, ToolId};
 use limbeck_gateway::LOCAL_PRINCIPAL;
-use limbeck_policy::rules::{CallFacts, DecidedBy, Effect, Explanation, Rule};
+use limbeck_policy::rules::{
+    AskOptions, AskUnit, CallFacts, Channel, Channels, DecidedBy, Effect, Explanation, Rule,
+};
 use limbeck_policy::{ClassSource, Policy, Requester, Scope, ToolClass};
 use serde_json::{Value, json};
 
@@ -102,10 +106,9 @@ fn finding(rule: &Rule, rules: &[Rule], catalog: &Catalog) -> Option<String> {
     if !reached {
         return Some("is about no server of the configuration".to_owned());
     }
-    let covered: Vec<&ToolId> = catalog
+    let covered: Vec<&Arc<Tool>> = catalog
         .tools()
-        .map(|tool| tool.id())
-        .filter(|tool| rule.covers(tool))
+        .filter(|tool| rule.covers(tool.id()))
         .collect();
     let all_listed = servers
         .iter()
@@ -116,17 +119,34 @@ fn finding(rule: &Rule, rules: &[Rule], catalog: &Catalog) -> Option<String> {
         let is_dead = all_listed && !rule_is_of_methods(&rule.tools);
         return is_dead.then(|| "matches no tool of its servers".to_owned());
     }
+    let mut arguments = rule.arguments.iter().map(|(path, _)| path.argument());
+    let without = |argument: &&str| covered.iter().all(|tool| never_has(tool, argument));
+    if let Some(argument) = arguments.find(without) {
+        let argument = clean_line(argument, NAME_BYTES_MAX);
+        return Some(format!(
+            "has a condition on `{argument}`, which no tool of it has as an argument"
+        ));
+    }
     let hides = |other: &&Rule| {
         other.id != rule.id
             && other.effect > rule.effect
             && is_unconditional(other)
-            && covered.iter().all(|tool| other.covers(tool))
+            && covered.iter().all(|tool| other.covers(tool.id()))
     };
     let hiding = rules.iter().find(hides)?;
     Some(format!(
         "never decides: rule `{}` ({}) covers all of its tools with `{}`",
         hiding.id, hiding.origin, hiding.effect
     ))
+}
+
+/// Whether the schema of a tool forbids an argument. A schema that says more than a list of properties is not judged.
+fn never_has(tool: &Tool, argument: &str) -> bool {
+    let schema = &tool.definition().input_schema;
+    let says_more = ["patternProperties", "allOf", "anyOf", "oneOf", "$ref"];
+    schema["additionalProperties"] == Value::Bool(false)
+        && says_more.iter().all(|key| schema.get(key).is_none())
+        && schema["properties"].get(argument).is_none()
 }
 
 fn is_unconditional(rule: &Rule) -> bool {
@@ -178,6 +198,9 @@ fn explain(
         let mut explained = explained(&explanation);
         if fault.is_some() {
             explained["effect"] = json!(Effect::Deny.as_str());
+        } else if explanation.decision.effect == Effect::Ask {
+            let unit = explanation.decision.unit();
+            explained["ask"] = asked(unit, &policy.rules.ask_options(&facts));
         }
         explained["class"] = json!(class.as_str());
         explained["class_from"] = json!(source.as_str());
@@ -227,6 +250,23 @@ fn named_tool(catalog: &Catalog, named: &str) -> Result<(ToolId, EffectClass), C
                 .with_hint("write it as `server.tool`; `limbeck tools` lists servers"))
         }
     }
+}
+
+/// How a person is asked.
+fn asked(unit: AskUnit, options: &AskOptions) -> Value {
+    let channels = options.channels(Channels::DEFAULT);
+    let channels: Vec<&str> = channels.iter().map(Channel::as_str).collect();
+    json!({
+        "unit": unit.as_str(),
+        "approvers": options.approvers.lists(),
+        "quorum": options.quorum,
+        "not_requester": options.not_requester,
+        "channels": channels,
+        "expires_s": options.expires_s,
+        "on_expiry": options.on_expiry.as_str(),
+        "remember": options.remember.as_str(),
+        "edit": options.edit,
+    })
 }
 
 fn explained(explanation: &Explanation<'_>) -> Value {

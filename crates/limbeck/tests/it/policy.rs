@@ -141,6 +141,8 @@ fn check_finds_rules_that_never_decide() {
 [[policy.rule]]\nid = 'all'\neffect = 'deny'\ntools = ['shop.list_*']
 [[policy.rule]]\nid = 'nowhere'\neffect = 'deny'\ntools = ['shp.*']
 [[policy.rule]]\nid = 'dead'\neffect = 'deny'\ntools = ['shop.nothing']
+[[policy.rule]]\nid = 'misspelt'\neffect = 'allow'\ntools = ['shop.get_*']\nargs = {{ ide = 'x' }}
+[[policy.rule]]\nid = 'some'\neffect = 'ask'\ntools = ['shop.*']\nargs = {{ id = 'x' }}
 "
     ));
     world.limbeck(["tools"]).ends_with(0);
@@ -159,8 +161,39 @@ fn check_finds_rules_that_never_decide() {
         "is about no server of the configuration"
     );
     assert_eq!(of("dead").unwrap(), "matches no tool of its servers");
+    assert_eq!(
+        of("misspelt").unwrap(),
+        "has a condition on `ide`, which no tool of it has as an argument"
+    );
+    // One of its tools has the argument.
+    assert_eq!(of("some"), None);
     assert_eq!((of("all"), of("no-details")), (None, None));
     let fine = world_with(RULES);
     fine.limbeck(["tools"]).ends_with(0);
     fine.limbeck(["policy", "check"]).ends_with(0);
+}
+
+#[test]
+fn explain_says_how_a_person_is_asked() {
+    let world = world_with(
+        "[[policy.rule]]\nid = 'customers'\neffect = 'ask'\ntools = ['shop.get_customer']\n\
+         ask = { approvers = ['group:leads'], quorum = 2, channels = ['browser'], expires = '90s' }",
+    );
+    world.limbeck(["tools"]).ends_with(0);
+    let explain = |tool: &str| {
+        let explained = world.limbeck(["policy", "explain", tool, "--json"]);
+        explained.ends_with(0).json()
+    };
+    let asked = explain("shop.get_customer");
+    assert_eq!(
+        (&asked["effect"], &asked["rule"]),
+        (&json!("ask"), &json!("customers"))
+    );
+    let expected = json!({
+        "unit": "call", "approvers": [["group:leads"]], "quorum": 2, "not_requester": false,
+        "channels": ["browser"], "expires_s": 90, "on_expiry": "cancel", "remember": "none", "edit": [],
+    });
+    assert_eq!(asked["ask"], expected);
+    // The control: a call that is not asked about.
+    assert_eq!(explain("shop.list_orders").get("ask"), None);
 }

@@ -20,9 +20,13 @@ const OPERAND_BYTES_MAX: usize = 4096;
 const LIST_MAX: usize = 1024;
 /// Memory of a compiled regular expression.
 const REGEX_BYTES_MAX: usize = 256 << 10;
-/// Bytes of a text that a regular expression is tried on. Matching takes time in proportion to the text; a longer text is
-/// unknown.
+/// Smallest bound of that memory that is tried.
+const REGEX_BYTES_MIN: usize = 4 << 10;
+/// Bytes of a text that a regular expression is tried on; a longer text is unknown.
 const REGEX_TEXT_BYTES_MAX: usize = 64 << 10;
+/// Product of the memory of an expression and the bytes of a text. Matching takes time in proportion to both: a counted
+/// repetition of a thousand states visits each of them at every byte.
+const REGEX_STEPS_MAX: usize = 1 << 28;
 /// Bytes of a text that a glob is tried on. Its time is the product of both lengths.
 const GLOB_TEXT_BYTES_MAX: usize = 16 << 10;
 /// Elements that `[*]` looks at in one decision. With more, what the others would be is unknown.
@@ -47,8 +51,13 @@ pub enum Operator {
     In(Vec<Value>),
     /// A value equal to none of these.
     NotIn(Vec<Value>),
-    /// A text in which the regular expression finds a match.
-    Regex(Regex),
+    /// A text in which the regular expression finds a match. A text of more than `text_bytes_max` bytes is unknown.
+    Regex {
+        /// The expression.
+        regex: Regex,
+        /// Longest text that it is tried on.
+        text_bytes_max: usize,
+    },
     /// A number below.
     Lt(serde_json::Number),
     /// A number below or equal.
@@ -155,7 +164,7 @@ impl Operator {
             "eq" => Ok(Self::Eq(scalar("eq", operand)?)),
             "in" => Ok(Self::In(values("in")?)),
             "not_in" => Ok(Self::NotIn(values("not_in")?)),
-            "regex" => Ok(Self::Regex(regex(&text("regex")?)?)),
+            "regex" => regex(&text("regex")?),
             "lt" => Ok(Self::Lt(number("lt")?)),
             "le" => Ok(Self::Le(number("le")?)),
             "gt" => Ok(Self::Gt(number("gt")?)),
@@ -209,8 +218,11 @@ impl Operator {
             Self::NotIn(operands) => {
                 Truth::any(operands.iter().map(|operand| equal(value, operand))).not()
             }
-            Self::Regex(regex) => of_text(&|text| {
-                if text.len() > REGEX_TEXT_BYTES_MAX {
+            Self::Regex {
+                regex,
+                text_bytes_max,
+            } => of_text(&|text| {
+                if text.len() > *text_bytes_max {
                     return Truth::Unknown;
                 }
                 regex.is_match(text).into()
@@ -362,14 +374,29 @@ fn list(operator: &'static str, operand: &Value) -> Result<Vec<Value>, Condition
     }
 }
 
-fn regex(pattern: &str) -> Result<Regex, ConditionError> {
-    RegexBuilder::new(pattern)
-        .size_limit(REGEX_BYTES_MAX)
-        .dfa_size_limit(REGEX_BYTES_MAX)
-        .build()
-        .map_err(|error| ConditionError::Regex {
-            problem: limbeck_domain::text::clean_line(&error.to_string(), 200),
-        })
+/// The expression with the longest text that it may be tried on: the less memory it compiles to, the longer.
+fn regex(pattern: &str) -> Result<Operator, ConditionError> {
+    let mut bytes_max = REGEX_BYTES_MIN;
+    loop {
+        let built = RegexBuilder::new(pattern)
+            .size_limit(bytes_max)
+            .dfa_size_limit(REGEX_BYTES_MAX)
+            .build();
+        match built {
+            Ok(regex) => {
+                return Ok(Operator::Regex {
+                    regex,
+                    text_bytes_max: REGEX_TEXT_BYTES_MAX.min(REGEX_STEPS_MAX / bytes_max),
+                });
+            }
+            Err(regex::Error::CompiledTooBig(_)) if bytes_max < REGEX_BYTES_MAX => bytes_max *= 2,
+            Err(error) => {
+                return Err(ConditionError::Regex {
+                    problem: limbeck_domain::text::clean_line(&error.to_string(), 200),
+                });
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -258,6 +258,31 @@ fn an_expression_that_backtracks_elsewhere_comes_to_an_end() {
 }
 
 #[test]
+fn an_expression_is_tried_on_the_shorter_texts_the_larger_it_is() {
+    let bound = |pattern: &str| {
+        let Ok(Operator::Regex { text_bytes_max, .. }) = regex(pattern) else {
+            panic!("{pattern} is an expression");
+        };
+        text_bytes_max
+    };
+    // Each byte of a text may be the start of a thousand places in the expression.
+    let bomb = "[01]*1[01]{1000}$";
+    assert!(bound(bomb) < REGEX_TEXT_BYTES_MAX, "{}", bound(bomb));
+    assert!(bound("[01]*1[01]{4000}$") < bound(bomb));
+    assert!(bound("[01]*1[01]{4000}$") >= REGEX_STEPS_MAX / REGEX_BYTES_MAX);
+    let condition = Condition::from_value(&json!({ "regex": bomb })).unwrap();
+    let text = |bytes| json!("1".repeat(bytes));
+    assert_eq!(
+        condition.truth(Some(&text(bound(bomb) + 1))),
+        Truth::Unknown
+    );
+    // The controls: a shorter text, and an expression of ordinary size.
+    assert_eq!(condition.truth(Some(&text(2_000))), Truth::True);
+    assert_eq!(bound("^(a+)+$"), REGEX_TEXT_BYTES_MAX);
+    assert_eq!(bound("^INV-[0-9]{4,8}$"), REGEX_TEXT_BYTES_MAX);
+}
+
+#[test]
 fn what_is_no_condition_is_refused() {
     for condition in [
         json!(3),

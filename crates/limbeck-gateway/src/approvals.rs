@@ -13,6 +13,7 @@ mod asks;
 mod client;
 mod decide;
 mod question;
+mod origins;
 pub(crate) mod shown;
 
 use std::collections::HashSet;

@@ -334,7 +334,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn whatever_the_bytes_are_the_text_is_bounded_and_has_only_visible_characters(
+    fn any_bytes_give_a_bounded_text_of_visible_characters_alone(
         arguments in any_arguments(),
         before in any_arguments(),
         name in any_text(),

@@ -16,6 +16,7 @@ mod progress_prefix;
 mod queries;
 mod read;
 mod result_value;
+mod send;
 mod settled;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ use prepare::{RefusedCall, target_of};
 pub(crate) use program_check::ProgramCheck;
 use queries::QueryAnswer;
 pub(crate) use result_value::value_for_program;
+pub(crate) use send::is_withdrawn;
 
 /// A part of an artifact that is journalled as it is; of a larger one the journal has the artifact.
 const PART_JOURNALLED_BYTES_MAX: usize = 16 << 10;

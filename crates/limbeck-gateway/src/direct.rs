@@ -13,17 +13,20 @@ use limbeck_domain::{
     ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, Mode, ProgramError, ProgramStart,
     ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
-use limbeck_policy::{Facts, ReadPermit, ReadRequest, Requester, Scope, decide_read};
+use limbeck_policy::{ReadPermit, ReadRequest, Requester, Scope};
 use limbeck_store::{ExecutionSummary, NO_GUEST, NewExecution};
 use limbeck_upstream::{CallContext, ResourceWatch, UpstreamError};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::admission::Admission;
-use crate::broker::{Broker, BrokerContext, CallReport, CallerKind, InvokeError, Invoked, Journal};
+use crate::broker::{
+    Broker, BrokerContext, CallReport, CallerKind, InvokeError, Invoked, Journal, is_withdrawn,
+};
 use crate::clock::now_us;
 use crate::config::{LOCAL_PRINCIPAL, other_principal};
 use crate::executor::mint_id;
+use crate::policy_in_force::PolicyVersion;
 use crate::store_errors::call_error;
 
 /// Where a call came from, in listings.
@@ -243,17 +246,18 @@ impl DirectCalls {
         }
     }
 
-    /// Decides about a read for `principal`.
-    fn permit(&self, request: ReadRequest, principal: &str) -> Result<ReadPermit, CallError> {
+    /// Decides about a read for `principal` by the newest policy.
+    fn permit(
+        &self,
+        request: ReadRequest,
+        principal: &str,
+    ) -> Result<(ReadPermit, Arc<PolicyVersion>), CallError> {
+        let by = self.broker.policy.newest();
         let requester = Requester::of_principal(principal);
-        let facts = Facts {
-            scope: &Scope::everything(),
-            policy: &self.broker.policy,
-            who: &requester.names(),
-            now_us: now_us(),
-        };
-        decide_read(request, &facts)
-            .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))
+        let permit = by
+            .decide_read(request, &Scope::everything(), &requester)
+            .map_err(|denied| CallError::new(CallCode::Denied, denied.to_string()))?;
+        Ok((permit, by))
     }
 
     /// Reads something a server offers besides tools for `principal`; `params` is JSON text.
@@ -270,10 +274,19 @@ impl DirectCalls {
             method,
             params,
         };
-        let permit = self.permit(request, principal)?;
         let context = context.with_principal(other_principal(principal));
-        let result = self.broker.upstreams.request(permit, context).await?;
-        Ok(result.0)
+        loop {
+            let (permit, by) = self.permit(request.clone(), principal)?;
+            let context = CallContext {
+                pass: by.pass(),
+                ..context.clone()
+            };
+            let cancel = context.cancel.clone();
+            let sent = self.broker.upstreams.request(permit, context).await;
+            if !is_withdrawn(&sent, &by) || cancel.is_cancelled() {
+                return Ok(sent?.0);
+            }
+        }
     }
 
     /// Subscribes to changes of one resource. The permission to read the resource is enough.
@@ -288,7 +301,7 @@ impl DirectCalls {
             method: ReadMethod::ReadResource,
             params: json!({ "uri": uri }).to_string(),
         };
-        let permit = self.permit(request, principal)?;
+        let (permit, _) = self.permit(request, principal)?;
         let principal = other_principal(principal);
         let watch = self.broker.upstreams.watch(permit, principal.as_ref());
         Ok(watch.await?)

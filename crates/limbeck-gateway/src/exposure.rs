@@ -96,11 +96,12 @@ impl Exposure {
 
     /// Servers whose entry allows that clients see their tools, whether they do now or not.
     pub(crate) fn allowed(&self) -> Vec<(ServerName, Expose)> {
-        let servers = self.live_catalog.usable_servers().filter_map(|name| {
-            let expose = self.live_catalog.source(name)?.expose;
-            (expose != Expose::Code).then(|| (name.clone(), expose))
+        let servers = self.live_catalog.usable_servers().into_iter();
+        let allowed = servers.filter_map(|name| {
+            let expose = self.live_catalog.expose(&name)?;
+            (expose != Expose::Code).then_some((name, expose))
         });
-        servers.collect()
+        allowed.collect()
     }
 }
 
@@ -112,10 +113,7 @@ fn expose(
     let mut exposed = Vec::new();
     let mut not_searched = BTreeSet::new();
     for server in searchable.catalog().servers() {
-        let mode = live_catalog
-            .source(server.name())
-            .map(|source| source.expose);
-        match mode.unwrap_or_default() {
+        match live_catalog.expose(server.name()).unwrap_or_default() {
             Expose::Code => continue,
             Expose::Auto if !is_small(server, tools_max(server.name(), better_direct)) => continue,
             Expose::Direct => {
@@ -132,7 +130,7 @@ fn expose(
         servers: exposed,
         searched: without(searchable, &not_searched),
         listed_directly: not_searched,
-        configured: live_catalog.servers().cloned().collect(),
+        configured: live_catalog.servers(),
     }
 }
 

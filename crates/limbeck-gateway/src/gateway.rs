@@ -10,9 +10,9 @@ use limbeck_domain::{
     ReadMethod, Sandbox, ServerName, Settlement, ToolId, ToolTarget,
 };
 use limbeck_launcher::WorkerError;
-use limbeck_policy::{Policy, Requester};
+use limbeck_policy::Policy;
 use limbeck_store::{ApprovalFilter, DoubtfulCall, Store, StoreError};
-use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch};
+use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch, ServerSpec};
 use serde_json::value::RawValue;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -35,10 +35,11 @@ use crate::learn::{ImportSummary, Learning, RecordedResults, SkippedRecordError}
 use crate::ledger::{self, Ledger};
 use crate::listings::Listings;
 use crate::live_catalog::LiveCatalog;
+use crate::policy_in_force::{PolicyInForce, PolicyReading};
 use crate::render::Render;
 use crate::search::{SearchReport, SearchRequest, ToolSearch};
 use crate::server_reports::ServerReport;
-use crate::server_source::ServerSource;
+use crate::server_source::{ServerChange, ServerSource};
 
 /// Questions that are listed at once.
 const APPROVALS_LISTED_MAX: u32 = 1_000;
@@ -113,7 +114,7 @@ impl Gateway {
             artifacts: ArtifactStore::new(store.clone()),
             computing,
             counters: Counters::default(),
-            policy,
+            policy: PolicyInForce::new(policy),
             approvals: Arc::new(Approvals::new(store.clone())),
             store: store.clone(),
             live_catalog: live_catalog.clone(),
@@ -415,9 +416,51 @@ impl Gateway {
         self.parts.recorded.learn(tool, observed).await
     }
 
-    /// Rules about calls, and classes of tools.
-    pub fn policy(&self) -> &Policy {
-        &self.parts.broker.policy
+    /// Rules about calls, and classes of tools, of this moment.
+    pub fn policy(&self) -> Arc<Policy> {
+        Arc::clone(self.parts.broker.policy.newest().policy())
+    }
+
+    /// Puts `policy` in force. With [`PolicyReading::InPart`] the last one that was read whole stays in force beside it: a
+    /// call has to be allowed by both.
+    ///
+    /// Calls that wait are decided again, and when it returns none is sent any more that the new policy denies. Calls that
+    /// their servers have are not affected.
+    pub async fn replace_policy(&self, policy: Policy, reading: PolicyReading) {
+        self.parts.broker.policy.replace(policy, reading).await;
+    }
+
+    /// Changes the servers. When it returns, those that were taken out or replaced have no process; their calls in flight
+    /// have failed. All other servers are as they were.
+    ///
+    /// Changes are made one after the other.
+    pub async fn change_servers(&self, change: ServerChange) {
+        let ServerChange {
+            removed,
+            added,
+            notices,
+        } = change;
+        let BrokerContext {
+            live_catalog,
+            upstreams,
+            ..
+        } = &*self.parts.broker;
+        let (specs, sources): (Vec<ServerSpec>, Vec<ServerSource>) = added.into_iter().unzip();
+        let exposed: Vec<ServerName> = sources
+            .iter()
+            .filter(|source| source.expose != Expose::Code)
+            .map(|source| source.name.clone())
+            .collect();
+        let known = live_catalog.known(sources).await;
+        upstreams.change(&removed, specs);
+        live_catalog.change(&removed, known, notices);
+        // A client learns of their tools when they are listed, and it has no reason to ask for them.
+        for name in live_catalog.usable_servers() {
+            if exposed.contains(&name) {
+                live_catalog.ask_later(&name);
+            }
+        }
+        upstreams.end_retired().await;
     }
 
     /// The store, for listings.
@@ -457,6 +500,11 @@ impl Gateway {
         patience: Duration,
     ) -> Result<Vec<ServerReport>, CallError> {
         self.parts.broker.listings.reports(server, patience).await
+    }
+
+    /// The upstream servers as they are now. Starts none and asks none.
+    pub fn servers_now(&self) -> Vec<ServerReport> {
+        self.parts.broker.listings.reports_now()
     }
 
     /// The tools known at this moment, of all servers.

@@ -42,6 +42,7 @@ pub mod ledger;
 mod listings;
 pub mod live_catalog;
 mod pins;
+mod policy_in_force;
 mod policy_notes;
 mod program_listings;
 pub mod render;
@@ -63,6 +64,7 @@ pub use executor::{
 };
 pub use gateway::Gateway;
 pub use learn::{ImportSummary, SkippedRecordError};
+pub use policy_in_force::PolicyReading;
 pub use render::Render;
 pub use server_reports::{ServerReport, ToolReport};
-pub use server_source::ServerSource;
+pub use server_source::{ServerChange, ServerSource};

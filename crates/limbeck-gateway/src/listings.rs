@@ -54,10 +54,16 @@ impl Listings {
     ) -> Result<Vec<ServerReport>, CallError> {
         let names: Vec<ServerName> = match server {
             Some(name) => vec![self.named(name)?],
-            None => self.live_catalog.servers().cloned().collect(),
+            None => self.live_catalog.servers(),
         };
         self.live_catalog.refresh_all(&names, patience).await;
         Ok(names.iter().map(|name| self.report(name)).collect())
+    }
+
+    /// The servers as they are now. Asks none of them.
+    pub(crate) fn reports_now(&self) -> Vec<ServerReport> {
+        let names = self.live_catalog.servers();
+        names.iter().map(|name| self.report(name)).collect()
     }
 
     /// The server that a user names, absent ones included.
@@ -82,9 +88,7 @@ impl Listings {
         let source = self.live_catalog.source(name);
         ServerReport {
             name: name.to_string(),
-            source: source
-                .map(|source| source.source.clone())
-                .unwrap_or_default(),
+            source: source.map(|source| source.source).unwrap_or_default(),
             state: status.state,
             transport: report.transport,
             generation: status.generation,

@@ -10,6 +10,7 @@
 
 mod absent;
 mod changes;
+mod refresh;
 mod snapshot;
 
 use std::collections::BTreeMap;
@@ -18,19 +19,19 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use limbeck_catalog::{Catalog, Observed, Tool};
-use limbeck_domain::{ServerName, ToolId};
+use limbeck_domain::{Expose, ServerName, ToolId};
 use limbeck_policy::Scope;
 use limbeck_search::SearchableCatalog;
-use limbeck_store::{CachedTools, Store};
-use limbeck_upstream::{ToolList, UnusableKind, UpstreamError, UpstreamPool};
+use limbeck_store::Store;
+use limbeck_upstream::{UpstreamError, UpstreamPool};
 use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::clock::now_us;
-use crate::pins;
 use crate::server_source::ServerSource;
+use refresh::log_list_error;
+pub(crate) use snapshot::KnownServer;
+use snapshot::Snapshot;
 pub use snapshot::ToolExtras;
-use snapshot::{Snapshot, cached_list, lessons};
 
 /// How long a search, a check or a call waits for servers that were never listed: package runners download.
 pub(crate) const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -44,11 +45,14 @@ pub struct LiveCatalog {
     inner: Arc<Inner>,
 }
 
+type Servers = BTreeMap<ServerName, Arc<Listed>>;
+
 #[derive(Debug)]
 struct Inner {
     upstreams: Arc<UpstreamPool>,
     store: Store,
-    servers: BTreeMap<ServerName, Listed>,
+    /// Servers of the configuration. The map is replaced when they change.
+    servers: RwLock<Arc<Servers>>,
     snapshot: RwLock<Snapshot>,
     starts: Semaphore,
     /// Number of lists received.
@@ -83,53 +87,69 @@ impl LiveCatalog {
         sources: Vec<ServerSource>,
         notices: Vec<String>,
     ) -> Self {
-        let mut servers = BTreeMap::new();
-        let mut absences = absent::absences(&upstreams, &sources, notices);
-        absent::add_known_tools(&mut absences, &upstreams, &store, &sources).await;
-        let mut snapshot = Snapshot {
-            absences: Arc::new(absences),
-            ..Snapshot::default()
-        };
-        for source in sources {
-            let name = source.name.clone();
-            if snapshot.absences.servers.contains_key(&name) {
-                servers.insert(name, Listed::new(source, Freshness::Unknown));
-                continue;
-            }
-            if !source.tool_rules.allow_everything() {
-                let rules = source.tool_rules.clone();
-                snapshot.rules.insert(name.clone(), rules);
-            }
-            let cached = cached_list(&store, &source).await;
-            if source.observe {
-                let lessons = lessons(&store, &source).await;
-                snapshot.lessons.insert(name.clone(), lessons);
-            }
-            let freshness = match cached {
-                Some(cached) => {
-                    snapshot.pins.insert(name.clone(), cached.pins);
-                    snapshot.put(&name, cached.tools, cached.instructions);
-                    Freshness::Cached
-                }
-                None => {
-                    snapshot.put_unlisted(&name);
-                    Freshness::Unknown
-                }
-            };
-            servers.insert(name, Listed::new(source, freshness));
-        }
-        snapshot.rebuild();
         let events = upstreams.subscribe();
         let inner = Arc::new(Inner {
             upstreams,
             store,
-            servers,
-            snapshot: RwLock::new(snapshot),
+            servers: RwLock::default(),
+            snapshot: RwLock::default(),
             starts: Semaphore::new(STARTS_MAX),
             listings: watch::Sender::new(0),
         });
         tokio::spawn(changes::follow(Arc::downgrade(&inner), events));
-        Self { inner }
+        let catalog = Self { inner };
+        let known = catalog.known(sources).await;
+        catalog.change(&[], known, notices);
+        catalog
+    }
+
+    /// What the store has of `sources`, for [`LiveCatalog::change`].
+    pub(crate) async fn known(&self, sources: Vec<ServerSource>) -> Vec<KnownServer> {
+        let mut known = Vec::with_capacity(sources.len());
+        for source in sources {
+            known.push(KnownServer::read(&self.inner.store, source).await);
+        }
+        known
+    }
+
+    /// Takes `removed` out of the catalog and adds `added`, each in the place of a server with its name. `notices` are
+    /// sentences about the configuration.
+    ///
+    /// The pool was changed a moment before, without a wait in between: a list that arrives later is of the new servers.
+    pub(crate) fn change(
+        &self,
+        removed: &[ServerName],
+        added: Vec<KnownServer>,
+        notices: Vec<String>,
+    ) {
+        let inner = &self.inner;
+        let mut snapshot = inner.write();
+        let mut servers = BTreeMap::clone(&inner.servers());
+        for name in removed {
+            servers.remove(name);
+            snapshot.forget(name);
+        }
+        for known in &added {
+            snapshot.forget(known.name());
+            servers.insert(known.name().clone(), Arc::new(Listed::new(known)));
+        }
+        let sources: Vec<&ServerSource> = servers.values().map(|listed| &listed.source).collect();
+        let mut absences = absent::absences(&inner.upstreams, &sources, notices);
+        absent::add_known_tools(&mut absences, &inner.upstreams, &snapshot.absences, &added);
+        for known in added {
+            if !absences.servers.contains_key(known.name()) {
+                snapshot.add(known);
+            }
+        }
+        snapshot.absences = Arc::new(absences);
+        // Under the lock of the snapshot: a list of a server that is gone must not come into it.
+        *inner
+            .servers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(servers);
+        snapshot.rebuild();
+        drop(snapshot);
+        inner.listings.send_modify(|listings| *listings += 1);
     }
 
     /// The current tools.
@@ -147,8 +167,8 @@ impl LiveCatalog {
         let is_known = |name: &&ServerName| {
             !catalog.tools_of(name).is_empty() || inner.absences.servers.contains_key(*name)
         };
-        let names = self.inner.servers.keys();
-        let unlisted: Vec<&ServerName> = names.filter(|name| !is_known(name)).collect();
+        let servers = self.inner.servers();
+        let unlisted: Vec<&ServerName> = servers.keys().filter(|name| !is_known(name)).collect();
         let tools: Vec<&ToolId> = catalog.tools().map(|tool| tool.id()).collect();
         scope.unmatched(&tools, &unlisted)
     }
@@ -218,13 +238,23 @@ impl LiveCatalog {
     }
 
     /// Configuration entry of `server`.
-    pub(crate) fn source(&self, server: &ServerName) -> Option<&ServerSource> {
-        self.inner.servers.get(server).map(|listed| &listed.source)
+    pub(crate) fn source(&self, server: &ServerName) -> Option<ServerSource> {
+        let servers = self.inner.servers();
+        servers.get(server).map(|listed| listed.source.clone())
+    }
+
+    /// Whether clients, programs or both see the tools of `server`.
+    pub(crate) fn expose(&self, server: &ServerName) -> Option<Expose> {
+        let servers = self.inner.servers();
+        servers.get(server).map(|listed| listed.source.expose)
     }
 
     /// Whether result types are learned from the tools of `server`.
     pub(crate) fn observes(&self, server: &ServerName) -> bool {
-        self.source(server).is_some_and(|source| source.observe)
+        let servers = self.inner.servers();
+        servers
+            .get(server)
+            .is_some_and(|listed| listed.source.observe)
     }
 
     /// Result type observed for `tool` with this definition.
@@ -243,15 +273,16 @@ impl LiveCatalog {
     }
 
     /// Names of all servers, in order, absent ones included.
-    pub(crate) fn servers(&self) -> impl Iterator<Item = &ServerName> {
-        self.inner.servers.keys()
+    pub(crate) fn servers(&self) -> Vec<ServerName> {
+        self.inner.servers().keys().cloned().collect()
     }
 
     /// Names of the servers that may be used, in order.
-    pub(crate) fn usable_servers(&self) -> impl Iterator<Item = &ServerName> {
+    pub(crate) fn usable_servers(&self) -> Vec<ServerName> {
         let absences = Arc::clone(&self.inner.read().absences);
-        self.servers()
-            .filter(move |name| !absences.servers.contains_key(*name))
+        let mut servers = self.servers();
+        servers.retain(|name| !absences.servers.contains_key(name));
+        servers
     }
 
     /// Lists the tools of `server` unless that was done in this process already.
@@ -265,8 +296,7 @@ impl LiveCatalog {
 
     /// Starts [`LiveCatalog::refresh`] in the background for a server whose list came from the cache.
     pub(crate) fn refresh_later(&self, server: &ServerName) {
-        let listed = self.inner.servers.get(server);
-        let freshness = listed.and_then(|listed| listed.asked.try_lock().ok().map(|f| *f));
+        let freshness = self.inner.freshness(server);
         if freshness == Some(Freshness::Cached) {
             self.refresh_in_background(server);
         }
@@ -283,8 +313,7 @@ impl LiveCatalog {
 
     /// Starts [`LiveCatalog::refresh`] in the background, unless the server was listed or is being listed.
     pub fn ask_later(&self, server: &ServerName) {
-        let listed = self.inner.servers.get(server);
-        let freshness = listed.and_then(|listed| listed.asked.try_lock().ok().map(|f| *f));
+        let freshness = self.inner.freshness(server);
         if let Some(Freshness::Unknown | Freshness::Cached) = freshness {
             self.refresh_in_background(server);
         }
@@ -327,17 +356,20 @@ impl LiveCatalog {
         let mut left = Duration::ZERO;
         let mut unknown = Vec::new();
         let catalog = self.snapshot();
+        let servers = self.inner.servers();
         for name in self.usable_servers() {
-            let listed = &self.inner.servers[name];
+            let Some(listed) = servers.get(&name) else {
+                continue;
+            };
             match listed.asked.try_lock() {
                 Ok(freshness) if *freshness != Freshness::Unknown => {}
                 // Another task refreshes a list that is known, for example because a query names the server.
-                Err(_) if !catalog.tools_of(name).is_empty() => {}
+                Err(_) if !catalog.tools_of(&name).is_empty() => {}
                 // No list is known, or another task is listing it for the first time.
                 Ok(_) | Err(_) => {
                     let since = listed.awaited_since.get_or_init(Instant::now);
                     left = left.max(patience.saturating_sub(since.elapsed()));
-                    unknown.push(name.clone());
+                    unknown.push(name);
                 }
             }
         }
@@ -348,9 +380,8 @@ impl LiveCatalog {
     ///
     /// A server that hangs delays all concurrent callers by the same `patience`, and not one after the other.
     pub(crate) async fn first_lists(&self, servers: &[ServerName], patience: Duration) {
-        let known = servers
-            .iter()
-            .filter_map(|name| self.inner.servers.get(name));
+        let all = self.inner.servers();
+        let known = servers.iter().filter_map(|name| all.get(name));
         let left = known.map(|listed| match listed.asked.try_lock() {
             Ok(_) => patience,
             Err(_) => patience.saturating_sub(listed.asked_at().elapsed()),
@@ -361,10 +392,13 @@ impl LiveCatalog {
 }
 
 impl Listed {
-    fn new(source: ServerSource, freshness: Freshness) -> Self {
+    fn new(known: &KnownServer) -> Self {
         Self {
-            source,
-            asked: Mutex::new(freshness),
+            source: known.source.clone(),
+            asked: Mutex::new(match known.cached {
+                Some(_) => Freshness::Cached,
+                None => Freshness::Unknown,
+            }),
             asked_at: RwLock::new(Instant::now()),
             awaited_since: OnceLock::new(),
             renewing: AtomicBool::new(false),
@@ -377,110 +411,28 @@ impl Listed {
 }
 
 impl Inner {
+    fn servers(&self) -> Arc<Servers> {
+        Arc::clone(&self.servers.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn listed(&self, server: &ServerName) -> Option<Arc<Listed>> {
+        self.servers().get(server).cloned()
+    }
+
+    /// How old the list of `server` is; `None` while it is asked for.
+    fn freshness(&self, server: &ServerName) -> Option<Freshness> {
+        let listed = self.listed(server)?;
+        let freshness = listed.asked.try_lock().ok()?;
+        Some(*freshness)
+    }
+
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Snapshot> {
         self.snapshot.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn refresh(&self, server: &ServerName) -> Result<(), UpstreamError> {
-        let Some(listed) = self.servers.get(server) else {
-            return Ok(());
-        };
-        let mut freshness = listed.asked.lock().await;
-        if *freshness == Freshness::Fresh {
-            return Ok(());
-        }
-        *listed
-            .asked_at
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        let _start = tokio::time::timeout(START_QUEUE, self.starts.acquire()).await;
-        let list = self.upstreams.list_tools(server).await;
-        self.note_failure(server, list.as_ref().err());
-        let ToolList {
-            tools,
-            dropped,
-            is_cut,
-            instructions,
-            extras,
-            ..
-        } = list?;
-        let listed_us = now_us();
-        let known = self.read().pins.get(server).cloned().unwrap_or_default();
-        let (pins, changed) = pins::renew(known, &tools, listed_us);
-        for tool in changed {
-            tracing::warn!(%server, tool, "the definition of a tool changed since it was last listed");
-        }
-        let cached = CachedTools {
-            tools,
-            instructions,
-            listed_us,
-            pins,
-        };
-        if let Err(error) = self
-            .store
-            .cache_tools(&listed.source.definition_hash, &cached)
-            .await
-        {
-            tracing::warn!(%server, error = &error as &dyn std::error::Error, "tools could not be cached");
-        }
-        self.replace(server, cached, (dropped, is_cut), extras);
-        *freshness = Freshness::Fresh;
-        Ok(())
-    }
-}
-
-impl Inner {
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Snapshot> {
         self.snapshot
             .write()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note_failure(&self, server: &ServerName, error: Option<&UpstreamError>) {
-        let mut snapshot = self.write();
-        match error {
-            Some(error) => snapshot.failures.insert(server.clone(), error.to_string()),
-            None => snapshot.failures.remove(server),
-        };
-    }
-
-    fn replace(
-        &self,
-        server: &ServerName,
-        list: CachedTools,
-        (dropped, is_cut): (Vec<String>, bool),
-        extras: ToolExtras,
-    ) {
-        let mut snapshot = self.write();
-        snapshot.pins.insert(server.clone(), list.pins);
-        snapshot.put(server, list.tools, list.instructions);
-        snapshot.dropped.insert(server.clone(), dropped);
-        if is_cut {
-            snapshot.cut.insert(server.clone());
-        } else {
-            snapshot.cut.remove(server);
-        }
-        snapshot.extras.insert(server.clone(), Arc::new(extras));
-        snapshot.rebuild();
-        drop(snapshot);
-        self.listings.send_modify(|listings| *listings += 1);
-    }
-}
-
-/// Logs a failed list request. A server that is disabled or that its user has not accepted yet is logged as debug: its
-/// callers get an error, and `limbeck tools` shows it. So is the end of the gateway, which is no failure of a server.
-///
-/// The warning has a target of its own, because commands that name such servers themselves leave it out of their log.
-fn log_list_error(server: &ServerName, error: &UpstreamError) {
-    let is_expected = match error {
-        UpstreamError::Disabled | UpstreamError::Stopped => true,
-        UpstreamError::Unusable(unusable) => unusable.kind == UnusableKind::Untrusted,
-        _ => false,
-    };
-    let error = error as &dyn std::error::Error;
-    if is_expected {
-        tracing::debug!(%server, error, "tools could not be listed");
-    } else {
-        tracing::warn!(target: "limbeck_gateway::unavailable", %server, error, "tools could not be listed");
     }
 }

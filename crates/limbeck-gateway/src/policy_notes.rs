@@ -29,7 +29,11 @@ impl PolicyNotes {
     /// The note about calls of `tool`; `None` when every call is sent.
     pub(crate) fn of(&self, tool: &Tool) -> Option<PolicyNote> {
         let who = self.requester.names();
-        self.context.policy.note(tool.id(), tool.effect(), &who)
+        self.context
+            .policy
+            .newest()
+            .policy()
+            .note(tool.id(), tool.effect(), &who)
     }
 }
 

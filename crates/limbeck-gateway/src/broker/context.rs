@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use limbeck_policy::Policy;
 use limbeck_store::Store;
 use limbeck_upstream::UpstreamPool;
 
@@ -13,6 +12,7 @@ use crate::counters::Counters;
 use crate::learn::Learning;
 use crate::listings::Listings;
 use crate::live_catalog::LiveCatalog;
+use crate::policy_in_force::PolicyInForce;
 use crate::search::ToolSearch;
 
 /// Parts of the gateway that the calls of every execution share.
@@ -27,6 +27,6 @@ pub(crate) struct BrokerContext {
     pub(crate) artifacts: ArtifactStore,
     pub(crate) computing: Computing,
     pub(crate) counters: Counters,
-    pub(crate) policy: Policy,
+    pub(crate) policy: PolicyInForce,
     pub(crate) approvals: Arc<Approvals>,
 }

@@ -17,15 +17,13 @@ use limbeck_domain::{
     ApprovalId, CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName,
     ToolId, ToolTarget,
 };
-use limbeck_policy::Permit;
-use limbeck_upstream::{CallContext, RawToolResult, Turn, UnaskedQuestions, UpstreamError};
+use limbeck_upstream::{RawToolResult, Turn, UnaskedQuestions, UpstreamError};
 use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::answer_budget::AnswerPermit;
 use super::prepare::{PreparedCall, RefusedCall};
-use super::progress_prefix::ProgressPrefix;
 use super::result_value::{self, BinaryBlocks, ResultValue, value_for_program};
 use super::{Broker, result_bytes};
 use crate::config::other_principal;
@@ -185,7 +183,12 @@ impl Broker {
             },
         };
         let AdmittedCall {
-            prepared: PreparedCall { tool, permit, note },
+            prepared:
+                PreparedCall {
+                    tool,
+                    decided,
+                    note,
+                },
             mut room,
             slot,
             place,
@@ -197,7 +200,7 @@ impl Broker {
                 return Invoked::not_sent(error, None);
             }
         };
-        let effect = permit.call().effect;
+        let effect = decided.permit.call().effect;
         let journal = &self.journal;
         let intent = match &approval {
             Some(approval) => {
@@ -211,14 +214,19 @@ impl Broker {
             return Invoked::not_sent(error, note);
         }
         let unasked = UnaskedQuestions::default();
-        let sent = self.send(&tool, permit, caller_kind, place, unasked.clone());
+        let sent = self.send(&tool, decided, caller_kind, place, unasked.clone());
         let sent = sent.await;
-        let (result, contradiction) = match sent {
-            Ok(result) => self.output(&tool, result, target.form, caller_kind).await,
-            Err(error) => {
-                let tool = tool.id().clone();
-                (Err(InvokeError::Upstream { tool, error }), None)
+        let (result, contradiction, not_sent) = match sent {
+            Ok(Ok(result)) => {
+                let output = self.output(&tool, result, target.form, caller_kind);
+                let (result, contradiction) = output.await;
+                (result, contradiction, false)
             }
+            Ok(Err(error)) => {
+                let (tool, not_sent) = (tool.id().clone(), error.had_no_effect());
+                (Err(InvokeError::Upstream { tool, error }), None, not_sent)
+            }
+            Err(denied) => (Err(InvokeError::Call(denied)), None, true),
         };
         let recorded = match &result {
             Ok(output) => Ok(output.as_str()),
@@ -231,10 +239,6 @@ impl Broker {
         // Given back after the result was counted, so that the next call sees it.
         drop(slot);
         let recorded = recorded.as_deref();
-        let not_sent = match &result {
-            Err(InvokeError::Upstream { error, .. }) => error.had_no_effect(),
-            Err(InvokeError::Call(_)) | Ok(_) => false,
-        };
         let outcome = self
             .journal
             .outcome_of(id, recorded, effect, not_sent, started);
@@ -276,7 +280,7 @@ impl Broker {
         let principal = other_principal(&self.principal);
         let place = tokio::select! {
             biased;
-            () = self.cancel_of(prepared.permit.call().effect).cancelled() => {
+            () = self.cancel_of(prepared.decided.permit.call().effect).cancelled() => {
                 return Err(RefusedCall {
                     tool: Some(prepared.tool.id().clone()),
                     ..RefusedCall::cancelled()
@@ -285,7 +289,8 @@ impl Broker {
             place = self.context.upstreams.place(server, principal.as_ref()) => place,
         };
         Ok(AdmittedCall {
-            prepared,
+            // The call may have waited long.
+            prepared: self.by_newest_policy(prepared)?,
             room,
             slot,
             place,
@@ -294,7 +299,7 @@ impl Broker {
     }
 
     /// What cancels a call with this effect.
-    fn cancel_of(&self, effect: EffectClass) -> &CancellationToken {
+    pub(super) fn cancel_of(&self, effect: EffectClass) -> &CancellationToken {
         match effect {
             EffectClass::Read => &self.reads,
             EffectClass::Write | EffectClass::Destructive | EffectClass::Unknown => &self.cancel,
@@ -337,30 +342,6 @@ impl Broker {
             note,
             contradiction: contradiction.map(|(_, how)| how),
         })
-    }
-
-    async fn send(
-        &self,
-        tool: &Tool,
-        permit: Permit,
-        caller_kind: CallerKind,
-        place: Option<Arc<Turn>>,
-        unasked: UnaskedQuestions,
-    ) -> Result<Box<RawValue>, UpstreamError> {
-        let cancel = self.cancel_of(permit.call().effect).child_token();
-        let caller = self.caller.clone();
-        let caller = match caller_kind {
-            // A client sees one progress for the whole program, so each message names its tool.
-            CallerKind::Program => caller.map(|caller| ProgressPrefix::begin(caller, tool.id())),
-            CallerKind::Direct | CallerKind::Once => caller,
-        };
-        let context = CallContext {
-            unasked,
-            place,
-            ..self.call_context(cancel).with_observer(caller)
-        };
-        let RawToolResult(result) = self.context.upstreams.call(permit, context).await?;
-        Ok(result)
     }
 
     /// What the caller gets of a result, and how the result contradicts the tool's declaration.

@@ -35,7 +35,7 @@ impl Broker {
                         prepared.note = Some(edited_note(call, prepared.note.take()));
                     }
                     let slot = self.slot_at(&prepared.tool.id().server).await;
-                    let effect = prepared.permit.call().effect;
+                    let effect = prepared.decided.permit.call().effect;
                     if !effect.may_write() && self.reads.is_cancelled() {
                         return Err(RefusedCall::cancelled());
                     }

@@ -10,15 +10,12 @@ use limbeck_catalog::{AcceptedArguments, Catalog, ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, HostCall, ServerName, ToolId, ToolTarget};
-use limbeck_policy::{
-    Decided, Denied, Facts, Permit, Question, Requester, Scope, Ticket, ToolCall, decide_or_ask,
-    decide_with_ticket,
-};
+use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, Ticket, ToolCall};
 
 use super::Broker;
-use crate::clock::now_us;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
 use crate::pins;
+use crate::policy_in_force::PolicyVersion;
 
 /// Bytes of a name that an error shows.
 const NAME_SHOWN_BYTES_MAX: usize = 80;
@@ -31,7 +28,7 @@ const HINT_POLICY: &str = "do not try it again in another way: the user decides 
 /// A tool call that may be sent.
 pub(super) struct PreparedCall {
     pub(super) tool: Arc<Tool>,
-    pub(super) permit: Permit,
+    pub(super) decided: DecidedCall,
     /// What the gateway made of names in the call, for the warnings.
     pub(super) note: Option<String>,
 }
@@ -45,6 +42,13 @@ pub(super) enum Prepared {
         tool: Arc<Tool>,
         question: Box<Question>,
     },
+}
+
+/// A permit, the policy that gave it, and what a person allowed.
+pub(super) struct DecidedCall {
+    pub(super) permit: Permit,
+    pub(super) by: Arc<PolicyVersion>,
+    pub(super) ticket: Option<Ticket>,
 }
 
 /// A tool call that must not be sent.
@@ -126,35 +130,56 @@ impl Broker {
             arguments,
             effect: tool.effect(),
         };
-        let requester = self.requester();
-        let names = requester.names();
-        let facts = self.facts(&names);
-        let decided = match ticket {
-            None => decide_or_ask(call, &facts),
-            Some(ticket) => {
-                let pin = pins::digest(tool.definition());
-                decide_with_ticket(call, &facts, ticket, Some(&pin))
-            }
-        };
-        match decided.map_err(|denied| RefusedCall::of(&tool, denied_error(&denied)))? {
-            Decided::Permit(permit) => Ok(Prepared::Call(PreparedCall { tool, permit, note })),
-            Decided::Ask(question) => Ok(Prepared::Ask { tool, question }),
+        let decided = self.decide_or_ask(call, &tool, ticket);
+        let decided = decided.map_err(|denied| RefusedCall::of(&tool, denied_error(&denied)))?;
+        Ok(match decided {
+            Ok(decided) => Prepared::Call(PreparedCall {
+                tool,
+                decided,
+                note,
+            }),
+            Err(question) => Prepared::Ask { tool, question },
+        })
+    }
+
+    /// Decides about a call by the newest policy, where nobody can be asked any more. `ticket` is what a person allowed.
+    pub(super) fn decide(
+        &self,
+        call: ToolCall,
+        tool: &Tool,
+        ticket: Option<&Ticket>,
+    ) -> Result<DecidedCall, CallError> {
+        match self.decide_or_ask(call, tool, ticket) {
+            Ok(Ok(decided)) => Ok(decided),
+            Ok(Err(question)) => Err(denied_error(&question.into_denied())),
+            Err(denied) => Err(denied_error(&denied)),
         }
+    }
+
+    fn decide_or_ask(
+        &self,
+        call: ToolCall,
+        tool: &Tool,
+        ticket: Option<&Ticket>,
+    ) -> Result<Result<DecidedCall, Box<Question>>, Denied> {
+        let by = self.context.policy.newest();
+        // The definition as it is now, and not as it was when the person was asked.
+        let pin = ticket.map(|_| pins::digest(tool.definition()));
+        let approved = ticket.zip(pin.as_deref());
+        let decided = by.decide_or_ask(call, &self.scope, &self.requester(), approved)?;
+        Ok(match decided {
+            Decided::Permit(permit) => Ok(DecidedCall {
+                permit,
+                by,
+                ticket: ticket.cloned(),
+            }),
+            Decided::Ask(question) => Err(question),
+        })
     }
 
     /// Who asks for the calls of this broker, as rules name them.
     pub(super) fn requester(&self) -> Requester {
         Requester::of_principal(&self.principal)
-    }
-
-    /// What decisions depend on, for a requester with these names.
-    pub(super) fn facts<'a>(&'a self, who: &'a [&'a str]) -> Facts<'a> {
-        Facts {
-            scope: &self.scope,
-            policy: &self.context.policy,
-            who,
-            now_us: now_us(),
-        }
     }
 
     /// Looks the name up among the tools within the scope, and once more in a fresh list when the cached one does not have

@@ -12,7 +12,7 @@ use limbeck_domain::{
     CallCode, CallError, CallForm, EffectClass, HostCall, ReadMethod, ServerName, ToolId,
     ToolTarget,
 };
-use limbeck_policy::{ReadPermit, ReadRequest, decide_read};
+use limbeck_policy::{ReadPermit, ReadRequest};
 use limbeck_upstream::{CallContext, RawResult, Turn, UpstreamError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,8 +21,10 @@ use serde_json::{Map, Value};
 use super::answer_budget::{CALL_BYTES_MIN, Work};
 use super::prepare::{RefusedCall, denied_error, out_of_scope};
 use super::queries::parse;
+use super::send::is_withdrawn;
 use super::{Answer, Broker, result_bytes};
 use crate::config::other_principal;
+use crate::policy_in_force::PolicyVersion;
 
 /// JSON-RPC's code for a request the server does not know.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -67,7 +69,7 @@ impl Broker {
         let reading = reading.and_then(|reading| {
             // A refused read must not be journalled as sent. Each request is decided again when it is sent.
             let permit = self.permit_of(&reading, &reading.params);
-            permit.map(|_permit| reading)
+            permit.map(|_| reading)
         });
         let mut reading = match reading {
             Ok(reading) => reading,
@@ -220,30 +222,42 @@ impl Broker {
         Ok(result)
     }
 
-    /// Decides about one request.
-    fn permit_of(&self, reading: &Reading, params: &str) -> Result<ReadPermit, CallError> {
+    /// Decides about one request by the newest policy.
+    fn permit_of(
+        &self,
+        reading: &Reading,
+        params: &str,
+    ) -> Result<(ReadPermit, Arc<PolicyVersion>), CallError> {
         let request = ReadRequest {
             server: reading.server.clone(),
             method: reading.method,
             params: params.to_owned(),
         };
-        let requester = self.requester();
-        decide_read(request, &self.facts(&requester.names()))
-            .map_err(|denied| denied_error(&denied))
+        let by = self.context.policy.newest();
+        let decided = by.decide_read(request, &self.scope, &self.requester());
+        let permit = decided.map_err(|denied| denied_error(&denied))?;
+        Ok((permit, by))
     }
 
-    /// Sends one request with a permit for it alone.
+    /// Sends one request with a permit for it alone. Where another policy comes into force before the server has it, that
+    /// one decides.
     async fn send_read_raw(
         &self,
         reading: &Reading,
         params: String,
     ) -> Result<Result<RawResult, UpstreamError>, CallError> {
-        let permit = self.permit_of(reading, &params)?;
-        let context = CallContext {
-            place: reading.place.clone(),
-            ..self.call_context(self.reads.child_token())
+        let result = loop {
+            let (permit, by) = self.permit_of(reading, &params)?;
+            let context = CallContext {
+                place: reading.place.clone(),
+                pass: by.pass(),
+                ..self.call_context(self.reads.child_token())
+            };
+            let sent = self.context.upstreams.request(permit, context).await;
+            if !is_withdrawn(&sent, &by) || self.reads.is_cancelled() {
+                break sent;
+            }
         };
-        let result = self.context.upstreams.request(permit, context).await;
         if !matches!(&result, Err(error) if error.had_no_effect()) {
             reading.reached.store(true, Ordering::Relaxed);
         }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use limbeck_catalog::{Absences, AbsentServer};
-use limbeck_store::Store;
+
 use limbeck_upstream::{ServerState, UnusableKind, UpstreamPool};
 
-use super::snapshot::cached_list;
+use super::KnownServer;
 use crate::server_source::ServerSource;
 
 /// The servers of `sources` that are disabled or not trusted, and `notices` with the number of those not trusted.
 pub(super) fn absences(
     upstreams: &UpstreamPool,
-    sources: &[ServerSource],
+    sources: &[&ServerSource],
     mut notices: Vec<String>,
 ) -> Absences {
     let mut untrusted = 0;
@@ -29,7 +29,7 @@ pub(super) fn absences(
                     reason: unusable.reason,
                     // Not the command that accepts it: a model with a shell could run that.
                     hint: Some(
-                        "the user reviews its definition with `limbeck trust` in the project's directory, then restarts the client"
+                        "the user reviews its definition with `limbeck trust` in the project's directory"
                             .to_owned(),
                     ),
                     tools: Arc::default(),
@@ -44,33 +44,38 @@ pub(super) fn absences(
     match untrusted {
         0 => {}
         1 => notices.push(
-            "1 server that the repository adds is not used: the user has not trusted it yet. The user reviews it in a terminal, then restarts the client.".to_owned(),
+            "1 server that the repository adds is not used: the user has not trusted it yet. The user reviews it in a terminal.".to_owned(),
         ),
         count => notices.push(format!(
-            "{count} servers that the repository adds are not used: the user has not trusted them yet. The user reviews them in a terminal, then restarts the client."
+            "{count} servers that the repository adds are not used: the user has not trusted them yet. The user reviews them in a terminal."
         )),
     }
     Absences { servers, notices }
 }
 
-/// Adds to each disabled server the names of the tools that it had when it was last listed. Such a server was started
-/// under this definition once, so its name is not a text of strangers.
-pub(super) async fn add_known_tools(
+/// Adds to each disabled server the names of the tools that it had when it was last listed, of `added` or as they were
+/// `before`. Such a server was started under this definition once, so its name is not a text of strangers.
+pub(super) fn add_known_tools(
     absences: &mut Absences,
     upstreams: &UpstreamPool,
-    store: &Store,
-    sources: &[ServerSource],
+    before: &Absences,
+    added: &[KnownServer],
 ) {
-    for source in sources {
-        let Some(absence) = absences.servers.get_mut(&source.name) else {
+    for (name, absence) in &mut absences.servers {
+        if !matches!(upstreams.state(name), ServerState::Disabled) {
             continue;
+        }
+        absence.tools = match added.iter().find(|known| known.name() == name) {
+            Some(known) => {
+                let tools = known.cached.iter().flat_map(|cached| &cached.tools);
+                tools.map(|definition| definition.id.tool.clone()).collect()
+            }
+            None => {
+                let before = before.servers.get(name);
+                before
+                    .map(|absence| absence.tools.clone())
+                    .unwrap_or_default()
+            }
         };
-        if !matches!(upstreams.state(&source.name), ServerState::Disabled) {
-            continue;
-        }
-        if let Some(cached) = cached_list(store, source).await {
-            let tools = cached.tools.into_iter();
-            absence.tools = tools.map(|definition| definition.id.tool).collect();
-        }
     }
 }

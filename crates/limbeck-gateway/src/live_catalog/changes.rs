@@ -25,7 +25,7 @@ pub(super) async fn follow(inner: Weak<Inner>, mut events: broadcast::Receiver<P
             ) => {}
             // The missed events may have announced a change of any server.
             Err(RecvError::Lagged(_)) => {
-                for server in inner.servers.keys() {
+                for server in inner.servers().keys() {
                     inner.renew_later(server);
                 }
             }
@@ -37,7 +37,7 @@ pub(super) async fn follow(inner: Weak<Inner>, mut events: broadcast::Receiver<P
 impl Inner {
     /// Lists `server` again, unless it was never listed or another task waits to list it.
     fn renew_later(self: &Arc<Self>, server: &ServerName) {
-        let Some(listed) = self.servers.get(server) else {
+        let Some(listed) = self.listed(server) else {
             return;
         };
         if listed.renewing.swap(true, Ordering::AcqRel) {
@@ -45,9 +45,6 @@ impl Inner {
         }
         let (inner, server) = (Arc::clone(self), server.clone());
         tokio::spawn(async move {
-            let Some(listed) = inner.servers.get(&server) else {
-                return;
-            };
             {
                 let mut freshness = listed.asked.lock().await;
                 // Clear the mark before the request: a change announced from now on may be missing from its

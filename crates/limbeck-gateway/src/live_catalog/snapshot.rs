@@ -32,8 +32,35 @@ impl Lessons {
     }
 }
 
+/// A server of the configuration and what the store has of it.
+pub(crate) struct KnownServer {
+    pub(super) source: ServerSource,
+    /// Its list of an earlier time.
+    pub(super) cached: Option<CachedTools>,
+    /// Result types observed of its tools; `None` where none are learnt.
+    lessons: Option<Lessons>,
+}
+
+impl KnownServer {
+    /// Reads what the store has of a server.
+    pub(super) async fn read(store: &Store, source: ServerSource) -> Self {
+        Self {
+            cached: cached_list(store, &source).await,
+            lessons: match source.observe {
+                true => Some(lessons(store, &source).await),
+                false => None,
+            },
+            source,
+        }
+    }
+
+    pub(super) fn name(&self) -> &ServerName {
+        &self.source.name
+    }
+}
+
 /// Reads stored observations of a server's tools. Unreadable ones are skipped, so their types are learned again.
-pub(super) async fn lessons(store: &Store, source: &ServerSource) -> Lessons {
+async fn lessons(store: &Store, source: &ServerSource) -> Lessons {
     let kept = store.observations(&source.definition_hash).await;
     let kept = kept.unwrap_or_else(|error| {
         tracing::warn!(server = %source.name, error = &error as &dyn std::error::Error, "observed result types could not be read");
@@ -50,7 +77,7 @@ pub(super) async fn lessons(store: &Store, source: &ServerSource) -> Lessons {
 }
 
 /// Reads the cached list of a server. An unreadable one is left out, so the server is listed again.
-pub(super) async fn cached_list(store: &Store, source: &ServerSource) -> Option<CachedTools> {
+async fn cached_list(store: &Store, source: &ServerSource) -> Option<CachedTools> {
     let cached = store.cached_tools(&source.definition_hash).await;
     cached.unwrap_or_else(|error| {
         tracing::warn!(server = %source.name, error = &error as &dyn std::error::Error, "cached tools could not be read");
@@ -76,6 +103,41 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
+    /// Adds a server that may be used.
+    pub(super) fn add(&mut self, known: KnownServer) {
+        let KnownServer {
+            source,
+            cached,
+            lessons,
+        } = known;
+        let name = source.name;
+        if !source.tool_rules.allow_everything() {
+            self.rules.insert(name.clone(), source.tool_rules);
+        }
+        if let Some(lessons) = lessons {
+            self.lessons.insert(name.clone(), lessons);
+        }
+        match cached {
+            Some(cached) => {
+                self.pins.insert(name.clone(), cached.pins);
+                self.put(&name, cached.tools, cached.instructions);
+            }
+            None => self.put_unlisted(&name),
+        }
+    }
+
+    /// Removes all that is known of a server.
+    pub(super) fn forget(&mut self, name: &ServerName) {
+        self.lists.remove(name);
+        self.dropped.remove(name);
+        self.cut.remove(name);
+        self.extras.remove(name);
+        self.failures.remove(name);
+        self.pins.remove(name);
+        self.lessons.remove(name);
+        self.rules.remove(name);
+    }
+
     pub(super) fn put(
         &mut self,
         name: &ServerName,

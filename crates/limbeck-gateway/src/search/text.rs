@@ -52,7 +52,7 @@ impl SearchReport {
         }
         if self.servers == 0 && self.notices.is_empty() {
             text.push_str(
-                "No MCP servers are configured: the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client.\n",
+                "No MCP servers are configured: the user adds one with `limbeck add` or `limbeck import FILE`.\n",
             );
         }
         if !self.listed_directly.is_empty() {

@@ -36,8 +36,8 @@ pub(super) async fn policy(
     let policy = session.gateway.policy();
     let printer = &invocation.printer;
     let done = match command {
-        PolicyCommand::Check(arguments) => check(printer, policy, &catalog, arguments),
-        PolicyCommand::Explain(arguments) => explain(printer, policy, &catalog, arguments),
+        PolicyCommand::Check(arguments) => check(printer, &policy, &catalog, arguments),
+        PolicyCommand::Explain(arguments) => explain(printer, &policy, &catalog, arguments),
     };
     session.close().await;
     done

@@ -22,6 +22,7 @@ mod programs;
 mod python;
 mod python_programs;
 mod random;
+mod reload;
 mod replay;
 mod resources;
 mod search;

@@ -1,0 +1,84 @@
+//! Sending of a call that was decided, by the policy that is in force when its server gets it.
+
+use std::sync::Arc;
+
+use limbeck_catalog::Tool;
+use limbeck_domain::CallError;
+use limbeck_upstream::{CallContext, RawToolResult, Turn, UnaskedQuestions, UpstreamError};
+use serde_json::value::RawValue;
+
+use super::Broker;
+use super::invoke::CallerKind;
+use super::prepare::{DecidedCall, PreparedCall, RefusedCall};
+use super::progress_prefix::ProgressPrefix;
+use crate::policy_in_force::PolicyVersion;
+
+impl Broker {
+    /// The call with a decision of the newest policy.
+    pub(super) fn by_newest_policy(
+        &self,
+        prepared: PreparedCall,
+    ) -> Result<PreparedCall, RefusedCall> {
+        if !prepared.decided.by.is_replaced() {
+            return Ok(prepared);
+        }
+        let PreparedCall {
+            tool,
+            decided,
+            note,
+        } = prepared;
+        let DecidedCall { permit, ticket, .. } = decided;
+        let decided = self.decide(permit.spend(), &tool, ticket.as_ref());
+        let decided = decided.map_err(|error| RefusedCall::of(&tool, error))?;
+        Ok(PreparedCall {
+            tool,
+            decided,
+            note,
+        })
+    }
+
+    /// Sends a call. Where another policy comes into force before the server has it, that one decides.
+    ///
+    /// # Errors
+    ///
+    /// The error of a call that the newest policy denies, which was not sent.
+    pub(super) async fn send(
+        &self,
+        tool: &Tool,
+        mut decided: DecidedCall,
+        caller_kind: CallerKind,
+        place: Option<Arc<Turn>>,
+        unasked: UnaskedQuestions,
+    ) -> Result<Result<Box<RawValue>, UpstreamError>, CallError> {
+        let cancel = self.cancel_of(decided.permit.call().effect).child_token();
+        let caller = self.caller.clone();
+        let caller = match caller_kind {
+            // A client sees one progress for the whole program, so each message names its tool.
+            CallerKind::Program => caller.map(|caller| ProgressPrefix::begin(caller, tool.id())),
+            CallerKind::Direct | CallerKind::Once => caller,
+        };
+        let context = CallContext {
+            unasked,
+            place,
+            ..self.call_context(cancel.clone()).with_observer(caller)
+        };
+        loop {
+            let DecidedCall { permit, by, ticket } = decided;
+            let call = permit.call().clone();
+            let context = CallContext {
+                pass: by.pass(),
+                ..context.clone()
+            };
+            let sent = self.context.upstreams.call(permit, context).await;
+            if !is_withdrawn(&sent, &by) || cancel.is_cancelled() {
+                return Ok(sent.map(|RawToolResult(result)| result));
+            }
+            decided = self.decide(call, tool, ticket.as_ref())?;
+        }
+    }
+}
+
+/// Whether a request was not sent because another policy came into force.
+pub(crate) fn is_withdrawn<T>(sent: &Result<T, UpstreamError>, by: &PolicyVersion) -> bool {
+    matches!(sent, Err(UpstreamError::CancelledUnsent)) && by.is_replaced()
+}

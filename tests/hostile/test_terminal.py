@@ -214,6 +214,22 @@ def test_a_slow_command_says_what_it_waits_for(world: World) -> None:
     assert "starting servers" not in shown.shown
 
 
+def test_a_long_wait_names_the_servers_that_have_not_answered(world: World) -> None:
+    waiting_server(world, "slow")
+    config = world.project / "waiting.json"
+    servers = json.loads(config.read_text())
+    servers["mcpServers"]["shop"] = {"command": str(LIMBECK), "args": ["demo-upstream"]}
+    config.write_text(json.dumps(servers))
+    for command in (["tools"], ["doctor"]):
+        with terminal(world, *command, "--no-discover", "--config", "waiting.json") as shown:
+            # The other server has answered by then.
+            shown.until("waiting for `slow` …\n")
+            shown.child.send_signal(signal.SIGINT)
+            assert shown.end() == 130, shown.shown
+        assert "not answered yet: `slow`\n" in shown.shown, shown.shown
+        assert "shop" in shown.shown.split("waiting for `slow`")[1], shown.shown
+
+
 def test_serve_says_what_it_waits_for(world: World) -> None:
     with terminal(world, "serve", "--no-discover") as shown:
         shown.until("waiting for an MCP client on standard input; end with Ctrl-C or Ctrl-D\n")

@@ -98,13 +98,18 @@ impl Printer {
     /// Awaits `work`. When it takes more than a second and standard error is a terminal, writes what it waits for.
     pub(crate) async fn reporting<T>(&self, waits_for: &str, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
-        if io::stderr().is_terminal() {
-            tokio::select! {
-                done = &mut work => return done,
-                () = tokio::time::sleep(PROGRESS_AFTER) => self.note(&format!("{waits_for} …")),
-            }
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(PROGRESS_AFTER) => self.progress(&format!("{waits_for} …")),
         }
         work.await
+    }
+
+    /// Writes what a command waits for, where standard error is a terminal.
+    pub(crate) fn progress(&self, text: &str) {
+        if io::stderr().is_terminal() {
+            self.note(text);
+        }
     }
 
     /// Writes help text with its own colors to standard output.

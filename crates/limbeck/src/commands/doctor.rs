@@ -3,6 +3,7 @@
 mod embeddings;
 mod sandbox;
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use limbeck_domain::{Language, Sandbox, Tier};
@@ -11,7 +12,7 @@ use limbeck_launcher::WorkerError;
 use limbeck_setup::{Configuration, Diagnostic, World};
 use serde::{Serialize, Serializer};
 
-use super::signals::EndSignals;
+use super::signals::{EndSignal, EndSignals};
 use super::tools;
 use crate::cli::DoctorArgs;
 use crate::exit::{CommandError, ExitStatus};
@@ -42,6 +43,13 @@ pub(super) async fn doctor(
         report.ok
     } else {
         let report = DoctorReport::of_everything(invocation, &configuration, minimum).await?;
+        if let Some(signal) = report.ended_by {
+            // Half a report is for people alone.
+            if !arguments.json {
+                report.print(printer, &invocation.world);
+            }
+            return Err(signal.error());
+        }
         if arguments.json {
             printer.json(&report)?;
         } else {
@@ -98,6 +106,9 @@ struct DoctorReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     looked_in: Option<String>,
     ok: bool,
+    /// Signal that ended the inspection: what is not known by then is left out.
+    #[serde(skip)]
+    ended_by: Option<EndSignal>,
 }
 
 /// Path and state of the store.
@@ -131,25 +142,35 @@ impl<'a> DoctorReport<'a> {
             Tier::Wasm,
         )
         .await?;
+        let found = OnceCell::new();
         let inspection = async {
-            let found = session.gateway.sandbox().await;
+            let _ = found.set(session.gateway.sandbox().await);
             let servers = session.gateway.servers(None, tools::LIST_TIMEOUT).await;
             let embeddings = EmbeddingsReport::of(invocation, &configuration.settings).await;
-            (found, servers, embeddings)
+            (servers, embeddings)
         };
-        let inspection = invocation.printer.reporting(tools::STARTING, inspection);
-        let inspected = signals.interrupting(inspection).await;
+        let now = || session.gateway.servers_now();
+        let inspection = tools::naming_awaited(invocation, now, inspection);
+        let (servers, embeddings, ended_by) = tokio::select! {
+            (servers, embeddings) = inspection => (servers, embeddings, None),
+            signal = signals.received() => (Ok(now()), None, Some(signal)),
+        };
         let looked_in = session.looked_in().map(str::to_owned);
         let path = wiring::state_file(invocation);
         // The session falls back to a store in memory when the file cannot be opened.
         let usable = path.as_deref() == Some(session.gateway.store().path());
-        session.close().await;
         // The session must be closed before an early return, or its servers would outlive the command.
-        let (found, servers, embeddings) = inspected?;
+        session.close().await;
         let servers = servers.map_err(|error| call_error(&error))?;
-        let confined = found
+        let found = found.into_inner();
+        let (sandbox, sandbox_error) = match found {
+            Some(Ok(sandbox)) => (Some(sandbox), None),
+            Some(Err(error)) => (None, Some(with_cause(&error))),
+            None => (None, None),
+        };
+        let confined = sandbox
             .as_ref()
-            .is_ok_and(|sandbox| sandbox.tier >= minimum_tier.value);
+            .is_some_and(|sandbox| sandbox.tier >= minimum_tier.value);
         let ok = confined
             && usable
             && !wiring::is_broken(configuration)
@@ -165,12 +186,13 @@ impl<'a> DoctorReport<'a> {
             },
             minimum_tier,
             wall_ms: wiring::wall_ms(&configuration.settings),
-            sandbox_error: found.as_ref().err().map(with_cause),
-            sandbox: found.ok(),
+            sandbox_error,
+            sandbox,
             embeddings,
             servers,
             looked_in,
             ok,
+            ended_by,
         })
     }
 
@@ -209,7 +231,10 @@ impl<'a> DoctorReport<'a> {
         }
         if !self.servers.is_empty() {
             printer.data("\n");
-            tools::print(printer, world, &self.servers, false);
+            match self.ended_by {
+                Some(_) => tools::print_so_far(printer, world, self.servers.clone()),
+                None => tools::print(printer, world, &self.servers, false),
+            }
         }
         self.print_sandbox_problem(printer);
         if let Some(embeddings) = &self.embeddings {
@@ -221,8 +246,9 @@ impl<'a> DoctorReport<'a> {
         let minimum = self.minimum_tier.value;
         match &self.sandbox {
             None => {
-                let error = self.sandbox_error.as_deref().unwrap_or_default();
-                printer.error(&format!("a worker could not be started: {error}"));
+                if let Some(error) = &self.sandbox_error {
+                    printer.error(&format!("a worker could not be started: {error}"));
+                }
             }
             Some(sandbox) if sandbox.tier < minimum => {
                 let refusal = limbeck_gateway::sandbox::refusal(sandbox, minimum);

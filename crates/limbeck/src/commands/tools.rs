@@ -21,6 +21,8 @@ use crate::wiring::{GatewayLifetime, GatewaySession, short_place};
 /// Time for a server to start and list its tools, so that every server has a result.
 pub(super) const LIST_TIMEOUT: Duration =
     Duration::from_millis(UPSTREAM_START_MS + UPSTREAM_LIST_MS);
+/// Time after which the servers that have not answered are named.
+const AWAITED_AFTER: Duration = Duration::from_secs(5);
 /// What a command that lists all servers waits for.
 pub(super) const STARTING: &str =
     "starting servers to list their tools; the first start of a package may download it";
@@ -86,32 +88,63 @@ async fn listed(
     signals: &mut EndSignals,
 ) -> Result<Vec<ServerReport>, CommandError> {
     let server = arguments.server.as_deref();
+    let now = || {
+        let mut now = session.gateway.servers_now();
+        now.retain(|report| server.is_none_or(|name| report.name == name));
+        now
+    };
     let listing = session.gateway.servers(server, LIST_TIMEOUT);
-    let mut listing = std::pin::pin!(invocation.printer.reporting(STARTING, listing));
+    let listing = naming_awaited(invocation, now, listing);
     tokio::select! {
-        listed = &mut listing => listed.map_err(|error| session.call_error(&error)),
+        listed = listing => listed.map_err(|error| session.call_error(&error)),
         signal = signals.received() => {
-            // The listing still exists, so that no server is started again.
             if !arguments.json {
-                let so_far = session.gateway.servers(server, Duration::ZERO).await;
-                print_so_far(invocation, so_far.unwrap_or_default());
+                print_so_far(&invocation.printer, &invocation.world, now());
             }
             Err(signal.error())
         }
     }
 }
 
-fn print_so_far(invocation: &Invocation, reports: Vec<ServerReport>) {
+/// Awaits `listing`. On a terminal a long wait is explained, and then the servers are named that have not answered; `now`
+/// gives their states.
+pub(super) async fn naming_awaited<T>(
+    invocation: &Invocation,
+    now: impl Fn() -> Vec<ServerReport>,
+    listing: impl Future<Output = T>,
+) -> T {
     let printer = &invocation.printer;
-    let is_awaited = |report: &ServerReport| ["not_started", "starting"].contains(&report.state);
-    let (awaited, listed): (Vec<_>, Vec<_>) = reports.into_iter().partition(is_awaited);
-    print(printer, &invocation.world, &listed, false);
-    if !awaited.is_empty() {
-        let names: Vec<String> = awaited
-            .iter()
-            .map(|report| format!("`{}`", report.name))
-            .collect();
-        let names = clean_line(&names.join(", "), LINE_BYTES_MAX);
+    let mut listing = std::pin::pin!(printer.reporting(STARTING, listing));
+    tokio::select! {
+        listed = &mut listing => return listed,
+        () = tokio::time::sleep(AWAITED_AFTER) => {}
+    }
+    if let Some(names) = awaited(&now()) {
+        printer.progress(&format!("waiting for {names} …"));
+    }
+    listing.await
+}
+
+/// Names of the servers that have not answered; `None` when all have.
+fn awaited(reports: &[ServerReport]) -> Option<String> {
+    let awaited = reports.iter().filter(|report| is_awaited(report));
+    let names: Vec<String> = awaited.map(|report| format!("`{}`", report.name)).collect();
+    (!names.is_empty()).then(|| clean_line(&names.join(", "), LINE_BYTES_MAX))
+}
+
+fn is_awaited(report: &ServerReport) -> bool {
+    ["not_started", "starting"].contains(&report.state)
+}
+
+/// Prints the servers that answered, and names the others.
+pub(super) fn print_so_far(printer: &Printer, world: &World, reports: Vec<ServerReport>) {
+    let awaited = awaited(&reports);
+    let listed: Vec<ServerReport> = reports
+        .into_iter()
+        .filter(|report| !is_awaited(report))
+        .collect();
+    print(printer, world, &listed, false);
+    if let Some(names) = awaited {
         printer.note(&format!("not answered yet: {names}"));
     }
 }

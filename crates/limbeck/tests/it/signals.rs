@@ -37,7 +37,11 @@ fn send(signal: &str, child: &Child) {
 
 #[test]
 fn a_signal_during_a_listing_leaves_no_server_behind() {
-    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+    for (command, signal, code) in [
+        ("tools", "-INT", 130),
+        ("tools", "-TERM", 143),
+        ("doctor", "-INT", 130),
+    ] {
         let world = World::empty();
         // Ignores the end of its input and SIGTERM, and never answers.
         let script = "trap '' TERM; touch started; while :; do sleep 1; done";
@@ -46,7 +50,7 @@ fn a_signal_during_a_listing_leaves_no_server_behind() {
             ".mcp.json",
             &json!({"mcpServers": {"stub": stub}}).to_string(),
         );
-        let child = start(&world, &["tools"]);
+        let child = start(&world, &[command]);
         wait_for(&world.work().join("started"));
         assert_ne!(processes_in(&world.work()), [child.id()]);
         send(signal, &child);
@@ -54,6 +58,9 @@ fn a_signal_during_a_listing_leaves_no_server_behind() {
         assert!(outcome.stderr.contains("error: interrupted"), "{outcome:?}");
         let awaited = "not answered yet: `stub`\n";
         assert!(outcome.stderr.contains(awaited), "{outcome:?}");
+        // What is known by then.
+        let has_report = outcome.stdout.contains("minimum tier   strict");
+        assert_eq!(has_report, command == "doctor", "{outcome:?}");
         assert_eq!(processes_in(&world.work()), [] as [u32; 0], "{signal}");
     }
 }

@@ -190,10 +190,9 @@ impl ResolveError {
     /// The next step, when there is one to name.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::NoServers => Some(
-                "the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client"
-                    .into(),
-            ),
+            Self::NoServers => {
+                Some("the user adds one with `limbeck add` or `limbeck import FILE`".into())
+            }
             Self::UnknownServer {
                 nearest,
                 listed,

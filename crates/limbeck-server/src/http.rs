@@ -22,7 +22,6 @@ mod bodies;
 mod clients;
 mod connection;
 mod connection_places;
-mod followed_files;
 mod http_bounds;
 mod http_options;
 mod http_server;

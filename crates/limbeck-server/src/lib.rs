@@ -10,6 +10,7 @@
 
 mod answer_place;
 mod answer_room;
+pub mod followed_files;
 pub mod http;
 mod request_memory;
 pub mod surface;

@@ -62,6 +62,44 @@ impl ServerEntry {
         self.origin.scope == EntryScope::Repository
     }
 
+    /// Whether the entry is of the same server as `other` in every respect but its place in a file: then a gateway that
+    /// uses one goes on without a change.
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        let Self {
+            name,
+            origin: Origin { file, scope, .. },
+            definition,
+            trust,
+            definition_text: _,
+            disabled,
+            description: _,
+            timeout_ms,
+            start_timeout_ms,
+            idle_timeout_ms,
+            concurrency,
+            oauth,
+            expose,
+            observe,
+            tool_rules,
+            start_directory,
+        } = self;
+        *name == other.name
+            && *file == other.origin.file
+            && *scope == other.origin.scope
+            && *definition == other.definition
+            && *trust == other.trust
+            && *disabled == other.disabled
+            && *timeout_ms == other.timeout_ms
+            && *start_timeout_ms == other.start_timeout_ms
+            && *idle_timeout_ms == other.idle_timeout_ms
+            && *concurrency == other.concurrency
+            && *oauth == other.oauth
+            && *expose == other.expose
+            && *observe == other.observe
+            && *tool_rules == other.tool_rules
+            && *start_directory == other.start_directory
+    }
+
     /// Whether replacing `other` by this entry would change what is started, reached, signed in to or listed.
     pub(crate) fn differs_from(&self, other: &Self) -> bool {
         self.definition != other.definition

@@ -61,6 +61,20 @@ impl ConfigError {
         }
     }
 
+    /// The error with the name of its file alone, for readers who learn no path of the machine.
+    pub fn without_directory(&self) -> String {
+        let (file, at) = match self {
+            Self::Missing { file }
+            | Self::Unreadable { file, .. }
+            | Self::Unusable { file, .. } => (file, String::new()),
+            Self::Invalid {
+                file, line, column, ..
+            } => (file, format!("{line}:{column}:")),
+        };
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name}:{at} {}", self.problem())
+    }
+
     /// Next step for the user.
     pub fn hint(&self) -> String {
         match self {

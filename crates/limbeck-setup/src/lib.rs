@@ -58,7 +58,7 @@ pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};
 pub use entry::{EntryScope, HttpKind, Origin, ServerEntry, Transport, TrustState};
 pub use error::ConfigError;
-pub use load::load;
+pub use load::{files, load};
 pub use oauth::{GrantEntry, OAuthEntry};
 pub use own_file::{
     Existing, FoundServers, ImportFailure, ImportedEntry, NewServer, OwnFile, OwnFileError,

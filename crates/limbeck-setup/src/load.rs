@@ -10,6 +10,8 @@ mod policy;
 mod settings;
 mod sources;
 
+use std::path::PathBuf;
+
 use crate::configuration::{Configuration, Discovery};
 use crate::diagnostic::{Diagnostic, Severity, ValueError};
 use crate::document::{self, ConfigPlace, Syntax};
@@ -45,6 +47,13 @@ pub fn load(discovery: &Discovery<'_>) -> Result<Configuration, ConfigError> {
         loader.read_source(&source)?;
     }
     Ok(loader.found)
+}
+
+/// Files that [`load`] looks for, weakest first, as paths of the real file system. Those that do not exist are among them.
+pub fn files(discovery: &Discovery<'_>) -> Vec<PathBuf> {
+    let sources = sources::sources(discovery).into_iter();
+    let on_disk = sources.map(|source| discovery.world.on_disk(&source.path));
+    on_disk.collect()
 }
 
 /// State of one call of [`load`].

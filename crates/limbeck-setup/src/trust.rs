@@ -201,6 +201,11 @@ impl TrustFile {
         Self(path.into())
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// Reads the records; empty when the file does not exist.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ const ENDS: &[(&str, &str)] = &[
 /// reads the configuration again.
 const WHOLE: &[(&str, &str)] = &[
     (
-        "the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client",
+        "the user adds one with `limbeck add` or `limbeck import FILE`",
         "add one with `limbeck add`, or copy those of a client with `limbeck import FILE`",
     ),
     DENIED,

@@ -2,6 +2,7 @@
 
 mod configuration;
 mod embeddings;
+mod reload;
 mod servers;
 mod state;
 
@@ -9,6 +10,7 @@ pub(crate) use configuration::{
     configuration, importable, read_configuration, short_place, trust_record, unreadable,
 };
 pub(crate) use embeddings::embeddings_spec;
+pub(crate) use reload::ConfigurationFiles;
 pub(crate) use state::{check_state_directory, open_past, state_file, trust_file};
 
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{CallCode, CallError, Tier};
-use limbeck_gateway::{Gateway, GatewayConfig, ServerSource};
+use limbeck_gateway::{Gateway, GatewayConfig};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_policy::Policy;
 use limbeck_policy::rules::Preset;
@@ -34,7 +36,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::shell::quoted;
 use configuration::{looked_in, notices};
-use servers::{credentials, server_source, server_spec};
+use servers::servers_in_use;
 use state::{open_store_or_memory, recover};
 
 /// Preset where no file names one: this version cannot ask, so a stricter one would refuse what programs do today.
@@ -104,6 +106,9 @@ pub(crate) fn secrets(invocation: &Invocation) -> Arc<LocalSecrets> {
 #[derive(Debug)]
 pub(crate) struct GatewaySession {
     pub(crate) gateway: Gateway,
+    lifetime: GatewayLifetime,
+    /// The configuration that the gateway was built from.
+    configuration: Configuration,
     /// Notes about the configuration that are not warnings.
     pub(crate) notes: Vec<String>,
     /// Sentences for clients about findings, which have been printed.
@@ -151,21 +156,9 @@ impl GatewaySession {
         // Before the gateway starts: executions of a dead gateway must not look like running ones.
         recover(&store, &invocation.printer).await;
         let secrets = secrets(invocation);
-        let specs = configuration.servers.iter();
-        let specs = specs.map(|entry| {
-            let credentials = credentials(invocation, entry);
-            server_spec(entry, &secrets, credentials)
-        });
-        let specs = specs.collect();
-        let own = |name: &str| invocation.world.nonempty_variable(name).map(str::to_owned);
-        let sources = configuration.servers.iter();
-        let observe = &configuration.settings.observe;
-        let observe = observe.as_ref().is_none_or(|setting| setting.value);
-        let sources = sources.map(|entry| ServerSource {
-            observe: observe && entry.observe && lifetime != GatewayLifetime::SharedByClients,
-            ..server_source(entry, &own)
-        });
-        let sources = sources.collect();
+        let servers = configuration.servers.iter();
+        let servers = servers_in_use(invocation, servers, &configuration.settings, lifetime);
+        let (specs, sources) = servers.into_iter().unzip();
         let embeddings = embeddings_spec(&configuration.settings, &secrets).transpose();
         // Search works without the endpoint, so a wrong entry must not keep the gateway from starting.
         let embeddings = embeddings.unwrap_or_else(|problem| {
@@ -205,6 +198,8 @@ impl GatewaySession {
         let notes = notes.filter(|note| note.severity == Severity::Info);
         Ok(Self {
             gateway,
+            lifetime,
+            configuration: configuration.clone(),
             notes: notes.map(ToString::to_string).collect(),
             notices,
             is_configuration_broken,
@@ -242,6 +237,8 @@ impl GatewaySession {
         .await;
         Ok(Self {
             gateway,
+            lifetime: GatewayLifetime::Command,
+            configuration: Configuration::default(),
             notes: Vec::new(),
             notices: Vec::new(),
             is_configuration_broken: false,

@@ -18,8 +18,8 @@ use subtle::ConstantTimeEq as _;
 
 use limbeck_gateway::LOCAL_PRINCIPAL;
 
-use super::followed_files::{self, FileStamp, stamp};
 use super::secret_files::{FileExposure, close_to_group, exposure, write_owner_only};
+use crate::followed_files::{self, FileStamp, stamp};
 
 /// Accepted tokens, as hashes, and the file they come from.
 #[derive(Debug)]

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::followed_files::{self, FileStamp, stamp};
 use super::secret_files::{FileExposure, exposure};
+use crate::followed_files::{self, FileStamp, stamp};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};

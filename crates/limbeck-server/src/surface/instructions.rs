@@ -30,7 +30,8 @@ Use `search` to find tools with their exact signatures, then `execute` one progr
 (`await tools.server.tool({...})`, loops, `Promise.all`) and returns only what you want to read.";
 
 /// What the user does when no server is configured: a running gateway does not read its configuration again.
-const NO_SERVERS: &str = "No MCP servers are configured: the user adds one with `limbeck add` or `limbeck import FILE`, then restarts the client.";
+const NO_SERVERS: &str =
+    "No MCP servers are configured: the user adds one with `limbeck add` or `limbeck import FILE`.";
 
 /// What to do about servers that were never connected, whose names stand alone.
 const UNLISTED: &str = "; `search` also lists those of a server without a number";
@@ -377,6 +378,6 @@ mod tests {
     fn without_servers_it_says_so() {
         let text = checked_instructions(Vec::new());
         assert!(text.contains("No MCP servers are configured"), "{text}");
-        assert!(text.ends_with("then restarts the client."), "{text}");
+        assert!(text.ends_with("`limbeck import FILE`."), "{text}");
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn add(
     let name = clean_line(&arguments.name, TARGET_BYTES_MAX);
     let printer = &invocation.printer;
     printer.note(&format!("server `{name}` is in {}", own.path().display()));
-    note_restart(printer);
+    note_reload(printer);
     warn(printer, &name, &added.warnings);
     if let NewServer::Stdio {
         command,
@@ -114,13 +114,13 @@ pub(super) fn remove(
         "server `{name}` is removed from {}",
         own.path().display()
     ));
-    note_restart(&invocation.printer);
+    note_reload(&invocation.printer);
     Ok(ExitStatus::Completed)
 }
 
-/// Says that a gateway that runs keeps the servers that it read at its start.
-pub(super) fn note_restart(printer: &Printer) {
-    printer.note("a running client has to be restarted to see it");
+/// Says that no client has to be restarted.
+pub(super) fn note_reload(printer: &Printer) {
+    printer.note("a gateway that runs takes it up within seconds");
 }
 
 /// Error of removing a server that the user's own file does not have; it names the file that has it.

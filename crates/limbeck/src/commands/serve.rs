@@ -12,7 +12,7 @@ use super::signals::EndSignals;
 use crate::cli::ServeArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
-use crate::wiring::{GatewayLifetime, GatewaySession};
+use crate::wiring::{ConfigurationFiles, GatewayLifetime, GatewaySession};
 
 /// Serves over HTTP when an address is given, else over standard input and output.
 pub(super) async fn serve(
@@ -29,6 +29,7 @@ pub(super) async fn serve(
 async fn stdio(invocation: &Invocation) -> Result<ExitStatus, CommandError> {
     // Before servers are started: a signal during the start must stop them in order.
     let mut signals = EndSignals::listen()?;
+    let files = ConfigurationFiles::of(invocation);
     let session = GatewaySession::open(invocation, GatewayLifetime::Client).await?;
     if invocation.stdin_is_terminal {
         let note = "waiting for an MCP client on standard input; end with Ctrl-C or Ctrl-D";
@@ -40,6 +41,7 @@ async fn stdio(invocation: &Invocation) -> Result<ExitStatus, CommandError> {
         served = surface::serve_stdio(session.gateway.clone()) => served.map_err(CommandError::fault),
         _ = signals.received() => Ok(()),
         never = log_sandbox_state(&session.gateway) => match never {},
+        never = files.follow(invocation, &session) => match never {},
     };
     session.close().await;
     served.map(|()| ExitStatus::Completed)

@@ -13,7 +13,7 @@ use limbeck_setup::{
 };
 use serde_json::{Value, json};
 
-use super::own_servers::note_restart;
+use super::own_servers::note_reload;
 use crate::cli::TrustArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
@@ -189,7 +189,7 @@ fn accept(
                 "server `{name}` is trusted until its definition changes"
             ));
         }
-        note_restart(printer);
+        note_reload(printer);
     }
     Ok(ExitStatus::Completed)
 }
@@ -305,7 +305,7 @@ fn revoke(
         printer.note(&format!("server `{name}` is no longer trusted"));
     }
     if !revoked.is_empty() {
-        note_restart(printer);
+        note_reload(printer);
     }
     for entry in chosen.iter().filter(|entry| !is_among(entry, &revoked)) {
         printer.note(&format!("server {} was not trusted", name(entry)));

@@ -13,6 +13,7 @@ use limbeck_upstream::StdioSpec;
 
 use super::servers::start_directory;
 use super::state::trust_file;
+use crate::cli::GlobalOptions;
 use crate::exit::CommandError;
 use crate::invocation::{FindingsReport, Invocation};
 use crate::shell::quoted;
@@ -263,19 +264,44 @@ pub(crate) fn short_place(world: &World, place: &str) -> String {
 /// A configuration file that was named and cannot be used.
 pub(crate) fn read_configuration(invocation: &Invocation) -> Result<Configuration, CommandError> {
     let records = trusted(invocation)?;
-    let trust_policy = match &records {
+    let loaded = load(&invocation.world, &invocation.global, records.as_ref());
+    used(invocation, loaded)
+}
+
+/// The same for a gateway that runs: a file of a client may have many megabytes, which are read on another thread.
+///
+/// # Errors
+///
+/// A configuration file that was named and cannot be used.
+pub(super) async fn read_configuration_aside(
+    invocation: &Invocation,
+) -> Result<Configuration, CommandError> {
+    let records = trusted(invocation)?;
+    let (world, global) = (invocation.world.clone(), invocation.global.clone());
+    let loading = tokio::task::spawn_blocking(move || load(&world, &global, records.as_ref()));
+    used(invocation, loading.await.map_err(CommandError::fault)?)
+}
+
+/// Reads the configuration. `records` are those of trusted servers; `None` trusts every server.
+fn load(
+    world: &World,
+    global: &GlobalOptions,
+    records: Option<&TrustRecords>,
+) -> Result<Configuration, ConfigError> {
+    let trust_policy = match records {
         Some(records) => TrustPolicy::Recorded(records),
         None => TrustPolicy::Everything,
     };
     // Entries that start this executable are skipped: the gateway would start itself as its server.
-    let mut configuration = limbeck_setup::load(&Discovery {
-        world: &invocation.world,
-        config_files: &invocation.global.config,
-        discover: !invocation.global.no_discover,
-        managed: managed_file(),
-        trust_policy,
-    })
-    .map_err(|error: ConfigError| {
+    limbeck_setup::load(&discovery(world, global, trust_policy))
+}
+
+/// A configuration that was read, with the servers that the user accepted in a client.
+fn used(
+    invocation: &Invocation,
+    loaded: Result<Configuration, ConfigError>,
+) -> Result<Configuration, CommandError> {
+    let mut configuration = loaded.map_err(|error: ConfigError| {
         let hint = error.hint();
         CommandError::usage(error).with_hint(hint)
     })?;
@@ -289,6 +315,21 @@ fn managed_file() -> Option<ManagedFile<'static>> {
         path: Path::new(MANAGED_FILE),
         owner: ROOT,
     })
+}
+
+/// Where this start looks for configuration.
+pub(super) fn discovery<'a>(
+    world: &'a World,
+    global: &'a GlobalOptions,
+    trust_policy: TrustPolicy<'a>,
+) -> Discovery<'a> {
+    Discovery {
+        world,
+        config_files: &global.config,
+        discover: !global.no_discover,
+        managed: managed_file(),
+        trust_policy,
+    }
 }
 
 /// Records of trusted servers; `None` when every server is trusted for this start. Records that cannot be read are a

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_gateway::ServerSource;
-use limbeck_setup::{EntryScope, HttpKind, ServerEntry, Transport, TrustState};
+use limbeck_setup::{EntryScope, HttpKind, ServerEntry, Settings, Transport, TrustState};
 use limbeck_upstream::http::{self, HeaderValueSpec, LocalSecrets, NetworkRules};
 use limbeck_upstream::{
     CredentialSource, HttpSpec, ServerSpec, StdioSpec, TransportSpec, UnusableKind, UnusableServer,
 };
 use sha2::{Digest, Sha256};
 
+use super::{GatewayLifetime, secrets};
 use crate::invocation::Invocation;
 use crate::shell::quoted;
 use crate::sign_in::server_auth;
@@ -24,8 +25,32 @@ const SESSION_VARIABLES: &[&str] = &[
 /// Variable with which Python leaves the working directory out of its search for modules.
 const SAFE_PATH: &str = "PYTHONSAFEPATH";
 
+/// What a gateway needs of each entry: how the server is reached, and where it was configured.
+pub(super) fn servers_in_use<'e>(
+    invocation: &Invocation,
+    entries: impl Iterator<Item = &'e ServerEntry>,
+    settings: &Settings,
+    lifetime: GatewayLifetime,
+) -> Vec<(ServerSpec, ServerSource)> {
+    let secrets = secrets(invocation);
+    let own = |name: &str| invocation.world.nonempty_variable(name).map(str::to_owned);
+    let observe = settings.observe.as_ref();
+    let observe =
+        observe.is_none_or(|setting| setting.value) && lifetime != GatewayLifetime::SharedByClients;
+    entries
+        .map(|entry| {
+            let credentials = credentials(invocation, entry);
+            let source = ServerSource {
+                observe: observe && entry.observe,
+                ..server_source(entry, &own)
+            };
+            (server_spec(entry, &secrets, credentials), source)
+        })
+        .collect()
+}
+
 /// Specification of a server for the pool. An entry that cannot be used is listed with the reason.
-pub(super) fn server_spec(
+fn server_spec(
     entry: &ServerEntry,
     secrets: &Arc<LocalSecrets>,
     credentials: Option<Arc<dyn CredentialSource>>,
@@ -146,10 +171,7 @@ fn untrusted(entry: &ServerEntry) -> UnusableServer {
 }
 
 /// Credentials of a server over HTTP. When the sign-in cannot be set up, the server is used without it.
-pub(super) fn credentials(
-    invocation: &Invocation,
-    entry: &ServerEntry,
-) -> Option<Arc<dyn CredentialSource>> {
+fn credentials(invocation: &Invocation, entry: &ServerEntry) -> Option<Arc<dyn CredentialSource>> {
     if entry.is_held_back() {
         return None;
     }
@@ -187,10 +209,7 @@ fn http_spec(
 }
 
 /// Origin and identity of a server for the catalog.
-pub(super) fn server_source(
-    entry: &ServerEntry,
-    own: &dyn Fn(&str) -> Option<String>,
-) -> ServerSource {
+fn server_source(entry: &ServerEntry, own: &dyn Fn(&str) -> Option<String>) -> ServerSource {
     ServerSource {
         name: entry.name.clone(),
         source: match url_origin(entry) {

@@ -180,6 +180,23 @@ fn a_port_in_use_makes_no_token_and_a_token_file_is_named_with_the_entry_of_a_cl
 }
 
 #[test]
+fn a_rule_that_is_added_holds_for_clients_over_http() {
+    let world = World::with_shop();
+    let (file, [alice, _]) = tokens(&world);
+    let served = Served::start(&world, &["--token-file", &file]);
+    let customer = "return (await tools.shop.get_customer({ id: 'cus_0001' })).id";
+    let envelope = served.client(&alice).execute(customer).unwrap();
+    assert_eq!(envelope["value"], "cus_0001");
+    world.file(
+        "limbeck.toml",
+        "[[policy.rule]]\nid = 'no-details'\neffect = 'deny'\ntools = ['shop.get_customer']\n",
+    );
+    served.line_with("the configuration was read again: the policy changed");
+    let envelope = served.client(&alice).execute(customer).unwrap();
+    assert_eq!(envelope["error"]["code"], "denied", "{envelope}");
+}
+
+#[test]
 fn what_would_be_unsafe_is_refused_with_the_next_step() {
     let world = World::empty();
     let refused = world.limbeck(["serve", "--http", "0.0.0.0:0"]).ends_with(2);

@@ -25,6 +25,7 @@ mod ledger;
 mod own_servers;
 mod past;
 mod policy;
+mod reload;
 mod run;
 mod secrets;
 mod serve;

@@ -26,11 +26,16 @@ impl Client {
     /// Starts a command that serves, and makes the handshake.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut client = Self::silent(command.stderr(Stdio::null()));
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
-        let answer = client.ask(1, "initialize", &hello);
-        assert_eq!(answer["result"]["serverInfo"]["name"], "limbeck");
-        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client.shake_hands();
         client
+    }
+
+    /// Makes the handshake.
+    pub(crate) fn shake_hands(&mut self) {
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+        let answer = self.ask(1, "initialize", &hello);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "limbeck");
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     }
 
     /// Starts a command that serves, without a handshake.
@@ -52,12 +57,16 @@ impl Client {
     /// Sends a request and reads its response, which must be the next line.
     pub(crate) fn ask(&mut self, id: u32, method: &str, params: &Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        let mut line = String::new();
-        self.from.read_line(&mut line).unwrap();
-        let answer: Value =
-            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let answer = self.next();
         assert_eq!(answer["id"], id, "{answer}");
         answer
+    }
+
+    /// The next message of the server.
+    pub(crate) fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
     pub(crate) fn execute(&mut self, id: u32, code: &str) -> Value {

@@ -117,7 +117,7 @@ fn accepting_and_revoking_say_the_new_state_alone_and_as_json() {
     assert_eq!(
         accepted.stderr,
         "server `shop` is trusted until its definition changes\n\
-         a running client has to be restarted to see it\n"
+         a gateway that runs takes it up within seconds\n"
     );
     let again = trust(&world, "shop").ends_with(0);
     assert_eq!(again.stderr, "server `shop` is trusted already\n");

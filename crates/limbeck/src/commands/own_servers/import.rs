@@ -14,7 +14,7 @@ use limbeck_setup::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{TARGET_BYTES_MAX, existing, failure, note_restart, paths, program_problem, warn};
+use super::{TARGET_BYTES_MAX, existing, failure, note_reload, paths, program_problem, warn};
 use crate::cli::ImportArgs;
 use crate::commands::trust::{is_confirmed, print_definition};
 use crate::exit::{CommandError, ExitStatus};
@@ -79,7 +79,7 @@ pub(crate) fn import(
     if !arguments.dry_run && !imported.is_empty() {
         let names: Vec<String> = imported.iter().map(|name| format!("`{name}`")).collect();
         printer.note(&format!("the servers are in {}", own.path().display()));
-        note_restart(printer);
+        note_reload(printer);
         // Entries that were left out are nowhere else.
         printer.hint(&format!(
             "remove {} from {} and add `limbeck serve` there, so that the client starts only Limbeck",

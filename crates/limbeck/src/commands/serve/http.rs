@@ -18,7 +18,7 @@ use crate::cli::HttpArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::wiring::{GatewayLifetime, GatewaySession, state_file};
+use crate::wiring::{ConfigurationFiles, GatewayLifetime, GatewaySession, state_file};
 
 /// File of the generated token, beside the store.
 const TOKEN_FILE: &str = "http-token";
@@ -58,6 +58,7 @@ pub(super) async fn serve(
         Some(access) => (access, GatewayLifetime::SharedByClients),
         None => (own_token(invocation)?, GatewayLifetime::Client),
     };
+    let files = ConfigurationFiles::of(invocation);
     let session = GatewaySession::open(invocation, lifetime).await?;
     // After configuration and tokens were read: paths like `/dev/fd/63` cannot be opened afterwards.
     process::refuse_dumps();
@@ -91,6 +92,7 @@ pub(super) async fn serve(
         () = face.serve(drain.clone()) => {}
         () = asked_to_end => {}
         never = log_sandbox_state(&session.gateway) => match never {},
+        never = files.follow(invocation, &session) => match never {},
     }
     session.close().await;
     Ok(ExitStatus::Completed)

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use crate::call_observer::CallObserver;
+use crate::send_window::SendPass;
 use crate::server_request::ServerRequestKind;
 use crate::sync::lock;
 use crate::turns::Turn;
@@ -25,6 +26,9 @@ pub struct CallContext {
     /// Place among the calls that the server serves at a time, taken with [`crate::UpstreamPool::place`]; without one
     /// the call waits for it.
     pub place: Option<Arc<Turn>>,
+    /// Permission to hand the call to its server. A call whose pass is void ends with
+    /// [`crate::UpstreamError::CancelledUnsent`].
+    pub pass: SendPass,
 }
 
 /// Methods of a server's questions that were declined without asking a user. To the server this looks as if the user
@@ -55,6 +59,7 @@ impl CallContext {
             principal: None,
             unasked: UnaskedQuestions::default(),
             place: None,
+            pass: SendPass::default(),
         }
     }
 

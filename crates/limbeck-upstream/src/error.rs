@@ -29,8 +29,8 @@ pub enum UpstreamError {
     /// The server must not be connected, for the reason given.
     #[error("the server cannot be connected: {}", .0.reason)]
     Unusable(UnusableServer),
-    /// The pool has been shut down.
-    #[error("the gateway is shutting down")]
+    /// The gateway ends, or the configuration has the server no longer in this form.
+    #[error("the server was stopped, with the gateway or because its configuration changed")]
     Stopped,
     /// The program does not exist.
     #[error("program `{program}` was not found in {searched}")]

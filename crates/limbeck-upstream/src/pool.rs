@@ -1,9 +1,8 @@
 //! Pool of all upstream servers of a gateway.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use futures::FutureExt as _;
 use futures::future::join_all;
 use limbeck_domain::{ReadMethod, ServerName};
 use limbeck_policy::{Permit, ReadPermit, ReadRequest};
@@ -21,6 +20,7 @@ use crate::report::{ServerDiagnostics, ServerState, ToolList, TrafficCounts};
 use crate::server_messages::NotificationSink;
 use crate::server_request::ClientCapabilities;
 use crate::spec::{ServerSpec, TransportSpec};
+use crate::sync::lock;
 use crate::turns::Turn;
 use crate::unusable::UnusableServer;
 use crate::upstream::{RawResult, RawToolResult, Upstream};
@@ -28,11 +28,15 @@ use crate::watch::ResourceWatch;
 
 /// Upstream servers of one gateway, started when they are first needed.
 ///
-/// The set is fixed when the pool is shared; every method takes `&self` and may be called from many
-/// tasks at once.
+/// Every method takes `&self` and may be called from many tasks at once. The set of servers changes only by
+/// [`UpstreamPool::change`].
 pub struct UpstreamPool {
-    servers: BTreeMap<ServerName, PoolEntry>,
+    servers: RwLock<BTreeMap<ServerName, Arc<PoolEntry>>>,
+    /// Servers that were taken out of the set and may not have ended yet.
+    retired: Mutex<Vec<Arc<PoolEntry>>>,
     events: broadcast::Sender<PoolEvent>,
+    cache: Arc<NegotiationCache>,
+    options: PoolOptions,
 }
 
 /// Options for all servers of a pool.
@@ -49,7 +53,7 @@ pub struct PoolOptions {
 
 impl std::fmt::Debug for UpstreamPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.servers.keys()).finish()
+        f.debug_list().entries(self.names()).finish()
     }
 }
 
@@ -69,21 +73,42 @@ impl UpstreamPool {
 
     /// Creates a pool with `options`. Starts nothing. Of two servers with the same name the later one is kept.
     pub fn with_options(servers: Vec<ServerSpec>, options: &PoolOptions) -> Self {
-        let cache = Arc::<NegotiationCache>::default();
         let (events, _) = broadcast::channel(EVENTS_BEHIND_MAX);
-        let servers = servers
+        let pool = Self {
+            servers: RwLock::default(),
+            retired: Mutex::default(),
+            events,
+            cache: Arc::default(),
+            options: *options,
+        };
+        pool.change(&[], servers);
+        pool
+    }
+
+    /// Takes `removed` out of the set and adds `added`, each in the place of a server with its name. Starts nothing.
+    ///
+    /// What was taken out is reached by no further call; it ends with [`UpstreamPool::end_retired`].
+    pub fn change(&self, removed: &[ServerName], added: Vec<ServerSpec>) {
+        let added: Vec<(ServerName, Arc<PoolEntry>)> = added
             .into_iter()
-            .map(|spec| {
-                let changes = ChangeThrottle::new(spec.name.clone(), events.clone());
-                let sink = NotificationSink {
-                    is_shared: options.is_shared,
-                    ..NotificationSink::new(spec.name.clone(), options.declares, changes)
-                };
-                let sink = Arc::new(sink);
-                (spec.name.clone(), entry(spec, &cache, sink))
-            })
+            .map(|spec| (spec.name.clone(), Arc::new(self.entry(spec))))
             .collect();
-        Self { servers, events }
+        let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut retired: Vec<Arc<PoolEntry>> = Vec::new();
+        retired.extend(removed.iter().filter_map(|name| servers.remove(name)));
+        for (name, entry) in added {
+            retired.extend(servers.insert(name, entry));
+        }
+        drop(servers);
+        // Kept, so that a shutdown of the pool leaves no process of theirs either.
+        lock(&self.retired).extend(retired);
+    }
+
+    /// Ends the servers that were taken out of the set; their calls in flight fail. When it returns they have no process.
+    pub async fn end_retired(&self) {
+        let ending: Vec<Arc<PoolEntry>> = lock(&self.retired).clone();
+        join_all(ending.iter().map(|entry| entry.shutdown())).await;
+        lock(&self.retired).retain(|kept| !ending.iter().any(|ended| Arc::ptr_eq(kept, ended)));
     }
 
     /// Subscribes to changes that servers announce from now on. A receiver that falls behind gets a `Lagged`
@@ -94,19 +119,18 @@ impl UpstreamPool {
 
     /// Adds an in-process server, replacing one of the same name.
     #[must_use]
-    pub fn with_upstream(
-        mut self,
-        name: impl Into<ServerName>,
-        upstream: Arc<dyn Upstream>,
-    ) -> Self {
+    pub fn with_upstream(self, name: impl Into<ServerName>, upstream: Arc<dyn Upstream>) -> Self {
+        let entry = Arc::new(PoolEntry::InProcess(upstream));
         self.servers
-            .insert(name.into(), PoolEntry::InProcess(upstream));
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.into(), entry);
         self
     }
 
     /// Names of all servers, sorted, disabled and unusable ones included.
     pub fn names(&self) -> Vec<ServerName> {
-        self.servers.keys().cloned().collect()
+        self.servers().keys().cloned().collect()
     }
 
     /// Lists the tools of a server, starting it when needed. Many callers share one start.
@@ -115,7 +139,7 @@ impl UpstreamPool {
     ///
     /// Any [`UpstreamError`] of starting and listing.
     pub async fn list_tools(&self, server: &ServerName) -> Result<ToolList, UpstreamError> {
-        self.upstream(server, None)?.list_tools().await
+        self.entry_of(server)?.upstream(None)?.list_tools().await
     }
 
     /// Sends the permitted call once, starting its server when needed, and waits for the result.
@@ -130,8 +154,11 @@ impl UpstreamPool {
         context: CallContext,
     ) -> Result<RawToolResult, UpstreamError> {
         // The server comes from the permit, never from the caller, so a permit cannot be used elsewhere.
-        let upstream = self.upstream(&permit.call().tool.server, context.principal.as_ref())?;
-        upstream.call(permit, context).await
+        let entry = self.entry_of(&permit.call().tool.server)?;
+        let upstream = entry.upstream(context.principal.as_ref())?;
+        entry
+            .hand_over(context, |context| upstream.call(permit, context))
+            .await
     }
 
     /// Waits for a place of `principal` among the calls that a server serves at a time, so that a call can be
@@ -142,7 +169,8 @@ impl UpstreamPool {
         server: &ServerName,
         principal: Option<&Arc<str>>,
     ) -> Option<Arc<Turn>> {
-        let Some(PoolEntry::Server(server)) = self.servers.get(server) else {
+        let entry = self.entry_of(server).ok()?;
+        let PoolEntry::Server(server) = &*entry else {
             return None;
         };
         let server = server.of(principal).ok()?;
@@ -159,8 +187,11 @@ impl UpstreamPool {
         permit: ReadPermit,
         context: CallContext,
     ) -> Result<RawResult, UpstreamError> {
-        let upstream = self.upstream(&permit.request().server, context.principal.as_ref())?;
-        upstream.request(permit, context).await
+        let entry = self.entry_of(&permit.request().server)?;
+        let upstream = entry.upstream(context.principal.as_ref())?;
+        entry
+            .hand_over(context, |context| upstream.request(permit, context))
+            .await
     }
 
     /// Subscribes to changes of the resource that a permitted `resources/read` names, starting the server when
@@ -194,12 +225,13 @@ impl UpstreamPool {
                 reason: "they name no resource".to_owned(),
             });
         };
-        self.upstream(&server, principal)?.watch(uri).await
+        let upstream = self.entry_of(&server)?.upstream(principal)?;
+        upstream.watch(uri).await
     }
 
     /// Calls that a server serves at the same time; `None` for one without such a bound.
     pub fn concurrency(&self, server: &ServerName) -> Option<usize> {
-        match self.servers.get(server)? {
+        match &*self.entry_of(server).ok()? {
             PoolEntry::Server(server) => Some(server.concurrency()),
             PoolEntry::InProcess(_) | PoolEntry::Disabled | PoolEntry::Unusable(_) => None,
         }
@@ -212,22 +244,25 @@ impl UpstreamPool {
 
     /// Returns the state of a server with its last failure and the end of its standard error.
     pub fn report(&self, server: &ServerName) -> ServerDiagnostics {
-        let state = match self.servers.get(server) {
+        let entry = self.servers().get(server).cloned();
+        let (state, transport) = match entry.as_deref() {
             Some(PoolEntry::Server(server)) => return server.report(),
-            None => ServerState::NotConfigured,
-            Some(PoolEntry::InProcess(_)) => ServerState::Ready {
-                generation: ProtocolGeneration::Modern,
-                protocol: String::new(),
-                server: None,
-            },
-            Some(PoolEntry::Disabled) => ServerState::Disabled,
-            Some(PoolEntry::Unusable(unusable)) => ServerState::Unusable(unusable.clone()),
+            None => (ServerState::NotConfigured, "none"),
+            Some(PoolEntry::InProcess(_)) => {
+                let state = ServerState::Ready {
+                    generation: ProtocolGeneration::Modern,
+                    protocol: String::new(),
+                    server: None,
+                };
+                (state, "in-process")
+            }
+            Some(PoolEntry::Disabled) => (ServerState::Disabled, "none"),
+            Some(PoolEntry::Unusable(unusable)) => {
+                (ServerState::Unusable(unusable.clone()), "none")
+            }
         };
         ServerDiagnostics {
-            transport: match self.servers.get(server) {
-                Some(PoolEntry::InProcess(_)) => "in-process",
-                _ => "none",
-            },
+            transport,
             next_step: match &state {
                 ServerState::Disabled => UpstreamError::Disabled.next_step(server),
                 ServerState::Unusable(unusable) => unusable.next_step.clone(),
@@ -244,48 +279,81 @@ impl UpstreamPool {
 
     /// Stops every server; calls in flight fail. When it returns no child process is left.
     pub async fn shutdown(&self) {
-        join_all(self.servers.values().filter_map(|entry| match entry {
-            PoolEntry::Server(server) => Some(server.shutdown().boxed()),
-            PoolEntry::InProcess(upstream) => Some(upstream.shutdown()),
-            PoolEntry::Disabled | PoolEntry::Unusable(_) => None,
-        }))
-        .await;
+        let all: Vec<Arc<PoolEntry>> = self.servers().values().cloned().collect();
+        let ended = join_all(all.iter().map(|entry| entry.shutdown()));
+        futures::join!(ended, self.end_retired());
     }
 
-    fn upstream(
-        &self,
-        server: &ServerName,
-        principal: Option<&Arc<str>>,
-    ) -> Result<Arc<dyn Upstream>, UpstreamError> {
-        match self.servers.get(server) {
-            None => Err(UpstreamError::NotConfigured {
-                server: server.clone(),
-            }),
-            Some(PoolEntry::Server(server)) => Ok(server.of(principal)?),
-            Some(PoolEntry::InProcess(upstream)) => Ok(upstream.clone()),
-            Some(PoolEntry::Disabled) => Err(UpstreamError::Disabled),
-            Some(PoolEntry::Unusable(unusable)) => Err(UpstreamError::Unusable(unusable.clone())),
+    fn servers(&self) -> RwLockReadGuard<'_, BTreeMap<ServerName, Arc<PoolEntry>>> {
+        self.servers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn entry_of(&self, server: &ServerName) -> Result<Arc<PoolEntry>, UpstreamError> {
+        let entry = self.servers().get(server).cloned();
+        entry.ok_or_else(|| UpstreamError::NotConfigured {
+            server: server.clone(),
+        })
+    }
+
+    fn entry(&self, spec: ServerSpec) -> PoolEntry {
+        if spec.disabled {
+            return PoolEntry::Disabled;
         }
+        let target = match spec.transport.clone() {
+            TransportSpec::Stdio(stdio) => Target::Process(stdio),
+            TransportSpec::Http(http) => Target::Http(http),
+            TransportSpec::Unusable(unusable) => return PoolEntry::Unusable(unusable),
+        };
+        let changes = ChangeThrottle::new(spec.name.clone(), self.events.clone());
+        let sink = NotificationSink {
+            is_shared: self.options.is_shared,
+            ..NotificationSink::new(spec.name.clone(), self.options.declares, changes)
+        };
+        let cache = Arc::clone(&self.cache);
+        PoolEntry::Server(PrincipalConnections::new(
+            spec,
+            target,
+            cache,
+            Arc::new(sink),
+        ))
     }
 }
 
-fn entry(
-    spec: ServerSpec,
-    cache: &Arc<NegotiationCache>,
-    sink: Arc<NotificationSink>,
-) -> PoolEntry {
-    if spec.disabled {
-        return PoolEntry::Disabled;
+impl PoolEntry {
+    fn upstream(&self, principal: Option<&Arc<str>>) -> Result<Arc<dyn Upstream>, UpstreamError> {
+        match self {
+            Self::Server(server) => Ok(server.of(principal)?),
+            Self::InProcess(upstream) => Ok(Arc::clone(upstream)),
+            Self::Disabled => Err(UpstreamError::Disabled),
+            Self::Unusable(unusable) => Err(UpstreamError::Unusable(unusable.clone())),
+        }
     }
-    match spec.transport.clone() {
-        TransportSpec::Stdio(stdio) => {
-            let target = Target::Process(stdio);
-            PoolEntry::Server(PrincipalConnections::new(spec, target, cache.clone(), sink))
+
+    /// Sends a request. A server of the pool uses the pass of `context` when its connection is there, one in this process
+    /// is reached at once.
+    async fn hand_over<T, F>(
+        &self,
+        context: CallContext,
+        send: impl FnOnce(CallContext) -> F,
+    ) -> Result<T, UpstreamError>
+    where
+        F: Future<Output = Result<T, UpstreamError>>,
+    {
+        match self {
+            Self::InProcess(_) => {
+                let pass = context.pass.clone();
+                let sent = pass.hand_over(|| send(context)).await;
+                sent.unwrap_or(Err(UpstreamError::CancelledUnsent))
+            }
+            Self::Server(_) | Self::Disabled | Self::Unusable(_) => send(context).await,
         }
-        TransportSpec::Http(http) => {
-            let target = Target::Http(http);
-            PoolEntry::Server(PrincipalConnections::new(spec, target, cache.clone(), sink))
+    }
+
+    async fn shutdown(&self) {
+        match self {
+            Self::Server(server) => server.shutdown().await,
+            Self::InProcess(upstream) => upstream.shutdown().await,
+            Self::Disabled | Self::Unusable(_) => {}
         }
-        TransportSpec::Unusable(unusable) => PoolEntry::Unusable(unusable),
     }
 }

@@ -262,11 +262,17 @@ impl Inner {
         let (_slot, room, attempt, connection) = tokio::select! {
             biased;
             () = context.cancel.cancelled() => return Err(UpstreamError::CancelledUnsent),
+            () = context.pass.voided() => return Err(UpstreamError::CancelledUnsent),
             ready = ready => ready?,
         };
-        connection.begin_call(context.principal.as_ref());
         let limit = self.spec.call_timeout;
-        let answer = input_rounds::send(&connection, request, limit, context, room).await;
+        let send = || {
+            connection.begin_call(context.principal.as_ref());
+            input_rounds::send(&connection, request, limit, context, room)
+        };
+        let Some(answer) = context.pass.hand_over(send).await else {
+            return Err(UpstreamError::CancelledUnsent);
+        };
         if is_answer(&answer) {
             connection.end_call(context.principal.as_ref());
         }

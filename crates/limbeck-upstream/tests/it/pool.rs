@@ -2,6 +2,7 @@
 //!
 //! The servers are stdlib Python in `tests/servers`; `hNN` are the hostile ones. `python3` is required.
 
+mod changes;
 mod conversation;
 mod deaf_servers;
 mod generations;

@@ -100,7 +100,7 @@ impl UpstreamPool {
             retired.extend(servers.insert(name, entry));
         }
         drop(servers);
-        // Kept, so that a shutdown of the pool leaves no process of theirs either.
+        // Kept, so that a shutdown of the pool leaves none of their processes.
         lock(&self.retired).extend(retired);
     }
 

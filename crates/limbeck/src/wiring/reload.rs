@@ -4,13 +4,16 @@
 //! the start. A file that cannot be read loosens nothing and ends no server of the user: what it said last counts until
 //! it is corrected.
 
+mod server_changes;
+
 use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use limbeck_domain::ServerName;
 use limbeck_gateway::{PolicyReading, ServerChange};
+use limbeck_policy::rules::Layer;
 use limbeck_server::followed_files::{FileStamp, settled_change, stamp};
 use limbeck_setup::{
     ConfigError, Configuration, Diagnostic, PolicySettings, ServerEntry, Severity, TrustPolicy,
@@ -21,8 +24,8 @@ use super::servers::servers_in_use;
 use super::state::trust_file;
 use super::{GatewaySession, PRESET_DEFAULT};
 use crate::exit::CommandError;
-use crate::format::counted;
 use crate::invocation::Invocation;
+use server_changes::ServerChanges;
 
 /// Interval of looks at the files. A change is taken up after two or three looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -39,6 +42,7 @@ pub(crate) struct ConfigurationFiles {
 struct InUse {
     servers: Vec<ServerEntry>,
     policy: PolicySettings,
+    reading: PolicyReading,
     /// Sentences for clients.
     notices: Vec<String>,
     /// Errors that were printed.
@@ -77,6 +81,7 @@ impl ConfigurationFiles {
         let mut in_use = InUse {
             servers: session.configuration.servers.clone(),
             policy: session.configuration.settings.policy.clone(),
+            reading: reading_of(&session.configuration.settings.policy),
             notices: session.notices.clone(),
             errors: errors_of(&session.configuration),
         };
@@ -112,14 +117,14 @@ impl InUse {
             }
         }
         let mut news: Vec<String> = Vec::new();
-        let policy = configuration.settings.policy.clone();
-        let reading = reading_of(&configuration);
-        // The policy first: a server that comes is under the rules that came with it.
-        let replaced = session
-            .gateway
-            .replace_policy(policy.policy(PRESET_DEFAULT), reading);
-        replaced.await;
-        if text_of(&policy) != text_of(&self.policy) {
+        let policy = policy_of(&configuration, &self.policy, &invocation.world.cwd);
+        let reading = reading_of(&policy);
+        if text_of(&policy) != text_of(&self.policy) || reading != self.reading {
+            // Before the servers: one that comes is under the rules that came with it.
+            let replaced = session
+                .gateway
+                .replace_policy(policy.policy(PRESET_DEFAULT), reading);
+            replaced.await;
             news.push("the policy changed".to_owned());
         }
         let changes = ServerChanges::between(&self.servers, &configuration);
@@ -149,6 +154,7 @@ impl InUse {
         Self {
             servers: configuration.servers.into_iter().chain(kept).collect(),
             policy,
+            reading,
             notices,
             errors,
         }
@@ -177,100 +183,72 @@ impl InUse {
             .gateway
             .replace_policy(faulty.policy(PRESET_DEFAULT), PolicyReading::InPart)
             .await;
+        self.reading = PolicyReading::InPart;
         self.errors = vec![error];
     }
 }
 
-/// Differences between the servers that are in use and those of a configuration.
-#[derive(Default)]
-struct ServerChanges<'c> {
-    /// New and changed entries.
-    added: Vec<&'c ServerEntry>,
-    changed: usize,
-    removed: Vec<ServerName>,
-    /// Entries of the user whose file could not be read: they stay in use.
-    kept: Vec<ServerEntry>,
+/// The policy of a configuration; `before` is the one that was in force, `cwd` the directory of the repository.
+///
+/// Rules that a repository's file had before stay while it cannot be read: its author could take them back by a mistake,
+/// and no mistake of a stranger stops calls of the user. A file of the user that cannot be read at all is a fault where the
+/// user had rules, also when nothing in it looks like one any more.
+fn policy_of(configuration: &Configuration, before: &PolicySettings, cwd: &Path) -> PolicySettings {
+    let mut policy = configuration.settings.policy.clone();
+    let unread = configuration.diagnostics.iter().filter(|note| {
+        let is_toml = note.file.extension().is_some_and(|suffix| suffix == "toml");
+        let is_key = key_of(note).is_some_and(|key| key.starts_with("policy"));
+        note.severity == Severity::Error && is_toml && (note.is_of_whole_file || is_key)
+    });
+    let (of_repository, of_user): (Vec<_>, Vec<_>) =
+        unread.partition(|note| note.file.parent() == Some(cwd));
+    if !of_repository.is_empty() {
+        keep_rules_of_project(&mut policy, before);
+    }
+    if let (Some(note), None, true) = (of_user.first(), &policy.fault, has_own_rules(before)) {
+        let file = note.file.file_name().map(PathBuf::from);
+        let note = Diagnostic {
+            file: file.unwrap_or_default(),
+            ..Diagnostic::clone(note)
+        };
+        policy.fault = Some(note.to_string());
+    }
+    policy
 }
 
-impl<'c> ServerChanges<'c> {
-    fn between(before: &[ServerEntry], configuration: &'c Configuration) -> Self {
-        let unread: BTreeSet<&PathBuf> = configuration
-            .diagnostics
-            .iter()
-            .filter(|note| is_about_all_servers(note))
-            .map(|note| &note.file)
-            .collect();
-        let mut changes = Self::default();
-        for entry in &configuration.servers {
-            match before.iter().find(|other| other.name == entry.name) {
-                Some(other) if entry.is_same_server(other) => {}
-                other => {
-                    changes.changed += usize::from(other.is_some());
-                    changes.added.push(entry);
-                }
-            }
+fn keep_rules_of_project(policy: &mut PolicySettings, before: &PolicySettings) {
+    for rule in &before.rules {
+        let is_taken = policy.rules.iter().any(|other| other.id == rule.id);
+        if rule.layer == Layer::Project && !is_taken {
+            policy.rules.push(rule.clone());
         }
-        for entry in before {
-            if configuration
-                .servers
-                .iter()
-                .any(|other| other.name == entry.name)
-            {
-                continue;
-            }
-            // What a repository's file no longer says is not started in its name.
-            if unread.contains(&entry.origin.file) && !entry.is_of_repository() {
-                changes.kept.push(entry.clone());
-            } else {
-                changes.removed.push(entry.name.clone());
-            }
-        }
-        changes
     }
-
-    fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.removed.is_empty()
-    }
-
-    /// Their numbers: a name may be a text of a repository.
-    fn text(&self) -> String {
-        let new = self.added.len() - self.changed;
-        let parts = [
-            (new, "added"),
-            (self.changed, "changed"),
-            (self.removed.len(), "removed"),
-        ];
-        let parts = parts.iter().filter(|(count, _)| *count > 0);
-        let parts = parts.map(|(count, how)| format!("{} {how}", counted(*count, "server")));
-        parts.collect::<Vec<_>>().join(", ")
-    }
+    let presets = before.presets.iter();
+    let of_project = presets.filter(|(layer, _)| *layer == Layer::Project);
+    policy.presets.extend(of_project.copied());
 }
 
-/// Whether nothing of the file, or none of its servers, could be read.
-fn is_about_all_servers(note: &Diagnostic) -> bool {
-    note.severity == Severity::Error
-        && (note.is_of_whole_file || key_of(note).is_some_and(|key| !key.contains('.')))
+/// Whether a file of the user says something about calls.
+fn has_own_rules(policy: &PolicySettings) -> bool {
+    let is_own = |layer: Layer| layer != Layer::Project;
+    policy.fault.is_some()
+        || policy.rules.iter().any(|rule| is_own(rule.layer))
+        || policy.presets.iter().any(|(layer, _)| is_own(*layer))
+        || !policy.classes.is_empty()
+}
+
+/// Whether all that the user's files say about calls is known.
+fn reading_of(policy: &PolicySettings) -> PolicyReading {
+    match policy.fault {
+        Some(_) => PolicyReading::InPart,
+        None => PolicyReading::Whole,
+    }
 }
 
 /// The key that a finding begins with.
 fn key_of(note: &Diagnostic) -> Option<&str> {
     let (key, _) = note.message.strip_prefix('`')?.split_once('`')?;
     Some(key)
-}
-
-/// Whether all that the files say about calls is known. A JSON file says nothing about them.
-fn reading_of(configuration: &Configuration) -> PolicyReading {
-    let is_about_policy = |note: &Diagnostic| {
-        let is_toml = note.file.extension().is_some_and(|suffix| suffix == "toml");
-        let is_key = key_of(note).is_some_and(|key| key.starts_with("policy"));
-        note.severity == Severity::Error && is_toml && (note.is_of_whole_file || is_key)
-    };
-    let is_in_part = configuration.settings.policy.fault.is_some()
-        || configuration.diagnostics.iter().any(is_about_policy);
-    match is_in_part {
-        true => PolicyReading::InPart,
-        false => PolicyReading::Whole,
-    }
 }
 
 fn errors_of(configuration: &Configuration) -> Vec<String> {
@@ -288,4 +266,90 @@ fn text_of(policy: &PolicySettings) -> String {
         ..policy.clone()
     };
     format!("{others:?}{trusted:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use limbeck_policy::Scope;
+    use limbeck_policy::rules::{Effect, Preset, Rule};
+
+    use super::*;
+
+    fn rule(id: &str, layer: Layer) -> Rule {
+        Rule {
+            id: id.to_owned(),
+            effect: Effect::Deny,
+            tools: Scope::parse(["shop.*"]).unwrap(),
+            except: None,
+            classes: None,
+            arguments: Vec::new(),
+            who: None,
+            reason: None,
+            layer,
+            is_default: false,
+            origin: "limbeck.toml:1".to_owned(),
+        }
+    }
+
+    fn ids(policy: &PolicySettings) -> Vec<&str> {
+        policy.rules.iter().map(|rule| &*rule.id).collect()
+    }
+
+    #[test]
+    fn rules_of_a_repository_stay_while_its_file_cannot_be_read() {
+        let before = PolicySettings {
+            rules: vec![rule("own", Layer::User), rule("theirs", Layer::Project)],
+            presets: vec![
+                (Layer::User, Preset::Strict),
+                (Layer::Project, Preset::Readonly),
+            ],
+            ..PolicySettings::default()
+        };
+        let mut read = Configuration::default();
+        read.settings.policy.rules = vec![rule("new", Layer::User)];
+        // The control: the file was read and has no rules any more.
+        assert_eq!(ids(&policy_of(&read, &before, Path::new("/work"))), ["new"]);
+        read.diagnostics.push(Diagnostic {
+            severity: Severity::Error,
+            file: "/work/limbeck.toml".into(),
+            at: Some((3, 1)),
+            is_of_whole_file: false,
+            message: "`policy.rule[0].efect`: unknown key".to_owned(),
+        });
+        let kept = policy_of(&read, &before, Path::new("/work"));
+        assert_eq!(ids(&kept), ["new", "theirs"]);
+        assert_eq!(kept.presets, [(Layer::Project, Preset::Readonly)]);
+        assert_eq!(reading_of(&kept), PolicyReading::Whole);
+        // Of a rule with its name there is one.
+        read.settings.policy.rules.push(rule("theirs", Layer::User));
+        assert_eq!(
+            ids(&policy_of(&read, &before, Path::new("/work"))),
+            ["new", "theirs"]
+        );
+    }
+
+    #[test]
+    fn a_file_of_the_user_that_cannot_be_read_is_a_fault_where_it_had_rules() {
+        let mut read = Configuration::default();
+        read.diagnostics.push(Diagnostic {
+            severity: Severity::Error,
+            file: "/home/anna/.config/limbeck/config.toml".into(),
+            at: Some((1, 5)),
+            is_of_whole_file: true,
+            message: "expected `]`".to_owned(),
+        });
+        let fault = |before: &PolicySettings| policy_of(&read, before, Path::new("/work")).fault;
+        let own = PolicySettings {
+            rules: vec![rule("own", Layer::User)],
+            ..PolicySettings::default()
+        };
+        let problem = "config.toml:1:5: expected `]`".to_owned();
+        assert_eq!(fault(&own), Some(problem));
+        // The control: there was no rule of the user that it could have had.
+        let of_project = PolicySettings {
+            rules: vec![rule("theirs", Layer::Project)],
+            ..PolicySettings::default()
+        };
+        assert_eq!(fault(&of_project), None);
+    }
 }

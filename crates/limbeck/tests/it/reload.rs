@@ -123,8 +123,8 @@ fn a_mistake_loosens_no_rule_and_ends_no_server_of_the_user() {
     let list = served.execute("return await tools.shop.list_customers({})");
     assert_eq!(list["error"]["code"], "denied", "{list}");
 
-    // Everything is lost with the file, and the server is known all the same.
-    own_file(&world, &format!("{entry}{reads}{RULES}\n["));
+    // Everything is lost with the file, the word `policy` too, and the server is known all the same.
+    own_file(&world, "[[pol");
     served.takes_up("the policy changed");
     let stopped = served.customer(2);
     assert_eq!(stopped["error"]["code"], "denied", "{stopped}");
@@ -200,8 +200,11 @@ fn a_client_is_told_of_the_tools_of_a_server_that_is_added() {
     );
     own_file(&world, &entry);
     served.takes_up("1 server added");
-    let told = served.client.next();
-    assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
+    let message = served.client.next();
+    assert_eq!(
+        message["method"], "notifications/tools/list_changed",
+        "{message}"
+    );
     let listed = served.ask("tools/list", &json!({}));
     let listed = names(&listed);
     assert!(
@@ -211,8 +214,11 @@ fn a_client_is_told_of_the_tools_of_a_server_that_is_added() {
 
     own_file(&world, "");
     served.takes_up("1 server removed");
-    let told = served.client.next();
-    assert_eq!(told["method"], "notifications/tools/list_changed", "{told}");
+    let message = served.client.next();
+    assert_eq!(
+        message["method"], "notifications/tools/list_changed",
+        "{message}"
+    );
     // The server whose entry is as it was is the same process.
     assert_eq!(served.customer(1)["value"], "cus_0001");
     assert_eq!(servers(&world), of_shop);

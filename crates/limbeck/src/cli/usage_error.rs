@@ -58,7 +58,7 @@ pub(crate) fn usage_error(error: &clap::Error, arguments: &[String]) -> Option<C
             message.push(in_backticks(line));
         }
     }
-    let hint = subcommand_hint(error)
+    let hint = subcommand_hint(error, arguments)
         .or_else(|| tips.into_iter().next())
         .or_else(|| missing_hint(error, arguments))
         .unwrap_or_else(|| help_hint(&message, arguments));
@@ -145,16 +145,24 @@ fn help_hint(message: &[String], arguments: &[String]) -> String {
     }
 }
 
-/// The command that was probably meant.
-fn subcommand_hint(error: &clap::Error) -> Option<String> {
+/// The command that was probably meant, among those of the group in which it was looked for, such as `policy`.
+fn subcommand_hint(error: &clap::Error, arguments: &[String]) -> Option<String> {
     let Some(ContextValue::String(asked)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    if let Some((_, command)) = OTHER_NAMES.iter().find(|(name, _)| name == asked) {
+    let cli = Cli::command();
+    let (mut group, mut path) = (&cli, String::new());
+    for word in arguments.iter().take_while(|word| *word != asked) {
+        if let Some(command) = group.find_subcommand(word) {
+            path = format!("{path} {}", command.get_name());
+            group = command;
+        }
+    }
+    let other = OTHER_NAMES.iter().find(|(name, _)| name == asked);
+    if let (Some((_, command)), "") = (other, &*path) {
         return Some(format!("run `{command}`"));
     }
-    let cli = Cli::command();
-    let names = cli
+    let names = group
         .get_subcommands()
         .filter(|command| !command.is_hide_set());
     let nearest = names
@@ -162,8 +170,8 @@ fn subcommand_hint(error: &clap::Error) -> Option<String> {
         .min()
         .filter(|(distance, name)| *distance <= MISTAKES_MAX && *distance < name.len());
     Some(match nearest {
-        Some((_, name)) => format!("did you mean `limbeck {name}`?"),
-        None => "run `limbeck help` to list the commands".to_owned(),
+        Some((_, name)) => format!("did you mean `limbeck{path} {name}`?"),
+        None => format!("run `limbeck help{path}` to list the commands"),
     })
 }
 
@@ -217,6 +225,31 @@ mod tests {
                 format!("unrecognized subcommand `{asked}`\n  usage: limbeck [OPTIONS] [COMMAND]")
             );
             assert!(hint.contains(expected), "{asked}: {hint}");
+        }
+    }
+
+    #[test]
+    fn a_mistyped_command_of_a_group_has_the_nearest_one_of_that_group_as_hint() {
+        for (arguments, expected) in [
+            (
+                &["policy", "chek"][..],
+                "did you mean `limbeck policy check`?",
+            ),
+            (
+                &["--log", "error", "auth", "lgin", "docs"][..],
+                "did you mean `limbeck auth login`?",
+            ),
+            // The name of a command of another group, and one that is like no command.
+            (
+                &["policy", "login"][..],
+                "run `limbeck help policy` to list the commands",
+            ),
+            (
+                &["auth", "frobnicate"][..],
+                "run `limbeck help auth` to list the commands",
+            ),
+        ] {
+            assert_eq!(failure(arguments).1, expected, "{arguments:?}");
         }
     }
 

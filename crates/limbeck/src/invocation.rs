@@ -17,7 +17,7 @@ pub(crate) struct Invocation {
 }
 
 /// How a command reports findings about configuration files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FindingsReport {
     /// Each finding.
     Each,
@@ -25,4 +25,6 @@ pub(crate) enum FindingsReport {
     BesideServers,
     /// A single finding as it is, several by their number: the command is about something else.
     Counted,
+    /// As [`FindingsReport::Counted`], but for the error of the entry of this server, which the command prints.
+    CountedBeside(String),
 }

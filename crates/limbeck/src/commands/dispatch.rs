@@ -160,12 +160,20 @@ fn findings_report(command: Option<&Command>) -> FindingsReport {
             | Command::Doctor(DoctorArgs { sandbox: false, .. }),
         ) => FindingsReport::BesideServers,
         Some(
+            Command::Tools(ToolsArgs {
+                server: Some(server),
+                ..
+            })
+            | Command::Types(TypesArgs {
+                server: Some(server),
+                ..
+            }),
+        ) => FindingsReport::CountedBeside(server.clone()),
+        Some(
             Command::Run(_)
             | Command::Resume(_)
             | Command::Reconcile(_)
             | Command::Search(_)
-            | Command::Tools(_)
-            | Command::Types(_)
             | Command::Call(_)
             | Command::Learn(_)
             | Command::Auth { .. },

@@ -92,37 +92,49 @@ pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, Co
 
 /// Prints findings in the form of the command.
 fn report(invocation: &Invocation, configuration: &Configuration, mut findings: Vec<&Diagnostic>) {
-    match invocation.findings {
-        FindingsReport::Counted if findings.len() > 1 => {
-            let mut files: Vec<String> = Vec::new();
-            for note in &findings {
-                let file = short_path(&invocation.world, &note.file);
-                if !files.contains(&file) {
-                    files.push(file);
-                }
-            }
-            let summary = format!(
-                "{} findings about the configuration in {}; `limbeck doctor` shows each",
-                findings.len(),
-                files.join(", ")
-            );
-            let summary = clean_line(&summary, WARNING_BYTES_MAX);
-            return invocation.printer.warning(&summary);
-        }
+    match &invocation.findings {
         FindingsReport::BesideServers => {
-            findings.retain(|note| !is_error_of_server(configuration, note));
+            findings.retain(|note| !is_error_of_server(&configuration.servers, note));
+        }
+        FindingsReport::CountedBeside(server) => {
+            let mut entries = configuration.servers.iter();
+            let named = entries.find(|entry| entry.name.as_str() == server);
+            findings.retain(|note| !is_error_of_server(named, note));
         }
         FindingsReport::Each | FindingsReport::Counted => {}
+    }
+    let is_counted = match invocation.findings {
+        FindingsReport::Counted | FindingsReport::CountedBeside(_) => findings.len() > 1,
+        FindingsReport::Each | FindingsReport::BesideServers => false,
+    };
+    if is_counted {
+        let mut files: Vec<String> = Vec::new();
+        for note in &findings {
+            let file = short_path(&invocation.world, &note.file);
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        let summary = format!(
+            "{} findings about the configuration in {}; `limbeck doctor` shows each",
+            findings.len(),
+            files.join(", ")
+        );
+        let summary = clean_line(&summary, WARNING_BYTES_MAX);
+        return invocation.printer.warning(&summary);
     }
     for note in findings {
         invocation.printer.warning(&note.to_string());
     }
 }
 
-/// Whether a listing of servers prints this finding: it is the reason why an entry cannot be used. An entry that waits
+/// Whether a listing of these servers prints this finding: it is the reason why an entry cannot be used. An entry that waits
 /// for trust or is disabled is listed with that reason instead.
-fn is_error_of_server(configuration: &Configuration, note: &Diagnostic) -> bool {
-    configuration.servers.iter().any(|entry| {
+fn is_error_of_server<'e>(
+    servers: impl IntoIterator<Item = &'e ServerEntry>,
+    note: &Diagnostic,
+) -> bool {
+    servers.into_iter().any(|entry| {
         // The finding may have the next step as well, which the listing prints as a hint.
         let is_reason = |error: &ValueError| note.message.starts_with(&error.to_string());
         entry.origin.file == note.file

@@ -58,6 +58,8 @@ fn the_error_of_an_entry_is_printed_once_beside_its_server() {
         tools.stderr.ends_with("then run `limbeck tools a`\n"),
         "{tools:?}"
     );
+    let named = world.limbeck(["tools", "a"]).ends_with(1).stderr;
+    assert_eq!(named.matches(" is not set;").count(), 1, "{named}");
     let call = world.limbeck(["call", "a", "x"]).ends_with(1);
     assert!(
         call.stderr.contains("hint: run `limbeck tools a` to see"),

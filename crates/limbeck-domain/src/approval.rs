@@ -3,6 +3,7 @@
 //! An [`Approval`] is asked for exact bytes: it names the call, the tool, its pin and the SHA-256 of the arguments as they
 //! will be sent. It is answered once and spent once, in the transaction that writes the intent of the call.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -154,6 +155,9 @@ pub struct Approval {
     /// Line of the call in the program, from 1, where the check found one call of this tool alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// Where the arguments come from, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub origins: BTreeMap<String, Vec<ArgumentOrigin>>,
     /// Who may decide and how.
     pub terms: ApprovalTerms,
     /// When it was asked, in microseconds since 1970.
@@ -165,6 +169,30 @@ pub struct Approval {
     /// The decisions so far, oldest first: several where several people have to approve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<ApprovalDecision>,
+}
+
+/// Where the value of an argument, or a part of it, comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentOrigin {
+    /// A constant of the program.
+    WrittenAt {
+        /// Line of the call, from 1.
+        line: u32,
+    },
+    /// The input of the execution.
+    Input,
+    /// The program made it from something that is not known.
+    Computed,
+    /// It has text of the result of a call.
+    FromCall {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        tool: ToolId,
+        /// How many bytes of the value are in the result.
+        bytes: usize,
+    },
 }
 
 /// Who may decide about a call and how.

@@ -26,7 +26,7 @@ pub mod tool_rules;
 
 pub use approval::{
     Approval, ApprovalChannel, ApprovalDecision, ApprovalId, ApprovalState, ApprovalTerms,
-    PendingApproval, Settlement,
+    ArgumentOrigin, PendingApproval, Settlement,
 };
 pub use arguments::{ArgumentsError, CompactArguments};
 pub use artifact::{ArtifactCounts, ArtifactId, ArtifactView};

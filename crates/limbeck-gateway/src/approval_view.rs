@@ -218,6 +218,7 @@ mod tests {
             preset: None,
             reason: None,
             line: Some(12),
+            origins: Default::default(),
             terms: ApprovalTerms {
                 channels: vec![ApprovalChannel::Cli, ApprovalChannel::Browser],
                 approvers: vec![vec!["group:leads".to_owned()]],

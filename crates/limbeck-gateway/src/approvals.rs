@@ -12,8 +12,8 @@ mod ask;
 mod asks;
 mod client;
 mod decide;
-mod question;
 mod origins;
+mod question;
 pub(crate) mod shown;
 
 use std::collections::HashSet;
@@ -31,6 +31,7 @@ pub(crate) use ask::Approved;
 pub(crate) use asks::Asks;
 pub use asks::OnAsk;
 pub use decide::{Decider, DecisionError, DecisionReport, DecisionRequest};
+pub(crate) use origins::Origins;
 
 /// How often the file is looked at for what other processes decide, while somebody waits.
 const POLLED: Duration = Duration::from_millis(25);

@@ -20,18 +20,19 @@ mod send;
 mod settled;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use limbeck_domain::{
-    CallCode, CallError, CallId, EffectClass, HostCall, HostOp, Language, Sites, ToolId,
+    ArgumentOrigin, CallCode, CallError, CallId, EffectClass, HostCall, HostOp, Language, Site,
+    Sites, ToolId,
 };
 use limbeck_policy::Scope;
 use limbeck_store::ArtifactInfo;
 use limbeck_upstream::{CallContext, CallObserver, PrintedStream};
 use tokio_util::sync::CancellationToken;
 
-use crate::approvals::Asks;
+use crate::approvals::{Asks, Origins};
 use crate::config::other_principal;
 use answer_budget::AnswerBudget;
 pub(crate) use answer_budget::AnswerPermit;
@@ -73,6 +74,8 @@ pub(crate) struct Broker {
     /// Questions to people about calls of this execution.
     pub(crate) asks: Arc<Asks>,
     program: Arc<ProgramText>,
+    /// Texts that the program received; `None` where nobody is asked.
+    origins: Option<Arc<Mutex<Origins>>>,
 }
 
 /// What questions show of the program whose call they are about.
@@ -82,8 +85,8 @@ pub(crate) struct ProgramText {
     pub(crate) language: Language,
     /// Where the execution was requested from.
     pub(crate) origin: String,
-    /// Lines of the calls, by `server.tool`; `None` of a tool that is called in several places.
-    lines: OnceLock<BTreeMap<String, Option<u32>>>,
+    /// The calls in the text.
+    sites: OnceLock<Vec<Site>>,
 }
 
 impl ProgramText {
@@ -92,29 +95,23 @@ impl ProgramText {
             text,
             language,
             origin,
-            lines: OnceLock::new(),
+            sites: OnceLock::new(),
         })
     }
 
-    /// Takes the lines of the calls that the worker found.
+    /// Takes the calls that the worker found.
     pub(crate) fn note_sites(&self, sites: &Sites) {
-        let mut lines = BTreeMap::new();
-        for site in &sites.sites {
-            let Some(server) = &site.server else {
-                continue;
-            };
-            lines
-                .entry(format!("{server}.{}", site.tool))
-                .and_modify(|line| *line = None)
-                .or_insert(Some(site.line));
-        }
         // A program is checked once.
-        let _ = self.lines.set(lines);
+        let _ = self.sites.set(sites.sites.clone());
     }
 
-    fn line_of(&self, tool: &ToolId) -> Option<u32> {
-        let lines = self.lines.get()?;
-        lines.get(&tool.to_string()).copied().flatten()
+    /// The calls of `tool` under its own name.
+    fn sites_of(&self, tool: &ToolId) -> Vec<&Site> {
+        let sites = self.sites.get().into_iter().flatten();
+        let is_of = |site: &&Site| {
+            site.server.as_deref() == Some(tool.server.as_str()) && *site.tool == *tool.tool
+        };
+        sites.filter(is_of).collect()
     }
 }
 
@@ -188,6 +185,7 @@ impl Broker {
             // A client's own call: nobody pauses it.
             asks: Arc::default(),
             program: ProgramText::new(String::new(), Language::Typescript, String::new()),
+            origins: None,
         }
     }
 
@@ -201,7 +199,38 @@ impl Broker {
     pub(crate) fn with_asks(mut self, asks: Arc<Asks>, program: Arc<ProgramText>) -> Self {
         self.asks = asks;
         self.program = program;
+        let may_ask = self.context.policy.newest().policy().asks();
+        self.origins = may_ask.then(Arc::default);
         self
+    }
+
+    /// Notes what the program receives, where a question may have to say whence an argument is.
+    pub(crate) fn note_received(&self, call: CallId, tool: &ToolId, result: &str) {
+        if let Some(origins) = &self.origins {
+            let mut origins = origins.lock().unwrap_or_else(PoisonError::into_inner);
+            origins.delivered(call, tool, result);
+        }
+    }
+
+    /// Notes the input of the program, as [`Broker::note_received`] does results.
+    pub(crate) fn note_input(&self, input: &str) {
+        if let Some(origins) = &self.origins {
+            let mut origins = origins.lock().unwrap_or_else(PoisonError::into_inner);
+            origins.input(input);
+        }
+    }
+
+    /// Where the arguments of a call come from.
+    pub(crate) fn origins_of(
+        &self,
+        tool: &ToolId,
+        arguments: &str,
+    ) -> BTreeMap<String, Vec<ArgumentOrigin>> {
+        let Some(origins) = &self.origins else {
+            return BTreeMap::new();
+        };
+        let origins = origins.lock().unwrap_or_else(PoisonError::into_inner);
+        origins.origins_of(arguments, &self.program.sites_of(tool))
     }
 
     /// What questions show of the program.
@@ -216,7 +245,10 @@ impl Broker {
 
     /// Line of the only call of `tool` in the program.
     pub(crate) fn line_of(&self, tool: &ToolId) -> Option<u32> {
-        self.program.line_of(tool)
+        match self.program.sites_of(tool).as_slice() {
+            [site] => Some(site.line),
+            _ => None,
+        }
     }
 
     /// Who receives progress and answers questions.
@@ -317,7 +349,10 @@ impl Broker {
         Answer {
             id,
             result: match result {
-                Ok(output) => Ok(output.into_text()),
+                Ok(output) => {
+                    self.note_received(id, output.tool(), output.as_str());
+                    Ok(output.into_text())
+                }
                 Err(error) => Err(error.into_call_error()),
             },
             reached,

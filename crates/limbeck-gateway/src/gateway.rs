@@ -10,7 +10,7 @@ use limbeck_domain::{
     ReadMethod, Sandbox, ServerName, Settlement, ToolId, ToolTarget,
 };
 use limbeck_launcher::WorkerError;
-use limbeck_policy::Policy;
+use limbeck_policy::{Policy, Requester};
 use limbeck_store::{ApprovalFilter, DoubtfulCall, Store, StoreError};
 use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch, ServerSpec};
 use serde_json::value::RawValue;
@@ -523,7 +523,7 @@ impl Gateway {
         let mut report = broker.search.search(&self.principal, request).await?;
         let requester = Requester::of_principal(&self.principal);
         let who = requester.names();
-        report.add_notes(|tool, hinted| broker.policy.note(tool, hinted, &who));
+        report.add_notes(|tool, hinted| broker.policy.newest().policy().note(tool, hinted, &who));
         Ok(report)
     }
 

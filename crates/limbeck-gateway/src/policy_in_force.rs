@@ -7,7 +7,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use limbeck_policy::{
-    Decided, Denied, Facts, Permit, Policy, ReadPermit, ReadRequest, Requester, Scope, Ticket, ToolCall, decide,
+    Decided, Denied, Facts, Policy, ReadPermit, ReadRequest, Requester, Scope, Ticket, ToolCall,
     decide_or_ask, decide_read, decide_with_ticket,
 };
 use limbeck_upstream::{SendPass, SendWindow};
@@ -88,25 +88,6 @@ impl PolicyVersion {
         self.window.pass()
     }
 
-    /// Decides about a call.
-    ///
-    /// # Errors
-    ///
-    /// [`Denied`], by this policy or by the one that is kept beside it.
-    pub(crate) fn decide(
-        &self,
-        call: ToolCall,
-        scope: &Scope,
-        requester: &Requester,
-    ) -> Result<Permit, Denied> {
-        let names = requester.names();
-        let permit = decide(call, &facts(&self.policy, scope, &names))?;
-        match &self.kept {
-            Some(kept) => decide(permit.spend(), &facts(kept, scope, &names)),
-            None => Ok(permit),
-        }
-    }
-
     /// Decides about a call that a person may be asked about. `approved` is what a person allowed, and the pin of the tool's
     /// definition now.
     ///
@@ -185,6 +166,7 @@ mod tests {
             arguments: Vec::new(),
             who: None,
             reason: None,
+            ask: None,
             layer: Layer::User,
             is_default: false,
             origin: "limbeck.toml:1".to_owned(),
@@ -214,8 +196,8 @@ mod tests {
         let requester = Requester::of_principal("local");
         let decided = policy
             .newest()
-            .decide(call, &Scope::everything(), &requester);
-        decided.is_ok()
+            .decide_or_ask(call, &Scope::everything(), &requester, None);
+        matches!(decided, Ok(Decided::Permit(_)))
     }
 
     #[tokio::test]

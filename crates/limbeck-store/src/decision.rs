@@ -85,6 +85,7 @@ mod tests {
             preset: None,
             reason: None,
             line: None,
+            origins: Default::default(),
             terms: ApprovalTerms {
                 channels: vec![ApprovalChannel::Cli],
                 approvers: Vec::new(),

@@ -215,6 +215,7 @@ impl Broker {
             preset,
             reason,
             line: self.line_of(tool.id()),
+            origins: self.origins_of(tool.id(), question.arguments().as_str()),
             terms: terms_of(options, self.default_channels()),
             created_us: now,
             expires_us: now.saturating_add(u64::from(options.expires_s) * 1_000_000),

@@ -259,6 +259,7 @@ mod tests {
             preset: None,
             reason: None,
             line: None,
+            origins: Default::default(),
             terms: ApprovalTerms {
                 channels: channels.to_vec(),
                 approvers: Vec::new(),

@@ -11,11 +11,10 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 
 use limbeck_domain::text::cut;
-use limbeck_domain::{CallId, Site, ToolId};
+use limbeck_domain::{ArgumentOrigin, CallId, Site, ToolId};
 use serde_json::Value;
 
 use self::index::{BLOCK, Generation, Match};
-use super::shown::ArgumentOrigin;
 use super::shown::json;
 
 mod index;

@@ -1,7 +1,5 @@
 //! The text of a question, for the readers that there are.
 
-use std::collections::BTreeMap;
-
 use limbeck_domain::{Approval, Language};
 
 use super::shown::{ArgumentBytes, ShownQuestion, text};
@@ -38,7 +36,7 @@ fn shown(approval: &Approval, program: &str, language: Language, width: Argument
         language,
         client: &approval.origin,
         previous: None,
-        origins: &BTreeMap::new(),
+        origins: &approval.origins,
         similar: None,
         known_names: &[],
         now_us: now_us(),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use limbeck_domain::text::cut;
-use limbeck_domain::{Approval, CallId, Language, ToolId};
+use limbeck_domain::{Approval, ArgumentOrigin, Language};
 
 use self::arguments::Arguments;
 use self::lookalikes::Lookalikes;
@@ -54,29 +54,6 @@ pub(crate) struct ShownQuestion<'a> {
     pub(crate) known_names: &'a [&'a str],
     /// Now, in microseconds since 1970.
     pub(crate) now_us: u64,
-}
-
-/// Where the value of an argument, or a part of it, comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ArgumentOrigin {
-    /// A constant of the program.
-    WrittenAt {
-        /// Line of the call, from 1.
-        line: u32,
-    },
-    /// The input of the execution.
-    Input,
-    /// The program made it from something that is not known.
-    Computed,
-    /// It has text of the result of a call.
-    FromCall {
-        /// The call.
-        call: CallId,
-        /// Its tool.
-        tool: ToolId,
-        /// How many bytes of the value are in the result.
-        bytes: usize,
-    },
 }
 
 /// How many bytes of the value of one argument are shown.

@@ -95,7 +95,12 @@ enum OutputContent {
 }
 
 impl ToolOutput {
-    fn as_str(&self) -> &str {
+    /// The tool that gave it.
+    pub(super) fn tool(&self) -> &ToolId {
+        self.tool.id()
+    }
+
+    pub(super) fn as_str(&self) -> &str {
         match &self.content {
             OutputContent::Value(text) => text,
             OutputContent::AsSent(result) => result.get(),

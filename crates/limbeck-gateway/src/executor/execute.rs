@@ -295,6 +295,7 @@ impl Attempt<'_> {
         .with_scope(&self.scope)
         .with_language(self.start.language)
         .with_asks(asks, program);
+        broker.note_input(&self.start.input);
         let cancel = self.context.cancel.clone();
         let kept_for = match self.on_ask {
             OnAsk::Wait => WORKER_KEPT,

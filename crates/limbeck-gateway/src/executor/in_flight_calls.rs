@@ -152,8 +152,13 @@ impl InFlightCalls {
             Some(_) => self.summary.effects.reads += 1,
             None => {}
         }
-        if let Some(Err(error)) = playback.result(call.id) {
-            self.summary.failed.add(&error);
+        match (
+            playback.outcomes.get(&call.id),
+            playback.tools.get(&call.id),
+        ) {
+            (Some(Err(error)), _) => self.summary.failed.add(error),
+            (Some(Ok(result)), Some(tool)) => self.broker.note_received(call.id, tool, result),
+            (Some(Ok(_)), None) | (None, _) => {}
         }
     }
 

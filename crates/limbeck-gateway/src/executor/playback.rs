@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use limbeck_domain::{
     ApprovalId, ArtifactId, CallError, CallId, Delivered, EffectClass, ExecutionId, HostCall,
-    JournalEntry, Settlement, Verdict,
+    JournalEntry, Settlement, ToolId, Verdict,
 };
 use limbeck_store::{Store, StoreError};
 use limbeck_wire::{CallResult, CheckRequest, CheckVerdict, Delivery, ToWorker};
@@ -24,6 +24,8 @@ pub(super) struct Playback {
     pub(super) delivered: VecDeque<Delivered>,
     /// Calls that were sent to a server, with their effect; those that had none there after all are left out.
     pub(super) sent: BTreeMap<CallId, EffectClass>,
+    /// Tools of the calls that were sent.
+    pub(super) tools: BTreeMap<CallId, ToolId>,
     /// Questions to people, by their call.
     pub(super) asked: BTreeMap<CallId, ApprovalId>,
     /// What became of calls that were in doubt, as long as they were not sent again.
@@ -42,6 +44,7 @@ impl Playback {
             artifacts: BTreeMap::new(),
             delivered: VecDeque::new(),
             sent: BTreeMap::new(),
+            tools: BTreeMap::new(),
             asked: BTreeMap::new(),
             settled: BTreeMap::new(),
             is_cut: false,
@@ -56,8 +59,11 @@ impl Playback {
                     arguments_removed,
                     effect,
                     sent,
-                    ..
+                    tool,
                 } => {
+                    if let Some(tool) = tool {
+                        playback.tools.insert(call.id, tool);
+                    }
                     playback.is_cut |= arguments_removed.is_some();
                     if sent {
                         playback.sent.insert(call.id, effect);

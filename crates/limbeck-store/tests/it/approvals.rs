@@ -34,6 +34,7 @@ pub(crate) fn approval(name: &str, execution: &str, number: u32) -> (JournalEntr
         preset: Some("balanced".to_owned()),
         reason: None,
         line: Some(2),
+        origins: Default::default(),
         terms: ApprovalTerms {
             channels: vec![ApprovalChannel::Cli],
             approvers: Vec::new(),

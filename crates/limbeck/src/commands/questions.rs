@@ -307,13 +307,14 @@ pub(super) fn shown(resumed: Result<Shown, ResumeError>) -> Result<Shown, Comman
 /// The error of a command whose execution did not go on.
 pub(super) fn resume_failure(error: ResumeError) -> CommandError {
     let hint = error.hint();
-    let exit = match error {
-        ResumeError::Store(error) => return error.into(),
+    let exit = match &error {
+        ResumeError::Store(error) => return error.clone().into(),
         ResumeError::Unknown | ResumeError::Guest { .. } | ResumeError::Incomplete => {
             ExitStatus::Usage
         }
         ResumeError::InDoubt { .. } | ResumeError::Ended(_) => ExitStatus::Failed,
-        ResumeError::Worker(_) => ExitStatus::Fault,
+        ResumeError::Refused(error) => ExitStatus::of_error(error),
+        ResumeError::Running { .. } | ResumeError::Worker(_) => ExitStatus::Fault,
     };
     let failure = CommandError::new(exit, error);
     match hint {

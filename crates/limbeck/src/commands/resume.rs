@@ -373,6 +373,7 @@ mod tests {
             preset: None,
             reason: None,
             line: None,
+            origins: Default::default(),
             terms: ApprovalTerms {
                 channels: Vec::new(),
                 approvers: Vec::new(),

@@ -285,6 +285,7 @@ mod tests {
             arguments: Vec::new(),
             who: None,
             reason: None,
+            ask: None,
             layer,
             is_default: false,
             origin: "limbeck.toml:1".to_owned(),

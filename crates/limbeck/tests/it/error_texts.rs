@@ -97,10 +97,7 @@ async fn examples(kind: ErrorKind) -> Vec<String> {
         }
         ErrorKind::Busy => vec![busy().await],
         ErrorKind::Cancelled => vec![cancelled().await],
-        ErrorKind::ApprovalNeeded
-        | ErrorKind::ApprovalNeeded
-        | ErrorKind::ApprovalExpired
-        | ErrorKind::Diverged => Vec::new(),
+        ErrorKind::ApprovalNeeded | ErrorKind::ApprovalExpired | ErrorKind::Diverged => Vec::new(),
     }
 }
 

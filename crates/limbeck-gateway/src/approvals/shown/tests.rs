@@ -27,6 +27,7 @@ fn approval(tool: ToolId, arguments: &str) -> Approval {
         preset: None,
         reason: Some("mail leaves the company".into()),
         line: Some(3),
+        origins: Default::default(),
         terms: ApprovalTerms {
             channels: Vec::new(),
             approvers: Vec::new(),

@@ -29,6 +29,7 @@ fn denying(tools: &[&str]) -> Policy {
         arguments: Vec::new(),
         who: None,
         reason: None,
+        ask: None,
         layer: Layer::User,
         is_default: false,
         origin: "limbeck.toml:1".to_owned(),

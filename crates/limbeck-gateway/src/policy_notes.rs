@@ -8,9 +8,6 @@ use limbeck_policy::{PolicyNote, Requester};
 
 use crate::broker::BrokerContext;
 
-/// Bytes that a note adds to a signature, at most: its words, and the id of a rule.
-pub(crate) const NOTE_BYTES_MAX: usize = 200;
-
 /// Notes for one requester.
 #[derive(Clone, Debug)]
 pub(crate) struct PolicyNotes {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use limbeck_catalog::{Catalog, Tool};
 use limbeck_domain::limits::{STORE_KEY_BYTES_MAX, STORE_VALUE_BYTES_MAX};
 use limbeck_domain::{CallCode, CallError, HostCall, HostOp, Language, ServerName};
+use limbeck_policy::PolicyNote;
 use limbeck_store::ArtifactInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +16,7 @@ use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN};
 use super::artifacts::ArtifactBody;
 use super::prepare::server_out_of_scope;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
-use crate::policy_notes::{NOTE_BYTES_MAX, PolicyNotes};
+use crate::policy_notes::{self, PolicyNotes};
 use crate::program_listings;
 use crate::search::{LIMIT_DEFAULT, LIMIT_MAX, SearchRequest};
 use crate::store_errors::query_error;
@@ -98,12 +99,19 @@ fn search_bytes(body: &str) -> usize {
     LISTING_BYTES * hits.div_ceil(LIMIT_DEFAULT)
 }
 
-/// Room of the description of a server, without whole definitions: a little more than it has.
-fn room_of_description(catalog: &Catalog, server: &ServerName, language: Language) -> usize {
+/// Room of the description of a server, without whole definitions: a little more than it has. `note` is what its listing says
+/// about calls of a tool.
+fn room_of_description(
+    catalog: &Catalog,
+    server: &ServerName,
+    language: Language,
+    note: impl Fn(&Tool) -> Option<PolicyNote>,
+) -> usize {
     let tools = catalog.tools_of(server).iter();
     let bytes = tools.map(|tool| {
         let names = server.as_str().len() + 3 * tool.id().tool.len();
-        TOOL_LISTED_BYTES + NOTE_BYTES_MAX + names + tool.signature(language).len()
+        let signature = policy_notes::signature(tool, language, note(tool).as_ref());
+        TOOL_LISTED_BYTES + names + signature.len()
     });
     CALL_BYTES_MIN + bytes.sum::<usize>()
 }
@@ -206,7 +214,9 @@ impl Broker {
             true => usize::MAX,
             false => {
                 let (catalog, server) = (Arc::clone(&catalog), server.clone());
-                self.computed(move || room_of_description(&catalog, &server, language))
+                let notes = self.policy_notes();
+                let note = move |tool: &Tool| notes.of(tool);
+                self.computed(move || room_of_description(&catalog, &server, language, note))
                     .await?
             }
         };
@@ -318,7 +328,7 @@ mod tests {
                 None,
                 |_| None,
             );
-            let room = room_of_description(&catalog, &name, language);
+            let room = room_of_description(&catalog, &name, language, |_| None);
             assert!(described.to_string().len() <= room, "{count} tools: {room}");
         }
     }

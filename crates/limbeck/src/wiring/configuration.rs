@@ -323,7 +323,10 @@ fn used(
 }
 
 fn managed_file() -> Option<ManagedFile<'static>> {
-    cfg!(unix).then(|| ManagedFile {
+    if !cfg!(unix) {
+        return None;
+    }
+    Some(ManagedFile {
         path: Path::new(MANAGED_FILE),
         owner: ROOT,
     })

@@ -1,11 +1,14 @@
 //! Rules about calls hold on every way out of a program, and an answer names the rule.
 
-use limbeck_domain::EffectClass;
+use limbeck_domain::{EffectClass, ReadMethod, ToolId};
+use limbeck_gateway::LOCAL_PRINCIPAL;
+use limbeck_gateway::direct::{DirectCall, DirectError};
 use limbeck_gateway::search::SearchRequest;
 use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule, RuleSet};
 use limbeck_policy::{Classes, Policy, Scope};
 use limbeck_testkit::{FakeServer, World, run, run_python, value_of};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::gateway::worker;
 
@@ -214,5 +217,69 @@ return [listed["send"], listed["delete"], listed["list"].startswith("#"), hits["
         text.contains(" · asks a person first (rule outside) · "),
         "{text}"
     );
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_gives_one_answer_on_every_way_out() {
+    let files = FakeServer::new("files")
+        .write("erase", |_| json!(1))
+        .read("peek", |_| json!(1))
+        .resource("note:1", "one")
+        .share();
+    let rules = vec![
+        rule("no-erase", Effect::Deny, "files.erase"),
+        rule("no-notes", Effect::Deny, "files.resources/read"),
+        rule("no-prompts", Effect::Deny, "files.prompts/*"),
+    ];
+    let world = World::new(worker()).server(&files);
+    let gateway = world.policy(policy(rules, Preset::Observe)).start().await;
+    let cancel = CancellationToken::new;
+    let refusal = |refused: DirectError| match refused {
+        DirectError::Call(error) => error.message,
+        DirectError::Upstream(error) => panic!("{error}"),
+    };
+    let direct = |tool: &str| DirectCall {
+        principal: LOCAL_PRINCIPAL.into(),
+        tool: ToolId::new("files", tool),
+        arguments: "{}".to_owned(),
+    };
+    let typescript = "try { await tools.files.erase({}) } catch (e: any) { return e.message }";
+    let python =
+        "try:\n    tools.files.erase()\nexcept ToolError as error:\n    return error.message";
+    let of_typescript = value_of(&run(&gateway, typescript).await);
+    let of_python = value_of(&run_python(&gateway, python).await);
+    let of_user = gateway.call("files", "erase", "{}", cancel()).await;
+    let of_client = gateway
+        .call_directly(direct("erase"), cancel().into())
+        .await;
+    let expected = "`files.erase` is denied by rule `no-erase`: the reason";
+    assert_eq!(of_typescript, json!(expected));
+    assert_eq!(of_python, json!(expected));
+    assert_eq!(of_user.err().unwrap().message, expected);
+    assert_eq!(refusal(of_client.err().unwrap()), expected);
+    for (method, params, expected) in [
+        (
+            ReadMethod::ReadResource,
+            r#"{"uri":"note:1"}"#,
+            "`files.resources/read` is denied by rule `no-notes`: the reason",
+        ),
+        (
+            ReadMethod::GetPrompt,
+            r#"{"name":"letter"}"#,
+            "`files.prompts/get` is denied by rule `no-prompts`: the reason",
+        ),
+    ] {
+        let read = gateway
+            .read_directly(&"files".into(), method, params.to_owned(), cancel().into())
+            .await;
+        assert_eq!(refusal(read.err().unwrap()), expected);
+    }
+    assert_eq!(files.calls(), [""; 0]);
+    // The controls: what no rule is about.
+    let by_user = gateway.call("files", "peek", "{}", cancel()).await;
+    let by_client = gateway.call_directly(direct("peek"), cancel().into()).await;
+    assert!(by_user.is_ok() && by_client.is_ok());
+    assert_eq!(files.calls(), ["peek", "peek"]);
     gateway.shutdown().await;
 }

@@ -186,14 +186,14 @@ async fn search_and_describe_say_which_calls_ask_or_are_denied() {
     let typescript = r#"
         const first = (signature: string) => signature.split("\n")[0];
         const listed = Object.fromEntries((await describe("mail")).tools.map((t: any) => [t.tool, first(t.signature)]));
-        const hits = Object.fromEntries((await search("mail")).map((t: any) => [t.tool, first(t.signature)]));
+        const hits = Object.fromEntries((await search("send")).map((t: any) => [t.tool, first(t.signature)]));
         const one = first((await describe("mail", "send")).signature);
-        return [listed.send, listed.delete, listed.list.includes("//"), hits.send, one];
+        return [listed.send, listed.delete, listed.list.startsWith("//"), hits.send, one];
     "#;
     let python = r##"
 first = lambda signature: signature.split("\n")[0]
 listed = {tool["tool"]: first(tool["signature"]) for tool in describe("mail")["tools"]}
-hits = {tool["tool"]: first(tool["signature"]) for tool in search("mail")}
+hits = {tool["tool"]: first(tool["signature"]) for tool in search("send")}
 one = first(describe("mail", "send")["signature"])
 return [listed["send"], listed["delete"], listed["list"].startswith("#"), hits["send"], one]
 "##;

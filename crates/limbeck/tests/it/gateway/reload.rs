@@ -1,12 +1,13 @@
 //! Another policy and other servers while calls are made.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use limbeck_domain::ToolId;
+use limbeck_domain::{EffectClass, ToolId};
 use limbeck_gateway::direct::DirectCall;
 use limbeck_gateway::{Gateway, PolicyReading, ServerChange};
-use limbeck_policy::rules::{Effect, Layer, Preset, Rule, RuleSet};
+use limbeck_policy::rules::{Preset, RuleSet};
 use limbeck_policy::{Classes, Policy, Scope};
 use limbeck_testkit::{FakeServer, World, run, value_of};
 use serde_json::json;
@@ -19,24 +20,12 @@ use crate::gateway::worker;
 /// Changes of the policy while calls are made.
 const RELOADS: u64 = 1_000;
 
-fn denying(tools: &[&str]) -> Policy {
-    let rules = tools.iter().map(|pattern| Rule {
-        id: format!("no-{}", pattern.replace(['.', '*', '/'], "-")),
-        effect: Effect::Deny,
-        tools: Scope::parse([*pattern]).unwrap(),
-        except: None,
-        classes: None,
-        arguments: Vec::new(),
-        who: None,
-        reason: None,
-        ask: None,
-        layer: Layer::User,
-        is_default: false,
-        origin: "limbeck.toml:1".to_owned(),
-    });
+/// Policy that allows one tool alone.
+fn allowing(tool: &str) -> Policy {
+    let known = vec![(Scope::parse([tool]).unwrap(), EffectClass::Read)];
     Policy {
-        rules: RuleSet::new(rules.collect(), &[], Preset::Observe).unwrap(),
-        classes: Classes::default(),
+        rules: RuleSet::new(Vec::new(), &[], Preset::Readonly).unwrap(),
+        classes: Classes::new(known, HashSet::new()).unwrap(),
         fault: None,
     }
 }
@@ -98,7 +87,7 @@ async fn once_a_policy_is_in_force_no_call_that_it_denies_is_sent() {
         let before = touched.load(Ordering::SeqCst);
         // The control: the call is made as soon as the policy allows it.
         touches.wait_for(|now| *now > before).await.unwrap();
-        let denying = denying(&["files.touch"]);
+        let denying = allowing("files.peek");
         gateway.replace_policy(denying, PolicyReading::Whole).await;
         let denied_since = touched.load(Ordering::SeqCst);
         // Another call goes its whole way meanwhile.
@@ -143,7 +132,7 @@ async fn a_call_in_flight_goes_on_under_another_policy_and_without_another_serve
         tokio::spawn(async move { run(&gateway, "return await tools.files.wait({})").await })
     };
     calls.wait_for(|calls| *calls == 1).await.unwrap();
-    let denying = denying(&["files.wait"]);
+    let denying = allowing("files.peek");
     gateway.replace_policy(denying, PolicyReading::Whole).await;
     let change = ServerChange {
         removed: vec!["mail".into()],
@@ -163,7 +152,7 @@ async fn a_call_in_flight_goes_on_under_another_policy_and_without_another_serve
     let envelope = run(&gateway, "return await tools.files.wait({})").await;
     let error = envelope.error.unwrap();
     assert!(
-        error.message.contains("is denied by rule"),
+        error.message.contains("denies calls of `files.wait`"),
         "{}",
         error.message
     );

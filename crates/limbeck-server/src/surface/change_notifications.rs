@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use limbeck_domain::ServerName;
+use limbeck_domain::{Expose, ServerName};
 use limbeck_gateway::LOCAL_PRINCIPAL;
 use limbeck_upstream::{Audience, PoolEvent, ResourceWatch};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
@@ -35,6 +35,10 @@ struct ChangeFeed {
     listings: watch::Receiver<u64>,
     /// Fingerprint of the tool list at the last notification.
     notified: u64,
+    /// Servers whose entries let clients see them, which change with the configuration.
+    exposable: Vec<(ServerName, Expose)>,
+    /// Changes that were found and not returned yet.
+    found: Vec<Change>,
 }
 
 impl ChangeFeed {
@@ -43,6 +47,8 @@ impl ChangeFeed {
             events: surface.gateway.upstream_events(),
             listings: surface.gateway.live_catalog().listings(),
             notified: fingerprint(surface),
+            exposable: surface.gateway.exposable(),
+            found: Vec::new(),
             surface: surface.clone(),
         }
     }
@@ -50,14 +56,13 @@ impl ChangeFeed {
     /// The next change; `None` when the gateway shut down.
     async fn next(&mut self) -> Option<Change> {
         loop {
+            if let Some(change) = self.found.pop() {
+                return Some(change);
+            }
             tokio::select! {
                 listed = self.listings.changed() => {
                     listed.ok()?;
-                    let now = fingerprint(&self.surface);
-                    // The list may be unchanged, or belong to a server that is not exposed.
-                    if std::mem::replace(&mut self.notified, now) != now {
-                        return Some(Change::Tools);
-                    }
+                    self.compare();
                 }
                 event = self.events.recv() => match event {
                     Ok(PoolEvent::PromptsChanged { server }) if self.is_shown(&server) => {
@@ -78,6 +83,22 @@ impl ChangeFeed {
                     Err(RecvError::Closed) => return None,
                 }
             }
+        }
+    }
+
+    /// Notes what is different since the last list of a server arrived or the configuration changed.
+    fn compare(&mut self) {
+        let exposable = self.surface.gateway.exposable();
+        if exposable != self.exposable {
+            // Their prompts and resources come and go with them, and no server announces that.
+            self.exposable = exposable;
+            self.found.extend([Change::Resources, Change::Prompts]);
+        }
+        let tools = fingerprint(&self.surface);
+        // The list may be unchanged, or belong to a server that is not exposed.
+        if tools != self.notified {
+            self.notified = tools;
+            self.found.push(Change::Tools);
         }
     }
 

@@ -49,6 +49,17 @@ impl Served {
         }
     }
 
+    /// Reads one notification for each kind of list, in any order.
+    fn reads_that_all_lists_changed(&mut self) {
+        let mut methods = [(); 3].map(|()| self.client.next()["method"].to_string());
+        methods.sort();
+        let expected = ["prompts", "resources", "tools"];
+        assert_eq!(
+            methods,
+            expected.map(|list| format!("\"notifications/{list}/list_changed\""))
+        );
+    }
+
     fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.requests += 1;
         self.client.ask(self.requests, method, params)
@@ -200,11 +211,7 @@ fn a_client_is_told_of_the_tools_of_a_server_that_is_added() {
     );
     own_file(&world, &entry);
     served.takes_up("1 server added");
-    let message = served.client.next();
-    assert_eq!(
-        message["method"], "notifications/tools/list_changed",
-        "{message}"
-    );
+    served.reads_that_all_lists_changed();
     let listed = served.ask("tools/list", &json!({}));
     let listed = names(&listed);
     assert!(
@@ -214,11 +221,7 @@ fn a_client_is_told_of_the_tools_of_a_server_that_is_added() {
 
     own_file(&world, "");
     served.takes_up("1 server removed");
-    let message = served.client.next();
-    assert_eq!(
-        message["method"], "notifications/tools/list_changed",
-        "{message}"
-    );
+    served.reads_that_all_lists_changed();
     // The server whose entry is as it was is the same process.
     assert_eq!(served.customer(1)["value"], "cus_0001");
     assert_eq!(servers(&world), of_shop);

@@ -82,7 +82,23 @@ pub fn approval_views(approvals: &[Approval], arguments_bytes_max: usize) -> Vec
     approvals.iter().map(view).collect()
 }
 
+/// The view of one approval with its whole arguments. `of_execution` are the pending approvals of its execution.
+pub fn approval_view<'a>(approval: &'a Approval, of_execution: &[Approval]) -> ApprovalView<'a> {
+    let is_similar = |other: &&Approval| {
+        other.id != approval.id && is_pending(other) && group(other) == group(approval)
+    };
+    let similar = of_execution.iter().filter(is_similar).count();
+    ApprovalView::new(approval, similar, usize::MAX)
+}
+
 impl<'a> ApprovalView<'a> {
+    /// The view without arguments of more than `bytes_max` bytes.
+    #[must_use]
+    pub fn with_arguments_within(mut self, bytes_max: usize) -> Self {
+        self.arguments = self.arguments.filter(|_| self.bytes <= bytes_max);
+        self
+    }
+
     fn new(approval: &'a Approval, similar: usize, arguments_bytes_max: usize) -> Self {
         let arguments = &approval.arguments;
         let arguments =
@@ -271,6 +287,17 @@ mod tests {
         assert_eq!(first["bytes"], exact.len());
         assert_eq!(views[2]["similar"], 2);
         assert_eq!(views[2]["decisions"][0]["reason"], "not today");
+        let one = serde_json::to_value(approval_view(&list[2], &list)).unwrap();
+        assert_eq!(
+            (&one["state"], &one["similar"]),
+            (&json!("denied"), &json!(2))
+        );
+        let one = approval_view(&list[0], &list).with_arguments_within(8);
+        let one = serde_json::to_value(one).unwrap();
+        assert_eq!(
+            (&one["arguments"], &one["similar"]),
+            (&Value::Null, &json!(1))
+        );
         let short = serde_json::to_value(approval_views(&list, 8)).unwrap();
         assert_eq!(
             (&short[0]["arguments"], &short[1]["arguments"]),

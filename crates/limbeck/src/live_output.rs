@@ -19,14 +19,20 @@ pub(crate) struct LiveOutput {
 }
 
 impl LiveOutput {
-    /// Removes from an answer what was written already. The answer of a program that went on after a pause has all that it
-    /// printed; what it printed before the pause was written as it came.
-    pub(crate) fn remove_written(&self, envelope: &mut Envelope) {
-        let skip = |text: &mut String, lines: &AtomicUsize| {
-            *text = lines_after(text, lines.load(Ordering::Acquire)).to_owned();
-        };
-        skip(&mut envelope.stdout, &self.stdout_lines);
-        skip(&mut envelope.stderr, &self.stderr_lines);
+    /// Removes from an answer what was written already: all that a program printed, or what it printed before it was paused and
+    /// `went_on`. Where its printed text is not whole it cannot be known which lines were written, so they are written again.
+    pub(crate) fn remove_written(&self, envelope: &mut Envelope, went_on: bool, is_whole: bool) {
+        let streams = [
+            (&mut envelope.stdout, &self.stdout_lines),
+            (&mut envelope.stderr, &self.stderr_lines),
+        ];
+        for (text, lines) in streams {
+            if !went_on {
+                text.clear();
+            } else if is_whole {
+                *text = lines_after(text, lines.load(Ordering::Acquire)).to_owned();
+            }
+        }
     }
 }
 
@@ -83,16 +89,19 @@ mod tests {
         let live = LiveOutput::default();
         live.printed(PrintedStream::Stdout, "one\n");
         live.printed(PrintedStream::Stderr, "err");
-        let mut envelope = Envelope {
-            stdout: "one\n\nthree\nfour\n".to_owned(),
-            stderr: "err\n".to_owned(),
-            ..Envelope::new(ExecutionId::new("ex_1"), ExecutionStatus::Completed)
+        let left = |went_on, is_whole| {
+            let mut envelope = Envelope {
+                stdout: "one\n\nthree\nfour\n".to_owned(),
+                stderr: "err\n".to_owned(),
+                ..Envelope::new(ExecutionId::new("ex_1"), ExecutionStatus::Completed)
+            };
+            live.remove_written(&mut envelope, went_on, is_whole);
+            (envelope.stdout, envelope.stderr)
         };
-        live.remove_written(&mut envelope);
-        assert_eq!(
-            (&*envelope.stdout, &*envelope.stderr),
-            ("three\nfour\n", "")
-        );
+        let texts = |stdout: &str, stderr: &str| (stdout.to_owned(), stderr.to_owned());
+        assert_eq!(left(true, true), texts("three\nfour\n", ""));
+        assert_eq!(left(true, false), texts("one\n\nthree\nfour\n", "err\n"));
+        assert_eq!(left(false, true), texts("", ""));
         assert_eq!(lines_after("no newline", 1), "");
         assert_eq!(lines_after("all\n", 0), "all\n");
     }

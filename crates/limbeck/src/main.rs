@@ -5,7 +5,7 @@
 //!
 //! - `cli` defines the arguments, `commands` runs the commands;
 //! - `wiring` builds a running gateway from the configuration;
-//! - `printer` owns standard output and standard error, `exit` the exit codes;
+//! - `printer` owns standard output and standard error, `exit` the exit codes, `terminal` is where a person is asked;
 //! - `demo` is the built-in sample: a server, a program and a gateway.
 
 #![forbid(unsafe_code)]

@@ -213,6 +213,8 @@ fn window(line: &str, column: Option<usize>) -> (String, Option<usize>) {
 
 #[cfg(test)]
 mod tests {
+    use limbeck_domain::{ApprovalId, EffectClass};
+
     use super::*;
 
     const SOURCE: ProgramSource<'_> = ProgramSource {
@@ -225,6 +227,29 @@ mod tests {
         assert_eq!(
             place(SOURCE, 2, Some(9)),
             "  at report.ts:2:9\n    |\n  2 |  return missing(a);\n    |         ^\n"
+        );
+    }
+
+    #[test]
+    fn a_question_is_one_line_and_shows_no_hidden_character() {
+        let mut pending = PendingApproval {
+            approval_id: ApprovalId::new("ap_1"),
+            server: "mail".to_owned(),
+            tool: "send\u{202e}".to_owned(),
+            class: EffectClass::Write,
+            line: Some(3),
+            rule: Some("mail-outside".to_owned()),
+            reason: Some("mail leaves\nthe company".to_owned()),
+            expires_at: "2026-11-24T08:00:00.000000Z".to_owned(),
+        };
+        assert_eq!(
+            pending_line(&pending),
+            "  ap_1 mail.send (write), line 3, rule mail-outside: mail leaves the company; expires 2026-11-24T08:00:00.000000Z"
+        );
+        (pending.line, pending.rule, pending.reason) = (None, None, None);
+        assert_eq!(
+            pending_line(&pending),
+            "  ap_1 mail.send (write); expires 2026-11-24T08:00:00.000000Z"
         );
     }
 

@@ -19,7 +19,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use limbeck_domain::{Approval, ApprovalChannel, ApprovalId};
 use limbeck_gateway::approval_view::{
-    approval_views, decision_reason, earlier_outcome, is_visible_to,
+    approval_view, approval_views, decision_reason, earlier_outcome, is_visible_to,
 };
 use limbeck_gateway::{Decider, DecisionError, DecisionReport, DecisionRequest};
 use limbeck_policy::Requester;
@@ -123,7 +123,7 @@ impl HttpService {
         }
         let entered = match self.entered(&owner.principal) {
             Ok(entered) => entered,
-            Err(too_many) => return Ok(too_many),
+            Err(too_many) => return Ok(*too_many),
         };
         let decider = decider(&owner);
         let (parts, body) = request.into_parts();
@@ -139,7 +139,9 @@ impl HttpService {
         let (status, answer) = match done {
             Ok(done) => done,
             Err(refused) => {
-                self.metrics.refused(RefusalReason::Form);
+                if refused.status.is_client_error() {
+                    self.metrics.refused(RefusalReason::Form);
+                }
                 return Ok(refused.response());
             }
         };
@@ -171,14 +173,28 @@ impl HttpService {
     ) -> Result<(StatusCode, String), Refused> {
         let approval = self.visible(id, decider).await?;
         let question = self.gateway.question_text(&approval).await;
-        let approvals = [approval];
-        let view = approval_views(&approvals, usize::MAX).pop();
+        let of_execution = self.of_execution(&approval).await?;
+        let view = approval_view(&approval, &of_execution);
         written(
             StatusCode::OK,
-            &json!({"question": question}),
+            &json!({ "question": question }),
             "approval",
             &view,
         )
+    }
+
+    /// Pending questions of the execution that `approval` is of.
+    async fn of_execution(&self, approval: &Approval) -> Result<Vec<Approval>, Refused> {
+        let Approval {
+            principal,
+            execution,
+            ..
+        } = approval;
+        let pending = self
+            .gateway
+            .pending_approvals(Some(principal), Some(execution), true);
+        let pending = pending.await;
+        pending.map_err(|error| store_failed(&error, error.for_callers().message))
     }
 
     async fn visible(&self, id: &ApprovalId, decider: &Decider) -> Result<Approval, Refused> {
@@ -249,8 +265,9 @@ impl HttpService {
             }
             Err(error) => return Err(refused(error)),
         };
-        let approvals = [*approval];
-        let view = approval_views(&approvals, ARGUMENTS_LISTED_BYTES_MAX).pop();
+        let of_execution = self.of_execution(&approval).await?;
+        let view = approval_view(&approval, &of_execution);
+        let view = view.with_arguments_within(ARGUMENTS_LISTED_BYTES_MAX);
         written(status, &outcome, "approval", &view)
     }
 }

@@ -191,7 +191,7 @@ impl HttpService {
         }
         let client = match self.entered(&principal) {
             Ok(client) => client,
-            Err(too_many) => return Ok(too_many),
+            Err(too_many) => return Ok(*too_many),
         };
         let (mut parts, body) = request.into_parts();
         let room = Arc::new(AnswerPlace::new(&self.answers, &principal));
@@ -220,13 +220,13 @@ impl HttpService {
     }
 
     /// Counts a request of `principal`; `Err` is the response to one too many.
-    pub(super) fn entered(&self, principal: &Arc<str>) -> Result<RequestGuard, HttpResponse> {
+    pub(super) fn entered(&self, principal: &Arc<str>) -> Result<RequestGuard, Box<HttpResponse>> {
         self.clients.enter(principal).map_err(|too_many| {
             self.metrics.refused(RefusalReason::TooMany);
-            later(match too_many {
+            Box::new(later(match too_many {
                 ClientLimitError::Requests => StatusCode::TOO_MANY_REQUESTS,
                 ClientLimitError::Principals => StatusCode::SERVICE_UNAVAILABLE,
-            })
+            }))
         })
     }
 

@@ -1,4 +1,4 @@
-//! `/approvals`: what is refused before the gateway is asked anything. Decisions are tested with the executable, in
+//! `/approvals`, H18: what is refused before the gateway is asked anything. Decisions are tested with the executable, in
 //! `crates/limbeck/tests/it/approvals`.
 
 use crate::support::{ALICE, Ask, Server};
@@ -15,7 +15,7 @@ fn decision(target: &str, body: &str) -> Ask {
 }
 
 #[tokio::test]
-async fn questions_need_a_token_and_their_own_methods() {
+async fn h18_questions_need_a_token_and_their_own_methods() {
     let server = Server::start().await;
     for target in ["/approvals", ID] {
         let nameless = server.send(&Ask::new("GET", target)).await;
@@ -48,7 +48,7 @@ async fn questions_need_a_token_and_their_own_methods() {
 }
 
 #[tokio::test]
-async fn a_decision_is_json_of_a_known_form_and_about_an_id() {
+async fn h18_a_decision_is_json_of_a_known_form_and_about_an_id() {
     let server = Server::start().await;
     let approve = r#"{"decision":"approve"}"#;
     for media_type in [
@@ -101,7 +101,7 @@ async fn a_decision_is_json_of_a_known_form_and_about_an_id() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_origin_reaches_no_question() {
+async fn h18_a_page_of_another_origin_reaches_no_question() {
     let server = Server::start().await;
     let mut foreign = Ask::get(ID, ALICE);
     foreign.set("origin", "https://evil.example");

@@ -2,9 +2,9 @@
 
 use anyhow::anyhow;
 use limbeck_domain::text::{clean_line, is_clean};
-use limbeck_domain::{Approval, ApprovalState, ExecutionId};
+use limbeck_domain::{Approval, ApprovalId, ApprovalState, ExecutionId};
 use limbeck_gateway::Gateway;
-use limbeck_gateway::approval_view::{ApprovalView, approval_views};
+use limbeck_gateway::approval_view::{ApprovalView, approval_view, approval_views};
 use serde::Serialize;
 
 use crate::cli::ApprovalsArgs;
@@ -116,13 +116,11 @@ async fn one(
     id: &str,
     as_json: bool,
 ) -> Result<(), CommandError> {
-    let all = gateway.pending_approvals(None, None, false).await?;
-    let approval = named(&all, id)?;
+    let approval = &found(gateway, id).await?;
     if as_json {
-        let mut views = approval_views(&all, usize::MAX);
-        let place = all.iter().position(|other| other.id == approval.id);
-        let approvals = place.map(|place| views.swap_remove(place));
-        let approvals = approvals.into_iter().collect();
+        let execution = Some(&approval.execution);
+        let of_execution = gateway.pending_approvals(None, execution, true).await?;
+        let approvals = vec![approval_view(approval, &of_execution)];
         return printer.json(&ApprovalsJson { approvals });
     }
     printer.data_line(&gateway.question_text(approval).await);
@@ -160,6 +158,15 @@ async fn one(
         ));
     }
     Ok(())
+}
+
+/// The approval of a whole id, or of the beginning of one.
+async fn found(gateway: &Gateway, id: &str) -> Result<Approval, CommandError> {
+    if let Some(approval) = gateway.approval(&ApprovalId::new(id)).await? {
+        return Ok(approval);
+    }
+    let all = gateway.pending_approvals(None, None, false).await?;
+    named(&all, id).cloned()
 }
 
 /// JSON text in which every hidden character is an escape sequence of JSON: it has the same value, and shows all of it.

@@ -315,7 +315,9 @@ fn print(
     };
     printer.data_line(&format!("class of {tool}: {}{by}", class.as_str()));
     if effect == Effect::Ask {
-        printer.note("a call that has to be approved is refused: this version cannot ask");
+        printer.note(
+            "a person is asked before such a call is sent, `limbeck approvals` lists the questions",
+        );
     }
     if explanation.others.is_empty() {
         return;

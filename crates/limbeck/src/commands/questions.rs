@@ -29,8 +29,12 @@ const UNCLEAR_MAX: u32 = 3;
 enum Asked {
     /// Each was answered, here or elsewhere.
     Answered,
-    /// At least one is left open, or nothing was left to ask.
+    /// None waited: each was decided elsewhere, or the execution was interrupted.
+    NoneWaited,
+    /// At least one is left open.
     LeftOpen,
+    /// The person wants the program to end.
+    Stop,
 }
 
 /// What a decision led to.
@@ -49,6 +53,7 @@ pub(super) enum Noted {
 enum Reply {
     Approve,
     Deny,
+    Stop,
     Later,
     Unclear,
 }
@@ -74,6 +79,7 @@ impl TerminalQuestions<'_> {
         mut envelope: Envelope,
         signals: &mut EndSignals,
     ) -> Result<(Envelope, Option<EndSignal>), CommandError> {
+        let mut went_on_unasked = false;
         while envelope.status == ExecutionStatus::Paused {
             let asked = signals
                 .interrupting(self.ask_all(&envelope.execution_id))
@@ -81,13 +87,21 @@ impl TerminalQuestions<'_> {
             let asked = asked.map_err(|interrupted| {
                 let id = &envelope.execution_id;
                 interrupted.with_hint(format!(
-                    "nothing was decided: `limbeck resume {id}` asks again"
+                    "the execution stays paused: `limbeck resume {id}` asks again"
                 ))
             })?;
-            if asked? == Asked::LeftOpen {
-                break;
-            }
             let id = envelope.execution_id.clone();
+            match asked? {
+                Asked::Answered => went_on_unasked = false,
+                // It would pause again, and again.
+                Asked::NoneWaited if went_on_unasked => break,
+                Asked::NoneWaited => went_on_unasked = true,
+                Asked::LeftOpen => break,
+                Asked::Stop => {
+                    let stopped = self.gateway.stop(id.as_str(), None).await;
+                    return Ok((shown(stopped)?.envelope, None));
+                }
+            }
             let (resumed, signal) = signals
                 .cancelling(async |cancel| {
                     let context = CallContext::new(cancel);
@@ -117,10 +131,11 @@ impl TerminalQuestions<'_> {
             decisions.any(|decision| who.contains(&decision.by))
         };
         let open: Vec<&Approval> = pending.iter().filter(|a| !is_decided(a)).collect();
-        let mut asked = if open.is_empty() {
-            Asked::LeftOpen
-        } else {
-            Asked::Answered
+        let mut asked = match (pending.is_empty(), open.is_empty()) {
+            (true, _) => Asked::NoneWaited,
+            // Other people have to approve too.
+            (false, true) => Asked::LeftOpen,
+            (false, false) => Asked::Answered,
         };
         let count = open.len();
         for (index, approval) in open.into_iter().enumerate() {
@@ -128,8 +143,10 @@ impl TerminalQuestions<'_> {
                 self.printer
                     .note(&format!("\nquestion {} of {count}", index + 1));
             }
-            if self.ask(approval).await? == Asked::LeftOpen {
-                asked = Asked::LeftOpen;
+            match self.ask(approval).await? {
+                Asked::Answered | Asked::NoneWaited => {}
+                Asked::LeftOpen => asked = Asked::LeftOpen,
+                Asked::Stop => return Ok(Asked::Stop),
             }
         }
         Ok(asked)
@@ -144,13 +161,14 @@ impl TerminalQuestions<'_> {
                 .discard_typed_input()
                 .context("what was typed before the question cannot be discarded")
                 .map_err(CommandError::usage)?;
-            printer.prompt("allow? y: yes, n: no, Enter: decide later ");
+            printer.prompt("allow? y: yes, n: no, s: stop the program, Enter: decide later ");
             let Some(line) = self.line_while_open(approval).await? else {
                 return Ok(Asked::Answered);
             };
             let approve = match reply(&line) {
                 Reply::Unclear => continue,
                 Reply::Later => return Ok(Asked::LeftOpen),
+                Reply::Stop => return Ok(Asked::Stop),
                 Reply::Approve => true,
                 Reply::Deny => false,
             };
@@ -161,6 +179,7 @@ impl TerminalQuestions<'_> {
                 Noted::StillPending | Noted::Refused => Asked::LeftOpen,
             });
         }
+        printer.note("neither yes nor no: the question is left open");
         Ok(Asked::LeftOpen)
     }
 
@@ -208,6 +227,7 @@ fn reply(line: &str) -> Reply {
         "" => Reply::Later,
         "y" | "yes" => Reply::Approve,
         "n" | "no" => Reply::Deny,
+        "s" | "stop" => Reply::Stop,
         _ => Reply::Unclear,
     }
 }
@@ -334,6 +354,9 @@ mod tests {
         }
         for line in ["n", "No"] {
             assert_eq!(reply(line), Reply::Deny, "{line}");
+        }
+        for line in ["s", "Stop"] {
+            assert_eq!(reply(line), Reply::Stop, "{line}");
         }
         for line in ["", "  "] {
             assert_eq!(reply(line), Reply::Later, "{line}");

@@ -54,11 +54,10 @@ pub(super) async fn run(
             session.gateway.execute(request, context).await
         })
         .await;
-    let mut went_on = false;
-    if signal.is_none()
-        && envelope.status == ExecutionStatus::Paused
-        && let Some(terminal) = terminal(arguments)
-    {
+    let is_paused = signal.is_none() && envelope.status == ExecutionStatus::Paused;
+    let terminal = is_paused.then(|| terminal(arguments)).flatten();
+    let went_on = terminal.is_some();
+    if let Some(terminal) = terminal {
         let questions = TerminalQuestions {
             gateway: &session.gateway,
             printer: &invocation.printer,
@@ -72,7 +71,6 @@ pub(super) async fn run(
                 return Err(failure);
             }
         }
-        went_on = true;
     }
     if let (Some(_), Some(error)) = (signal, &mut envelope.error)
         && error.kind == ErrorKind::Cancelled
@@ -88,15 +86,10 @@ pub(super) async fn run(
             Some(_) => envelope.clone(),
             None => whole(&session.gateway, envelope.clone()).await,
         };
-        match &live {
-            // Between its beginning and its end a part was left out, so it cannot be known which lines were written.
-            Some(_) if went_on && shown.printed_left_out > 0 => {}
-            Some(live) if went_on => live.remove_written(&mut shown),
-            Some(_) => {
-                shown.stdout.clear();
-                shown.stderr.clear();
-            }
-            None => {}
+        if let Some(live) = &live {
+            // The record does not say whether a part of the printed text was left out, and this answer does.
+            let is_whole = envelope.printed_left_out == 0;
+            live.remove_written(&mut shown, went_on, is_whole);
         }
         name_options(&mut shown);
         print_envelope(&invocation.printer, &shown, source);

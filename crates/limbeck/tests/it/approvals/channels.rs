@@ -119,6 +119,23 @@ fn http(address: SocketAddr, token: &str, request: &str, body: Option<&Value>) -
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
+/// The questions that the owner of a token sees.
+fn listed(address: SocketAddr, token: &str) -> Value {
+    http(address, token, "GET /approvals", None).1["approvals"].clone()
+}
+
+/// Waits for a question about a call of the owner of `token`, and returns its id.
+fn asked(address: SocketAddr, token: &str) -> String {
+    let limit = Instant::now() + HANG;
+    loop {
+        if let Some(question) = listed(address, token)[0]["id"].as_str() {
+            return question.to_owned();
+        }
+        assert!(Instant::now() < limit, "nothing is asked");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn over_http_a_question_belongs_to_its_principal() {
     let mail = Mail::with(ASK);
@@ -127,19 +144,11 @@ fn over_http_a_question_belongs_to_its_principal() {
     let address = served.address;
     let mut client = served.client(&alice);
     let running = std::thread::spawn(move || client.execute(PROGRAM).unwrap());
-    let listed = |token: &str| http(address, token, "GET /approvals", None).1["approvals"].clone();
-    let limit = Instant::now() + HANG;
-    let question = loop {
-        if let Some(question) = listed(&alice)[0]["id"].as_str() {
-            break question.to_owned();
-        }
-        assert!(Instant::now() < limit, "nothing is asked");
-        std::thread::sleep(Duration::from_millis(10));
-    };
+    let question = asked(address, &alice);
     let path = format!("/approvals/{question}");
     let approve = json!({"decision": "approve"});
     // To bob it is as unknown as an id that nothing has.
-    assert_eq!(listed(&bob), json!([]));
+    assert_eq!(listed(address, &bob), json!([]));
     let nothing = "/approvals/ap_00000000000000000000000000000000";
     for request in [format!("GET {path}"), format!("POST {path}")] {
         let body = request.starts_with("POST").then_some(&approve);
@@ -186,6 +195,34 @@ fn over_http_a_question_belongs_to_its_principal() {
         message.contains("already approved by user:token:alice (browser)"),
         "{message}"
     );
+}
+
+#[test]
+fn over_http_an_approver_finds_a_question_by_its_id_and_no_other_decides() {
+    let mail = Mail::with(&format!(
+        "{ASK}ask = {{ approvers = [\"user:token:bob\"] }}\n"
+    ));
+    let (file, [alice, bob]) = tokens(&mail.world);
+    let served = Served::start(&mail.world, &["--token-file", &file]);
+    let address = served.address;
+    let mut client = served.client(&alice);
+    let running = std::thread::spawn(move || client.execute(PROGRAM).unwrap());
+    let question = asked(address, &alice);
+    let request = format!("POST /approvals/{question}");
+    let approve = json!({"decision": "approve"});
+    let (status, refused) = http(address, &alice, &request, Some(&approve));
+    assert_eq!(status, 403, "{refused}");
+    assert!(refused["error"]["hint"].is_string(), "{refused}");
+    assert_eq!(mail.calls(), [] as [Value; 0]);
+    assert_eq!(listed(address, &bob), json!([]));
+    let (status, shown) = http(address, &bob, &format!("GET /approvals/{question}"), None);
+    assert_eq!(status, 200, "{shown}");
+    let (status, decided) = http(address, &bob, &request, Some(&approve));
+    assert_eq!(status, 200, "{decided}");
+    let by = &decided["approval"]["decisions"][0]["by"];
+    assert_eq!(by, "user:token:bob", "{decided}");
+    assert_eq!(running.join().unwrap()["value"], true);
+    assert_eq!(mail.calls().len(), 1);
 }
 
 #[test]

@@ -2,25 +2,30 @@
 //! Python's standard library.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::{ASK, CATCHING, Mail, PROGRAM};
-use crate::world::search_path;
+use crate::world::{LIMBECK, search_path};
 
-/// Runs a command with a controlling terminal. Each further argument is a text to wait for and what is typed then, with `=>`
-/// between them; an empty text is typed at once. Prints everything that the terminal got, and ends with the command's code.
+/// Time after which a condition counts as one that never holds.
+const HANG: Duration = Duration::from_secs(60);
+
+/// Runs a command with a controlling terminal. The second argument has pairs of a text to wait for and what is typed then; an
+/// empty text is typed at once. Prints everything that the terminal got, and ends with the command's code.
 const DRIVER: &str = r#"
-import json, os, pty, select, sys, time
-command, steps = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+import fcntl, json, os, pty, select, struct, sys, termios, time
+command, steps, environment = map(json.loads, sys.argv[1:])
 pid, terminal = pty.fork()
 if pid == 0:
-    os.execvp(command[0], command)
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    os.execve(command[0], command, environment)
 seen, at, limit = b"", 0, time.monotonic() + 60
 while True:
-    while steps and steps[0][0].encode() in seen[at:]:
+    while steps and (found := seen.find(steps[0][0].encode(), at)) >= 0:
         wait_for, typed = steps.pop(0)
-        at = len(seen)
+        at = found + len(wait_for.encode())
         os.write(terminal, typed.encode())
     if time.monotonic() > limit:
         os.kill(pid, 9)
@@ -41,35 +46,22 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 /// Runs the executable on a terminal and types; returns its exit code and what the terminal showed.
 fn on_terminal(mail: &Mail, arguments: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
-    let command: Vec<&str> = [crate::world::LIMBECK]
-        .iter()
-        .chain(arguments)
-        .copied()
-        .collect();
-    let steps: Vec<Value> = steps
-        .iter()
-        .map(|(seen, typed)| json!([seen, typed]))
-        .collect();
+    let command: Vec<&str> = [LIMBECK].iter().chain(arguments).copied().collect();
+    let path = search_path();
+    let environment = json!({
+        "HOME": mail.world.home(), "PATH": path.to_str().unwrap(), "TERM": "xterm", "LIMBECK_TRUST_PROJECT": "1",
+    });
+    // Only the command has an environment of its own: where Python is may depend on that of the test.
     let output = Command::new("python3")
-        .args([
-            "-c",
-            DRIVER,
-            &json!(command).to_string(),
-            &json!(steps).to_string(),
-        ])
-        .env_clear()
-        .env("HOME", mail.world.home())
-        .env("PATH", search_path())
-        .env("LIMBECK_TRUST_PROJECT", "1")
-        .env("TERM", "xterm")
+        .args(["-c", DRIVER])
+        .args([json!(command), json!(steps), environment].map(|json| json.to_string()))
         .current_dir(mail.world.work())
         .output()
         .unwrap();
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    let code = output.status.code().unwrap();
     let failure = String::from_utf8_lossy(&output.stderr);
     assert_eq!(failure, "", "{shown}");
-    (code, shown)
+    (output.status.code().unwrap(), shown)
 }
 
 #[test]
@@ -119,6 +111,40 @@ fn an_empty_answer_leaves_the_question_open() {
     // Later, at the same terminal.
     let (code, shown) = on_terminal(&mail, &["resume", &id], &[("allow?", "y\n")]);
     assert_eq!(code, 0, "{shown}");
+    assert_eq!(mail.calls().len(), 1);
+}
+
+#[test]
+fn a_person_can_stop_the_program_at_its_question() {
+    let mail = Mail::with(ASK);
+    mail.world.file("program.ts", CATCHING);
+    let (code, shown) = on_terminal(&mail, &["run", "program.ts"], &[("allow?", "s\n")]);
+    assert_eq!(code, 1, "{shown}");
+    assert_eq!(mail.approvals()[0]["state"], "withdrawn");
+    assert_eq!(mail.calls(), [] as [Value; 0]);
+}
+
+#[test]
+fn a_question_that_is_decided_elsewhere_is_withdrawn_from_the_terminal() {
+    let mail = Mail::with(ASK);
+    mail.world.file("program.ts", PROGRAM);
+    // What the terminal has to type is never written to it: the decision comes from another command.
+    let decided = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| on_terminal(&mail, &["run", "program.ts"], &[]));
+        let limit = Instant::now() + HANG;
+        while mail.approvals().is_empty() {
+            assert!(Instant::now() < limit, "nothing is asked");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let id = mail.approvals()[0]["execution_id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        mail.resume(&id, ["--approve"]).ends_with(0);
+        asked.join().unwrap()
+    });
+    assert_eq!(decided.0, 0, "{}", decided.1);
+    assert!(decided.1.contains("already approved"), "{}", decided.1);
     assert_eq!(mail.calls().len(), 1);
 }
 

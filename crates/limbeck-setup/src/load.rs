@@ -53,7 +53,9 @@ pub fn load(discovery: &Discovery<'_>) -> Result<Configuration, ConfigError> {
 pub fn files(discovery: &Discovery<'_>) -> Vec<PathBuf> {
     let sources = sources::sources(discovery).into_iter();
     let on_disk = sources.map(|source| discovery.world.on_disk(&source.path));
-    on_disk.collect()
+    let managed = discovery.managed.as_ref();
+    let managed = managed.map(|file| discovery.world.on_disk(file.path));
+    on_disk.chain(managed).collect()
 }
 
 /// State of one call of [`load`].

@@ -3,6 +3,8 @@ use limbeck_domain::{ApprovalId, ApprovalState, ApprovalTerms, EffectClass, Exec
 use proptest::prelude::*;
 use serde_json::json;
 
+use limbeck_domain::{CallId, ToolId};
+
 use super::*;
 
 const PROGRAM: &str = "const tag = \"4.2\";

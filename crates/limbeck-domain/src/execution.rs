@@ -95,7 +95,8 @@ pub struct ProgramStart {
     #[serde(default)]
     pub mode: Mode,
     /// Patterns of the tools that the execution may use, also when another process continues it; absent for every tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // Always written: the frames of a worker have no names of fields.
+    #[serde(default)]
     pub scope: Option<Vec<String>>,
 }
 

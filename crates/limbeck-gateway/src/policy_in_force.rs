@@ -7,11 +7,12 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use limbeck_policy::{
-    Decided, Denied, Facts, Policy, ReadPermit, ReadRequest, Requester, Scope, Ticket, ToolCall,
-    decide_or_ask, decide_read, decide_with_ticket,
+    Decided, Denied, Facts, Policy, ReadPermit, ReadRequest, Requester, Scope, ToolCall,
+    decide_or_ask, decide_read,
 };
 use limbeck_upstream::{SendPass, SendWindow};
 
+use crate::approvals::Approved;
 use crate::clock::now_us;
 
 /// Whether a policy has all that its files say.
@@ -99,15 +100,19 @@ impl PolicyVersion {
         call: ToolCall,
         scope: &Scope,
         requester: &Requester,
-        approved: Option<(&Ticket, &str)>,
+        approved: Option<(&Approved, &str)>,
     ) -> Result<Decided, Denied> {
         let names = requester.names();
         let by = |policy: &Policy, call: ToolCall| {
             let facts = facts(policy, scope, &names);
-            match approved {
-                Some((ticket, pin)) => decide_with_ticket(call, &facts, ticket, Some(pin)),
-                None => decide_or_ask(call, &facts),
-            }
+            Ok(match (decide_or_ask(call, &facts)?, approved) {
+                (Decided::Ask(question), Some((approved, pin)))
+                    if approved.is_by_right(question.options()) =>
+                {
+                    question.approved(&approved.ticket, Some(pin))
+                }
+                (decided, _) => decided,
+            })
         };
         let Some(kept) = &self.kept else {
             return by(&self.policy, call);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use limbeck_catalog::Tool;
 use limbeck_domain::{
-    Approval, ApprovalChannel, ApprovalId, ApprovalState, ApprovalTerms, CallCode, CallError,
-    ErrorKind, HostCall, ProgramError, ToolId,
+    Approval, ApprovalChannel, ApprovalDecision, ApprovalId, ApprovalState, ApprovalTerms,
+    CallCode, CallError, ErrorKind, HostCall, ProgramError, ToolId,
 };
 use limbeck_policy::rules::{AskOptions, Channels, OnExpiry};
 use limbeck_policy::{DenialCause, Question, Ticket};
@@ -32,6 +32,31 @@ pub(crate) struct Approved {
     pub(crate) ticket: Ticket,
     /// JSON text of the arguments to send, when the person changed them.
     pub(crate) edited: Option<String>,
+    /// Channels of rules that name none.
+    default_channels: Channels,
+    terms: ApprovalTerms,
+    /// Who asked for the call.
+    requester: String,
+    approvals: Vec<ApprovalDecision>,
+}
+
+impl Approved {
+    /// Whether those who allowed the call may do so by `options`, which are those of the rules now. A list of approvers that was in
+    /// force when they decided was checked with their groups, which nobody knows later.
+    pub(crate) fn is_by_right(&self, options: &AskOptions) -> bool {
+        let channels = options.channels(self.default_channels);
+        let counted = self.approvals.iter().filter(|approval| {
+            let mut channels = channels.iter();
+            let by_channel = channels.any(|it| it.as_str() == approval.channel.as_str());
+            let is_requester = approval.by == self.requester;
+            let lists = options.approvers.lists();
+            let is_named = lists
+                .iter()
+                .all(|list| list.contains(&approval.by) || self.terms.approvers.contains(list));
+            by_channel && is_named && !(options.not_requester && is_requester)
+        });
+        counted.count() >= usize::from(options.quorum)
+    }
 }
 
 impl Broker {
@@ -94,10 +119,15 @@ impl Broker {
                 if let Some(edited) = &edited {
                     ticket.sha256 = Sha256::digest(edited.as_bytes()).into();
                 }
+                let approvals = approval.decisions.into_iter();
                 Ok(Approved {
                     id: approval.id,
                     ticket,
                     edited,
+                    default_channels: self.default_channels(),
+                    terms: approval.terms,
+                    requester: format!("user:{}", approval.principal),
+                    approvals: approvals.filter(|it| it.approve).collect(),
                 })
             }
             ApprovalState::Denied => {

@@ -3,6 +3,8 @@
 //! While a person thinks, the call holds nothing that others wait for: no room for its result, no place at its server. After
 //! the answer everything is decided anew, because tools and rules may have changed meanwhile.
 
+use std::sync::Arc;
+
 use limbeck_domain::{HostCall, ToolTarget};
 
 use super::Broker;
@@ -22,13 +24,14 @@ impl Broker {
         target: &ToolTarget,
         call: &HostCall,
     ) -> Result<AdmittedCall, RefusedCall> {
-        let mut approved: Option<Approved> = None;
+        let mut approved: Option<Arc<Approved>> = None;
         for _ in 0..=ASKED_MAX {
             let room = self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await;
             let edited = approved.as_ref().and_then(|it| it.edited.as_deref());
             let arguments = edited.unwrap_or(&call.body);
-            let ticket = approved.as_ref().map(|it| &it.ticket);
-            let prepared = self.prepare_or_ask(target, arguments, ticket).await?;
+            let prepared = self
+                .prepare_or_ask(target, arguments, approved.as_ref())
+                .await?;
             let (tool, question) = match prepared {
                 Prepared::Call(mut prepared) => {
                     if edited.is_some() {
@@ -40,7 +43,7 @@ impl Broker {
                         return Err(RefusedCall::cancelled());
                     }
                     let mut admitted = self.placed(prepared, Some(room), slot).await?;
-                    admitted.approval = approved.map(|it| it.id);
+                    admitted.approval = approved.map(|it| it.id.clone());
                     return Ok(admitted);
                 }
                 Prepared::Ask { tool, question } => (tool, question),
@@ -50,7 +53,8 @@ impl Broker {
                 self.withdraw(&earlier).await;
             }
             let answer = self.approved(call, &tool, &question).await;
-            approved = Some(answer.map_err(|error| RefusedCall::of(&tool, error))?);
+            let answer = answer.map_err(|error| RefusedCall::of(&tool, error))?;
+            approved = Some(Arc::new(answer));
         }
         Err(RefusedCall::unsettled(target))
     }

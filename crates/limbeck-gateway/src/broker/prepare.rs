@@ -10,9 +10,10 @@ use limbeck_catalog::{AcceptedArguments, Catalog, ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, HostCall, ServerName, ToolId, ToolTarget};
-use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, Ticket, ToolCall};
+use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, ToolCall};
 
 use super::Broker;
+use crate::approvals::Approved;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
 use crate::pins;
 use crate::policy_in_force::PolicyVersion;
@@ -48,7 +49,7 @@ pub(super) enum Prepared {
 pub(super) struct DecidedCall {
     pub(super) permit: Permit,
     pub(super) by: Arc<PolicyVersion>,
-    pub(super) ticket: Option<Ticket>,
+    pub(super) approved: Option<Arc<Approved>>,
 }
 
 /// A tool call that must not be sent.
@@ -111,13 +112,13 @@ impl Broker {
         }
     }
 
-    /// Decides whether a call may be sent, or has to be asked about. A `ticket` is what a person allowed: the policy is asked
+    /// Decides whether a call may be sent, or has to be asked about. `approved` is what a person allowed: the policy is asked
     /// again all the same. Nothing is sent or written.
     pub(super) async fn prepare_or_ask(
         &self,
         target: &ToolTarget,
         arguments: &str,
-        ticket: Option<&Ticket>,
+        approved: Option<&Arc<Approved>>,
     ) -> Result<Prepared, RefusedCall> {
         let resolved = self.resolve(target).await?;
         let (resolved, accepted) = self.validate(target, resolved, arguments).await?;
@@ -130,7 +131,7 @@ impl Broker {
             arguments,
             effect: tool.effect(),
         };
-        let decided = self.decide_or_ask(call, &tool, ticket);
+        let decided = self.decide_or_ask(call, &tool, approved);
         let decided = decided.map_err(|denied| RefusedCall::of(&tool, denied_error(&denied)))?;
         Ok(match decided {
             Ok(decided) => Prepared::Call(PreparedCall {
@@ -142,14 +143,14 @@ impl Broker {
         })
     }
 
-    /// Decides about a call by the newest policy, where nobody can be asked any more. `ticket` is what a person allowed.
+    /// Decides about a call by the newest policy, where nobody can be asked any more. `approved` is what a person allowed.
     pub(super) fn decide(
         &self,
         call: ToolCall,
         tool: &Tool,
-        ticket: Option<&Ticket>,
+        approved: Option<&Arc<Approved>>,
     ) -> Result<DecidedCall, CallError> {
-        match self.decide_or_ask(call, tool, ticket) {
+        match self.decide_or_ask(call, tool, approved) {
             Ok(Ok(decided)) => Ok(decided),
             Ok(Err(question)) => Err(denied_error(&question.into_denied())),
             Err(denied) => Err(denied_error(&denied)),
@@ -160,18 +161,18 @@ impl Broker {
         &self,
         call: ToolCall,
         tool: &Tool,
-        ticket: Option<&Ticket>,
+        approved: Option<&Arc<Approved>>,
     ) -> Result<Result<DecidedCall, Box<Question>>, Denied> {
         let by = self.context.policy.newest();
         // The definition as it is now, and not as it was when the person was asked.
-        let pin = ticket.map(|_| pins::digest(tool.definition()));
-        let approved = ticket.zip(pin.as_deref());
-        let decided = by.decide_or_ask(call, &self.scope, &self.requester(), approved)?;
+        let pin = approved.map(|_| pins::digest(tool.definition()));
+        let with_pin = approved.map(Arc::as_ref).zip(pin.as_deref());
+        let decided = by.decide_or_ask(call, &self.scope, &self.requester(), with_pin)?;
         Ok(match decided {
             Decided::Permit(permit) => Ok(DecidedCall {
                 permit,
                 by,
-                ticket: ticket.cloned(),
+                approved: approved.cloned(),
             }),
             Decided::Ask(question) => Err(question),
         })

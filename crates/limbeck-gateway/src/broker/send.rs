@@ -27,8 +27,10 @@ impl Broker {
             decided,
             note,
         } = prepared;
-        let DecidedCall { permit, ticket, .. } = decided;
-        let decided = self.decide(permit.spend(), &tool, ticket.as_ref());
+        let DecidedCall {
+            permit, approved, ..
+        } = decided;
+        let decided = self.decide(permit.spend(), &tool, approved.as_ref());
         let decided = decided.map_err(|error| RefusedCall::of(&tool, error))?;
         Ok(PreparedCall {
             tool,
@@ -63,7 +65,11 @@ impl Broker {
             ..self.call_context(cancel.clone()).with_observer(caller)
         };
         loop {
-            let DecidedCall { permit, by, ticket } = decided;
+            let DecidedCall {
+                permit,
+                by,
+                approved,
+            } = decided;
             let call = permit.call().clone();
             let context = CallContext {
                 pass: by.pass(),
@@ -73,7 +79,7 @@ impl Broker {
             if !is_withdrawn(&sent, &by) || cancel.is_cancelled() {
                 return Ok(sent.map(|RawToolResult(result)| result));
             }
-            decided = self.decide(call, tool, ticket.as_ref())?;
+            decided = self.decide(call, tool, approved.as_ref())?;
         }
     }
 }

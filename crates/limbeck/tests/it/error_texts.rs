@@ -6,9 +6,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use limbeck_domain::ErrorKind;
-use limbeck_gateway::{AdmissionSize, Bounds, ExecuteRequest, Gateway};
+use limbeck_domain::{ApprovalChannel, EffectClass, ErrorKind, HostCall, JournalEntry};
+use limbeck_gateway::{
+    AdmissionSize, AnswerForm, Bounds, Decider, DecisionRequest, ExecuteRequest, Gateway, OnAsk,
+};
+use limbeck_policy::rules::{AskOptions, Effect, Layer, Preset, Rule, RuleSet};
+use limbeck_policy::{Policy, Scope};
+use limbeck_store::{PausedExecution, Taken};
 use limbeck_testkit::{FakeServer, World as GatewayWorld, request};
+use limbeck_upstream::CallContext;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +22,7 @@ use crate::gateway::processes::{Process, workers};
 use crate::gateway::worker;
 use crate::world::World;
 
-const KINDS: [ErrorKind; 15] = [
+const KINDS: [ErrorKind; 18] = [
     ErrorKind::Syntax,
     ErrorKind::Contract,
     ErrorKind::Request,
@@ -30,6 +36,9 @@ const KINDS: [ErrorKind; 15] = [
     ErrorKind::CallLimit,
     ErrorKind::NeverSettles,
     ErrorKind::Cancelled,
+    ErrorKind::ApprovalNeeded,
+    ErrorKind::ApprovalExpired,
+    ErrorKind::Diverged,
     ErrorKind::WorkerLost,
     ErrorKind::Gateway,
 ];
@@ -97,7 +106,9 @@ async fn examples(kind: ErrorKind) -> Vec<String> {
         }
         ErrorKind::Busy => vec![busy().await],
         ErrorKind::Cancelled => vec![cancelled().await],
-        ErrorKind::ApprovalNeeded | ErrorKind::ApprovalExpired | ErrorKind::Diverged => Vec::new(),
+        ErrorKind::ApprovalNeeded => vec![asked(kind, OnAsk::Fail).await],
+        ErrorKind::ApprovalExpired => vec![asked(kind, OnAsk::Wait).await],
+        ErrorKind::Diverged => vec![diverged().await],
     }
 }
 
@@ -205,6 +216,101 @@ async fn cancelled() -> String {
     let text = running.await.unwrap();
     gateway.shutdown().await;
     text
+}
+
+/// A gateway that asks before every call of `t.send`, with questions that expire after a second.
+async fn asking() -> Gateway {
+    let rule = Rule {
+        id: "ask".to_owned(),
+        effect: Effect::Ask,
+        tools: Scope::parse(["t.send"]).unwrap(),
+        except: None,
+        classes: None,
+        arguments: Vec::new(),
+        who: None,
+        reason: None,
+        ask: Some(AskOptions {
+            expires_s: 1,
+            ..AskOptions::default()
+        }),
+        layer: Layer::User,
+        is_default: false,
+        origin: "limbeck.toml:1".to_owned(),
+    };
+    let policy = Policy {
+        rules: RuleSet::new(vec![rule], &[], Preset::Observe).unwrap(),
+        ..Policy::default()
+    };
+    let server = FakeServer::new("t").write("send", |_| json!(1));
+    let world = GatewayWorld::new(worker()).server(&server.share());
+    world.policy(policy).start().await
+}
+
+/// A program with a call that has to be asked about, and nobody answers.
+async fn asked(kind: ErrorKind, on_ask: OnAsk) -> String {
+    let gateway = asking().await;
+    let request = ExecuteRequest {
+        on_ask,
+        ..request("await tools.t.send({})")
+    };
+    let text = answer_of(&gateway, kind, request, CancellationToken::new()).await;
+    gateway.shutdown().await;
+    text
+}
+
+/// A paused program that is continued after its journal was changed.
+async fn diverged() -> String {
+    let gateway = asking().await;
+    let program = "await tools.t.send({})";
+    let request = ExecuteRequest {
+        on_ask: OnAsk::Pause,
+        ..request(program)
+    };
+    let paused = gateway
+        .answer(request, CancellationToken::new())
+        .await
+        .envelope;
+    let (id, store) = (paused.execution_id, gateway.store());
+    let journal = store.journal(&id).await.unwrap();
+    let asked = journal.into_iter().find_map(|entry| match entry {
+        JournalEntry::Asked { call, .. } => Some(call),
+        _ => None,
+    });
+    let other = JournalEntry::Call {
+        call: HostCall {
+            body: "{\"to\":\"mallory\"}".to_owned(),
+            ..asked.unwrap()
+        },
+        tool: None,
+        arguments_removed: None,
+        effect: EffectClass::Read,
+        sent: false,
+    };
+    assert!(matches!(
+        store.take(&id).await.unwrap(),
+        Taken::Lease { .. }
+    ));
+    store.append(&id, other).await.unwrap();
+    store.pause(&id, PausedExecution::default()).await.unwrap();
+    let decision = DecisionRequest {
+        approval: paused.pending[0].approval_id.clone(),
+        approve: true,
+        decider: Decider {
+            who: vec!["user:test".to_owned()],
+            principal: "test".to_owned(),
+            channel: ApprovalChannel::Cli,
+        },
+        reason: None,
+        edited: None,
+    };
+    gateway.decide(decision).await.unwrap();
+    let context = CallContext::new(CancellationToken::new());
+    let form = AnswerForm::default();
+    let resumed = gateway.resume(id.as_str(), None, form, OnAsk::Pause, context);
+    let shown = resumed.await.unwrap();
+    assert_eq!(shown.envelope.error.unwrap().kind, ErrorKind::Diverged);
+    gateway.shutdown().await;
+    format!("{program}\n\nmodel:\n{}\n", without_id(&shown.text))
 }
 
 /// An answer with `ID` in the place of the execution's.

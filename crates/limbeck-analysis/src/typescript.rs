@@ -26,9 +26,12 @@ mod flow;
 mod free_names;
 mod imports;
 mod modules;
+#[cfg(test)]
+mod mutation_tests;
 mod names;
 mod nesting;
 mod positions;
+mod reflection;
 mod shape;
 mod sites;
 mod tree;

@@ -8,6 +8,7 @@ mod acceptance;
 mod arguments;
 mod awaits;
 mod flow;
+mod mutations;
 mod reading;
 
 const SERVERS: &str = r#"[{"name":"shop","tools":6},{"name":"Get-Weird.1","tools":4}]"#;
@@ -160,11 +161,14 @@ fn imported_functions_are_seen() {
     );
     assert_eq!(arguments(&found), json!([{"name": "id", "value": 1}]));
     let twice = "from mcp.servers.shop import get_order as one\none = str\none(id=1)";
-    assert_eq!(read(twice), Sites::default());
-    assert_eq!(
-        read("from mcp.servers.nope import get_order\nget_order(id=1)"),
-        Sites::default()
-    );
+    for unresolved in [
+        twice,
+        "from mcp.servers.nope import get_order\nget_order(id=1)",
+    ] {
+        let found = read(unresolved);
+        assert_eq!(found.sites, [], "{unresolved}");
+        assert!(!found.dynamic.is_empty(), "{unresolved}");
+    }
 }
 
 #[test]

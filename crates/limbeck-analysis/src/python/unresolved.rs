@@ -2,16 +2,22 @@
 //!
 //! Followed are calls by constant names and names that are assigned once. Everything else that may come to a call is
 //! a place here: a part of `tools` that goes into a function, a list or a parameter, code that is made of text, names that
-//! are looked up, and functions that nothing in the program explains, which an earlier program may have saved.
+//! are looked up (`reflection`), and names that nothing in the program explains, which an earlier program may have saved.
+//! Where a name has another meaning in a part of the program, `scopes` decides; in doubt it is a place.
 
 use std::collections::HashSet;
 
-use ruff_python_ast::{AnyNodeRef, Expr, ExprCall, ExprName};
+use ruff_python_ast::{AnyNodeRef, ExprCall, ExprName};
 use ruff_text_size::{Ranged, TextSize};
 
-use super::facts::ProgramFacts;
+use self::reflection::ImportedModules;
+use self::scopes::Scopes;
+use super::facts::{ProgramFacts, first_part, given_name, module_of};
 use super::names::{constant_names, name_of};
 use super::tree::{NodeId, ProgramTree, id};
+
+mod reflection;
+mod scopes;
 
 /// Names through which tools are called. The others of the roots only look up or store.
 const CALLING: &[&str] = &[
@@ -21,8 +27,9 @@ const CALLING: &[&str] = &[
     "call_mcp_tool",
     "runtime",
     "mcp_servers",
+    "mcp",
 ];
-/// Functions that look at their arguments and never call them.
+/// Functions that look at their arguments and never call them. An iteration over `tools` gives names.
 const LOOKING_AT: &[&str] = &[
     "describe",
     "print",
@@ -35,127 +42,8 @@ const LOOKING_AT: &[&str] = &[
     "tuple",
     "set",
     "bool",
-    "type",
     "hasattr",
     "isinstance",
-];
-/// Functions that run text, or give everything that has a name.
-const REFLECTING: &[&str] = &["eval", "exec", "compile", "__import__", "globals", "locals"];
-/// Modules through which a program reaches its own names and frames.
-const REFLECTING_MODULES: &[&str] = &[
-    "importlib",
-    "gc",
-    "inspect",
-    "runpy",
-    "__main__",
-    "builtins",
-];
-/// Attributes through which a program reaches names, frames and modules.
-const REFLECTING_ATTRIBUTES: &[&str] = &[
-    "__globals__",
-    "__builtins__",
-    "__dict__",
-    "__subclasses__",
-    "_getframe",
-    "f_globals",
-    "f_back",
-    "modules",
-];
-/// Functions that every program has. A call of any other name that the program does not explain may be one that an
-/// earlier program saved with `save_tool`.
-const KNOWN: &[&str] = &[
-    "abs",
-    "aiter",
-    "anext",
-    "all",
-    "any",
-    "ascii",
-    "bin",
-    "bool",
-    "breakpoint",
-    "bytearray",
-    "bytes",
-    "callable",
-    "chr",
-    "classmethod",
-    "compile",
-    "complex",
-    "delattr",
-    "dict",
-    "dir",
-    "divmod",
-    "enumerate",
-    "eval",
-    "exec",
-    "exit",
-    "filter",
-    "float",
-    "format",
-    "frozenset",
-    "getattr",
-    "globals",
-    "hasattr",
-    "hash",
-    "help",
-    "hex",
-    "id",
-    "input",
-    "int",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "len",
-    "list",
-    "locals",
-    "map",
-    "max",
-    "memoryview",
-    "min",
-    "next",
-    "object",
-    "oct",
-    "open",
-    "ord",
-    "pow",
-    "print",
-    "property",
-    "quit",
-    "range",
-    "repr",
-    "reversed",
-    "round",
-    "set",
-    "setattr",
-    "slice",
-    "sorted",
-    "staticmethod",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "type",
-    "vars",
-    "zip",
-    "__import__",
-    "super",
-];
-/// Functions of the guest beside those that reach tools.
-const OF_GUEST: &[&str] = &[
-    "search",
-    "describe",
-    "servers",
-    "store",
-    "discover_mcp_tools",
-    "get_tool_schema",
-    "search_tools",
-    "artifacts",
-    "emit",
-    "budget",
-    "save_tool",
-    "llm",
-    "ToolError",
-    "MCPError",
-    "acall_tool",
 ];
 
 /// The places, in any order. `found` are the calls whose tool is known.
@@ -164,60 +52,122 @@ pub(super) fn places(
     facts: &ProgramFacts<'_>,
     found: &HashSet<NodeId>,
 ) -> Vec<TextSize> {
+    let modules = ImportedModules::new(tree);
+    let names = ReachingNames::new(tree, facts);
     let mut places = Vec::new();
     for node in tree.nodes() {
-        match node {
-            AnyNodeRef::ExprName(name)
-                if name.ctx.is_load()
-                    && reaches_tools(name, facts)
-                    && !is_followed(tree, facts, found, name) =>
-            {
-                places.push(name.start());
+        let is_place = match node {
+            AnyNodeRef::ExprName(name) if name.ctx.is_load() => {
+                names.reach(tree, facts, name) && !is_followed(tree, facts, found, name)
+                    || !names.is_root(&name.id)
+                        && reflection::may_be_anything(tree, facts, &names.scopes, name)
+                    || modules.is_passed_on(tree, name)
             }
-            AnyNodeRef::ExprCall(call) if may_be_anything(call, facts) => places.push(call.start()),
             AnyNodeRef::ExprAttribute(node) => {
-                let is_reflecting = REFLECTING_ATTRIBUTES.contains(&&*node.attr.id)
-                    && (node.attr.id != "modules" || name_of(&node.value) == Some("sys"));
-                if is_reflecting {
-                    places.push(node.start());
-                }
+                reflection::is_reflecting(&node.attr.id) || modules.reaches_module(tree, node)
             }
             AnyNodeRef::StmtImport(node) => {
                 let mut names = node.names.iter();
-                if names.any(|alias| REFLECTING_MODULES.contains(&&*alias.name.id)) {
-                    places.push(node.start());
-                }
+                names.any(|alias| reflection::is_unknown_module(&alias.name.id))
             }
-            AnyNodeRef::StmtImportFrom(node) => {
-                let module = super::facts::module_of(node);
-                let is_star = node.names.iter().any(|alias| alias.name.id == "*");
-                let is_tools = is_star && super::facts::first_part(module) == "mcp";
-                if is_tools || REFLECTING_MODULES.contains(&module) {
-                    places.push(node.start());
-                }
-            }
-            _ => {}
+            AnyNodeRef::StmtImportFrom(node) => reflection::imports_unknown(node),
+            node => reflection::pattern_reflects(node),
+        };
+        if is_place {
+            places.push(node.start());
         }
     }
     places
 }
 
-fn reaches_tools(name: &ExprName, facts: &ProgramFacts<'_>) -> bool {
-    let text = &*name.id;
-    let is_root = CALLING.contains(&text) || text.starts_with("mcp_");
-    if is_root && facts.times_bound(text) == 0 {
-        return true;
+/// Names that may mean a part of `tools`.
+struct ReachingNames<'a> {
+    scopes: Scopes<'a>,
+    /// Names that import statements or assignments give to such parts.
+    given: HashSet<&'a str>,
+}
+
+impl<'a> ReachingNames<'a> {
+    fn new(tree: &ProgramTree<'a>, facts: &ProgramFacts<'a>) -> Self {
+        let mut given = HashSet::new();
+        for (name, part) in &facts.imported_parts {
+            if part.first().is_none_or(|first| is_root(first)) {
+                given.insert(*name);
+            }
+        }
+        for node in tree.nodes() {
+            match node {
+                AnyNodeRef::StmtImportFrom(node) if first_part(module_of(node)) == "mcp" => {
+                    let calling = node.names.iter().filter(|alias| !looks_up(&alias.name.id));
+                    given.extend(calling.map(given_name));
+                }
+                AnyNodeRef::StmtImport(node) => {
+                    let of_mcp = node
+                        .names
+                        .iter()
+                        .filter(|alias| first_part(&alias.name.id) == "mcp");
+                    given.extend(
+                        of_mcp.map(|alias| alias.asname.as_ref().map_or("mcp", |name| &*name.id)),
+                    );
+                }
+                _ => {}
+            }
+        }
+        // Each round finds the names that are given those of the round before.
+        loop {
+            let more: Vec<&str> = facts
+                .chains
+                .iter()
+                .filter(|(name, value)| {
+                    let root = tree.root_of(*value);
+                    !given.contains(*name)
+                        && root.is_some_and(|root| is_root(root) || given.contains(root))
+                })
+                .map(|(name, _)| *name)
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            given.extend(more);
+        }
+        Self {
+            scopes: Scopes::new(tree),
+            given,
+        }
     }
-    if let Some(part) = facts.imported_parts.get(text) {
-        return part.first().is_none_or(|first| CALLING.contains(first));
+
+    fn is_root(&self, name: &str) -> bool {
+        is_root(name) || self.given.contains(name)
     }
-    // A name that is given a part of `tools`.
-    let value = facts
-        .chains
-        .get(text)
-        .and_then(|value| constant_names(value));
-    let root = value.and_then(|names| names.first().copied());
-    root.is_some_and(|root| CALLING.contains(&root) && facts.times_bound(root) == 0)
+
+    fn reach(&self, tree: &ProgramTree<'a>, facts: &ProgramFacts<'a>, name: &'a ExprName) -> bool {
+        let text = &*name.id;
+        if self.given.contains(text) {
+            return true;
+        }
+        let is_own = || self.scopes.is_own(tree, name);
+        is_root(text) && (facts.times_bound(text) == 0 || !is_own())
+    }
+}
+
+/// Whether the guest has a name through which tools are called.
+fn is_root(name: &str) -> bool {
+    CALLING.contains(&name) || name.starts_with("mcp_")
+}
+
+/// Names of the module `mcp` that call nothing.
+fn looks_up(name: &str) -> bool {
+    matches!(
+        name,
+        "search"
+            | "describe"
+            | "store"
+            | "discover_mcp_tools"
+            | "get_tool_schema"
+            | "search_tools"
+            | "ToolError"
+            | "MCPError"
+    )
 }
 
 /// Whether the use of a name is followed: a call that was found, a name of its own, or nothing that calls.
@@ -236,17 +186,23 @@ fn is_followed(
                 return found.contains(&id(call)) || gives_no_tool(call);
             }
             AnyNodeRef::ExprCall(call) => {
-                return name_of(&call.func).is_some_and(|name| LOOKING_AT.contains(&name));
+                let function = name_of(&call.func);
+                return function.is_some_and(|name| {
+                    LOOKING_AT.contains(&name) && facts.times_bound(name) == 0
+                });
             }
             AnyNodeRef::StmtAssign(node) => {
                 let [target] = node.targets.as_slice() else {
                     return false;
                 };
                 let is_alias = name_of(target).is_some_and(|name| facts.times_bound(name) == 1);
-                return is_alias && constant_names(&node.value).is_some();
+                // The members of a class are not followed.
+                return is_alias
+                    && constant_names(&node.value).is_some()
+                    && !scopes::is_in_class(tree, id(node));
             }
+            AnyNodeRef::ExprCompare(node) => return reflection::only_compares(node),
             AnyNodeRef::StmtExpr(_)
-            | AnyNodeRef::ExprCompare(_)
             | AnyNodeRef::ExprUnaryOp(_)
             | AnyNodeRef::InterpolatedElement(_)
             | AnyNodeRef::StmtIf(_)
@@ -267,24 +223,4 @@ fn gives_no_tool(call: &ExprCall) -> bool {
         [.., "list_tools"] => true,
         _ => false,
     })
-}
-
-/// Whether a call runs text, or calls what nothing in the program explains.
-fn may_be_anything(call: &ExprCall, facts: &ProgramFacts<'_>) -> bool {
-    let Expr::Name(name) = &*call.func else {
-        return false;
-    };
-    let name = &*name.id;
-    if facts.times_bound(name) > 0 {
-        return false;
-    }
-    if REFLECTING.contains(&name) {
-        return true;
-    }
-    let is_known = KNOWN.contains(&name)
-        || OF_GUEST.contains(&name)
-        || CALLING.contains(&name)
-        || name.starts_with("mcp_")
-        || name.starts_with(char::is_uppercase);
-    !is_known
 }

@@ -9,10 +9,12 @@ use oxc::ast::ast::{
 };
 use oxc::semantic::{NodeId, SymbolId};
 use oxc::span::GetSpan;
+use oxc::syntax::operator::BinaryOperator;
 
 use super::arguments::CallArguments;
 use super::imports::{self, Binding, ImportedModule};
 use super::modules;
+use super::reflection;
 use super::tree::ProgramTree;
 
 /// Members that every object has, and that are therefore neither tools nor servers.
@@ -27,10 +29,30 @@ const LOOKING_UP: [&str; 7] = [
     "searchTools",
     "listServers",
 ];
-/// Functions that read their arguments and never call them.
+/// Functions that read their arguments and never call or return them.
 const LOOKING_AT: [&str; 3] = ["describe", "String", "Boolean"];
-/// Objects whose functions read their arguments and never call them.
-const LOOKERS: [&str; 5] = ["console", "Object", "JSON", "Array", "String"];
+/// Members of objects that are such functions; all members of `console` are.
+const LOOKING_AT_MEMBERS: [(&str, &str); 4] = [
+    ("Object", "keys"),
+    ("Object", "getOwnPropertyNames"),
+    ("JSON", "stringify"),
+    ("Array", "isArray"),
+];
+/// Members of `globalThis` through which no tool is called and no text is run.
+const HARMLESS_GLOBALS: [&str; 12] = [
+    "console",
+    "JSON",
+    "Math",
+    "Date",
+    "Intl",
+    "crypto",
+    "structuredClone",
+    "performance",
+    "TextEncoder",
+    "TextDecoder",
+    "input",
+    "undefined",
+];
 /// Uses of names that are followed.
 const STEPS_MAX: usize = 20_000;
 
@@ -126,14 +148,6 @@ impl<'a> NameResolver<'a> {
                 names.follow(tree, node, denoted.clone());
             }
         }
-        for node in tree.nodes.iter() {
-            // `(() => {}).constructor("…")` is `Function`.
-            if let AstKind::StaticMemberExpression(member) = node.kind()
-                && member.property.name == "constructor"
-            {
-                names.dynamic.push((member.span.start, None));
-            }
-        }
         for statement in &tree.nodes.program().body {
             if let Statement::ExportDefaultDeclaration(export) = statement
                 && let Some(object) = modules::globals_taken(export)
@@ -148,6 +162,13 @@ impl<'a> NameResolver<'a> {
                 }
             }
         }
+        // A call of a computed member of `tools` has its place, with its server.
+        let followed: HashSet<u32> = names.dynamic.iter().map(|(at, _)| *at).collect();
+        let kinds = tree.nodes.iter().map(|node| node.kind());
+        let reached = kinds.filter(|kind| reflection::reaches(tree, kind));
+        let places = reached.map(|kind| kind.span().start);
+        let others = places.filter(|at| !followed.contains(at));
+        names.dynamic.extend(others.map(|at| (at, None)));
         names
     }
 
@@ -211,12 +232,16 @@ impl<'a> NameResolver<'a> {
             let is_object = |object: &Expression<'_>| tree.is_inside(below, object.span());
             let next = match kind {
                 AstKind::StaticMemberExpression(member) => {
-                    step(&denoted, member.property.name.as_str())
+                    let name = member.property.name.as_str();
+                    if may_give_anything(&denoted, name) {
+                        return self.unknown(tree, from, &denoted);
+                    }
+                    step(&denoted, name)
                 }
                 AstKind::ComputedMemberExpression(member) if is_object(&member.object) => {
                     match tree.text(&member.expression) {
-                        Some(name) => step(&denoted, name),
-                        None => return self.unknown(tree, from, &denoted),
+                        Some(name) if !may_give_anything(&denoted, name) => step(&denoted, name),
+                        _ => return self.unknown(tree, from, &denoted),
                     }
                 }
                 AstKind::AwaitExpression(_) => Some(denoted),
@@ -224,10 +249,24 @@ impl<'a> NameResolver<'a> {
                     return self.called(tree, call, &denoted);
                 }
                 AstKind::CallExpression(call) => {
-                    if !looks_at(&call.callee) {
+                    if !looks_at(tree, call) {
                         self.unknown(tree, from, &denoted);
                     }
                     return;
+                }
+                // It asks the object on the other side.
+                AstKind::BinaryExpression(binary)
+                    if binary.operator == BinaryOperator::Instanceof =>
+                {
+                    return self.unknown(tree, from, &denoted);
+                }
+                AstKind::TemplateLiteral(_)
+                    if matches!(
+                        tree.outer(outer),
+                        Some((_, AstKind::TaggedTemplateExpression(_), _))
+                    ) =>
+                {
+                    return self.unknown(tree, from, &denoted);
                 }
                 AstKind::VariableDeclarator(declarator) => {
                     return self.bound(tree, &declarator.id, denoted, from);
@@ -282,10 +321,13 @@ impl<'a> NameResolver<'a> {
     ) {
         for property in &object.properties {
             let name = property.key.static_name();
-            match name.as_deref().map(|name| step(denoted, name)) {
-                Some(Some(next)) => self.bound(tree, &property.value, next, from),
-                Some(None) => {}
-                None => self.unknown(tree, from, denoted),
+            match name.as_deref() {
+                Some(name) if !may_give_anything(denoted, name) => {
+                    if let Some(next) = step(denoted, name) {
+                        self.bound(tree, &property.value, next, from);
+                    }
+                }
+                _ => self.unknown(tree, from, denoted),
             }
         }
         if object.rest.is_some() {
@@ -311,7 +353,7 @@ impl<'a> NameResolver<'a> {
             Meaning::Server(name) => self.call(call, None, name, ResultForm::Value, None),
             Meaning::ByName => self.named(tree, call, ResultForm::Other),
             Meaning::ValueByName(_) => self.named(tree, call, ResultForm::Value),
-            Meaning::Global | Meaning::Tools => {}
+            Meaning::Global | Meaning::Tools => self.dynamic.push((call.span.start, None)),
         }
     }
 
@@ -382,9 +424,11 @@ impl<'a> NameResolver<'a> {
 fn step(denoted: &Meaning, name: &str) -> Option<Meaning> {
     match denoted {
         Meaning::Global => match name {
+            "globalThis" => Some(Meaning::Global),
             "tools" => Some(Meaning::Tools),
             "callMCPTool" => Some(Meaning::ByName),
             "callTool" => Some(Meaning::ValueByName("callTool")),
+            name if name.starts_with("mcp__") => Some(Meaning::FullName(name.to_owned())),
             _ => None,
         },
         Meaning::Tools | Meaning::Server(_) if OF_OBJECTS.contains(&name) => None,
@@ -402,6 +446,20 @@ fn step(denoted: &Meaning, name: &str) -> Option<Meaning> {
         // A server may have the name.
         Meaning::ValueByName(server) => Some(Meaning::Tool((*server).to_owned(), name.to_owned())),
         Meaning::Raw(..) | Meaning::ByName | Meaning::FullName(_) => None,
+    }
+}
+
+/// Whether a member of `denoted` gives a function or an object that is not followed: `tool.bind`, `globalThis.eval`.
+fn may_give_anything(denoted: &Meaning, name: &str) -> bool {
+    // Texts and numbers.
+    const PLAIN: [&str; 4] = ["name", "length", "toString", "description"];
+    match denoted {
+        Meaning::Global => step(denoted, name).is_none() && !HARMLESS_GLOBALS.contains(&name),
+        Meaning::Tools | Meaning::Server(_) => matches!(name, "valueOf" | "constructor"),
+        Meaning::Tool(..) | Meaning::Raw(..) | Meaning::ByName | Meaning::FullName(_) => {
+            step(denoted, name).is_none() && !PLAIN.contains(&name)
+        }
+        Meaning::ValueByName(_) => matches!(name, "bind" | "call" | "apply"),
     }
 }
 
@@ -433,14 +491,24 @@ fn denoted_by(module: &ImportedModule<'_>, binding: &Binding<'_>, local: &str) -
     })
 }
 
-/// Whether a function only looks at its arguments.
-fn looks_at(callee: &Expression<'_>) -> bool {
-    let is_one_of = |expression: &Expression<'_>, names: &[&str]| match expression {
-        Expression::Identifier(name) => names.contains(&name.name.as_str()),
-        _ => false,
+/// Whether a call only looks at its arguments. A name that the program declares itself may mean any function.
+fn looks_at(tree: &ProgramTree<'_, '_>, call: &CallExpression<'_>) -> bool {
+    let global = |expression: &Expression<'_>| match expression {
+        Expression::Identifier(name) if tree.symbol(name).is_none() => Some(name.name.to_string()),
+        _ => None,
     };
-    match callee.get_inner_expression() {
-        Expression::StaticMemberExpression(member) => is_one_of(&member.object, &LOOKERS),
-        callee => is_one_of(callee, &LOOKING_AT),
+    match call.callee.get_inner_expression() {
+        Expression::StaticMemberExpression(member) => {
+            let Some(object) = global(&member.object) else {
+                return false;
+            };
+            let member = member.property.name.as_str();
+            let mut known = LOOKING_AT_MEMBERS.iter();
+            // A replacer of `JSON.stringify` is given the parts of the value.
+            let has_replacer = object == "JSON" && call.arguments.len() > 1;
+            object == "console"
+                || !has_replacer && known.any(|(of, name)| object == *of && member == *name)
+        }
+        callee => global(callee).is_some_and(|name| LOOKING_AT.contains(&name.as_str())),
     }
 }

@@ -29,6 +29,9 @@ pub(super) fn may_have(text: &str) -> bool {
         "Function",
         "globalThis",
         "constructor",
+        // A name or a text may be written by the numbers of its characters, and a member by a text that is put together.
+        "\\",
+        "[",
     ]
     .iter()
     .any(|name| text.contains(name))

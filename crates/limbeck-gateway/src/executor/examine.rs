@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_catalog::{Finding, FindingKind, Findings, Plan};
-use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart, Sites, SitesError};
+use limbeck_domain::{
+    DynamicSite, ErrorKind, Language, Mode, ProgramError, ProgramStart, Sites, SitesError,
+};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_wire::{FromWorker, ToWorker};
 use serde::Serialize;
@@ -35,7 +37,7 @@ pub struct Examination {
 
 /// What a worker read of a program.
 enum Read {
-    /// The tool calls written in it, as the worker sent them; `None` where it sent none.
+    /// The tool calls written in it, as the worker sent them; `None` where the analysis cannot read it.
     Sites(Option<String>),
     /// It cannot be parsed.
     Refused(ProgramError),
@@ -137,7 +139,15 @@ impl Executor {
                     |error: SitesError| ProgramError::new(ErrorKind::WorkerLost, error.to_string());
                 parsed.map_err(malformed)?
             }
-            None => Sites::default(),
+            // The guest accepts what the analysis cannot read: any tool may be called.
+            None => Sites {
+                dynamic: vec![DynamicSite {
+                    line: 1,
+                    column: 1,
+                    server: None,
+                }],
+                ..Sites::default()
+            },
         };
         let sites = Arc::new(sites);
         let findings = check.findings(&sites).await.map_err(failed)?;
@@ -191,7 +201,7 @@ async fn read(mut worker: Worker, start: ProgramStart) -> Result<Read, ProgramEr
         FromWorker::Done(done) => match done.result.map_err(ProgramError::from) {
             Err(error) if error.kind == ErrorKind::Syntax => Ok(Read::Refused(error)),
             Err(error) => Err(error),
-            // The analysis found nothing to send, and the guest's compiler accepts the program.
+            // The analysis cannot read the program, and the guest's compiler accepts it.
             Ok(_) if language == Language::Python => Ok(Read::Sites(None)),
             Ok(_) => Err(messages::lost(&WorkerError::Gone)),
         },

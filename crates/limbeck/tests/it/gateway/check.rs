@@ -304,3 +304,76 @@ async fn a_property_that_the_program_asks_for_is_no_error_where_no_result_has_it
     assert_eq!(wrong.error.unwrap().kind, ErrorKind::Contract);
     gateway.shutdown().await;
 }
+
+/// Hidden calls of `t.echo`. Some ways of one language may be closed; what matters is that no call leaves the plan.
+const HIDDEN_IN_TYPESCRIPT: &[&str] = &[
+    "const t = tools; await t.t.echo({ n: 1 })",
+    "const go = (x) => x.t.echo({ n: 1 }); await go(tools)",
+    "const { t: { echo } } = tools; await [echo][0]({ n: 1 })",
+    "await eval('tools').t.echo({ n: 1 })",
+    "await new Function('return tools')().t.echo({ n: 1 })",
+    "await (() => {})['constr' + 'uctor']('return tools')().t.echo({ n: 1 })",
+    "await globalThis['to' + 'ols'].t.echo({ n: 1 })",
+    "await globalThis.eval('tools').t.echo({ n: 1 })",
+    "await t\\u006fols.t.echo({ n: 1 })",
+    "await tools.t['ec' + 'ho']({ n: 1 })",
+    "await tools.t.echo.call(null, { n: 1 })",
+    "await Object.values({ a: tools })[0].t.echo({ n: 1 })",
+    "class A { t = tools.t } await new A().t.echo({ n: 1 })",
+    "function* all() { yield tools.t } for (const t of all()) await t.echo({ n: 1 })",
+    "return await ((s, t) => t)`${tools}`.t.echo({ n: 1 })",
+];
+const HIDDEN_IN_PYTHON: &[&str] = &[
+    "t = tools\nt.t.echo(n=1)",
+    "def go(x):\n    return x.t.echo(n=1)\ngo(tools)",
+    "getattr(getattr(tools, 't'), 'ec' + 'ho')(n=1)",
+    "eval('tools').t.echo(n=1)",
+    "exec('tools.t.echo(n=1)')",
+    "[eval][0]('tools').t.echo(n=1)",
+    "globals()['tools'].t.echo(n=1)",
+    "vars()['tools'].t.echo(n=1)",
+    "__import__('tools').t.echo(n=1)",
+    "import importlib\nimportlib.import_module('tools').t.echo(n=1)",
+    "(lambda: tools)().t.echo(n=1)",
+    "def unused(tools):\n    pass\ntools.t.echo(n=1)",
+    "class A:\n    t = tools.t\nA.t.echo(n=1)",
+    "type(tools)().t.echo(n=1)",
+    "[f(n=1) for f in [tools.t.echo]]",
+    "list(map(tools.t.echo, [{'n': 1}]))",
+    "import json\njson.codecs.builtins.eval('1')",
+    "echoing()",
+    "f = echoing\nf()",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_call_that_a_program_makes_is_in_its_plan_or_its_plan_has_an_unknown() {
+    let t = server();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let saved = "@save_tool\ndef echoing():\n    return tools.t.echo(n=1)";
+    run_python(&gateway, saved).await;
+    let typescript = HIDDEN_IN_TYPESCRIPT.iter().map(|text| request(text));
+    let python = HIDDEN_IN_PYTHON.iter().map(|text| python_request(text));
+    // The parser of the analysis refuses it, and the guest does not.
+    let unread = format!("x = '{}'\ntools.t.echo(n=1)", "(".repeat(201));
+    let mut calling = 0;
+    for request in typescript.chain(python).chain([python_request(&unread)]) {
+        let program = request.program.clone();
+        let cancel = CancellationToken::new();
+        let plan = gateway.examine(request.clone(), Mode::Plan, &cancel).await;
+        let plan = plan.unwrap().plan.unwrap_or_default();
+        let before = t.calls().len();
+        gateway.execute(request, cancel).await;
+        let made = t.calls().len() - before;
+        calling += usize::from(made > 0);
+        let is_listed = plan.calls.iter().any(|call| call.tool == "t.echo");
+        assert!(
+            made == 0 || is_listed || plan.unknown_total > 0,
+            "{program}: {plan:?}"
+        );
+    }
+    // The control: most of the programs do call the tool.
+    assert!(calling > 20, "{calling}");
+    let ordinary = examine(&gateway, "return await tools.t.echo({ n: 1 })", Mode::Plan).await;
+    assert_eq!(ordinary.plan.unwrap().unknown_total, 0);
+    gateway.shutdown().await;
+}

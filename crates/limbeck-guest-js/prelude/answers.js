@@ -23,9 +23,6 @@ const onlyField = (value, fits) => {
 };
 const isText = (value) => typeof value === 'string';
 
-/** An object with more fields is a record, and no wrapper of a text or a list. */
-const WRAPPER_FIELDS_MAX = 8;
-
 /** Text of an answer. One function for all of them: a program may have thousands of answers. */
 const { toString: answerToString } = {
   toString() {
@@ -44,25 +41,11 @@ const nameAnswer = (value, label) => {
   }
   if (!isObject(value) || isArray(value) || hasOwn(value, 'toString')) return;
   weakSet(answerLabels, value, label);
-  define(value, 'toString', answerToString);
-  const names = keys(value);
-  if (names.length > WRAPPER_FIELDS_MAX) return;
-  let texts = 0;
-  let lists = 0;
-  let text;
-  let list;
-  for (let i = 0; i < names.length; i++) {
-    const field = value[names[i]];
-    if (isText(field)) {
-      texts += 1;
-      text = names[i];
-    } else if (isArray(field)) {
-      lists += 1;
-      list = names[i];
-    }
-  }
-  if (texts === 1) lastWithText = { label, field: text };
-  if (lists === 1) lastWithList = { label, field: list };
+  native.hide(value, 'toString', answerToString);
+  const only = native.onlyFields(value);
+  if (only === undefined) return;
+  if (only[0] !== undefined) lastWithText = { label, field: only[0] };
+  if (only[1] !== undefined) lastWithList = { label, field: only[1] };
 };
 
 /** What `JSON.parse` gives for an answer; undefined for another value. */
@@ -137,12 +120,13 @@ const OBJECT_TEXT = '[object Object]';
 /** Characters of a text that are looked through: a program may print a gigabyte, of which the reader gets as little. */
 const LOOKED_THROUGH_MAX = 16_384;
 
-/** Warns of objects that became texts in what a program shows or sends. */
-const warnOfObjectText = (text, where) => {
-  if (typeof text !== 'string') return;
+const placeIn = (where, label) => (label === undefined ? where : `${where} of ${label}`);
+
+/** Warns of objects that became texts in what a program shows. */
+const warnOfObjectText = (text, where, label) => {
   const shown = text.length > LOOKED_THROUGH_MAX ? stringSlice(text, 0, LOOKED_THROUGH_MAX) : text;
-  if (stringIncludes(shown, OBJECT_TEXT)) {
-    warn(`${where} has the text \`${OBJECT_TEXT}\`, which an object gives in a text: put a field of it there, or \`JSON.stringify(…)\``);
+  if (native.includes(shown, OBJECT_TEXT)) {
+    warn(`${placeIn(where, label)} has the text \`${OBJECT_TEXT}\`, which an object gives in a text: put a field of it there, or \`JSON.stringify(…)\``);
   }
 };
 
@@ -177,12 +161,18 @@ const firstNotFinite = (value) => {
   }
 };
 
-/** Warns of `NaN`, `Infinity` and functions in a value with the JSON text `text`. */
-const warnOfNotFinite = (value, text, root, where) => {
-  if (typeof text !== 'string' || !stringIncludes(text, 'null')) return;
+/** Warns of `NaN`, `Infinity` and functions in a value that has a `null` in its JSON text. */
+const warnOfNotFinite = (value, root, label) => {
   const found = firstNotFinite(value);
   if (found === undefined) return;
   let path = root;
   for (let i = found.path.length - 1; i >= 0; i--) path = step(path, found.path[i]);
-  warn(`\`${path}\`${where} is ${found.what}`);
+  warn(`${placeIn(`\`${path}\``, label)} is ${found.what}`);
+};
+
+/** Warns of what became something else in the JSON text of a value, which may be sent in a call of `label`. */
+const warnOfLosses = (value, text, where, root, label) => {
+  if (typeof text !== 'string' || !native.mayHaveLost(text)) return;
+  warnOfObjectText(text, where, label);
+  if (native.includes(text, 'null')) warnOfNotFinite(value, root, label);
 };

@@ -19,14 +19,17 @@ const inRace = (race, promise) => {
 /** `promise`, which is made of `answered`: a race that gives it up gives up the call behind `answered`. */
 const inRaceOf = (answered, promise) => inRace(weakGet(racesByPromise, answered), promise);
 
+/** How a head ends that asks for the result as it is; see `toolHead`. */
+const RAW_FORM_END = '"form":"raw"}';
+
 /** Sends one call; the promise settles with its answer. `label` names it in warnings. */
-const send = (op, head, body, label, race = newRace()) => {
+const send = (op, head, body, label, race = newRace(), from = send) => {
   if (endsTailAtCall()) return new Promise(() => {});
-  const stack = captureStack();
+  const stack = captureStack(from);
   const promise = new Promise((resolve, reject) => {
     const id = native.call(op, head, body);
     callsMade += 1;
-    const isUnwrapped = op === OP.tool && !stringIncludes(head, '"form":"raw"');
+    const isUnwrapped = op === OP.tool && !stringEndsWith(head, RAW_FORM_END);
     pending.set(id, { resolve, reject, stack, op, label, isUnwrapped, race });
   });
   return inRace(race, promise);

@@ -22,8 +22,9 @@ const unwrapFirstText = (result) => {
   if (typeof parsed !== 'object' || parsed === null) return first.text;
   if (!hasOwn(parsed, 'toJSON')) {
     define(parsed, 'toJSON', () => {
-      textsMet ||= encoding;
-      return encoding && asTexts ? first.text : parsed;
+      if (encoding === undefined) return parsed;
+      encoding.hasTexts = true;
+      return encoding.asTexts ? first.text : parsed;
     });
   }
   return define(parsed, 'toString', () => first.text);

@@ -29,10 +29,13 @@ const programFrames = (stack) => {
   return arrayJoin(frames, '\n');
 };
 
-/** The frames that lead to the caller, as raw text; cheap enough to take for every host call. */
-const captureStack = () => {
+/**
+ * The frames that lead to the caller, as raw text, for every host call. Each frame takes time to write down, so those
+ * up to the prelude's `from` are left out where it is among them.
+ */
+const captureStack = (from) => {
   const here = {};
-  captureStackTrace(here);
+  captureStackTrace(here, from);
   return here.stack;
 };
 

@@ -5,12 +5,14 @@
 // an Error is an object with its name and message, and a promise is what it settled with. They hold while
 // `encode` runs; a program's own `JSON.stringify` behaves as everywhere.
 
-let encoding = false;
-/** Promises in the value being encoded that have not been awaited yet. */
-let met = [];
-/** Whether the JSON text of `callMCPTool` is encoded as that text, and whether there was one in the value. */
-let asTexts = false;
-let textsMet = false;
+const NO_PROMISES = freeze([]);
+
+/**
+ * A value being encoded: `text` is its JSON text, `promises` those in it that have not been awaited yet. With `asTexts` the JSON
+ * text of `callMCPTool` is encoded as that text; `hasTexts` is whether there was one in the value.
+ */
+const newEncoding = (asTexts) => ({ __proto__: null, text: undefined, promises: NO_PROMISES, asTexts, hasTexts: false });
+let encoding;
 /** What the promises of a value settled with. */
 const settledValues = new WeakMap();
 
@@ -40,18 +42,19 @@ const errorToJson = (error) => {
   return assign(json, error);
 };
 
-addMethods(Map.prototype, { toJSON() { return encoding && isMap(this) ? mapToJson(this) : this; } });
-addMethods(Set.prototype, { toJSON() { return encoding && isSet(this) ? setToJson(this) : this; } });
-addMethods(Error.prototype, { toJSON() { return encoding ? errorToJson(this) : this; } });
+addMethods(Map.prototype, { toJSON() { return encoding !== undefined && isMap(this) ? mapToJson(this) : this; } });
+addMethods(Set.prototype, { toJSON() { return encoding !== undefined && isSet(this) ? setToJson(this) : this; } });
+addMethods(Error.prototype, { toJSON() { return encoding !== undefined ? errorToJson(this) : this; } });
 addMethods(Promise.prototype, {
   toJSON(key) {
     if (!(this instanceof Promise)) return this;
-    if (!encoding) {
+    if (encoding === undefined) {
       warn('a promise was put into a text by `JSON.stringify`, as `{}`: write `await` before the call');
       return this;
     }
     if (!weakHas(settledValues, this)) {
-      arrayPush(met, this);
+      if (encoding.promises === NO_PROMISES) encoding.promises = [];
+      arrayPush(encoding.promises, this);
       return null;
     }
     const value = weakGet(settledValues, this);
@@ -60,35 +63,27 @@ addMethods(Promise.prototype, {
   },
 });
 
-/** Runs `work` while they hold. A value may make calls when it is read, so this nests. */
-const whileEncoding = (work) => {
-  const outer = [encoding, met, asTexts, textsMet];
-  encoding = true;
-  met = [];
-  asTexts = false;
-  textsMet = false;
+/**
+ * Encodes `value`. Its `text` is `undefined` for what JSON leaves out; with `promises` it is encoded again when these are
+ * awaited. A value may make calls when it is read, so this nests.
+ */
+const encodeMeeting = (value, asTexts = false) => {
+  const outer = encoding;
+  const own = newEncoding(asTexts);
+  encoding = own;
   try {
-    return work();
+    own.text = jsonStringify(value);
+    return own;
   } finally {
-    encoding = outer[0];
-    met = outer[1];
-    asTexts = outer[2];
-    textsMet = outer[3];
+    encoding = outer;
   }
 };
 
 /** JSON text of `value`, or `undefined` for what JSON leaves out. */
-const encode = (value) => whileEncoding(() => jsonStringify(value));
+const encode = (value) => encodeMeeting(value).text;
 
 /** Rounds in which promises inside of a value are awaited: what one settles with may hold others. */
 const SETTLE_ROUNDS_MAX = 100;
-
-/** `{text, promises, hasTexts}`: the JSON text, or in `promises` what has to be awaited before there is one. */
-const encodeMeeting = (value, texts = false) => whileEncoding(() => {
-  asTexts = texts;
-  const text = jsonStringify(value);
-  return { text, promises: met, hasTexts: textsMet };
-});
 
 /** Awaits promises that were met in a value, so that it can be encoded again. Throws what one was rejected with. */
 const settleMet = async (promises) => {
@@ -125,10 +120,14 @@ const explain = (value, root) => {
     ancestors.delete(current);
     return undefined;
   };
+  const outer = encoding;
+  encoding = newEncoding(false);
   try {
-    return whileEncoding(() => visit(value, root, ''));
+    return visit(value, root, '');
   } catch {
     return undefined;
+  } finally {
+    encoding = outer;
   }
 };
 

@@ -13,6 +13,7 @@ const noteRejection = (promise, reason, handled) => {
 };
 
 const printRejections = () => {
+  if (unhandled.size === 0) return;
   indent = '';
   let shown = 0;
   unhandled.forEach((reason) => {
@@ -89,64 +90,87 @@ const fail = (error, kind = KIND.thrown) => {
   }
 };
 
-/**
- * JSON text of what the program returned; `undefined` when it has none and the program was ended. Promises inside of it
- * are awaited, as the one that is the whole value has been: `return names.map(async (name) => …)` means the answers.
- */
-const encodeReturned = async (value) => {
-  let encoded;
-  for (let round = 0; round <= SETTLE_ROUNDS_MAX; round++) {
-    try {
-      encoded = encodeMeeting(value);
-    } catch (error) {
-      const reason = explain(value, 'value');
-      if (reason === undefined) {
-        fail(error);
-      } else {
-        printRejections();
-        native.done(KIND.unserialisable, cut(reason));
-      }
-      return undefined;
+/** `encodeMeeting` of what the program returned; `undefined` when it has no JSON form and the program was ended. */
+const encodeReturned = (value) => {
+  try {
+    return encodeMeeting(value);
+  } catch (error) {
+    const reason = explain(value, 'value');
+    if (reason === undefined) {
+      fail(error);
+    } else {
+      printRejections();
+      native.done(KIND.unserialisable, cut(reason));
     }
-    const { promises } = encoded;
-    if (promises.length === 0) break;
-    if (round === 0) warn(unawaitedText(promises.length));
-    await settleMet(promises);
+    return undefined;
   }
-  return encoded.text ?? '';
 };
 
 /**
- * Ends the program with what it returned, once nothing of it is left to run. The value is read again after that:
- * what was not awaited may have filled it.
+ * JSON text of what the program returned, of which `encoded` has the first attempt; `undefined` when the program was ended.
+ * Promises inside of it are awaited, as the one that is the whole value has been: `return names.map(async (name) => …)`
+ * means the answers.
  */
-const finish = async (value) => {
-  hasReturned = true;
-  lastCallAtReturn = callsMade;
-  lastTimerAtReturn = lastTimer;
-  await settleDown(false);
-  let text = await encodeReturned(value);
-  while (text !== undefined && await settleDown(true)) text = await readAgain(value, text);
-  if (text === undefined) return undefined;
+const settleReturned = async (value, encoded) => {
+  if (encoded?.promises.length > 0) warn(unawaitedText(encoded.promises.length));
+  for (let round = 0; round < SETTLE_ROUNDS_MAX && encoded?.promises.length > 0; round++) {
+    await settleMet(encoded.promises);
+    encoded = encodeReturned(value);
+  }
+  return encoded === undefined ? undefined : encoded.text ?? '';
+};
+
+/** Ends the program with what it returned, of which `text` is the JSON text. */
+const endWith = (value, text) => {
   if (typeof value === 'function') warn('the program returned a function, which has no value: call it');
   if (typeof value === 'symbol') warn('the program returned a symbol, which has no value: return a text');
-  warnOfObjectText(text, 'the returned value');
-  warnOfNotFinite(value, text, 'value', '');
+  warnOfLosses(value, text, 'the returned value', 'value');
   warnOfUnusedNames();
   warnOfLateCalls();
   warnOfUnansweredCalls();
   endTimers();
   printRejections();
-  return native.done(KIND.value, text);
+  native.done(KIND.value, text);
+};
+
+/** The end of a program whose value has promises in it or that left calls or timers behind (`hadMore`). */
+const finishLater = async (value, encoded, hadMore) => {
+  try {
+    let text = await settleReturned(value, encoded);
+    while (text !== undefined && (hadMore || await settleDown(true))) {
+      hadMore = false;
+      text = await readAgain(value, text);
+    }
+    if (text !== undefined) endWith(value, text);
+  } catch (error) {
+    fail(error);
+  }
+};
+
+/**
+ * Ends the program with what it returned, once nothing of it is left to run. The value is read again after that:
+ * what was not awaited may have filled it. Most programs leave nothing, and end without another job.
+ */
+const finish = (value) => {
+  hasReturned = true;
+  lastCallAtReturn = callsMade;
+  lastTimerAtReturn = lastTimer;
+  whenSettled(false, () => {
+    const encoded = encodeReturned(value);
+    if (encoded === undefined) return;
+    if (encoded.promises.length > 0) finishLater(value, encoded, false);
+    else whenSettled(true, (hadMore) => (hadMore ? finishLater(value, encoded, true) : endWith(value, encoded.text ?? '')));
+  });
 };
 
 const asyncGenerator = getPrototypeOf(async function* () {}).prototype;
 const asyncGeneratorNext = asyncGenerator.next;
 const GENERATED_MAX = 10_000;
 
-/** The items of an async generator, which has no JSON form; another value itself. */
-const withItems = async (value) => {
-  if (!isObject(value) || !apply(isPrototypeOf, asyncGenerator, [value])) return value;
+const isGenerated = (value) => isObject(value) && apply(isPrototypeOf, asyncGenerator, [value]);
+
+/** The items of an async generator, which has no JSON form. */
+const itemsOf = async (value) => {
   const items = [];
   while (items.length < GENERATED_MAX) {
     const step = await apply(asyncGeneratorNext, value, []);
@@ -189,15 +213,12 @@ return {
   async watch(returned) {
     let value;
     try {
-      value = await withItems(await returned);
+      value = await returned;
+      if (isGenerated(value)) value = await itemsOf(value);
     } catch (error) {
       return fail(error);
     }
-    try {
-      return await finish(value);
-    } catch (error) {
-      return fail(error);
-    }
+    return finish(value);
   },
 
   fail: (error) => fail(error),

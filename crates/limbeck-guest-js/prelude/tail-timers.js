@@ -43,6 +43,7 @@ const dropLateTimers = () => {
   if (isHeldByTimer) heldByTimersUs += nowUs - countedAtUs;
   countedAtUs = nowUs;
   isHeldByTimer = false;
+  if (timers.size === 0) return false;
   const latestUs = nowUs + TIMERS_HOLD_US_MAX - heldByTimersUs;
   timers.forEach((timer, id) => {
     // The limit of calls that may still be in flight.

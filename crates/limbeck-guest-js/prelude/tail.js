@@ -8,7 +8,7 @@
 // |---|---|---|
 // | `hasReturned` | `finish` (main.js) | `callBack` (timers.js): an error of a callback is printed and ends nothing |
 // | `lastCallAtReturn`, `lastTimerAtReturn` | `finish` (main.js) | `keepsProgram`, `dropTimer` (tail-timers.js), warnings |
-// | `goOn`, `waitsForAll`, `hadMore` | `settleDown`, `rest` | `rest`, `noteAnswer` |
+// | `goOn`, `waitsForAll`, `hadMore` | `whenSettled`, `rest` | `rest`, `noteAnswer` |
 // | `tailBeganUs`, `earlyCallsEndUs`, `tailEndUs` | `beginTail` | `keepsProgram`, `startTailTimer`, tail-timers.js |
 // | `race.isLost` of a call (calls.js) | `watchRace` | `isKept` |
 // | `lastLostCall`, `lastLostTimer` | `watchRace` | `isKept`, `dropTimer` |
@@ -28,7 +28,7 @@ const LATE_KEPT_MAX = 100;
 
 /** Whether the program has returned. */
 let hasReturned = false;
-/** Goes on with the end of the program; present while the end waits. */
+/** Goes on with the end of the program, given `hadMore`; present while the end waits. */
 let goOn;
 /** Whether the end waits for calls and timers, and not only for jobs. */
 let waitsForAll = false;
@@ -58,16 +58,19 @@ const keepsProgram = () => {
   const nowUs = native.nowUs();
   if (nowUs >= tailEndUs) return false;
   let keeps = dropLateTimers();
-  pending.forEach((call, id) => { keeps ||= isKept(call, id) && (id > lastCallAtReturn || nowUs < earlyCallsEndUs); });
+  if (pending.size > 0) pending.forEach((call, id) => { keeps ||= isKept(call, id) && (id > lastCallAtReturn || nowUs < earlyCallsEndUs); });
   return keeps;
 };
 
-/** Waits until no job is left, and with `all` until no call and no timer keeps the program. Returns whether one did. */
-const settleDown = (all) => new Promise((resolve) => {
+/** Goes on with `next` when no job is left, and with `all` when no call and no timer keeps the program; `next` gets whether one did. */
+const whenSettled = (all, next) => {
   waitsForAll = all;
   hadMore = false;
-  goOn = resolve;
-});
+  goOn = next;
+};
+
+/** The same as a promise. */
+const settleDown = (all) => new Promise((resolve) => whenSettled(all, resolve));
 
 /** Wakes the program at the next of the two ends. */
 const startTailTimer = () => {
@@ -92,10 +95,11 @@ const endsTailAtCall = () => {
   return true;
 };
 
-/** No job is left. Returns whether there is one now. */
+/** No job is left. Returns whether there may be one now. */
 const rest = () => {
   if (goOn === undefined) return false;
-  if (waitsForAll) {
+  // Most programs leave no call and no timer, and have no tail.
+  if (waitsForAll && (tailBeganUs !== undefined || pending.size > 0 || timers.size > 0)) {
     if (tailBeganUs === undefined) beginTail();
     if (keepsProgram()) {
       if (!hadMore) startTailTimer();
@@ -103,9 +107,13 @@ const rest = () => {
       return false;
     }
   }
-  const resolve = goOn;
+  const next = goOn;
   goOn = undefined;
-  resolve(hadMore);
+  try {
+    next(hadMore);
+  } catch (error) {
+    fail(error);
+  }
   return true;
 };
 
@@ -114,7 +122,7 @@ const rest = () => {
  * that of a dropped timer, end nothing: the value stays what it was.
  */
 const readAgain = (value, text) => new Promise((resolve, reject) => {
-  promiseThen(encodeReturned(value), resolve, reject);
+  promiseThen(settleReturned(value, encodeReturned(value)), resolve, reject);
   promiseThen(settleDown(false), () => resolve(text));
 });
 
@@ -149,7 +157,9 @@ const warnOfLateCalls = () => {
 
 /** Warns of calls that are in flight when the tail ends: what follows them is not run. Calls that lost a race are no news. */
 const warnOfUnansweredCalls = () => {
-  if (tailBeganUs === undefined) return;
+  if (pending.size === 0) return;
+  // A getter of the value may have made a call.
+  if (tailBeganUs === undefined) beginTail();
   const early = new SafeMap();
   const late = new SafeMap();
   pending.forEach((call, id) => {

@@ -8,9 +8,9 @@ const describeType = (value) => {
 
 /**
  * Calls one tool. `label` is how the program wrote it, `head` the JSON text of its target. With `race` it is called for a
- * promise that the program has already.
+ * promise that the program has already. `from` is the function that the program called.
  */
-const callTool = (label, head, args, race = newRace()) => {
+const callTool = (label, head, args, race = newRace(), from = callTool) => {
   const value = args.length === 0 || args[0] === undefined ? {} : args[0];
   if (args.length > 1 || typeof value !== 'object' || value === null || isArray(value)) {
     const got = args.length > 1 ? `${args.length} arguments` : describeType(value);
@@ -19,9 +19,8 @@ const callTool = (label, head, args, race = newRace()) => {
   try {
     const { text, promises, hasTexts } = encodeArguments(value, label);
     if (promises.length > 0) return inRace(race, callWithPromises(label, head, value, promises, race));
-    warnOfObjectText(text, `an argument of ${label}`);
-    warnOfNotFinite(value, text, 'argument', ` of ${label}`);
-    const call = send(OP.tool, head, text ?? '{}', label, race);
+    warnOfLosses(value, text, 'an argument', 'argument', label);
+    const call = send(OP.tool, head, text ?? '{}', label, race, from);
     return hasTexts ? inRace(race, withTexts(call, label, head, value, race)) : call;
   } catch (error) {
     return promiseReject(error);
@@ -60,8 +59,8 @@ const describable = new SafeMap();
 const makeTool = (server, tool, label) => {
   const head = toolHead(server, tool, 'value');
   const rawHead = toolHead(server, tool, 'raw');
-  const call = (...args) => callTool(label, head, args);
-  const raw = (...args) => callTool(`${label}.raw`, rawHead, args);
+  const call = (...args) => callTool(label, head, args, undefined, call);
+  const raw = (...args) => callTool(`${label}.raw`, rawHead, args, undefined, raw);
   define(call, 'name', label);
   define(raw, 'name', `${label}.raw`);
   define(call, 'raw', freeze(raw));
@@ -237,9 +236,12 @@ const tools = makeDirectory(
 );
 
 /** Warns of names that the program took for servers, as in `if (tools.slack)`, without a call through them. */
-const warnOfUnusedNames = () => unusedNames.forEach((label, name) => {
-  warn(`no server is called \`${name}\`, and \`${label}\` is true all the same: write \`${jsonStringify(name)} in tools\``);
-});
+const warnOfUnusedNames = () => {
+  if (unusedNames.size === 0) return;
+  unusedNames.forEach((label, name) => {
+    warn(`no server is called \`${name}\`, and \`${label}\` is true all the same: write \`${jsonStringify(name)} in tools\``);
+  });
+};
 
 /** Adds the full names of tools that the program uses as functions, such as `mcp__server__tool`. */
 const addFullNames = (names) => {

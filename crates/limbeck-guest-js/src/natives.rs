@@ -8,6 +8,7 @@ use rquickjs::{Ctx, Function, Object, String as JsString};
 
 use crate::{clock, imports, random};
 
+mod answers;
 mod bytes;
 mod collate;
 mod json;
@@ -55,6 +56,7 @@ pub(crate) fn object<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
     add(&natives, "stopTimer", clock::stop_timer)?;
     add(&natives, "random", random::unit)?;
     add(&natives, "sourceLine", source_line)?;
+    answers::add_to(&natives)?;
     bytes::add_to(&natives)?;
     collate::add_to(&natives)?;
     text::add_to(&natives)?;

@@ -58,14 +58,19 @@ def rewrite_reads(tree: ast.Module, text: str) -> None:
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
-        for name, value in list(vars(node).items()):
+        for name in node._fields:
+            value = getattr(node, name, None)
             if isinstance(value, list):
                 for index, item in enumerate(value):
                     if isinstance(item, ast.AST):
-                        value[index] = _changed(item, node, name)
-                        stack.append(value[index])
-            elif isinstance(value, ast.AST):
-                setattr(node, name, changed := _changed(value, node, name))
+                        changed = _changed(item, node, name)
+                        if changed is not item:
+                            value[index] = changed
+                        stack.append(changed)
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                changed = _changed(value, node, name)
+                if changed is not value:
+                    setattr(node, name, changed)
                 stack.append(changed)
 
 

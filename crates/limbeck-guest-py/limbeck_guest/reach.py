@@ -6,6 +6,7 @@ from typing import Any
 
 from . import host
 from .facts import TOOL_ROOTS, Facts
+from .nodes import walk
 from .rewrite import at, call_of
 
 # The function that a value is given to which nothing reads.
@@ -19,7 +20,7 @@ def names_that_reach(tree: ast.Module) -> set[str]:
     """Names of tools, and of functions, classes and other values of the program that mention such a name, at any distance."""
     mentions: dict[str, set[str]] = {}
     reaching = set(TOOL_ROOTS)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             mentions.setdefault(node.name, set()).update(names_in(node))
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
@@ -44,7 +45,7 @@ def names_that_reach(tree: ast.Module) -> set[str]:
 def names_in(tree: ast.AST) -> set[str]:
     """Every name and attribute that a tree mentions."""
     names = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.Attribute):
@@ -75,7 +76,7 @@ def mark_unread(tree: ast.Module, facts: Facts) -> None:
     """Puts `unread(...)` around what makes its calls when its items are read, where nothing reads them: a `map`, a
     `filter` or a generator expression that is a statement, or the value of a name that the program never reads.
     """
-    found = [node for node in ast.walk(tree) if isinstance(node, (ast.Expr, ast.Assign)) and _is_unread(node, facts)]
+    found = [node for node in walk(tree) if isinstance(node, (ast.Expr, ast.Assign)) and _is_unread(node, facts)]
     if not found:
         return
     reaching = names_that_reach(tree)
@@ -119,13 +120,13 @@ def unread(value: Any, line: int) -> Any:
 def own_fields(tree: ast.Module) -> set[str]:
     """Fields that the program itself assigns, and those that it asks for in an `if` that raises: it does not expect them."""
     fields = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
             fields |= _fields_in(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setdefault":
             fields |= _texts(node.args[:1])
         elif isinstance(node, ast.If) and any(isinstance(statement, ast.Raise) for statement in node.body):
-            for inner in ast.walk(node.test):
+            for inner in walk(node.test):
                 fields |= _fields_in(inner)
     return fields
 

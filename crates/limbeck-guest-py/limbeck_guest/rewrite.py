@@ -8,6 +8,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from .nodes import walk
+
 FUNCTION_NAME = "<module>"
 STAR_NAME = "<import *>"
 
@@ -48,7 +50,7 @@ def mark_clock_loops(tree: ast.Module, name: str) -> None:
     """Gives the condition of each `while` that asks for the time, itself or in an `if` of its body, to the function of that
     name: the clock does not move while a program computes, and such a loop waits for it to move.
     """
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.While):
             tests = [node.test, *(statement.test for statement in node.body if isinstance(statement, ast.If))]
             if any(_asks_for_time(test) for test in tests):
@@ -56,7 +58,7 @@ def mark_clock_loops(tree: ast.Module, name: str) -> None:
 
 
 def _asks_for_time(test: ast.expr) -> bool:
-    functions = [node.func for node in ast.walk(test) if isinstance(node, ast.Call)]
+    functions = [node.func for node in walk(test) if isinstance(node, ast.Call)]
     return any((getattr(function, "attr", None) or getattr(function, "id", None)) in _CLOCKS for function in functions)
 
 
@@ -198,6 +200,6 @@ def _bound_at_top(body: list[ast.stmt]) -> Iterator[str]:
 
 def _walrus_targets(comprehension: ast.expr) -> Iterator[str]:
     """A walrus in a comprehension gives its value to a name outside; the loop's names stay inside."""
-    for node in ast.walk(comprehension):
+    for node in walk(comprehension):
         if isinstance(node, ast.NamedExpr):
             yield node.target.id

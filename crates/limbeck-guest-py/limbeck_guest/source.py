@@ -118,7 +118,8 @@ def code_of(source: Source, entry: Any) -> CodeType:
     members.rewrite_reads(tree, source.text)
     if entry is None and tree.body:
         rewrite.keep_last_expression(tree, VALUE_NAME)
-    rewrite.mark_clock_loops(tree, TURN_NAME)
+    if "while" in source.text:
+        rewrite.mark_clock_loops(tree, TURN_NAME)
     rewrite.mark_answers(tree, ANSWER_NAME, VALUE_NAME)
     reach.mark_unread(tree, source.facts)
     if source.facts.returns:

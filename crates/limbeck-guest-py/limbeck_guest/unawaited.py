@@ -18,6 +18,7 @@ from typing import Any
 
 from . import host
 from .facts import TOOL_ROOTS, root_of
+from .nodes import walk
 from .rewrite import COMPREHENSIONS, at, call_of
 
 SETTLE_NAME = "<settle>"
@@ -73,12 +74,13 @@ def settle_unawaited(tree: ast.Module) -> None:
 
 class _Rewriter:
     def __init__(self, tree: ast.Module) -> None:
-        self.toolish = _toolish_names(tree)
-        self.coroutines, self.generators, self.methods = _coroutine_functions(tree)
-        self.modules = _imported_modules(tree)
-        self.gathers = _names_of_gather(tree)
-        self.awaited = _awaited_names(tree, returned=True)
-        self.awaited_gathers = _awaited_names(tree, returned=False)
+        nodes = walk(tree)
+        self.toolish = _toolish_names(nodes)
+        self.coroutines, self.generators, self.methods = _coroutine_functions(nodes)
+        self.modules = _imported_modules(nodes)
+        self.gathers = _names_of_gather(nodes)
+        self.awaited = _awaited_names(nodes, returned=True)
+        self.awaited_gathers = _awaited_names(nodes, returned=False) if self.gathers else self.awaited
 
     def children(self, node: ast.AST, inside_async: bool, answers: bool = False) -> None:
         """Visits what is below a node. `answers` is true when its items are used as answers."""
@@ -154,7 +156,9 @@ class _Rewriter:
 
     def is_gather(self, node: ast.Call) -> bool:
         function = node.func
-        return bool(self.gathers) and isinstance(function, (ast.Name, ast.Attribute)) and ast.unparse(function) in self.gathers
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            return f"{function.value.id}.{function.attr}" in self.gathers
+        return isinstance(function, ast.Name) and function.id in self.gathers
 
     def is_toolish(self, node: ast.Call) -> bool:
         function: Any = node.func
@@ -183,10 +187,10 @@ def _is_emit(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Name) and node.func.id == "emit"
 
 
-def _toolish_names(tree: ast.Module) -> set[str]:
+def _toolish_names(nodes: list[Any]) -> set[str]:
     """Names and attributes through which a program may reach tools: found by what mentions them."""
     mentions: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef):
             mentions.setdefault(node.name, set()).update(_names_in(node))
         elif isinstance(node, ast.ClassDef):
@@ -207,7 +211,7 @@ def _toolish_names(tree: ast.Module) -> set[str]:
         toolish |= more
 
 
-def _coroutine_functions(tree: ast.Module) -> tuple[set[str], set[str], set[str]]:
+def _coroutine_functions(nodes: list[Any]) -> tuple[set[str], set[str], set[str]]:
     """Names that mean only coroutine functions of the program, or only async generator functions, and names of methods
     that are coroutine functions in every class of it: no decorator changes them, and no other statement gives the name
     a value.
@@ -217,9 +221,9 @@ def _coroutine_functions(tree: ast.Module) -> tuple[set[str], set[str], set[str]
     others: set[str] = set()
     methods: set[str] = set()
     not_methods: set[str] = set()
-    if _runs_by_hand(tree):
+    if _runs_by_hand(nodes):
         return names, generators, methods
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.AsyncFunctionDef):
             kind = others if node.decorator_list else generators if _is_generator(node) else names
             kind.add(node.name)
@@ -241,12 +245,12 @@ def _coroutine_functions(tree: ast.Module) -> tuple[set[str], set[str], set[str]
     return names - generators - others, generators - names - others, methods - not_methods
 
 
-def _runs_by_hand(tree: ast.Module) -> bool:
+def _runs_by_hand(nodes: list[Any]) -> bool:
     """Whether the program may run coroutines itself, as an event loop does."""
     stepped = []
     # `send` and `throw` with arguments that no coroutine takes.
     others: set[ast.expr] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute):
             if node.attr.startswith("cr_"):
                 return True
@@ -255,14 +259,14 @@ def _runs_by_hand(tree: ast.Module) -> bool:
         elif isinstance(node, ast.Call) and (node.keywords or not node.args):
             others.add(node.func)
     stepped = [node for node in stepped if node not in others]
-    return bool(stepped) and not {root_of(node) for node in stepped} <= _names_of_tools(tree)
+    return bool(stepped) and not {root_of(node) for node in stepped} <= _names_of_tools(nodes[0])
 
 
 def _names_of_tools(tree: ast.Module) -> set[str]:
     """Names that have only parts of the program's tools as their values: `s` of `s = tools.slack`."""
     values: dict[str, list[ast.expr | None]] = {}
     given: set[int] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, _ASSIGNMENTS):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name):
@@ -274,7 +278,7 @@ def _names_of_tools(tree: ast.Module) -> set[str]:
                 is_tool = (module or alias.name).partition(".")[0] in _TOOL_MODULES
                 name = alias.asname or alias.name.partition(".")[0]
                 values.setdefault(name, []).append(ast.Name("tools") if is_tool else None)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in given:
             values.setdefault(node.id, []).append(None)
         elif isinstance(node, ast.arg):
@@ -294,7 +298,7 @@ def _names_of_tools(tree: ast.Module) -> set[str]:
 
 
 def _is_generator(function: ast.AsyncFunctionDef) -> bool:
-    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in walk(function))
 
 
 def warn_of_coroutines(names: dict[str, Any], text: str) -> None:
@@ -314,7 +318,7 @@ def _is_unstarted(value: Any) -> bool:
 
 def _names_in(node: ast.AST) -> set[str]:
     names = set()
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Name):
             names.add(inner.id)
         elif isinstance(inner, ast.Attribute):
@@ -328,7 +332,7 @@ def _may_be_one_of(target: ast.expr, names: set[str]) -> bool:
     return isinstance(target, (ast.Attribute, ast.Subscript))
 
 
-def _awaited_names(tree: ast.Module, returned: bool) -> set[str]:
+def _awaited_names(nodes: list[Any], returned: bool) -> set[str]:
     """Names whose values are awaited somewhere, in any scope.
 
     A name is awaited when `await` precedes it, when it goes to something that awaits or keeps it, when it
@@ -337,7 +341,7 @@ def _awaited_names(tree: ast.Module, returned: bool) -> set[str]:
     awaited: set[str] = set()
     # When the first is awaited, so are the others.
     follows: list[tuple[set[str], set[str]]] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Await):
             awaited |= _roots(node.value)
         elif isinstance(node, ast.Call) and _keeps(node.func):
@@ -379,10 +383,10 @@ def _keeps(function: ast.expr) -> bool:
     return name in _KEEPERS or root_of(function) in _AWAITERS
 
 
-def _names_of_gather(tree: ast.Module) -> set[str]:
+def _names_of_gather(nodes: list[Any]) -> set[str]:
     """How the program writes `asyncio.gather`, which is as a call of a tool: something to await."""
     names = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names |= {f"{alias.asname or alias.name}.gather" for alias in node.names if alias.name == "asyncio"}
         elif isinstance(node, ast.ImportFrom) and node.module == "asyncio":
@@ -390,9 +394,9 @@ def _names_of_gather(tree: ast.Module) -> set[str]:
     return names
 
 
-def _imported_modules(tree: ast.Module) -> set[str]:
+def _imported_modules(nodes: list[Any]) -> set[str]:
     modules = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             modules |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
     return modules

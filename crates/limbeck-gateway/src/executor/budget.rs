@@ -43,7 +43,8 @@ pub(super) struct Fitted {
 
 /// The answer in at most `budget` tokens of its rendering and [`OUTPUT_BYTES_MAX`].
 pub(super) fn fit(mut envelope: Envelope, budget: usize, render: Render) -> Fitted {
-    let (text, excess) = measure(&envelope, budget, render);
+    // By how much it exceeds the budget is not asked here, and counting takes most of the time of a large answer.
+    let (text, excess) = measure(&envelope, budget, budget, render);
     if excess.is_none() {
         return Fitted {
             envelope,
@@ -58,14 +59,14 @@ pub(super) fn fit(mut envelope: Envelope, budget: usize, render: Render) -> Fitt
     let mut room = budget.saturating_sub(skeleton_tokens(&envelope));
     for _ in 0..ROUNDS {
         let (fitted, spilled) = apply(&envelope, &pieces, room, budget);
-        let (text, excess) = measure(&fitted, budget, render);
+        let (text, excess) = measure(&fitted, budget, 2 * budget, render);
         match excess {
             None => return kept(fitted, Some(text), pieces, &spilled),
             Some(over) => room = room.saturating_sub(over + room / 5),
         }
     }
     let (mut fitted, spilled) = apply(&envelope, &pieces, 0, budget);
-    let (text, excess) = measure(&fitted, budget, render);
+    let (text, excess) = measure(&fitted, budget, 2 * budget, render);
     if excess.is_none() {
         return kept(fitted, Some(text), pieces, &spilled);
     }
@@ -135,14 +136,20 @@ pub(super) fn not_kept(envelope: &mut Envelope, id: &ArtifactId) {
     );
 }
 
-/// The text of an answer, and the tokens by which it exceeds its budget; `None` when it fits.
-fn measure(envelope: &Envelope, budget: usize, render: Render) -> (String, Option<usize>) {
+/// The text of an answer, and the tokens by which it exceeds its budget; `None` when it fits. No part of it is counted
+/// beyond `counted_max` tokens.
+fn measure(
+    envelope: &Envelope,
+    budget: usize,
+    counted_max: usize,
+    render: Render,
+) -> (String, Option<usize>) {
     let text = render::text(envelope, render);
-    let excess = excess(&text, envelope, budget);
+    let excess = excess(&text, envelope, budget, counted_max);
     (text, excess)
 }
 
-fn excess(text: &str, envelope: &Envelope, budget: usize) -> Option<usize> {
+fn excess(text: &str, envelope: &Envelope, budget: usize, counted_max: usize) -> Option<usize> {
     let emitted = envelope.emitted.iter();
     let emitted = emitted.filter_map(|block| block.text.as_deref());
     let texts: Vec<&str> = emitted.chain([text]).collect();
@@ -156,7 +163,7 @@ fn excess(text: &str, envelope: &Envelope, budget: usize) -> Option<usize> {
     }
     let used: usize = texts
         .iter()
-        .map(|text| tokens_within(text, 2 * budget))
+        .map(|text| tokens_within(text, counted_max))
         .sum();
     used.checked_sub(budget).filter(|over| *over > 0)
 }

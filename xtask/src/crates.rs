@@ -1,4 +1,5 @@
-//! Compares the dependencies between the workspace's crates with the table in ARCHITECTURE.md.
+//! Compares the dependencies between the workspace's crates with the table in ARCHITECTURE.md, and the crates of the
+//! product with those that the release profile optimises for speed.
 //!
 //! Each row of the table under "## Crates" begins with the name of a crate in backquotes, without `limbeck-`,
 //! and its second column lists in backquotes the crates it may depend on. The check fails for a
@@ -36,7 +37,11 @@ struct Dependency {
     path: Option<String>,
 }
 
-/// Compares the manifests with the table.
+/// Crates of the product that run before or after a program only: the command line, its configuration, and the guests,
+/// which are machine code already.
+const NOT_IN_THE_PATH: [&str; 3] = ["limbeck", "setup", "guests"];
+
+/// Compares the manifests with the table, and the release profile with the crates of the product.
 ///
 /// # Errors
 ///
@@ -67,7 +72,39 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             differences.join("\n")
         );
     }
+    let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
+    let slow = without_level(&found, &manifest);
+    ensure!(
+        slow.is_empty(),
+        "Cargo.toml names no opt-level under [profile.release.package] for crates in the path of programs: {}",
+        slow.join(", ")
+    );
     Ok(())
+}
+
+/// Crates in the path of programs that the release profile would optimise for size, as it does by default.
+fn without_level(edges: &Edges, manifest: &str) -> Vec<String> {
+    let section = manifest.split_once("\n[profile.release.package]\n");
+    let section = section.map_or("", |(_, behind)| behind);
+    let section = section.split("\n[").next().unwrap_or(section);
+    let mut linked = BTreeSet::from(["limbeck"]);
+    let mut queue = vec!["limbeck"];
+    while let Some(name) = queue.pop() {
+        for next in edges.get(name).into_iter().flatten() {
+            if linked.insert(next) {
+                queue.push(next);
+            }
+        }
+    }
+    let linked = linked.into_iter();
+    linked
+        .filter(|name| !NOT_IN_THE_PATH.contains(name))
+        .filter(|name| {
+            let level = format!("limbeck-{name} = {{ opt-level = 3 }}");
+            !section.lines().any(|line| line == level)
+        })
+        .map(str::to_owned)
+        .collect()
 }
 
 fn documented(text: &str) -> anyhow::Result<Edges> {
@@ -117,7 +154,23 @@ fn found(root: &Path) -> anyhow::Result<Edges> {
 
 #[cfg(test)]
 mod tests {
-    use super::documented;
+    use super::{documented, without_level};
+
+    #[test]
+    fn a_crate_in_the_path_of_programs_has_a_level_of_its_own() {
+        let edges = "## Crates\n| `limbeck` | `setup`, `server` |\n| `server` | `domain` |\n| `xtask` | |\n";
+        let edges = documented(&format!("\n{edges}")).expect("the section is there");
+        let manifest = |crates: &str| {
+            format!(
+                "\n[profile.release.package]\n{crates}\n[other]\nlimbeck-domain = {{ opt-level = 3 }}\n"
+            )
+        };
+        let server = "limbeck-server = { opt-level = 3 }\n";
+        assert_eq!(without_level(&edges, &manifest(server)), ["domain"]);
+        // The control: both have one.
+        let both = format!("limbeck-domain = {{ opt-level = 3 }}\n{server}");
+        assert!(without_level(&edges, &manifest(&both)).is_empty());
+    }
 
     #[test]
     fn rows_are_read_with_the_crates_in_their_second_column() {

@@ -15,3 +15,10 @@ pub(crate) const PATH_NAMES_MAX: usize = 8;
 pub(crate) const READS_PER_RESULT_MAX: usize = 32;
 /// Reads of all results of a program.
 pub(crate) const READS_MAX: usize = 1_000;
+/// Comparisons of parts of one result with constants.
+pub(crate) const COMPARISONS_PER_RESULT_MAX: usize = 16;
+/// Constants of one comparison, and bytes of one.
+pub(crate) const COMPARED_VALUES_MAX: usize = 16;
+pub(crate) const COMPARED_BYTES_MAX: usize = 80;
+/// Statements of a program that leave a loop or function. With more, no read counts as certain.
+pub(crate) const EXITS_MAX: usize = 2_000;

@@ -45,8 +45,8 @@ pub use limits::ExecutionLimits;
 pub use read::ReadMethod;
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
 pub use site::{
-    DynamicSite, Repeat, Site, SiteArgument, SiteError, SiteRead, Sites, SitesError, UnreadSites,
-    Verdict,
+    DynamicSite, InputUse, Repeat, Site, SiteArgument, SiteComparison, SiteError, SiteListing,
+    SiteRead, Sites, SitesError, UnreadSites, Verdict,
 };
 pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};
 pub use tool_rules::ToolRules;

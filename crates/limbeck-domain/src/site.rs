@@ -31,6 +31,62 @@ pub struct Sites {
     /// Calls behind those of `sites` that are too many to be listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<UnreadSites>,
+    /// What the program reads of `input`.
+    #[serde(default, skip_serializing_if = "InputUse::is_nothing")]
+    pub input: InputUse,
+}
+
+/// What a program does with its `input`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputUse {
+    /// Parts that it reads, where the analysis is certain.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "at_most_sites_max"
+    )]
+    pub reads: Vec<SiteRead>,
+    /// First place that takes the whole value for a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<SiteListing>,
+    /// Whether the program also takes the whole value for a text.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub as_text: bool,
+}
+
+impl InputUse {
+    /// Whether the analysis knows of no use.
+    pub fn is_nothing(&self) -> bool {
+        self.reads.is_empty() && self.listed.is_none()
+    }
+}
+
+/// Place where a program takes a value for a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiteListing {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// Whether the items are only counted there, as in `r.length`. Otherwise they are taken, by place or one after another.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub counted: bool,
+}
+
+/// Constants with which a program compares a part of a value in one condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiteComparison {
+    /// Line of the part, from 1.
+    pub line: u32,
+    /// Its column, from 1.
+    pub column: u32,
+    /// Names from the result to the part, as in [`SiteRead::path`].
+    pub path: Vec<String>,
+    /// The constants.
+    pub values: Vec<String>,
 }
 
 /// Calls of a program that were found and left out of [`Sites::sites`].
@@ -95,6 +151,26 @@ pub struct Site {
         deserialize_with = "at_most_sites_max"
     )]
     pub reads: Vec<SiteRead>,
+    /// Parts of the result that the program compares with constant texts.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "at_most_sites_max"
+    )]
+    pub compared: Vec<SiteComparison>,
+    /// First place that takes the whole result for a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<SiteListing>,
+    /// Whether the program also takes the whole result for a text: it parses, cuts or searches it, or asks for its type.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub as_text: bool,
+    /// Whether the program surely makes the call: it is in no branch, in no function, and behind no statement that may end
+    /// the program before.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub certain: bool,
+    /// Whether the call is in a function of the program that nothing in it mentions, so that it is never made.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub idle: bool,
     /// Indices in [`Sites::sites`] of the calls whose results are used in the arguments.
     #[serde(
         default,
@@ -157,6 +233,13 @@ pub struct SiteRead {
     /// each other. 0 for a read that is not one of them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub either: u32,
+    /// Whether the program makes the read whenever there is a value of which it is a part, and goes on without an error where
+    /// the part is absent. Only reads that are not optional are.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub certain: bool,
+    /// Whether the program does the same where the part is absent as where all is well, as with `r.ok !== false`.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub absent_is_well: bool,
 }
 
 /// Element of [`SiteRead::path`] for any item of a list.
@@ -367,6 +450,11 @@ mod tests {
             guarded: false,
             repeat: Repeat::Once,
             reads: Vec::new(),
+            compared: Vec::new(),
+            listed: None,
+            as_text: false,
+            certain: false,
+            idle: false,
             uses: Vec::new(),
         };
         assert_eq!(Sites::default().into_body(), r#"{"sites":[]}"#);

@@ -4,6 +4,7 @@
 //! Only certain facts are reported: names with one value, loops with constant heads.
 
 mod guards;
+mod idle;
 mod reads;
 mod repeat;
 mod uses;

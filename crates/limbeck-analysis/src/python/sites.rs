@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use limbeck_domain::limits::SITES_MAX;
-use limbeck_domain::{DynamicSite, Site, Sites, UnreadSites};
+use limbeck_domain::{DynamicSite, InputUse, Site, Sites, UnreadSites};
 use ruff_python_ast::{Expr, ExprCall, ModModule};
 use ruff_text_size::{Ranged, TextSize};
 
@@ -22,6 +22,7 @@ use super::tree::{NodeId, ProgramTree, id};
 use super::unawaited::MissingAwaits;
 use super::unresolved;
 use crate::bounds::READS_MAX;
+use crate::result_read::ValueUse;
 
 /// Names in one chain of aliases.
 const ALIASES_MAX: usize = 8;
@@ -43,9 +44,6 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
     let calls: HashSet<NodeId> = found.iter().map(|found| id(found.call)).collect();
     let mut dynamic: Vec<TextSize> = called_dynamically.iter().map(|call| call.start()).collect();
     dynamic.extend(unresolved::places(&tree, &facts, &calls));
-    if found.is_empty() && dynamic.is_empty() {
-        return Sites::default();
-    }
     found.sort_by_key(|found| found.call.start());
     let unread = found.get(SITES_MAX).map(|found| found.call.start());
     let unread_count = found.len().saturating_sub(SITES_MAX);
@@ -54,8 +52,13 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
     dynamic.dedup();
     dynamic.truncate(SITES_MAX);
     let places = Positions::new(text);
+    let place = |at: u32| places.of(at.into());
     let unawaited = facts.is_async.then(|| MissingAwaits::new(&tree));
     let mut flow = CallFlow::new(&tree, &facts);
+    let input = flow.global("input");
+    if found.is_empty() && dynamic.is_empty() && input.is_unused() {
+        return Sites::default();
+    }
     let calls: Vec<&ExprCall> = found.iter().map(|found| found.call).collect();
     let mut uses = flow.uses(&calls).into_iter();
     let mut reads_left = READS_MAX;
@@ -65,17 +68,13 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
         // Every other form gives the result itself in some form, and not its value.
         let is_value = matches!(found.names.as_deref(), Some(["tools", _] | ["tools", _, _]))
             || matches!(found.names.as_deref(), Some([name]) if name.starts_with("mcp__"));
-        let mut reads = if is_value {
-            flow.reads(call)
+        let mut result = if is_value {
+            flow.result(call)
         } else {
-            Vec::new()
+            ValueUse::default()
         };
-        reads.truncate(reads_left);
-        reads_left -= reads.len();
-        let reads = reads.into_iter().map(|read| {
-            let place = places.of(read.at.into());
-            read.at_place(place)
-        });
+        result.reads.truncate(reads_left);
+        reads_left -= result.reads.len();
         let arguments = CallArguments::new(&found.target.positional, &found.target.keywords);
         let is_mistake = |unawaited: &MissingAwaits<'_, '_>| unawaited.is_mistake(call);
         Site {
@@ -90,7 +89,13 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
             awaited: found.root == "call_mcp_tool" || !unawaited.as_ref().is_some_and(is_mistake),
             guarded: flow.is_guarded(id(call)),
             repeat: flow.repeat(id(call)),
-            reads: reads.collect(),
+            reads: result.reads_at(place),
+            compared: result.comparisons(place),
+            listed: result.listing(place),
+            as_text: result.as_text,
+            // Where reads are certain; those of this language are not.
+            certain: false,
+            idle: flow.is_idle(id(call)),
             uses: uses.next().unwrap_or_default(),
         }
     });
@@ -114,6 +119,11 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
                 count: u32::try_from(unread_count).unwrap_or(u32::MAX),
             }
         }),
+        input: InputUse {
+            reads: input.reads_at(place),
+            listed: input.listing(place),
+            as_text: input.as_text,
+        },
     }
 }
 

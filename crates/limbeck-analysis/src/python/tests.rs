@@ -10,6 +10,7 @@ mod awaits;
 mod flow;
 mod mutations;
 mod reading;
+mod results;
 
 const SERVERS: &str = r#"[{"name":"shop","tools":6},{"name":"Get-Weird.1","tools":4}]"#;
 

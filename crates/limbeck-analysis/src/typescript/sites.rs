@@ -9,15 +9,16 @@
 //! Start reading at [`collect`].
 
 use limbeck_domain::limits::SITES_MAX;
-use limbeck_domain::{DynamicSite, Site, Sites, UnreadSites};
+use limbeck_domain::{DynamicSite, InputUse, Site, Sites, UnreadSites};
 use oxc::semantic::Semantic;
 
 use super::flow::{CallFlow, FailureHandlers};
 use super::names::{NameResolver, ResultForm};
 use super::positions::{TextOrigin, positions_of_bytes};
 use super::tree::ProgramTree;
+use crate::result_read::ValueUse;
 
-/// Whether a text may call a tool at all: the names that reach tools do not come out of nothing.
+/// Whether a text may call a tool or read its input at all: the names that reach them do not come out of nothing.
 pub(super) fn may_have(text: &str) -> bool {
     [
         "tools",
@@ -32,6 +33,7 @@ pub(super) fn may_have(text: &str) -> bool {
         // A name or a text may be written by the numbers of its characters, and a member by a text that is put together.
         "\\",
         "[",
+        "input",
     ]
     .iter()
     .any(|name| text.contains(name))
@@ -52,7 +54,8 @@ pub(super) fn collect(semantic: &Semantic<'_>, text: &str, origin: TextOrigin) -
     let guards = FailureHandlers::new(&tree, names.looks_up);
     let flow = CallFlow::of(&tree, &names.calls);
     let calls = names.calls.iter().map(|call| call.node.span.start);
-    let reads = flow.reads.iter().flatten().map(|read| read.at);
+    let reads = flow.results.iter().flat_map(ValueUse::places);
+    let reads = reads.chain(flow.input.places());
     let dynamic = names.dynamic.iter().map(|(at, _)| *at);
     let shown = calls.chain(reads).chain(dynamic).chain(unread);
     let places = positions_of_bytes(text, shown.collect(), origin);
@@ -61,9 +64,12 @@ pub(super) fn collect(semantic: &Semantic<'_>, text: &str, origin: TextOrigin) -
     let sites = names.calls.iter().enumerate().map(|(index, call)| {
         let (line, column) = place(call.node.span.start);
         let arguments = call.arguments(&tree);
-        let reads = flow.reads[index]
-            .iter()
-            .map(|read| read.clone().at_place(place(read.at)));
+        // Every other form gives the result itself in some form, and not its value.
+        let nothing = ValueUse::default();
+        let result = match call.form {
+            ResultForm::Value => &flow.results[index],
+            ResultForm::Other => &nothing,
+        };
         Site {
             line,
             column,
@@ -75,11 +81,12 @@ pub(super) fn collect(semantic: &Semantic<'_>, text: &str, origin: TextOrigin) -
             awaited: !flow.taken_apart[index],
             guarded: guards.may_catch(call.node),
             repeat: flow.repeat[index],
-            reads: if call.form == ResultForm::Value {
-                reads.collect()
-            } else {
-                Vec::new()
-            },
+            reads: result.reads_at(place),
+            compared: result.comparisons(place),
+            listed: result.listing(place),
+            as_text: result.as_text,
+            certain: flow.certain[index],
+            idle: flow.idle[index],
             uses: flow.uses[index].clone(),
         }
     });
@@ -103,6 +110,11 @@ pub(super) fn collect(semantic: &Semantic<'_>, text: &str, origin: TextOrigin) -
                 count: u32::try_from(unread_count).unwrap_or(u32::MAX),
             }
         }),
+        input: InputUse {
+            reads: flow.input.reads_at(place),
+            listed: flow.input.listing(place),
+            as_text: flow.input.as_text,
+        },
     }
 }
 

@@ -1,7 +1,9 @@
 //! Parts of a result that the program reads, followed along names with one value and functions.
 
+mod compared;
 mod functions;
 mod placed;
+mod whole;
 
 use std::collections::HashSet;
 
@@ -15,8 +17,8 @@ use super::CallFlow;
 use crate::bounds::{PATH_NAMES_MAX, READS_PER_RESULT_MAX};
 use crate::python::names::{last_name, text};
 use crate::python::tree::{NodeId, id, is_one_of};
-use crate::result_part::{PartForm, ResultPart};
-use crate::result_read::{ResultRead, provide_for_absence};
+use crate::result_part::{PartForm, ResultPart, ends_in_name};
+use crate::result_read::{ResultRead, ValueUse, provide_for_absence};
 
 /// What every dict has, and so no field of a result.
 const OF_DICTS: [&str; 11] = [
@@ -37,7 +39,7 @@ const OF_DICTS: [&str; 11] = [
 const STEPS_PER_RESULT_MAX: usize = 4_000;
 
 struct FoundReads {
-    reads: Vec<ResultRead>,
+    used: ValueUse,
     /// Parts of which the program asks what they are: it may know which members they have.
     asked: Vec<Vec<String>>,
     seen: HashSet<NodeId>,
@@ -46,16 +48,39 @@ struct FoundReads {
     whole: HashSet<u32>,
 }
 
-impl<'a> CallFlow<'_, 'a> {
-    /// Parts of the result of a call that the program reads.
-    pub(in crate::python) fn reads(&self, call: &'a ExprCall) -> Vec<ResultRead> {
-        let mut found = FoundReads {
-            reads: Vec::new(),
+impl FoundReads {
+    fn new() -> Self {
+        Self {
+            used: ValueUse::default(),
             asked: Vec::new(),
             seen: HashSet::new(),
             steps_left: STEPS_PER_RESULT_MAX,
             whole: HashSet::new(),
-        };
+        }
+    }
+
+    fn end(mut self) -> ValueUse {
+        let reads = &mut self.used.reads;
+        reads.truncate(READS_PER_RESULT_MAX);
+        for read in reads.iter_mut() {
+            read.asked |= read.either != 0 && self.whole.contains(&read.either);
+        }
+        provide_for_absence(reads);
+        for read in reads.iter_mut() {
+            let is_below =
+                |path: &Vec<String>| read.path.len() > path.len() && read.path.starts_with(path);
+            read.optional |= self.asked.iter().any(is_below);
+        }
+        // Who asks what the whole is knows that it may be a text.
+        self.used.as_text |= self.asked.iter().any(Vec::is_empty);
+        self.used
+    }
+}
+
+impl<'a> CallFlow<'_, 'a> {
+    /// What the program does with the result of a call.
+    pub(in crate::python) fn result(&self, call: &'a ExprCall) -> ValueUse {
+        let mut found = FoundReads::new();
         let parent = self.tree.parent_node(id(call));
         match (self.gathered(call, parent), parent) {
             (Some(name), _) => self.bind(name, &ResultPart::default(), &mut found),
@@ -64,17 +89,18 @@ impl<'a> CallFlow<'_, 'a> {
             }
             (None, _) => self.follow(id(call), ResultPart::default(), &mut found),
         }
-        found.reads.truncate(READS_PER_RESULT_MAX);
-        for read in &mut found.reads {
-            read.asked |= read.either != 0 && found.whole.contains(&read.either);
+        found.end()
+    }
+
+    /// What the program does with a value that it reads under a name that it never gives a value.
+    pub(in crate::python) fn global(&self, name: &str) -> ValueUse {
+        let mut found = FoundReads::new();
+        if self.facts.times_bound(name) == 0 {
+            for read in self.tree.uses(name) {
+                self.follow(id(*read), ResultPart::default(), &mut found);
+            }
         }
-        provide_for_absence(&mut found.reads);
-        for read in &mut found.reads {
-            let is_below =
-                |path: &Vec<String>| read.path.len() > path.len() && read.path.starts_with(path);
-            read.optional |= found.asked.iter().any(is_below);
-        }
-        found.reads
+        found.end()
     }
 
     /// `b` of `a, b = await asyncio.gather(x(), call())`.
@@ -108,7 +134,7 @@ impl<'a> CallFlow<'_, 'a> {
 
     fn follow(&self, mut node: NodeId, mut part: ResultPart, found: &mut FoundReads) {
         while part.path.len() < PATH_NAMES_MAX
-            && found.reads.len() < READS_PER_RESULT_MAX
+            && found.used.reads.len() < READS_PER_RESULT_MAX
             && found.steps_left > 0
             && found.seen.insert(node)
         {
@@ -116,6 +142,11 @@ impl<'a> CallFlow<'_, 'a> {
             let Some(parent) = self.tree.parent_node(node) else {
                 return;
             };
+            if part.path.is_empty() && part.is_itself() {
+                self.whole_value(parent, node, found);
+            } else if ends_in_name(&part.path) && part.is_itself() {
+                self.compared(parent, node, &part, found);
+            }
             let next = match parent {
                 AnyNodeRef::ExprAttribute(member) if part.is_itself() => {
                     self.member(member, part, found)
@@ -254,12 +285,14 @@ impl<'a> CallFlow<'_, 'a> {
             && part.is_itself()
             && let Some(name) = text(&compared.left)
         {
-            found.reads.push(ResultRead {
+            found.used.reads.push(ResultRead {
                 at: compared.left.start().into(),
                 path: part.named(name).path,
                 optional: true,
                 asked: true,
                 either: 0,
+                certain: false,
+                absent_is_well: false,
             });
         }
     }
@@ -367,34 +400,47 @@ impl<'a> CallFlow<'_, 'a> {
             AnyNodeRef::StmtWith(node) => is_one_of(&node.body, below) && suppresses_any(node),
             AnyNodeRef::ExprIf(either) => {
                 id(&*either.orelse) == below
-                    && found.reads.iter().any(|read| is_asked(read, &either.test))
+                    && found
+                        .used
+                        .reads
+                        .iter()
+                        .any(|read| is_asked(read, &either.test))
             }
             AnyNodeRef::StmtIf(either) => {
                 !is_one_of(&either.body, below)
                     && id(&*either.test) != below
-                    && found.reads.iter().any(|read| is_asked(read, &either.test))
+                    && found
+                        .used
+                        .reads
+                        .iter()
+                        .any(|read| is_asked(read, &either.test))
             }
             _ => false,
         };
         let optional = part.is_shared
             || self.facts.changes_members()
             || self.tree.climb(node).any(is_provided);
-        found.reads.push(ResultRead {
+        found.used.reads.push(ResultRead {
             at: at.into(),
             path: part.path.clone(),
             optional,
             asked: self.asks(node, part),
             either: self.either(node),
+            // A part that is absent is an error of the language.
+            certain: false,
+            absent_is_well: self.absent_is_well(node),
         });
     }
 
     fn note_optional(&self, node: NodeId, at: TextSize, part: &ResultPart, found: &mut FoundReads) {
-        found.reads.push(ResultRead {
+        found.used.reads.push(ResultRead {
             at: at.into(),
             path: part.path.clone(),
             optional: true,
             asked: self.asks(node, part),
             either: self.either(node),
+            certain: false,
+            absent_is_well: self.absent_is_well(node),
         });
     }
 }

@@ -2,9 +2,13 @@
 //! members and patterns.
 
 mod asked;
+mod certain;
 mod changes;
+mod compared;
 mod functions;
+mod kept;
 mod placed;
+mod whole;
 
 use std::collections::HashSet;
 
@@ -14,11 +18,12 @@ use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
 use oxc::syntax::operator::{BinaryOperator, LogicalOperator};
 
+use self::certain::{EnteredFunctions, Exits};
 use self::changes::changes_members;
 use super::guards::method;
 use crate::bounds::{PATH_NAMES_MAX, READS_MAX, READS_PER_RESULT_MAX};
 use crate::result_part::{ResultPart, ends_in_name};
-use crate::result_read::{ResultRead, provide_for_absence};
+use crate::result_read::{ResultRead, ValueUse, provide_for_absence};
 use crate::typescript::tree::ProgramTree;
 
 /// Nodes that are visited for all reads.
@@ -27,7 +32,9 @@ const STEPS_MAX: usize = 20_000;
 /// Follows results, within bounds for all of them.
 pub(super) struct ReadFinder<'t, 's, 'a> {
     tree: &'t ProgramTree<'s, 'a>,
-    found: Vec<ResultRead>,
+    /// The call whose result is followed; none for another value.
+    call: Option<NodeId>,
+    found: ValueUse,
     all: usize,
     steps_left: usize,
     followed: HashSet<NodeId>,
@@ -37,13 +44,16 @@ pub(super) struct ReadFinder<'t, 's, 'a> {
     assigned: HashSet<String>,
     /// Numbers of the alternatives of which one is the whole result.
     whole: HashSet<u32>,
+    exits: Exits,
+    entered: EnteredFunctions,
 }
 
 impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
     pub(super) fn new(tree: &'t ProgramTree<'s, 'a>) -> Self {
         Self {
             tree,
-            found: Vec::new(),
+            call: None,
+            found: ValueUse::default(),
             all: 0,
             steps_left: STEPS_MAX,
             followed: HashSet::new(),
@@ -53,13 +63,14 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 .any(|node| changes_members(tree, &node.kind())),
             assigned: placed::assigned_names(tree),
             whole: HashSet::new(),
+            exits: Exits::of(tree),
+            entered: EnteredFunctions::default(),
         }
     }
 
-    /// The reads of what the call at `call` gives.
-    pub(super) fn of(&mut self, call: NodeId) -> Vec<ResultRead> {
-        self.followed.clear();
-        self.whole.clear();
+    /// The use of what the call at `call` gives.
+    pub(super) fn of(&mut self, call: NodeId) -> ValueUse {
+        self.begin(Some(call));
         match self.tree.outer(call) {
             Some((member, AstKind::StaticMemberExpression(then), _))
                 if then.property.name == "then" =>
@@ -67,7 +78,7 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 if let Some((_, AstKind::CallExpression(call), callee)) = self.tree.outer(member)
                     && self.tree.is_inside(callee, call.callee.span())
                 {
-                    self.bind_parameter(call.arguments.first(), 0, ResultPart::default());
+                    self.bind_parameter(member, call.arguments.first(), 0, ResultPart::default());
                 }
             }
             Some((list, AstKind::ArrayExpression(_), _)) => {
@@ -84,15 +95,42 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             }
             None => {}
         }
+        self.end()
+    }
+
+    /// The use of the values that are read at `nodes` and come from no call.
+    pub(super) fn of_values(&mut self, nodes: impl IntoIterator<Item = NodeId>) -> ValueUse {
+        self.begin(None);
+        for node in nodes {
+            self.follow(node, ResultPart::default());
+        }
+        self.end()
+    }
+
+    /// Whether the program surely makes a call.
+    pub(super) fn is_certain_call(&mut self, call: NodeId) -> bool {
+        self.begin(None);
+        self.is_certain(call)
+    }
+
+    fn begin(&mut self, call: Option<NodeId>) {
+        self.call = call;
+        self.followed.clear();
+        self.whole.clear();
+        self.entered.clear();
+    }
+
+    fn end(&mut self) -> ValueUse {
         let mut found = std::mem::take(&mut self.found);
-        for read in &mut found {
+        let reads = &mut found.reads;
+        for read in reads.iter_mut() {
             read.asked |= read.either != 0 && self.whole.contains(&read.either);
         }
-        found.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
-        found.dedup();
-        provide_for_absence(&mut found);
+        reads.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
+        reads.dedup();
+        provide_for_absence(reads);
         // The others ask what a result or an item of it is.
-        found.retain(|read| ends_in_name(&read.path));
+        reads.retain(|read| ends_in_name(&read.path));
         found
     }
 
@@ -165,6 +203,11 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             let Some((outer, kind, below)) = self.tree.outer(at) else {
                 return;
             };
+            if part.path.is_empty() && part.is_itself() {
+                self.whole_value(&kind, outer, below);
+            } else if ends_in_name(&part.path) && part.is_itself() {
+                self.compared(&kind, at, outer, below, &part);
+            }
             if self.asks_for_form(&kind, below)
                 || ends_in_name(&part.path) && self.provides_for_absence(at)
             {
@@ -185,7 +228,8 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                         self.method(call, name, part)
                     } else if part.is_itself() {
                         let part = part.named(name);
-                        self.read(member.property.span.start, &part, outer, member.optional);
+                        let at = member.property.span.start;
+                        self.read(at, &part, outer, member.optional);
                         Some(part)
                     } else {
                         None
@@ -278,9 +322,17 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                         continue;
                     };
                     let part = part.clone().named(&name);
-                    let has_default =
-                        matches!(property.value, BindingPattern::AssignmentPattern(_));
-                    self.note(property.key.span().start, &part, has_default, None);
+                    let default = match &property.value {
+                        BindingPattern::AssignmentPattern(given) => Some(&given.right),
+                        _ => None,
+                    };
+                    let at = property.key.span().start;
+                    let absence = Absence {
+                        optional: default.is_some(),
+                        certain: default.is_none() && self.is_certain(property.node_id()),
+                        is_well: default.is_some_and(is_true),
+                    };
+                    self.note(at, &part, absence, None);
                     self.bind(&property.value, &part);
                 }
             }
@@ -308,35 +360,67 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
     fn read(&mut self, at: u32, part: &ResultPart, member: NodeId, optional: bool) {
         let optional =
             optional || self.provides_for_absence(member) || self.is_otherwise_read(member);
-        self.note(at, part, optional, Some(member));
+        let absence = Absence {
+            optional,
+            certain: !optional && !self.is_kept(member) && self.is_certain(member),
+            is_well: self.absent_is_well(member),
+        };
+        self.note(at, part, absence, Some(member));
     }
 
     /// Notes a read, of `member` where it is an expression.
-    fn note(&mut self, at: u32, part: &ResultPart, optional: bool, member: Option<NodeId>) {
-        if self.found.len() < READS_PER_RESULT_MAX
+    fn note(&mut self, at: u32, part: &ResultPart, absence: Absence, member: Option<NodeId>) {
+        if self.found.reads.len() < READS_PER_RESULT_MAX
             && self.all < READS_MAX
             && part.path.len() <= PATH_NAMES_MAX
         {
             self.all += 1;
             let is_assigned = part.path.iter().any(|name| self.assigned.contains(name));
-            self.found.push(ResultRead {
+            self.found.reads.push(ResultRead {
                 at,
                 path: part.path.clone(),
-                optional: optional || part.is_shared || self.changes_members,
+                optional: absence.optional || part.is_shared || self.changes_members,
                 asked: is_assigned || member.is_some_and(|member| self.tree.is_guard(member)),
                 either: member.map_or(0, |member| self.tree.either(member)),
+                certain: absence.certain,
+                absent_is_well: absence.is_well,
             });
         }
     }
 
     /// Notes that the program asks whether a part is there, and does not read it.
     fn note_asked(&mut self, at: u32, part: &ResultPart) {
-        let before = self.found.len();
-        self.note(at, part, true, None);
-        for read in &mut self.found[before..] {
+        let before = self.found.reads.len();
+        self.note(at, part, Absence::ASKED, None);
+        for read in &mut self.found.reads[before..] {
             read.asked = true;
         }
     }
+}
+
+/// What a program does where a part is absent.
+#[derive(Clone, Copy)]
+struct Absence {
+    /// It provides for that.
+    optional: bool,
+    /// It surely reads the part.
+    certain: bool,
+    /// It does what it does where the part says that all is well.
+    is_well: bool,
+}
+
+impl Absence {
+    /// The program asks whether the part is there.
+    const ASKED: Self = Self {
+        optional: true,
+        certain: false,
+        is_well: false,
+    };
+}
+
+/// Whether an expression is the constant `true`.
+fn is_true(expression: &Expression<'_>) -> bool {
+    matches!(expression.get_inner_expression(), Expression::BooleanLiteral(literal) if literal.value)
 }
 
 /// `Promise.all`: what it waits for comes in the same order.

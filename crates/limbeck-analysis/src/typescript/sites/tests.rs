@@ -8,6 +8,7 @@ use super::*;
 use limbeck_domain::Repeat;
 
 mod reads;
+mod results;
 
 fn collected(text: &str) -> Sites {
     let allocator = Allocator::default();

@@ -6,7 +6,7 @@ use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
 use oxc::syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
 
-use super::ReadFinder;
+use super::{Absence, ReadFinder};
 use crate::result_part::ResultPart;
 use crate::result_read::ResultRead;
 
@@ -17,14 +17,14 @@ impl<'a> ReadFinder<'_, '_, 'a> {
             return;
         }
         let mut is_known = false;
-        for read in &mut self.found {
+        for read in &mut self.found.reads {
             if read.path == part.path {
                 read.optional = true;
                 is_known = true;
             }
         }
         if !is_known {
-            self.note(self.tree.span(at).start, part, true, None);
+            self.note(self.tree.span(at).start, part, Absence::ASKED, None);
         }
     }
 
@@ -44,7 +44,11 @@ impl<'a> ReadFinder<'_, '_, 'a> {
             };
             let is_test = |read: &ResultRead| (test.start..test.end).contains(&read.at);
             self.tree.is_inside(below, otherwise)
-                && self.found.iter().any(|read| read.optional && is_test(read))
+                && self
+                    .found
+                    .reads
+                    .iter()
+                    .any(|read| read.optional && is_test(read))
         })
     }
 

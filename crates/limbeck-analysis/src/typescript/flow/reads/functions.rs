@@ -33,6 +33,7 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         name: &str,
         part: ResultPart,
     ) -> Option<ResultPart> {
+        let at = call.node_id();
         let function = call.arguments.first();
         if name == "hasOwnProperty" {
             if let Some(name) = function.and_then(Argument::as_expression) {
@@ -54,11 +55,11 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         };
         for place in items {
             if let Some(item) = part.clone().item(None) {
-                self.bind_parameter(function, *place, item);
+                self.bind_parameter(at, function, *place, item);
             }
         }
         if let Some(place) = list {
-            self.bind_parameter(function, place, part.clone());
+            self.bind_parameter(at, function, place, part.clone());
         }
         match name {
             name if KEEPING_ITEMS.contains(&name) => Some(part),
@@ -81,7 +82,7 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         }
         let callee = call.callee.get_inner_expression();
         let Expression::StaticMemberExpression(member) = callee else {
-            self.bind_parameter_of(callee, place, part);
+            self.bind_parameter_of(below, callee, place, part);
             return None;
         };
         let Expression::Identifier(object) = &member.object else {
@@ -116,26 +117,35 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         }
     }
 
-    /// Follows a parameter of a function that a method calls.
+    /// Follows a parameter of a function that a method calls at `at`.
     pub(super) fn bind_parameter(
         &mut self,
+        at: NodeId,
         function: Option<&Argument<'a>>,
         place: usize,
         part: ResultPart,
     ) {
         if let Some(function) = function.and_then(Argument::as_expression) {
-            self.bind_parameter_of(function, place, part);
+            self.bind_parameter_of(at, function, place, part);
         }
     }
 
-    /// Follows a parameter of a function that is written down here, or under a name.
-    fn bind_parameter_of(&mut self, function: &Expression<'a>, place: usize, part: ResultPart) {
+    /// Follows a parameter of a function that is written down here, or under a name, and is called at `at`.
+    fn bind_parameter_of(
+        &mut self,
+        at: NodeId,
+        function: &Expression<'a>,
+        place: usize,
+        part: ResultPart,
+    ) {
         let Some((parameters, is_shared)) = self.parameters(function) else {
             return;
         };
         let Some(parameter) = parameters.items.get(place) else {
             return;
         };
+        let certain = self.is_certain(at);
+        self.entered.enter(parameters.span, certain);
         let is_shared = is_shared || parameter.initializer.is_some();
         let part = if is_shared { part.shared() } else { part };
         self.bind(&parameter.pattern, &part);

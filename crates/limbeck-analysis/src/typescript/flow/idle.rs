@@ -1,0 +1,40 @@
+//! Calls in functions that a program never mentions: they are never made.
+
+use oxc::ast::AstKind;
+use oxc::semantic::{NodeId, SymbolId};
+
+use super::guards::{declared, named};
+use crate::typescript::tree::ProgramTree;
+
+/// Functions that a program is run by.
+const ENTRIES: [&str; 3] = ["default", "main", "run"];
+
+/// Whether a call is in a function with a name that the program neither mentions nor exports.
+pub(super) fn is_idle(tree: &ProgramTree<'_, '_>, call: NodeId) -> bool {
+    let mut idle = false;
+    for (id, kind, _) in tree.climb(call) {
+        let symbol = match kind {
+            AstKind::Function(function) => declared(function).or_else(|| name_of(tree, id)),
+            AstKind::ArrowFunctionExpression(_) => name_of(tree, id),
+            AstKind::ExportDefaultDeclaration(_) | AstKind::ExportNamedDeclaration(_) => {
+                return false;
+            }
+            _ => None,
+        };
+        idle |= symbol.is_some_and(|symbol| is_never_mentioned(tree, symbol));
+    }
+    idle
+}
+
+/// The name of which a function is the value.
+fn name_of(tree: &ProgramTree<'_, '_>, function: NodeId) -> Option<SymbolId> {
+    match tree.outer(function) {
+        Some((_, AstKind::VariableDeclarator(declarator), _)) => named(declarator),
+        _ => None,
+    }
+}
+
+fn is_never_mentioned(tree: &ProgramTree<'_, '_>, symbol: SymbolId) -> bool {
+    tree.scoping.get_resolved_reference_ids(symbol).is_empty()
+        && !ENTRIES.contains(&tree.scoping.symbol_name(symbol))
+}

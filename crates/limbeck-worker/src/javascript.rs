@@ -8,6 +8,8 @@ mod imports;
 mod numbers;
 mod state;
 
+use std::sync::Arc;
+
 use limbeck_analysis::python;
 use limbeck_analysis::typescript::{self, Positions};
 use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart};
@@ -137,6 +139,8 @@ impl LanguageEngine for JavascriptEngine {
         if start.mode != Mode::Run {
             return Ok(None);
         }
+        let positions = Arc::new(prepared.positions);
+        self.guest.state_mut().positions = Some(Arc::clone(&positions));
         let guest_start = GuestStart {
             seed: &start.seed,
             now_us: start.now_us,
@@ -150,7 +154,7 @@ impl LanguageEngine for JavascriptEngine {
         let mut status = self.or_end(first)?;
         loop {
             if let Some(end) = self.guest.state_mut().end.take() {
-                return Ok(self.result(end, &prepared.positions)?);
+                return Ok(self.result(end, &positions)?);
             }
             // The guest calls `host.done` before it reports that it has finished.
             if status == RunStatus::Finished {

@@ -3,6 +3,7 @@
 //! Columns of the model's text are counted as editors do, in UTF-16 units from 1. The engine
 //! counts bytes; the map between both counts UTF-16 units from 0.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Lines of the script before the program's code; see `wrap` in the parent module.
@@ -129,6 +130,39 @@ impl Positions {
         })
     }
 
+    /// Whether a text may have a frame of the program.
+    pub fn may_have_frame(text: &[u8]) -> bool {
+        text.windows(FILE.len()).any(|part| part == FILE.as_bytes())
+    }
+
+    /// A text in which the places of the program's own frames are those of the model's text. `None` where it has none.
+    pub fn in_frames(&self, text: &str) -> Option<String> {
+        let mut changed = false;
+        let lines = text.split('\n').map(|line| {
+            let mapped = line
+                .trim_start()
+                .starts_with("at ")
+                .then(|| self.in_frame(line))
+                .flatten();
+            changed |= mapped.is_some();
+            mapped.map_or(Cow::Borrowed(line), Cow::Owned)
+        });
+        let lines: Vec<Cow<'_, str>> = lines.collect();
+        changed.then(|| lines.join("\n"))
+    }
+
+    fn in_frame(&self, frame: &str) -> Option<String> {
+        let at = frame.rfind(FILE)? + FILE.len();
+        let (before, place) = frame.split_at(at);
+        let end = place
+            .find(|character: char| !character.is_ascii_digit() && character != ':')
+            .unwrap_or(place.len());
+        let (place, after) = place.split_at(end);
+        let (line, column) = place.split_once(':')?;
+        let (line, column) = self.of_script(line.parse().ok()?, column.parse().ok()?)?;
+        Some(format!("{before}{line}:{column}{after}"))
+    }
+
     /// Turns a place of the script, line and byte from 1, into one of the model's text.
     fn of_script(&self, line: u32, column: u32) -> Option<(u32, u32)> {
         let line = line.checked_sub(1)?;
@@ -205,6 +239,28 @@ mod tests {
             None
         );
         assert_eq!(positions().of_stack("(program:0:0)"), None);
+    }
+
+    #[test]
+    fn frames_of_the_program_in_a_text_get_the_places_of_the_models_text() {
+        let stack =
+            "Error: x\n    at f (program:2:5)\n    at call (prelude:3:1)\n    at program:4:2";
+        assert_eq!(
+            positions().in_frames(stack).unwrap(),
+            "Error: x\n    at f (program:3:5)\n    at call (prelude:3:1)\n    at program:8:1"
+        );
+        // The controls: texts with the words of a frame, and what is not a place.
+        for text in [
+            "the program:2:5 says",
+            "    at f (prelude:2:5)",
+            "    at f (program:x:y)",
+            "    at f (program:0:0)",
+            "",
+        ] {
+            assert_eq!(positions().in_frames(text), None, "{text}");
+        }
+        assert!(Positions::may_have_frame(stack.as_bytes()));
+        assert!(!Positions::may_have_frame(b"at f"));
     }
 
     #[test]

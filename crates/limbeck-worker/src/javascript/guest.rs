@@ -46,6 +46,7 @@ impl Guest {
     pub(super) fn new(module: &InstancePre<GuestState>) -> wasmtime::Result<Self> {
         let state = GuestState {
             host: Host::new(),
+            positions: None,
             end: None,
         };
         let mut store = Store::new(module.module().engine(), state);

@@ -3,6 +3,7 @@
 //! Nothing a guest passes is trusted: every pointer is checked against its memory, every length
 //! against a bound before a byte is copied, every number against what it may be.
 
+use limbeck_analysis::typescript::Positions;
 use limbeck_domain::HostOp;
 use wasmtime::{Caller, Engine, Extern, Linker};
 
@@ -12,6 +13,9 @@ use crate::host::{HostError, LineTarget, check_call};
 
 /// Error texts of the guest, as JSON: five of 8 KiB, escaped at worst six to one.
 const ERROR_BYTES_MAX: u32 = 256 << 10;
+
+/// Bytes of a printed text in which stacks are looked for: a text of one is short, and a program may print a gigabyte.
+const STACK_BYTES_MAX: usize = 16 << 10;
 
 /// Links the imports of the guest, and nothing else.
 pub(super) fn linker(engine: &Engine) -> wasmtime::Result<Linker<GuestState>> {
@@ -49,10 +53,20 @@ fn log(
     let (memory, state) = memory_and_state(&mut caller)?;
     let line = slice(memory, at, bytes)?;
     match target {
-        LineTarget::Printed(stream) => state.host.log(stream, line)?,
+        LineTarget::Printed(stream) => match with_places(state.positions.as_deref(), line) {
+            Some(line) => state.host.log(stream, line.as_bytes())?,
+            None => state.host.log(stream, line)?,
+        },
         LineTarget::Warnings => state.host.warn(line),
     }
     Ok(())
+}
+
+/// A printed stack with the places of the model's text. `None` for other texts.
+fn with_places(positions: Option<&Positions>, printed: &[u8]) -> Option<String> {
+    let is_short = printed.len() <= STACK_BYTES_MAX;
+    let positions = positions.filter(|_| is_short && Positions::may_have_frame(printed))?;
+    positions.in_frames(std::str::from_utf8(printed).ok()?)
 }
 
 fn done(

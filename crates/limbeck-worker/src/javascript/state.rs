@@ -1,11 +1,17 @@
 //! State that the imports of a guest use.
 
+use std::sync::Arc;
+
+use limbeck_analysis::typescript::Positions;
+
 use crate::fault::GuestError;
 use crate::host::Host;
 
 /// GuestState of one guest on the host's side.
 pub(super) struct GuestState {
     pub(super) host: Host,
+    /// Places of the script in the model's text; `None` before the program begins.
+    pub(super) positions: Option<Arc<Positions>>,
     /// Set once, when the program ends.
     pub(super) end: Option<GuestEnd>,
 }

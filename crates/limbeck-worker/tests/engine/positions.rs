@@ -134,3 +134,22 @@ fn a_regular_expression_only_the_engine_refuses_has_a_place() {
     assert_eq!(fault.kind, ErrorKind::Syntax, "{fault:?}");
     assert_eq!(fault.line, Some(2), "{fault:?}");
 }
+
+#[test]
+fn a_stack_that_the_program_prints_has_the_lines_of_its_text() {
+    let program = "\
+interface Item {
+  name: string;
+}
+function check(item: Item): Error {
+  return new Error(item.name);
+}
+const error = check({ name: 'untagged' });
+console.error(error.stack);
+console.log('at program:2:1', 'is no frame');
+return 1";
+    let outcome = Run::new(program).go();
+    assert_eq!(outcome.value(), "1");
+    assert!(outcome.stderr.contains("program:5:"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("program:7:"), "{}", outcome.stderr);
+}

@@ -10,6 +10,43 @@ const requirePromptArguments = (value, label) => {
   throw typeError(`${label} takes an object of arguments, such as { name: 'value' }; got ${describeType(value)}`);
 };
 
+/** Fields of the JSON in a resource's text that are named, and characters of such a text. */
+const HELD_FIELDS_MAX = 20;
+const HELD_CHARS_MAX = 65_536;
+
+const nameHeldField = (target, name) => {
+  if (name in target) return;
+  defineProperty(target, name, {
+    __proto__: null,
+    configurable: true,
+    get() {
+      warn(`\`${stringSlice(name, 0, 40)}\` was read of the contents of a resource, whose text is JSON that has it: write \`JSON.parse(contents[0].text)\``);
+      return undefined;
+    },
+    set(value) {
+      defineProperty(this, name, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+    },
+  });
+};
+
+/** Has the contents of a resource warn of a read of a field that only the JSON in its text has. */
+const nameHeldFields = (contents) => {
+  if (!isArray(contents) || contents.length !== 1) return contents;
+  const text = contents[0]?.text;
+  if (typeof text !== 'string' || text.length > HELD_CHARS_MAX) return contents;
+  if (regexpExec(/^\s*\{/, stringSlice(text, 0, 100)) === null) return contents;
+  try {
+    const names = keys(jsonParse(text));
+    for (let i = 0; i < names.length && i < HELD_FIELDS_MAX; i++) {
+      nameHeldField(contents, names[i]);
+      nameHeldField(contents[0], names[i]);
+    }
+  } catch {
+    // No JSON.
+  }
+  return contents;
+};
+
 /** Resources and prompts of one server. Every function gives a promise. */
 const makeOffers = (server, label) => {
   const resources = {
@@ -20,7 +57,7 @@ const makeOffers = (server, label) => {
       const contents = readFrom(server, `${label}.resources.read`, 'resources/read', () => (
         { uri: requireText(uri, `${label}.resources.read`) }
       ));
-      const named = async () => nameContents(await contents);
+      const named = async () => nameHeldFields(nameContents(await contents));
       return inRaceOf(contents, named());
     },
   };

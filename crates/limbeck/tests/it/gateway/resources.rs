@@ -87,6 +87,39 @@ return [[one.uri for one in listed], note, prompt.messages, nothing, refused, "f
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_only_the_json_in_a_resource_has_is_a_warning() {
+    let library = FakeServer::new("library")
+        .resource("limits:1", r#"{"max": 5, "uri": "other"}"#)
+        .resource("note:1", "max is 5")
+        .share();
+    let gateway = World::new(worker()).server(&library).start().await;
+    let reading = |uri: &str, rest: &str| {
+        format!("const r = await servers.library.resources.read('{uri}'); {rest}")
+    };
+    for rest in ["return `max ${r.max}`", "return `max ${r[0].max}`"] {
+        let warnings = run(&gateway, &reading("limits:1", rest)).await.warnings;
+        let warnings = warnings.join("\n");
+        assert!(
+            warnings.contains("`max` was read of the contents of a resource")
+                && warnings.contains("`JSON.parse(contents[0].text)`"),
+            "{rest}: {warnings}"
+        );
+    }
+    // The controls: what is parsed, what a content has itself, what the program assigns, and a text without JSON.
+    for (uri, rest, value) in [
+        ("limits:1", "return JSON.parse(r[0].text).max", json!(5)),
+        ("limits:1", "return r[0].uri", json!("limits:1")),
+        ("limits:1", "r[0].max = 7; return r[0].max", json!(7)),
+        ("note:1", "return r.max ?? 0", json!(0)),
+    ] {
+        let envelope = run(&gateway, &reading(uri, rest)).await;
+        assert_eq!(value_of(&envelope), value, "{rest}");
+        assert_eq!(envelope.warnings, [""; 0], "{rest}");
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_too_many_pages_is_an_error_and_no_part_of_it_passes_for_the_whole() {
     for (pages, expected) in [
         (LIST_PAGES_MAX, json!(LIST_PAGES_MAX)),

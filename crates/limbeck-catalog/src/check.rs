@@ -7,10 +7,11 @@
 //!
 //! Start reading at [`Catalog::check`].
 
+mod compared;
 mod edits;
 mod findings;
-mod reads;
-mod results;
+pub(crate) mod reads;
+pub(crate) mod results;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,7 +98,9 @@ fn check(catalog: &Catalog, sites: &Sites, options: &CheckOptions<'_>) -> Findin
     };
     for site in sites {
         // The program may catch the errors of a guarded call, so they do not stop a run.
-        if !(site.guarded && options.mode == Mode::Run) {
+        if site.guarded && options.mode == Mode::Run {
+            check.guarded_site(site);
+        } else {
             check.site(site);
         }
     }
@@ -123,6 +126,16 @@ struct CallSiteCheck<'a> {
 }
 
 impl CallSiteCheck<'_> {
+    /// A call of which the program may catch the errors in a run: what it does with a result is checked all the same.
+    fn guarded_site(&mut self, site: &Site) {
+        if !site.compared.is_empty()
+            && let Ok(Resolved { tool, .. }) =
+                resolve::resolve(self.catalog, &target(site), Suggest::Nothing)
+        {
+            self.check_compared(site, &tool);
+        }
+    }
+
     fn site(&mut self, site: &Site) {
         // The findings about a guarded call are warnings.
         let has_room = match site.guarded {
@@ -198,6 +211,7 @@ impl CallSiteCheck<'_> {
             self.warn(finding(FindingKind::EndlessWrite, message).with_hint(Some(hint)));
         }
         self.check_reads(site, tool);
+        self.check_compared(site, tool);
     }
 
     fn check_arguments(&mut self, site: &Site, tool: &Tool) {
@@ -272,7 +286,8 @@ impl CallSiteCheck<'_> {
             if missing.depth < read.path.len() {
                 continue;
             }
-            if is_only_asked(read) || found.contains(&read.either) {
+            let is_outcome = is_outcome_of_write(tool, read);
+            if is_only_asked(read) && !is_outcome || found.contains(&read.either) {
                 continue;
             }
             let is_raw = is_of_raw_result(&read.path);
@@ -282,7 +297,6 @@ impl CallSiteCheck<'_> {
                 finding.hint = Some(unwrapped(self.options.language, &is));
                 finding.edit = None;
             }
-            let is_outcome = is_outcome_of_write(tool, read);
             if is_outcome {
                 finding.hint = Some(before_repeating(finding.hint.as_deref()));
             }

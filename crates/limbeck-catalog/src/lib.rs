@@ -6,7 +6,7 @@
 //! - names of tools, in any style: [`Catalog::resolve`],
 //! - signatures for models: [`Tool::signature`] and [`Tool::declaration`],
 //! - validation of arguments: [`Tool::validate`],
-//! - check of a program's calls before it runs: [`Catalog::check`],
+//! - check of a program's calls before it runs: [`Catalog::check`], and of its reads in the results: [`ResultReads`],
 //! - plan of the calls a program may make: [`Catalog::plan`],
 //! - declarations for type checkers: [`declarations`],
 //! - types of results that their server does not declare: [`Observed`] and [`Tool::output_shape`].
@@ -30,6 +30,7 @@ pub mod nearest;
 mod observed;
 mod plan;
 mod resolve;
+mod result_reads;
 mod schema;
 mod server;
 mod signature;
@@ -43,6 +44,7 @@ pub use check::{CheckOptions, Edit, Finding, FindingKind, Findings};
 pub use observed::{Observed, OutputShape, Provenance, Shape};
 pub use plan::{Plan, PlannedCall, PlannedFlow, PlannedTool, PlannedUnknown};
 pub use resolve::{ListedServers, ResolveError, Resolved};
+pub use result_reads::{ResultReads, text_input_warnings};
 pub use server::ServerTools;
 pub use tool::{Detail, Tool};
 pub use validate::{AcceptedArguments, schema_mismatch};

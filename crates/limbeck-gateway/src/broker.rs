@@ -10,6 +10,7 @@ mod emit;
 mod invoke;
 mod invoke_approved;
 mod journal;
+mod open_questions;
 mod prepare;
 mod program_check;
 mod progress_prefix;
@@ -43,6 +44,8 @@ pub(crate) use emit::Emissions;
 pub use invoke::CallReport;
 pub(crate) use invoke::{CallerKind, InvokeError, Invoked};
 pub(crate) use journal::Journal;
+use open_questions::OpenQuestions;
+pub(crate) use open_questions::Shows;
 use prepare::{RefusedCall, target_of};
 pub(crate) use program_check::ProgramCheck;
 use queries::QueryAnswer;
@@ -69,8 +72,8 @@ pub(crate) struct Broker {
     emissions: Arc<Emissions>,
     /// Admission of calls: room for their answers.
     answers: Arc<AnswerBudget>,
-    /// What the check of the program doubts and has no warning of.
-    doubts: Arc<OnceLock<Vec<String>>>,
+    /// What the check of the program leaves open.
+    questions: Arc<OpenQuestions>,
     /// Questions to people about calls of this execution.
     pub(crate) asks: Arc<Asks>,
     program: Arc<ProgramText>,
@@ -181,7 +184,7 @@ impl Broker {
             language: Language::Typescript,
             emissions: Arc::default(),
             answers: Arc::default(),
-            doubts: Arc::default(),
+            questions: Arc::default(),
             // A client's own call: nobody pauses it.
             asks: Arc::default(),
             program: ProgramText::new(String::new(), Language::Typescript, String::new()),

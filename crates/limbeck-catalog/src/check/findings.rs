@@ -79,7 +79,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    pub(super) fn new(replace: impl Into<String>, with: impl Into<String>) -> Self {
+    pub(crate) fn new(replace: impl Into<String>, with: impl Into<String>) -> Self {
         Self {
             replace: replace.into(),
             with: with.into(),
@@ -88,7 +88,7 @@ impl Edit {
 }
 
 impl Finding {
-    pub(super) fn new((line, column): (u32, u32), kind: FindingKind, message: String) -> Self {
+    pub(crate) fn new((line, column): (u32, u32), kind: FindingKind, message: String) -> Self {
         Self {
             line,
             column,
@@ -100,16 +100,16 @@ impl Finding {
     }
 
     /// Whether it reads as `other` does: a program that reads a property twice in a line needs one line about it.
-    pub(super) fn says(&self, other: &Self) -> bool {
+    pub(crate) fn says(&self, other: &Self) -> bool {
         (self.line, &self.message) == (other.line, &other.message)
     }
 
-    pub(super) fn with_hint(mut self, hint: Option<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint.map(shortened);
         self
     }
 
-    pub(super) fn with_edit(mut self, edit: Option<Edit>) -> Self {
+    pub(crate) fn with_edit(mut self, edit: Option<Edit>) -> Self {
         self.edit = edit;
         self
     }

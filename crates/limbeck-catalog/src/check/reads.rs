@@ -18,19 +18,27 @@ const OUTCOMES: [&str; 4] = ["ok", "success", "succeeded", "successful"];
 
 /// Whether nothing is wrong where the part is absent. A program that asks for `isError` takes the result for another than it
 /// is all the same.
-pub(super) fn is_only_asked(read: &SiteRead) -> bool {
+pub(crate) fn is_only_asked(read: &SiteRead) -> bool {
     read.asked && read.optional && !matches!(read.path.as_slice(), [name] if name == "isError")
+}
+
+/// Whether a read asks whether a call succeeded, and takes it for a failure where nothing says so.
+pub(crate) fn asks_for_outcome(read: &SiteRead) -> bool {
+    // `r.ok ?? r` has the whole result instead.
+    let has_whole_instead = read.asked && read.either != 0;
+    matches!(read.path.as_slice(), [name] if OUTCOMES.contains(&name.as_str()))
+        && !read.absent_is_well
+        && !has_whole_instead
 }
 
 /// Whether a read asks a call that may write whether it succeeded. A program that reads this from a result without such a
 /// property reports a failure of what was done, and its reader does it again.
-pub(super) fn is_outcome_of_write(tool: &Tool, read: &SiteRead) -> bool {
-    let is_outcome = matches!(read.path.as_slice(), [name] if OUTCOMES.contains(&name.as_str()));
-    is_outcome && tool.effect().may_write()
+pub(crate) fn is_outcome_of_write(tool: &Tool, read: &SiteRead) -> bool {
+    asks_for_outcome(read) && tool.effect().may_write()
 }
 
 /// The hint for a program that may report a write as failed. `available` names the properties of the result, if it has any.
-pub(super) fn before_repeating(available: Option<&str>) -> String {
+pub(crate) fn before_repeating(available: Option<&str>) -> String {
     let look = "look at the result before you make the call again: a call that fails throws";
     match available {
         Some(available) => format!("{look}; {available}"),
@@ -39,7 +47,7 @@ pub(super) fn before_repeating(available: Option<&str>) -> String {
 }
 
 /// Numbers of the alternatives of which one may exist. What leads to another part is not an alternative itself.
-pub(super) fn alternatives_found(looked_up: &[(&SiteRead, PartLookup)]) -> BTreeSet<u32> {
+pub(crate) fn alternatives_found(looked_up: &[(&SiteRead, PartLookup)]) -> BTreeSet<u32> {
     let alternatives = looked_up.iter().filter(|(read, _)| read.either != 0);
     let alternatives: Vec<_> = alternatives.take(ALTERNATIVES_MAX).collect();
     let leads_on = |read: &SiteRead| {
@@ -55,7 +63,7 @@ pub(super) fn alternatives_found(looked_up: &[(&SiteRead, PartLookup)]) -> BTree
     existing.map(|(read, _)| read.either).collect()
 }
 
-pub(super) fn missing_part(tool: &Tool, read: &SiteRead, missing: &MissingPart) -> Finding {
+pub(crate) fn missing_part(tool: &Tool, read: &SiteRead, missing: &MissingPart) -> Finding {
     let name = shown(&read.path[missing.depth - 1]);
     let of = match path(&read.path[..missing.depth - 1]) {
         parent if parent.is_empty() => "the result".to_owned(),
@@ -96,13 +104,13 @@ pub(super) fn missing_part(tool: &Tool, read: &SiteRead, missing: &MissingPart) 
         .with_edit(edit)
 }
 
-pub(super) fn path(names: &[String]) -> String {
+pub(crate) fn path(names: &[String]) -> String {
     let joined = names.join(".").replace(".[]", "[]");
     shown(&joined)
 }
 
 /// Members of MCP's own results, which a program that calls `tools` does not see.
-pub(super) fn is_of_raw_result(path: &[String]) -> bool {
+pub(crate) fn is_of_raw_result(path: &[String]) -> bool {
     let names: Vec<&str> = path.iter().map(String::as_str).collect();
     matches!(
         names.as_slice(),
@@ -114,11 +122,11 @@ pub(super) fn is_of_raw_result(path: &[String]) -> bool {
 }
 
 /// How to read a value that is a text or a list.
-pub(super) const AS_IT_IS: &str = "use it as it is, a text is a string";
+pub(crate) const AS_IT_IS: &str = "use it as it is, a text is a string";
 
 /// What a program that reads a result as MCP's own clients see it finds instead. `available` names the properties of the
 /// value, if it has any.
-pub(super) fn instead_of_raw(
+pub(crate) fn instead_of_raw(
     read: &SiteRead,
     missing: &MissingPart,
     available: Option<&str>,
@@ -137,7 +145,7 @@ pub(super) fn instead_of_raw(
 }
 
 /// The hint for a program that reads a result as MCP's own clients see it.
-pub(super) fn unwrapped(language: Language, is: &str) -> String {
+pub(crate) fn unwrapped(language: Language, is: &str) -> String {
     let raw = match language {
         Language::Typescript => ".raw({…})",
         Language::Python => ".raw(…)",

@@ -23,7 +23,7 @@ const OPENING: [&str; 9] = [
 
 /// Result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PartLookup {
+pub(crate) enum PartLookup {
     /// The part may exist.
     Possible,
     /// The schema does not list the part.
@@ -32,18 +32,18 @@ pub(super) enum PartLookup {
 
 /// A part that the schema does not list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MissingPart {
+pub(crate) struct MissingPart {
     /// Whether the schema forbids parts that it does not list.
-    pub(super) surely: bool,
+    pub(crate) surely: bool,
     /// Number of names in the path up to the part, itself included.
-    pub(super) depth: usize,
+    pub(crate) depth: usize,
     /// Parts that the schema lists in its place.
-    pub(super) available: Available,
+    pub(crate) available: Available,
 }
 
 /// Parts of a value that lacks the requested one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Available {
+pub(crate) enum Available {
     /// Names of properties, the most similar first, and the total number of properties.
     Properties(Vec<String>, usize),
     /// JSON type of a value without properties.
@@ -51,9 +51,91 @@ pub(super) enum Available {
 }
 
 /// Looks up the part at `path` in values that `schema` describes.
-pub(super) fn part(schema: &Value, path: &[String]) -> PartLookup {
+pub(crate) fn part(schema: &Value, path: &[String]) -> PartLookup {
     let mut steps = STEPS_MAX;
     find(schema, schema, path, 0, &mut steps)
+}
+
+/// Whether `schema` lists the part at `path`, in one of its alternatives at least: the part is there, or may be absent in some
+/// results.
+pub(crate) fn lists(schema: &Value, path: &[String]) -> bool {
+    let mut steps = STEPS_MAX;
+    !schemas_at(schema, schema, path, &mut steps).is_empty()
+}
+
+/// The texts that the part at `path` may be: those of its `enum` or `const`, in all alternatives. `None` where it may be others.
+pub(crate) fn texts(schema: &Value, path: &[String]) -> Option<Vec<String>> {
+    let mut steps = STEPS_MAX;
+    let found = schemas_at(schema, schema, path, &mut steps);
+    if found.is_empty() || steps == 0 {
+        return None;
+    }
+    let mut texts = Vec::new();
+    for schema in found {
+        if schema.get("type").is_some_and(|kind| kind == "null") {
+            continue;
+        }
+        let values = match (schema.get("enum"), schema.get("const")) {
+            (Some(Value::Array(values)), _) => values.as_slice(),
+            (_, Some(value)) => std::slice::from_ref(value),
+            _ => return None,
+        };
+        texts.extend(values.iter().filter_map(Value::as_str).map(str::to_owned));
+    }
+    Some(texts)
+}
+
+/// The schemas of the part at `path`, of every alternative that lists it.
+fn schemas_at<'v>(
+    root: &'v Value,
+    schema: &'v Value,
+    path: &[String],
+    steps: &mut usize,
+) -> Vec<&'v Value> {
+    let Some(left) = steps.checked_sub(1) else {
+        return Vec::new();
+    };
+    *steps = left;
+    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+        return match local_reference(root, reference) {
+            Some(target) => schemas_at(root, target, path, steps),
+            None => Vec::new(),
+        };
+    }
+    let mut found = Vec::new();
+    let mut alternatives = false;
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        let schemas = schema.get(keyword).and_then(Value::as_array);
+        for schema in schemas.into_iter().flatten() {
+            alternatives = true;
+            found.extend(schemas_at(root, schema, path, steps));
+        }
+    }
+    let Some((name, rest)) = path.split_first() else {
+        if !alternatives {
+            found.push(schema);
+        }
+        return found;
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let members: Vec<&Value> = match name.as_str() {
+        ANY_ITEM => schema.get("items").into_iter().collect(),
+        ANY_MEMBER => {
+            let others = schema.get("additionalProperties").into_iter();
+            let items = schema.get("items").into_iter();
+            let listed = properties.into_iter().flat_map(|listed| listed.values());
+            listed.chain(others).chain(items).collect()
+        }
+        "length" if schema.get("items").is_some() => vec![schema],
+        name => properties
+            .and_then(|listed| listed.get(name))
+            .into_iter()
+            .collect(),
+    };
+    for member in members {
+        found.extend(schemas_at(root, member, rest, steps));
+    }
+    found
 }
 
 fn find(

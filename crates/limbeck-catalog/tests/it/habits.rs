@@ -393,3 +393,60 @@ fn calls_that_were_not_read_are_a_warning() {
     let plan = catalog.plan(&sites);
     assert_eq!((plan.unread_calls, plan.unknown[0].line), (7, 501));
 }
+
+#[test]
+fn an_outcome_that_is_a_guard_is_a_warning_unless_its_absence_is_success() {
+    let tools = r#"{"tools":[{"name":"t","inputSchema":{},"annotations":{"readOnlyHint":false},
+        "outputSchema":{"type":"object","properties":{"id":{}},"additionalProperties":false}}]}"#;
+    let guard = |well: bool| {
+        let mut site = reading(&["success"], true);
+        site["reads"][0]["asked"] = json!(true);
+        site["reads"][0]["absent_is_well"] = json!(well);
+        checked(tools, site).warnings.len()
+    };
+    assert_eq!(guard(false), 1);
+    assert_eq!(guard(true), 0);
+}
+
+#[test]
+fn a_comparison_with_a_text_that_the_declared_type_rules_out_is_a_warning() {
+    let tools = r##"{"tools":[{"name":"t","inputSchema":{},"outputSchema":{"type":"object","properties":{
+        "state":{"enum":["open","closed",null]},"note":{"type":"string"},"kind":{"anyOf":[{"const":"a"},{"type":"string"}]},
+        "items":{"type":"array","items":{"$ref":"#/$defs/item"}}},
+        "$defs":{"item":{"properties":{"level":{"anyOf":[{"enum":["low","high"]},{"type":"null"}]}}}}}}]}"##;
+    let compared = |guarded: bool, path: &[&str], values: &[&str]| {
+        let site = json!({"line": 1, "column": 1, "server": "s", "tool": "t", "complete": true, "guarded": guarded,
+            "compared": [{"line": 2, "column": 3, "path": path, "values": values}]});
+        checked(tools, site).warnings
+    };
+    for guarded in [false, true] {
+        let warnings = compared(guarded, &["state"], &["Open"]);
+        let [warning] = warnings.as_slice() else {
+            panic!("{warnings:?}")
+        };
+        assert_eq!(
+            warning.message,
+            "`state` of the result of `tools.s.t` is never \"Open\""
+        );
+        assert_eq!(
+            warning.hint.as_deref(),
+            Some("its values are \"open\", \"closed\"")
+        );
+    }
+    assert_eq!(
+        compared(false, &["items", "[]", "level"], &["medium"]).len(),
+        1
+    );
+    // The controls: possible values, one of several, the empty text, and types that allow others.
+    for (path, values) in [
+        (&["state"][..], &["open"][..]),
+        (&["state"], &["done", "closed"]),
+        (&["state"], &[""]),
+        (&["note"], &["x"]),
+        (&["kind"], &["b"]),
+        (&["other"], &["x"]),
+        (&["items", "[]", "level"], &["high"]),
+    ] {
+        assert_eq!(compared(false, path, values), [], "{path:?} {values:?}");
+    }
+}

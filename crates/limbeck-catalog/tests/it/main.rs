@@ -18,5 +18,6 @@ mod habits;
 mod observed;
 mod python;
 mod resolve;
+mod result_reads;
 mod signature;
 mod validate;

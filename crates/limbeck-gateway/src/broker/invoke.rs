@@ -376,6 +376,7 @@ impl Broker {
             Ok(value) => value,
             Err(error) => return (Err(InvokeError::Call(error)), None),
         };
+        self.questions.see(tool.id(), &value);
         let contradiction = self.differs(tool, &value);
         if value.len() > CALL_RESULT_BYTES_MAX {
             return (Err(too_large(value.len(), tool)), contradiction);

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::future::FutureExt as _;
-use limbeck_catalog::{Catalog, CheckOptions, Finding, Findings, Plan};
-use limbeck_domain::{Language, Mode, Sites, SitesError, ToolTarget, Verdict, text};
+use limbeck_catalog::{
+    Catalog, CheckOptions, Finding, Findings, Plan, ResultReads, text_input_warnings,
+};
+use limbeck_domain::{Language, Mode, Site, Sites, SitesError, ToolTarget, Verdict, text};
 use limbeck_policy::Scope;
 
 use super::Broker;
+use super::open_questions::Shows;
 use super::prepare::{out_of_scope, visible};
 use crate::artifacts::select::StopFlag;
 use crate::computing::{Computing, ComputingError};
@@ -28,9 +31,11 @@ impl Broker {
     /// Whether the program that the worker's `sites` were read from may start; journalled.
     ///
     /// A check that cannot be made lets the program run: every call is validated again when it is made.
-    pub(crate) async fn check(&self, sites: String) -> Verdict {
+    /// `input` is the JSON text of the program's input.
+    pub(crate) async fn check(&self, sites: String, input: &str) -> Verdict {
         let started = Instant::now();
-        let judged = AssertUnwindSafe(self.judged(&sites)).catch_unwind().await;
+        let judged = AssertUnwindSafe(self.judged(&sites, input));
+        let judged = judged.catch_unwind().await;
         let verdict = match judged {
             Ok(verdict) => verdict,
             Err(_) => {
@@ -42,7 +47,7 @@ impl Broker {
         verdict
     }
 
-    async fn judged(&self, sites: &str) -> Verdict {
+    async fn judged(&self, sites: &str, input: &str) -> Verdict {
         let check = ProgramCheck {
             live_catalog: &self.context.live_catalog,
             computing: &self.context.computing,
@@ -63,22 +68,34 @@ impl Broker {
             Err(ComputingError) => return Verdict::default(),
         };
         self.program.note_sites(&sites);
-        let findings = match check.findings(&Arc::new(sites)).await {
+        let sites = Arc::new(sites);
+        let findings = match check.findings(&sites).await {
             Ok(findings) => findings,
             Err(ComputingError) => return Verdict::default(),
         };
-        // A program is checked once.
-        let _ = self
-            .doubts
-            .set(findings.doubts.iter().map(Finding::line).collect());
         let mut verdict = findings.verdict();
         verdict.warnings.extend(check.warning_of_scope());
+        if findings.errors.is_empty() {
+            let input = text_input_warnings(&sites.input, input, self.language);
+            verdict.warnings.extend(input);
+            let Ok(reads) = check.result_reads(&sites).await else {
+                return verdict;
+            };
+            let doubts = findings.doubts.iter().map(Finding::line).collect();
+            let said = verdict.warnings.clone();
+            self.questions.ask(&sites, said, doubts, reads);
+        }
         verdict
     }
 
-    /// Why the program's value may be empty: properties that it reads and that the types of results do not list.
-    pub(crate) fn doubts(&self) -> &[String] {
-        self.doubts.get().map_or(&[], Vec::as_slice)
+    /// What a program has to know that completed after `calls`, and returned and printed nothing or not.
+    pub(crate) fn answers(&self, calls: u32, shows: Shows) -> Vec<String> {
+        self.questions.answers(calls, shows)
+    }
+
+    /// What a program has to know that was ended by a limit: it may have waited for a part that no result has.
+    pub(crate) fn answers_of_endless(&self) -> Vec<String> {
+        self.questions.answers_of_endless()
     }
 }
 
@@ -123,6 +140,17 @@ impl ProgramCheck<'_> {
         let cached = &findings.drawn_from;
         live_catalog.refresh_all(cached, FIRST_LIST_TIMEOUT).await;
         self.judge(sites).await
+    }
+
+    /// The reads of results that no type promises.
+    async fn result_reads(&self, sites: &Arc<Sites>) -> Result<ResultReads, ComputingError> {
+        let language = self.language;
+        let is_read = |site: &Site| !site.reads.is_empty() || site.listed.is_some();
+        if !sites.sites.iter().any(is_read) {
+            return Ok(ResultReads::none(language));
+        }
+        let reads = move |catalog: &Catalog, sites: &Sites| catalog.result_reads(sites, language);
+        self.computed(sites, reads).await
     }
 
     /// The tools that may be called, by the lists that [`ProgramCheck::findings`] refreshed.

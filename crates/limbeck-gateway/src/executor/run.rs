@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use limbeck_domain::limits::{TURNS_BURST, TURNS_PER_SECOND, WALL_GRACE_MS, WORKER_OVERHEAD_BYTES};
-use limbeck_domain::{Delivered, HostCall, Language, ProgramError, ProgramStart, Sites, Verdict};
+use limbeck_domain::{
+    Delivered, ErrorKind, HostCall, Language, ProgramError, ProgramStart, Sites, Verdict,
+};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_upstream::PrintedStream;
 use limbeck_wire::{
@@ -25,7 +27,7 @@ use super::outcome::{PausedRun, Printed, RunOutcome};
 use super::playback::Playback;
 use super::returned::{ended, is_empty};
 use super::{messages, signals};
-use crate::broker::Broker;
+use crate::broker::{Broker, Shows};
 use crate::clock::now_us;
 
 /// How often memory and processor time of a running worker are read.
@@ -211,7 +213,17 @@ impl Run {
                 };
                 self.warnings.extend(ignored.warning(&shown));
             }
-            Err(_) => self.warnings.extend(wrote.warning()),
+            Err(error) => {
+                self.warnings.extend(wrote.warning());
+                if is_endless(error.kind) {
+                    let answers = self.broker.answers_of_endless();
+                    let new = answers
+                        .into_iter()
+                        .filter(|answer| !self.warnings.contains(answer));
+                    let new: Vec<String> = new.collect();
+                    self.warnings.extend(new);
+                }
+            }
         }
         RunOutcome {
             result,
@@ -400,7 +412,14 @@ impl Run {
             return Next::Continue;
         }
         let broker = self.broker.clone();
-        self.check = Some(Box::pin(async move { broker.check(check.sites).await }));
+        // Only a text is looked at.
+        let input = match self.start.input.starts_with('"') {
+            true => self.start.input.clone(),
+            false => String::new(),
+        };
+        self.check = Some(Box::pin(
+            async move { broker.check(check.sites, &input).await },
+        ));
         Next::Continue
     }
 
@@ -542,18 +561,22 @@ impl Run {
         // A worker that made a call before it says so is not believed: a run is repeated only when it did nothing.
         self.written_in = written_in.filter(|_| result.is_err() && self.calls_made == 0);
         self.warnings.extend(warnings);
-        let shows_nothing = match &result {
-            Ok(Some(value)) => is_empty(value),
+        let shows = match &result {
+            Ok(Some(value)) if is_empty(value) => Some(Shows::EmptyValue),
             // The value of a field that is not there.
-            Ok(None) => {
-                self.printed.is_empty()
+            Ok(None)
+                if self.printed.is_empty()
                     && self.broker.emissions().is_empty()
-                    && self.emitted_before.is_empty()
+                    && self.emitted_before.is_empty() =>
+            {
+                Some(Shows::Nothing)
             }
-            Err(_) => false,
+            Ok(_) => Some(Shows::Something),
+            Err(_) => None,
         };
-        if shows_nothing {
-            self.warnings.extend_from_slice(self.broker.doubts());
+        if let Some(shows) = shows {
+            self.warnings
+                .extend(self.broker.answers(self.calls_made, shows));
         }
         let dropped = &mut self.printed.dropped;
         *dropped = dropped.saturating_add(log_bytes_dropped);
@@ -607,6 +630,14 @@ impl Run {
         let waiting = check.or_else(|| self.calls.names());
         messages::out_of_time(self.start.limits.wall_ms, waiting)
     }
+}
+
+/// Whether a program was ended that would have gone on, and may never have ended.
+fn is_endless(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Timeout | ErrorKind::CpuLimit | ErrorKind::CallLimit
+    )
 }
 
 /// Why the run no longer waits for something.

@@ -25,6 +25,7 @@ mod random;
 mod reload;
 mod replay;
 mod resources;
+mod result_reads;
 mod search;
 mod unawaited;
 

@@ -1,0 +1,62 @@
+//! Comparisons of a part of a result with texts that its type rules out: such a condition has always the same outcome.
+
+use limbeck_domain::{Site, SiteComparison};
+
+use super::reads::path;
+use super::{CallSiteCheck, Finding, FindingKind, results, shown};
+use crate::nearest::nearest;
+use crate::observed::Provenance;
+use crate::tool::Tool;
+
+/// Values listed in a message.
+const VALUES_SHOWN_MAX: usize = 8;
+
+impl CallSiteCheck<'_> {
+    /// Warns of each comparison with texts that the declared type of a part rules out. A condition that compares a part with
+    /// several texts is right when one of them is possible.
+    pub(super) fn check_compared(&mut self, site: &Site, tool: &Tool) {
+        let declared = tool
+            .output_shape()
+            .filter(|shape| matches!(shape.provenance, Provenance::Declared));
+        let Some(shape) = declared else {
+            return;
+        };
+        for comparison in &site.compared {
+            if let Some(values) = results::texts(shape.schema, &comparison.path)
+                && !values.is_empty()
+                && let Some(finding) = ruled_out(tool, comparison, &values)
+            {
+                self.warn(finding);
+            }
+        }
+    }
+}
+
+fn ruled_out(tool: &Tool, comparison: &SiteComparison, values: &[String]) -> Option<Finding> {
+    // Programs compare with the empty text to see whether there is one.
+    let is_possible = |text: &String| text.is_empty() || values.contains(text);
+    if comparison.values.iter().any(is_possible) {
+        return None;
+    }
+    let quoted = |texts: &mut dyn Iterator<Item = &String>| -> String {
+        let shown: Vec<String> = texts.map(|text| format!("\"{}\"", shown(text))).collect();
+        shown.join(", ")
+    };
+    let message = format!(
+        "`{}` of the result of `{}` is never {}",
+        path(&comparison.path),
+        tool.call_expression(),
+        quoted(&mut comparison.values.iter())
+    );
+    let asked = comparison.values.first().map_or("", String::as_str);
+    let near = nearest(asked, values.iter().map(|value| (value.as_str(), value)));
+    let others = values.iter().filter(|value| !near.contains(value));
+    let mut listed = near.iter().copied().chain(others).take(VALUES_SHOWN_MAX);
+    let more = match values.len().saturating_sub(VALUES_SHOWN_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let hint = format!("its values are {}{more}", quoted(&mut listed));
+    let place = (comparison.line, comparison.column);
+    Some(Finding::new(place, FindingKind::Result, message).with_hint(Some(hint)))
+}

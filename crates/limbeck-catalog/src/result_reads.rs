@@ -1,0 +1,408 @@
+//! Parts of results that a program reads and no type promises, looked up in the results themselves.
+//!
+//! A tool without an output schema may give anything, so a check before the run knows nothing of `r.itmes`. The first result
+//! does: an absent part is `undefined` in TypeScript, and what is computed from it is wrong without an error. Before the run
+//! [`Catalog::result_reads`] collects such reads, the gateway then shows each result until every read of its tool was found in
+//! one, and a program that has completed is warned of the others.
+//!
+//! A part that no result of the run has is a warning where the program surely reads it and provides for nothing else, where
+//! its name is a part's name in other letters, or where the result is a text whose JSON has the part. Where the program
+//! provides for its absence it only explains an empty value. The same is done for an `input` that was sent as a text.
+
+mod seen;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use limbeck_domain::{InputUse, Language, Site, SiteListing, SiteRead, Sites, ToolId};
+
+use self::seen::{Absence, Lookup, SeenValue, WantedParts};
+use crate::catalog::Catalog;
+use crate::check::reads::{
+    asks_for_outcome, before_repeating, is_of_raw_result, is_only_asked, missing_part, path,
+};
+use crate::check::{self, Finding, FindingKind, results};
+use crate::resolve::{self, Resolved, Suggest};
+use crate::tool::Tool;
+
+/// Bytes of a result that is looked at; a larger one is not.
+const RESULT_BYTES_MAX: usize = 256 << 10;
+/// Bytes of all results of a tool that are looked at.
+const TOOL_BYTES_MAX: usize = 1 << 20;
+/// Warnings about results in one run.
+const WARNINGS_MAX: usize = 8;
+
+/// Reads of the results of all tools of a program.
+#[derive(Debug)]
+pub struct ResultReads {
+    language: Language,
+    tools: HashMap<ToolId, ToolReads>,
+}
+
+/// Reads of the results of one tool.
+#[derive(Debug)]
+struct ToolReads {
+    tool: Arc<Tool>,
+    reads: Vec<WatchedRead>,
+    listings: Vec<SiteListing>,
+    /// The first text that was a JSON list or object.
+    json_text: Option<JsonText>,
+    bytes_left: usize,
+    /// Whether some results were not looked at.
+    some_unseen: bool,
+}
+
+/// What the text of a result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum JsonText {
+    List,
+    Object,
+}
+
+/// A read, and what the results that were looked at have in its place.
+#[derive(Clone, Debug)]
+struct WatchedRead {
+    read: SiteRead,
+    /// Number of the call site in the program, and whether the program surely makes the call.
+    site: usize,
+    is_call_certain: bool,
+    /// Whether the program also takes the result for a text.
+    as_text: bool,
+    found: bool,
+    absent: Option<Absence>,
+}
+
+impl Catalog {
+    /// The reads of results that no type promises, of all calls of a program. Names are resolved as in [`Catalog::resolve`].
+    pub fn result_reads(&self, sites: &Sites, language: Language) -> ResultReads {
+        let mut reads = ResultReads::none(language);
+        for (number, site) in sites.sites.iter().enumerate() {
+            if (!site.reads.is_empty() || site.listed.is_some())
+                && let Ok(Resolved { tool, .. }) =
+                    resolve::resolve(self, &check::target(site), Suggest::Nothing)
+            {
+                reads.watch(&tool, (number, site));
+            }
+        }
+        reads
+    }
+}
+
+impl ResultReads {
+    /// Those of a program that reads nothing of its results.
+    pub fn none(language: Language) -> Self {
+        Self {
+            language,
+            tools: HashMap::new(),
+        }
+    }
+
+    /// Whether there is nothing to look up.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Adds the reads of one call site that the type of the result does not list.
+    fn watch(&mut self, tool: &Arc<Tool>, (number, site): (usize, &Site)) {
+        let schema = tool.output_shape().map(|shape| shape.schema);
+        let is_listed = |path: &[String]| schema.is_some_and(|schema| results::lists(schema, path));
+        // A server that declares a type gives what it says, and a text is parsed.
+        let is_declared = tool.definition().output_schema.is_some();
+        let listing = site.listed.filter(|_| !is_declared);
+        let watched = site.reads.iter().filter(|read| {
+            let path = &read.path;
+            !is_of_raw_result(path) && !is_of_language(path) && !is_listed(path)
+        });
+        let mut watched = watched.peekable();
+        if watched.peek().is_none() && listing.is_none() {
+            return;
+        }
+        let of = self.tools.entry(tool.id().clone());
+        let of = of.or_insert_with(|| ToolReads::new(tool));
+        of.listings.extend(listing);
+        of.reads.extend(watched.map(|read| WatchedRead {
+            read: read.clone(),
+            site: number,
+            is_call_certain: site.certain,
+            as_text: site.as_text,
+            found: false,
+            absent: None,
+        }));
+    }
+
+    /// Looks at the value of a result of `tool`, JSON text.
+    pub fn see(&mut self, tool: &ToolId, value: &str) {
+        if let Some(of) = self.tools.get_mut(tool)
+            && of.is_unsettled()
+        {
+            of.see(value);
+        }
+    }
+
+    /// What a program that has completed has to know, at most [`WARNINGS_MAX`] sentences.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut findings: Vec<Finding> = Vec::new();
+        for of in self.tools.values() {
+            findings.extend(of.warnings(self.language));
+        }
+        sentences(findings)
+    }
+
+    /// Warnings, and what explains a program that did not come to its end: it may wait for a part that no result has.
+    pub fn all(&self) -> Vec<String> {
+        let tools = self.tools.values();
+        let mut findings: Vec<Finding> = tools.flat_map(ToolReads::doubts).collect();
+        for of in self.tools.values() {
+            findings.extend(of.warnings(self.language));
+        }
+        sentences(findings)
+    }
+
+    /// What explains a value that is empty, beside the warnings. The Python guest explains such a value itself.
+    pub fn doubts(&self) -> Vec<String> {
+        if self.language == Language::Python {
+            return Vec::new();
+        }
+        let doubts = self.tools.values().flat_map(ToolReads::doubts);
+        sentences(doubts.collect())
+    }
+}
+
+/// What a program has to know that takes its input for an object or a list, where `input` is a text that holds one.
+pub fn text_input_warnings(used: &InputUse, input: &str, language: Language) -> Vec<String> {
+    if used.as_text
+        || used.is_nothing()
+        || !input.starts_with('"')
+        || input.len() > RESULT_BYTES_MAX
+    {
+        return Vec::new();
+    }
+    let wanted = WantedParts::of(used.reads.iter().map(|read| read.path.as_slice()));
+    let Some(seen) = SeenValue::of(input, &wanted) else {
+        return Vec::new();
+    };
+    let Some(held) = seen.json_text() else {
+        return Vec::new();
+    };
+    let is_list = matches!(held, SeenValue::List(_));
+    let parse = match language {
+        Language::Typescript => "`JSON.parse(input)`",
+        Language::Python => "`json.loads(input)`",
+    };
+    let hint =
+        format!("{parse} gives what it holds, or send `input` as JSON and not as a text of it");
+    let finding = |place, message| {
+        Finding::new(place, FindingKind::Result, message).with_hint(Some(hint.clone()))
+    };
+    let read = used.reads.iter().filter(|read| {
+        !is_only_asked(read)
+            && matches!(seen.part(&read.path), Lookup::Absent(absence) if absence.is_in_json)
+    });
+    let mut findings: Vec<Finding> = read
+        .map(|read| {
+            let message = format!(
+                "`input` is a text, of which `{}` has no value",
+                path(&read.path)
+            );
+            finding((read.line, read.column), message)
+        })
+        .collect();
+    let listing = used.listed.filter(|listing| is_list || !listing.counted);
+    findings.extend(listing.map(|listing| {
+        let message =
+            "`input` is a text, and the program takes its characters for items".to_owned();
+        finding((listing.line, listing.column), message)
+    }));
+    sentences(findings)
+}
+
+fn sentences(mut findings: Vec<Finding>) -> Vec<String> {
+    findings.sort_by(|one, other| {
+        (one.line, one.column, &one.message).cmp(&(other.line, other.column, &other.message))
+    });
+    findings.dedup_by(|later, before| before.says(later));
+    findings.truncate(WARNINGS_MAX);
+    findings.iter().map(Finding::line).collect()
+}
+
+impl ToolReads {
+    fn new(tool: &Arc<Tool>) -> Self {
+        Self {
+            tool: Arc::clone(tool),
+            reads: Vec::new(),
+            listings: Vec::new(),
+            json_text: None,
+            bytes_left: TOOL_BYTES_MAX,
+            some_unseen: false,
+        }
+    }
+
+    /// Whether another result can change what is known.
+    fn is_unsettled(&self) -> bool {
+        self.reads.iter().any(|watched| !watched.found)
+            || !self.listings.is_empty() && self.json_text.is_none()
+    }
+
+    fn see(&mut self, value: &str) {
+        if value.len() > RESULT_BYTES_MAX.min(self.bytes_left) {
+            self.some_unseen = true;
+            return;
+        }
+        self.bytes_left -= value.len();
+        let wanted = self.reads.iter().filter(|watched| !watched.found);
+        let wanted = WantedParts::of(wanted.map(|watched| watched.read.path.as_slice()));
+        let Some(value) = SeenValue::of(value, &wanted) else {
+            self.some_unseen = true;
+            return;
+        };
+        match value.json_text() {
+            Some(SeenValue::List(_)) => self.json_text = self.json_text.or(Some(JsonText::List)),
+            Some(SeenValue::Object { .. }) => {
+                self.json_text = self.json_text.or(Some(JsonText::Object));
+            }
+            _ => {}
+        }
+        for watched in self.reads.iter_mut().filter(|watched| !watched.found) {
+            match value.part(&watched.read.path) {
+                Lookup::Found => watched.found = true,
+                Lookup::Absent(absence) => {
+                    watched.absent.get_or_insert(absence);
+                }
+                Lookup::Unknown => {}
+            }
+        }
+    }
+
+    /// Reads of parts that no result had, each with what there was instead. A deeper read says the same as the one of the
+    /// part itself, and so does an alternative of a part that is there.
+    fn absent(&self) -> impl Iterator<Item = (&WatchedRead, &Absence)> {
+        let absent = self.reads.iter().filter(|watched| !watched.found);
+        absent.filter_map(|watched| {
+            let absence = watched.absent.as_ref()?;
+            let is_itself = absence.part.depth == watched.read.path.len();
+            (is_itself && !self.has_alternative(watched)).then_some((watched, absence))
+        })
+    }
+
+    /// Whether the program surely made a read. The results of a tool that it calls in several places may be of others.
+    fn is_certain(&self, watched: &WatchedRead) -> bool {
+        let is_alone = self.reads.iter().all(|other| other.site == watched.site);
+        watched.read.certain && (is_alone || watched.is_call_certain)
+    }
+
+    fn has_alternative(&self, watched: &WatchedRead) -> bool {
+        watched.read.either != 0
+            && self.reads.iter().any(|other| {
+                other.found
+                    && other.site == watched.site
+                    && other.read.either == watched.read.either
+            })
+    }
+
+    fn warnings(&self, language: Language) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (watched, absence) in self.absent() {
+            let read = &watched.read;
+            if absence.is_in_json && !watched.as_text && !is_only_asked(read) {
+                findings.push(self.in_text(read, language));
+            } else if !self.some_unseen && asks_for_outcome(read) {
+                findings.push(self.outcome(read, absence));
+            } else if !self.some_unseen && !is_only_asked(read) {
+                let finding = missing_part(&self.tool, read, &absence.part);
+                let is_other_writing = absence.other_writing(&read.path);
+                if self.is_certain(watched) || is_other_writing {
+                    findings.push(finding);
+                }
+            }
+        }
+        findings.extend(self.taken_for_list(language));
+        findings
+    }
+
+    fn doubts(&self) -> Vec<Finding> {
+        let absent = self.absent();
+        let doubted = absent.filter(|(watched, absence)| {
+            !self.some_unseen
+                && !is_only_asked(&watched.read)
+                && !self.is_certain(watched)
+                && !absence.is_in_json
+                && !absence.other_writing(&watched.read.path)
+                && !asks_for_outcome(&watched.read)
+        });
+        doubted
+            .map(|(watched, absence)| missing_part(&self.tool, &watched.read, &absence.part))
+            .collect()
+    }
+
+    fn in_text(&self, read: &SiteRead, language: Language) -> Finding {
+        let part = path(&read.path);
+        let message = format!(
+            "the result of `{}` is a text, of which `{part}` has no value",
+            self.tool.call_expression()
+        );
+        Finding::new((read.line, read.column), FindingKind::Result, message).with_hint(Some(
+            parse_hint(language, "the object or list that it holds"),
+        ))
+    }
+
+    /// The program asks for an outcome that its result does not say.
+    fn outcome(&self, read: &SiteRead, absence: &Absence) -> Finding {
+        let mut finding = missing_part(&self.tool, read, &absence.part);
+        if self.tool.effect().may_write() {
+            finding.hint = Some(before_repeating(finding.hint.as_deref()));
+        } else {
+            let throws = "a call that fails throws";
+            finding.hint = Some(match finding.hint.take() {
+                Some(available) => format!("{throws}; {available}"),
+                None => throws.to_owned(),
+            });
+        }
+        finding
+    }
+
+    fn taken_for_list(&self, language: Language) -> Option<Finding> {
+        let json = self.json_text?;
+        let listing = self
+            .listings
+            .iter()
+            .find(|listing| json == JsonText::List || !listing.counted)?;
+        let does = match listing.counted {
+            true => "counts the characters",
+            false => "takes single characters",
+        };
+        let message = format!(
+            "the result of `{}` is a text, and the program {does} of it",
+            self.tool.call_expression()
+        );
+        let holds = match json {
+            JsonText::List => "the list that it holds",
+            JsonText::Object => "the object that it holds",
+        };
+        let place = (listing.line, listing.column);
+        let finding = Finding::new(place, FindingKind::Result, message);
+        Some(finding.with_hint(Some(parse_hint(language, holds))))
+    }
+}
+
+fn parse_hint(language: Language, what: &str) -> String {
+    match language {
+        Language::Typescript => format!("`JSON.parse(result)` gives {what}"),
+        Language::Python => format!("`json.loads(result)` gives {what}"),
+    }
+}
+
+/// Whether a path leads to a member that values of the language have.
+fn is_of_language(path: &[String]) -> bool {
+    path.iter().any(|name| {
+        matches!(
+            name.as_str(),
+            "constructor"
+                | "hasOwnProperty"
+                | "prototype"
+                | "then"
+                | "toJSON"
+                | "toString"
+                | "valueOf"
+        ) || name.starts_with("__")
+    })
+}

@@ -1,0 +1,226 @@
+//! Questions about a program that its check leaves open, and that its results and its end answer: whether the parts that it
+//! reads are there, and whether it makes its calls.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use limbeck_catalog::ResultReads;
+use limbeck_domain::{Site, Sites, ToolId};
+
+/// What a program that completed gave its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shows {
+    /// A value with content, or printed text, or blocks.
+    Something,
+    /// A value without content.
+    EmptyValue,
+    /// No value, no printed text and no blocks.
+    Nothing,
+}
+
+/// Open questions of one program. It is checked once, so they are set once.
+#[derive(Debug, Default)]
+pub(crate) struct OpenQuestions {
+    asked: OnceLock<Asked>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    /// Warnings of the check, which are lost where the worker does not report an end.
+    said: Vec<String>,
+    /// Properties that the program reads and that the types of results do not list.
+    doubts: Vec<String>,
+    /// Reads to look up in the results; `None` without any.
+    reads: Option<Mutex<ResultReads>>,
+    calls: Option<WrittenCalls>,
+}
+
+/// Calls of tools that are written in the program.
+#[derive(Clone, Copy, Debug)]
+struct WrittenCalls {
+    /// Line of the first.
+    line: u32,
+    count: usize,
+    /// Whether all of them are in functions that nothing mentions.
+    idle: bool,
+}
+
+impl OpenQuestions {
+    pub(super) fn ask(
+        &self,
+        sites: &Sites,
+        said: Vec<String>,
+        doubts: Vec<String>,
+        reads: ResultReads,
+    ) {
+        let asked = Asked {
+            said,
+            doubts,
+            reads: (!reads.is_empty()).then(|| Mutex::new(reads)),
+            calls: WrittenCalls::of(&sites.sites),
+        };
+        // Only the first check of a program counts.
+        let _ = self.asked.set(asked);
+    }
+
+    /// Looks at the value of a result, JSON text, as far as a read of it is open.
+    pub(super) fn see(&self, tool: &ToolId, value: &str) {
+        if let Some(reads) = self.asked.get().and_then(|asked| asked.reads.as_ref()) {
+            locked(reads).see(tool, value);
+        }
+    }
+
+    pub(super) fn answers_of_endless(&self) -> Vec<String> {
+        let Some(asked) = self.asked.get() else {
+            return Vec::new();
+        };
+        let mut answers = asked.said.clone();
+        if let Some(reads) = &asked.reads {
+            answers.extend(locked(reads).all());
+        }
+        answers
+    }
+
+    pub(super) fn answers(&self, calls: u32, shows: Shows) -> Vec<String> {
+        let Some(asked) = self.asked.get() else {
+            return Vec::new();
+        };
+        let mut answers = Vec::new();
+        let mut doubts = Vec::new();
+        if let Some(reads) = &asked.reads {
+            let reads = locked(reads);
+            let is_said = |answer: &String| asked.said.iter().any(|said| says(said, answer));
+            let warnings = reads.warnings().into_iter();
+            answers.extend(warnings.filter(|answer| !is_said(answer)));
+            doubts.extend(reads.doubts());
+        }
+        if shows != Shows::Something {
+            // What a result has says more than what a type lists.
+            let said = |line: &str| {
+                answers
+                    .iter()
+                    .chain(&doubts)
+                    .any(|other| place(other) == place(line))
+            };
+            let listed = asked.doubts.iter().filter(|doubt| !said(doubt));
+            let listed: Vec<String> = listed.cloned().collect();
+            answers.extend(doubts);
+            answers.extend(listed);
+        }
+        if calls == 0 {
+            answers.extend(asked.calls.and_then(|calls| calls.unmade(shows)));
+        }
+        answers
+    }
+}
+
+/// Whether two sentences say the same, apart from their hints.
+fn says(one: &str, other: &str) -> bool {
+    message(one) == message(other)
+}
+
+/// What is before the hint of a sentence.
+fn message(sentence: &str) -> &str {
+    sentence.split("; ").next().unwrap_or(sentence)
+}
+
+/// The line that a sentence begins with.
+fn place(sentence: &str) -> &str {
+    sentence.split(':').next().unwrap_or(sentence)
+}
+
+fn locked(reads: &Mutex<ResultReads>) -> MutexGuard<'_, ResultReads> {
+    reads.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl WrittenCalls {
+    fn of(sites: &[Site]) -> Option<Self> {
+        let line = sites.iter().map(|site| site.line).min()?;
+        Some(Self {
+            line,
+            count: sites.len(),
+            idle: sites.iter().all(|site| site.idle),
+        })
+    }
+
+    /// The warning of a program that made none of its calls. Where they are in branches, that may be right.
+    fn unmade(self, shows: Shows) -> Option<String> {
+        let calls = match self.count {
+            1 => format!("the call of a tool in line {} was not made", self.line),
+            count => format!(
+                "none of the {count} calls of tools from line {} on was made",
+                self.line
+            ),
+        };
+        if self.idle {
+            return Some(format!(
+                "{calls}: nothing in the program calls the function that it is in, so call that and `await` it"
+            ));
+        }
+        (shows == Shows::Nothing).then(|| {
+            format!("{calls}, and the program returned and printed nothing: call the functions that it defines and `return` what they give")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn questions(calls: &[(u32, bool)]) -> OpenQuestions {
+        let sites = calls.iter().map(|(line, idle)| {
+            serde_json::json!({"line": line, "column": 1, "tool": "t", "server": "s", "complete": true, "idle": idle})
+        });
+        let sites = serde_json::json!({ "sites": sites.collect::<Vec<_>>() }).to_string();
+        let sites = Sites::parse(&sites).unwrap();
+        let catalog = limbeck_catalog::Catalog::new(Vec::new());
+        let reads = catalog.result_reads(&sites, limbeck_domain::Language::Typescript);
+        let questions = OpenQuestions::default();
+        let doubts = vec!["line 2: a doubt".to_owned()];
+        questions.ask(&sites, Vec::new(), doubts, reads);
+        questions
+    }
+
+    #[test]
+    fn what_the_check_said_is_not_said_again_with_another_hint() {
+        let checked = "line 2: `r` has no property `a`; available properties: `b`";
+        assert!(says(
+            checked,
+            "line 2: `r` has no property `a`; available properties: `c`"
+        ));
+        assert!(!says(
+            checked,
+            "line 3: `r` has no property `a`; available properties: `b`"
+        ));
+    }
+
+    #[test]
+    fn a_program_that_made_none_of_its_calls_is_warned_where_that_is_surely_wrong() {
+        let idle = questions(&[(3, true), (2, true)]).answers(0, Shows::Something);
+        assert_eq!(
+            idle,
+            [
+                "none of the 2 calls of tools from line 2 on was made: nothing in the program calls the function that it is in, so call that and `await` it"
+            ]
+        );
+        let silent = questions(&[(3, false)])
+            .answers(0, Shows::Nothing)
+            .join("\n");
+        assert!(
+            silent.contains("the call of a tool in line 3 was not made"),
+            "{silent}"
+        );
+        // The controls: a call in a branch beside a value, a call that was made, and a program without calls.
+        assert_eq!(
+            questions(&[(3, true), (2, false)]).answers(0, Shows::Something),
+            [""; 0]
+        );
+        assert_eq!(
+            questions(&[(3, true)]).answers(1, Shows::Something),
+            [""; 0]
+        );
+        assert_eq!(
+            questions(&[]).answers(0, Shows::Nothing),
+            ["line 2: a doubt"]
+        );
+    }
+}

@@ -59,6 +59,8 @@ pub const LOG_BYTES_MAX: usize = 64 << 10;
 pub const ERROR_TEXT_BYTES_MAX: usize = 8 << 10;
 /// Warnings of a worker about one program. The source has a handful of ways to be read twice.
 pub const WARNINGS_MAX: usize = 32;
+/// Calls that a worker names as given up by its program; further ones count as not awaited.
+pub const GIVEN_UP_MAX: usize = 64;
 /// One warning of a worker.
 pub const WARNING_BYTES_MAX: usize = 1 << 10;
 

@@ -184,6 +184,11 @@ def any_awaited(loop: Any) -> bool:
     )
 
 
+def unanswered() -> list[Pending]:
+    """Calls without an answer, in the order in which they were made."""
+    return list(_pending.values())
+
+
 def now_us(_time_ns: Callable[[], int] = time_ns) -> int:
     """The clock of the host, in microseconds since 1970. It does not advance while the program runs."""
     return _time_ns() // 1000

@@ -18,7 +18,9 @@ EMIT = 10
 STDOUT = 0
 STDERR = 1
 _WARNING = 2
+_GIVEN_UP = 3
 _WARNINGS_MAX = 10
+_GIVEN_UP_MAX = 64
 
 # Argument of `wait` when no timer is set.
 NO_TIMER = -1
@@ -69,6 +71,12 @@ def warn(text: str) -> None:
     if len(_warned) < _WARNINGS_MAX and text not in _warned:
         _warned.add(text)
         _log(_WARNING, well_formed(text))
+
+
+def give_up(numbers: list[int]) -> None:
+    """Says for which calls without an answer the program stopped waiting on purpose: it did not forget to await them."""
+    if numbers:
+        _log(_GIVEN_UP, " ".join(map(str, numbers[:_GIVEN_UP_MAX])))
 
 
 def wait(wake_at_us: int = NO_TIMER) -> list[Answer]:

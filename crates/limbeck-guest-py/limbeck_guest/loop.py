@@ -29,6 +29,8 @@ _UNIDLE_WAIT_S = 0.001
 # of the loop. `while True: await asyncio.sleep(1)` must not keep a program until its time-out.
 _IDLE_S_MAX = 1.0
 _IDLE_TURNS_MAX = 10_000
+# Futures that are looked through for the calls that one task awaits.
+_AWAITED_MAX = 1_000
 # Of the text of one error in a warning.
 _WARNED_BYTES_MAX = 300
 
@@ -329,6 +331,32 @@ def drain(loop: Any) -> None:
         reaching = reach.names_that_reach(source.tree_again())
         asleep = [task for task in _running_tasks(loop) + selector.left_inside if task not in _given_up]
         _warn_of_sleepers(sum(reach.may_call(task.get_coro(), reaching, source.FILE_NAME) for task in asleep))
+
+
+def report_given_up() -> None:
+    """Reports calls without an answer that the program gave up: by a time limit, by `cancel`, or as what `asyncio.wait` left
+    pending or `asyncio.shield` kept from a time limit."""
+    unanswered = [pending for pending in calls.unanswered() if pending.waiting]
+    if not unanswered:
+        return
+    left = {future for task in _given_up if not task.done() for future in _awaited_by(task)}
+    given_up = [
+        pending.number for pending in unanswered if all(future.cancelled() or future in left for future in pending.waiting)
+    ]
+    host.give_up(given_up)
+
+
+def _awaited_by(future: Any) -> set[Any]:
+    """A future and those that it waits for: of a task the one that its code awaits, of `asyncio.gather` its parts."""
+    found: set[Any] = set()
+    open_ones = [future]
+    while open_ones and len(found) < _AWAITED_MAX:
+        one = open_ones.pop()
+        if one is not None and one not in found:
+            found.add(one)
+            open_ones.append(getattr(one, "_fut_waiter", None))
+            open_ones.extend(getattr(one, "_children", ()))
+    return found
 
 
 def _running_tasks(loop: Loop) -> list[asyncio.Task[Any]]:

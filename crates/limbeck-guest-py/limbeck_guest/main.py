@@ -221,6 +221,7 @@ class _Run:
             text = self.text_of(value)
             # A coroutine in the value may have started tasks too.
             loop.drain_all()
+            loop.report_given_up()
             misreads.explain(text, jsontext.decode, lambda: reach.own_fields(source.tree_again()))
             unawaited.warn_of_coroutines(self.names, text)
             return VALUE, text

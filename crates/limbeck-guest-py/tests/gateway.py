@@ -79,7 +79,7 @@ class Gateway:
     now_us: int = EPOCH_US
     wall_ms: int = 60_000
     calls: list[tuple[str, Any]] = field(default_factory=list)
-    lines: tuple[list[str], list[str], list[str]] = field(default_factory=lambda: ([], [], []))
+    lines: tuple[list[str], list[str], list[str], list[str]] = field(default_factory=lambda: ([], [], [], []))
     emitted: list[Any] = field(default_factory=list)
     # How the lists of servers were cut.
     incomplete: dict[str, str] = field(default_factory=dict)

@@ -152,3 +152,28 @@ def test_a_program_that_failed_runs_no_further(run):
     ended = run(TWO_WRITES + "asyncio.create_task(save(1))\nawait asyncio.sleep(0)\nraise ValueError('stop')")
     assert ended.error["message"] == "stop"
     assert len(ended.gateway.calls) == 1
+
+
+_SLOW_TASK = "t = asyncio.create_task(tools.shop.slower())\nawait asyncio.sleep(0)\n"
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    "program, given_up",
+    [
+        ("ts = [asyncio.ensure_future(t) for t in (tools.shop.get_order(id=1), tools.shop.slower())]\nawait asyncio.wait(ts, return_when=asyncio.FIRST_COMPLETED)", "2"),
+        ("async def f():\n    await asyncio.gather(tools.shop.slower(), tools.shop.slower())\nawait asyncio.wait([asyncio.create_task(f())], timeout=0.1)", "1 2"),
+        ("try:\n    await asyncio.wait_for(asyncio.shield(tools.shop.slower()), 0.1)\nexcept TimeoutError:\n    pass", "1"),
+        ("try:\n    await asyncio.wait_for(tools.shop.slower(), 0.1)\nexcept TimeoutError:\n    pass", "1"),
+        (_SLOW_TASK + "t.cancel()\nawait asyncio.sleep(0)", "1"),
+        # The controls: a task that no code gave up, and calls that are answered or were never awaited.
+        (_SLOW_TASK, None),
+        ("await asyncio.wait_for(tools.shop.get_order(id=1), 1)", None),
+        ("tools.shop.slower()\nawait asyncio.sleep(0)", None),
+    ],
+)  # fmt: skip
+def test_calls_that_the_program_gave_up_are_named_to_the_host(run, program, given_up):
+    slower = SERVERS["shop"] | {"slower": ToolSpec(lambda a: "done", 30_000)}
+    ended = run(ASYNC + program + "\nreturn 1", gateway=Gateway(wall_ms=60_000, servers={"shop": slower}))
+    assert ended.value == 1
+    assert ended.gateway.lines[3] == ([] if given_up is None else [given_up])

@@ -1,6 +1,6 @@
 //! Frames of both directions and their payloads.
 
-use limbeck_domain::limits::{ERROR_TEXT_BYTES_MAX, WARNINGS_MAX};
+use limbeck_domain::limits::{ERROR_TEXT_BYTES_MAX, GIVEN_UP_MAX, WARNINGS_MAX};
 use limbeck_domain::text::cut;
 use limbeck_domain::{CallId, ErrorKind, HostCall, Language, ProgramError, ProgramStart, Sandbox};
 use serde::{Deserialize, Serialize};
@@ -132,6 +132,10 @@ pub struct Done {
     /// at most [`WARNINGS_MAX`].
     #[serde(deserialize_with = "list::up_to::<_, _, WARNINGS_MAX>")]
     pub warnings: Vec<String>,
+    /// Calls without an answer for which the program stopped waiting on purpose, as far as the guest says so; at most
+    /// [`GIVEN_UP_MAX`].
+    #[serde(deserialize_with = "list::up_to::<_, _, GIVEN_UP_MAX>")]
+    pub given_up: Vec<CallId>,
     /// Printed bytes that were dropped because the bound was reached, as counted by the worker.
     pub log_bytes_dropped: u64,
     /// Largest size of the guest's memory in bytes, as measured by the worker.

@@ -1,7 +1,7 @@
 //! Order and bounds of the frames that a worker may send. A worker that violates them is killed.
 
 use limbeck_domain::limits::{
-    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX, GIVEN_UP_MAX,
     SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
 };
 use limbeck_domain::sandbox::REASON_BYTES_MAX;
@@ -272,6 +272,7 @@ impl Conversation {
             Err(fault) => check_fault(fault)?,
         }
         items_at_most("warnings", done.warnings.len(), WARNINGS_MAX)?;
+        items_at_most("calls given up", done.given_up.len(), GIVEN_UP_MAX)?;
         done.warnings
             .iter()
             .try_for_each(|warning| at_most("a warning", warning.len(), WARNING_BYTES_MAX))

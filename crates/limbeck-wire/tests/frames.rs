@@ -92,6 +92,7 @@ fn from_worker() -> impl Strategy<Value = FromWorker> {
                 result,
                 written_in: None,
                 warnings,
+                given_up: vec![CallId(1), CallId(7)],
                 log_bytes_dropped,
                 memory_bytes,
             }))

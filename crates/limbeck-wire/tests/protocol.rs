@@ -6,7 +6,7 @@
 )]
 
 use limbeck_domain::limits::{
-    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX, GIVEN_UP_MAX,
     SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
 };
 use limbeck_domain::{
@@ -73,6 +73,7 @@ fn done_with(change: impl FnOnce(&mut Done)) -> FromWorker {
         result: Ok(None),
         written_in: None,
         warnings: Vec::new(),
+        given_up: Vec::new(),
         log_bytes_dropped: 0,
         memory_bytes: 0,
     };
@@ -241,6 +242,9 @@ fn an_end_is_held_to_the_bounds_of_each_of_its_texts() {
     let warnings = |count: usize, bytes: usize| {
         done_with(|done| done.warnings = vec!["w".repeat(bytes); count])
     };
+    let given_up = |count: usize| done_with(|done| done.given_up = vec![CallId(1); count]);
+    running().receive(&given_up(GIVEN_UP_MAX)).unwrap();
+    refused(running(), &given_up(GIVEN_UP_MAX + 1));
     let most = warnings(WARNINGS_MAX, WARNING_BYTES_MAX);
     running().receive(&most).unwrap();
     refused(running(), &warnings(WARNINGS_MAX + 1, 0));

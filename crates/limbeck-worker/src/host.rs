@@ -5,7 +5,7 @@
 //! rules is stopped with a [`HostError`], and the run ends.
 
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX};
-use limbeck_domain::limits::{WARNING_BYTES_MAX, WARNINGS_MAX};
+use limbeck_domain::limits::{GIVEN_UP_MAX, WARNING_BYTES_MAX, WARNINGS_MAX};
 use limbeck_domain::{CallId, ExecutionLimits, HostCall, HostOp, Verdict};
 use limbeck_wire::{CheckRequest, Delivery, FromWorker, Idle, LogStream, ToWorker};
 use wasmtime::ResourceLimiter;
@@ -80,6 +80,8 @@ pub(crate) struct Host {
     pub(crate) printed: Printed,
     /// Warnings of the guest about the program.
     pub(crate) warnings: Vec<String>,
+    /// Calls that the program gave up.
+    pub(crate) given_up: Vec<CallId>,
     /// Calls of tools.
     tool_calls: u32,
     /// Whether the program gave the client a block beside its result.
@@ -101,6 +103,7 @@ impl Host {
             memory_refused: false,
             printed: Printed::default(),
             warnings: Vec::new(),
+            given_up: Vec::new(),
             tool_calls: 0,
             emitted: false,
             outside_bytes: 0,
@@ -162,6 +165,14 @@ impl Host {
             self.send(&FromWorker::Log(line))?;
         }
         Ok(())
+    }
+
+    /// Notes calls that the program gave up, as numbers with spaces between them.
+    pub(crate) fn give_up(&mut self, numbers: &[u8]) {
+        let numbers = std::str::from_utf8(numbers).unwrap_or_default();
+        let calls = numbers.split(' ').filter_map(|number| number.parse().ok());
+        let room = GIVEN_UP_MAX.saturating_sub(self.given_up.len());
+        self.given_up.extend(calls.map(CallId).take(room));
     }
 
     /// Takes a warning of the guest.
@@ -287,6 +298,8 @@ pub(crate) enum LineTarget {
     Printed(LogStream),
     /// The warnings of the envelope.
     Warnings,
+    /// Numbers of calls that the program gave up.
+    GivenUp,
 }
 
 impl LineTarget {
@@ -296,6 +309,7 @@ impl LineTarget {
             0 => Ok(Self::Printed(LogStream::Stdout)),
             1 => Ok(Self::Printed(LogStream::Stderr)),
             2 => Ok(Self::Warnings),
+            3 => Ok(Self::GivenUp),
             _ => Err(HostError::Misuse("unknown log stream")),
         }
     }

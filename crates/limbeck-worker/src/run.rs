@@ -57,6 +57,7 @@ pub(crate) fn run(
         result,
         written_in,
         warnings: bounded(warnings),
+        given_up: std::mem::take(&mut host.given_up),
         log_bytes_dropped: host.printed.bytes_left_out(),
         memory_bytes: host.memory_bytes() as u64,
     };

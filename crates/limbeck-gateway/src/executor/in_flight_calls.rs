@@ -45,6 +45,8 @@ pub(super) struct InFlightCalls {
     undelivered: Vec<UndeliveredResult>,
     rounds: Rounds,
     summary: CallSummary,
+    /// Calls that the program gave up: their answers are missed on purpose.
+    given_up: BTreeSet<CallId>,
     /// Tools whose results were not what they declare.
     contradicted: BTreeSet<ToolId>,
 }
@@ -93,6 +95,7 @@ impl InFlightCalls {
             undelivered: Vec::new(),
             rounds: Rounds::default(),
             summary: CallSummary::default(),
+            given_up: BTreeSet::new(),
             contradicted: BTreeSet::new(),
         }
     }
@@ -284,12 +287,19 @@ impl InFlightCalls {
         calls.map(|call| call.label.as_str()).collect()
     }
 
+    /// Notes calls for which the program stopped waiting on purpose: it did not forget to await them.
+    pub(super) fn give_up(&mut self, calls: impl IntoIterator<Item = CallId>) {
+        self.given_up.extend(calls);
+    }
+
     /// Waits until `deadline` for calls that the program did not await: they were sent, and their outcomes count.
     /// Reads are cancelled, because nothing uses their results any more. Every write that was not awaited is named
     /// in a warning, also when it has ended already. Reads of a Python program are counted in one; the TypeScript guest warns of its
     /// own, because it knows which of them the program gave up.
     pub(super) async fn finish(mut self, deadline: Instant, language: Language) -> CallSummary {
-        let unused = self.calls.len() + self.undelivered.len();
+        let undelivered = self.undelivered.iter().map(|it| it.result.id);
+        let unused: BTreeSet<CallId> = self.calls.keys().copied().chain(undelivered).collect();
+        let given_up = unused.intersection(&self.given_up).count();
         self.broker.cancel_reads();
         // Dropped first: calls may be waiting for the room that these results hold.
         let undelivered = std::mem::take(&mut self.undelivered);
@@ -301,7 +311,7 @@ impl InFlightCalls {
         }
         let mut labels: Vec<&str> = wrote.iter().map(String::as_str).collect();
         labels.extend(self.labels());
-        let reads = match unused.saturating_sub(labels.len()) {
+        let reads = match unused.len().saturating_sub(given_up + labels.len()) {
             0 => None,
             1 => Some("1 of its calls had an answer, which was".to_owned()),
             more => Some(format!("{more} of its calls had answers, which were")),

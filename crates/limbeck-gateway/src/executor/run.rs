@@ -555,12 +555,14 @@ impl Run {
             result,
             written_in,
             warnings,
+            given_up,
             log_bytes_dropped,
             memory_bytes: _,
         } = done;
         // A worker that made a call before it says so is not believed: a run is repeated only when it did nothing.
         self.written_in = written_in.filter(|_| result.is_err() && self.calls_made == 0);
         self.warnings.extend(warnings);
+        self.calls.give_up(given_up);
         let shows = match &result {
             Ok(Some(value)) if is_empty(value) => Some(Shows::EmptyValue),
             // The value of a field that is not there.

@@ -351,6 +351,7 @@ impl Bytes<'_> {
             result,
             written_in: None,
             warnings: vec![warning; count],
+            given_up: Vec::new(),
             log_bytes_dropped: u64::MAX,
             memory_bytes: u64::MAX,
         }))

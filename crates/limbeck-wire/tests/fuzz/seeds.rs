@@ -204,6 +204,7 @@ fn run() -> Vec<FromWorker> {
             result: Ok(Some("[1,2]".to_owned())),
             written_in: None,
             warnings: vec!["2 code blocks".to_owned()],
+            given_up: Vec::new(),
             log_bytes_dropped: 0,
             memory_bytes: 4 << 20,
         })),
@@ -228,6 +229,7 @@ fn threw() -> FromWorker {
         result: Err(error.into()),
         written_in: None,
         warnings: Vec::new(),
+        given_up: Vec::new(),
         log_bytes_dropped: 17,
         memory_bytes: 0,
     }))

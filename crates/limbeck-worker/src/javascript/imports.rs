@@ -58,6 +58,7 @@ fn log(
             None => state.host.log(stream, line)?,
         },
         LineTarget::Warnings => state.host.warn(line),
+        LineTarget::GivenUp => state.host.give_up(line),
     }
     Ok(())
 }

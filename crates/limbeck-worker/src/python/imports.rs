@@ -51,6 +51,7 @@ fn log(
             state.host.printed.leave_out(stream, left_out);
         }
         LineTarget::Warnings => state.host.warn(text.as_bytes()),
+        LineTarget::GivenUp => state.host.give_up(text.as_bytes()),
     }
     Ok(())
 }

@@ -138,6 +138,7 @@ pub(crate) fn done(json: &str) -> FromWorker {
         result: Ok(Some(json.to_owned())),
         written_in: None,
         warnings: Vec::new(),
+        given_up: Vec::new(),
         log_bytes_dropped: 0,
         memory_bytes: 0,
     }))

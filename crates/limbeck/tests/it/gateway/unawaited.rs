@@ -1,6 +1,6 @@
 //! Calls that a program did not await.
 
-use limbeck_testkit::{FakeServer, World, request, run, value_of};
+use limbeck_testkit::{FakeServer, World, request, run, run_python, value_of};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -84,5 +84,24 @@ async fn a_read_without_an_answer_takes_no_value_away_and_is_said_once() {
     assert!(warning.contains("(`t.forever`)"), "{warning}");
     let report = gateway.replay(envelope.execution_id.as_str()).await;
     assert_eq!(report.unwrap().differences, Vec::<String>::new());
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_a_python_program_gave_up_is_no_warning() {
+    let t = FakeServer::new("t")
+        .tool("forever", Some(true), |_| Box::pin(std::future::pending()))
+        .share();
+    let gateway = World::new(worker()).server(&t).start().await;
+    let given_up = "import asyncio\ntry:\n    await asyncio.wait_for(tools.t.forever(), 0.02)\nexcept TimeoutError:\n    pass\nreturn 'late'";
+    let envelope = run_python(&gateway, given_up).await;
+    assert_eq!(value_of(&envelope), json!("late"));
+    assert_eq!(envelope.warnings, [""; 0]);
+    // The control: a call that the program forgot to await.
+    let forgotten =
+        "import asyncio\ncall = tools.t.forever()\nawait asyncio.sleep(0)\nreturn 'late'";
+    let warnings = run_python(&gateway, forgotten).await.warnings.join("\n");
+    let expected = "the program returned before 1 of its calls had an answer";
+    assert!(warnings.contains(expected), "{warnings}");
     gateway.shutdown().await;
 }

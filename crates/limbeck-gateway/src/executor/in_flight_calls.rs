@@ -185,7 +185,7 @@ impl InFlightCalls {
     }
 
     /// Drops the calls in flight, all of which wait for people and have done nothing.
-    pub(super) fn give_up(self) -> CallSummary {
+    pub(super) fn drop_waiting(self) -> CallSummary {
         self.into_summary()
     }
 

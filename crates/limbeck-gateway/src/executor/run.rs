@@ -251,7 +251,7 @@ impl Run {
         };
         let CallSummary {
             effects, warnings, ..
-        } = self.calls.give_up();
+        } = self.calls.drop_waiting();
         RunOutcome {
             printed: self.printed,
             warnings: self.warnings.into_iter().chain(warnings).collect(),

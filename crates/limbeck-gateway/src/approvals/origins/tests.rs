@@ -93,6 +93,11 @@ fn each_argument_names_the_calls_the_input_and_the_line_it_comes_from() {
         guarded: false,
         repeat: Repeat::Once,
         reads: Vec::new(),
+        compared: Vec::new(),
+        listed: None,
+        as_text: false,
+        certain: false,
+        idle: false,
         uses: Vec::new(),
     };
     // Python writes other letters by their numbers.

@@ -23,7 +23,7 @@ use std::time::Duration;
 use limbeck_domain::{Approval, ApprovalId, ApprovalState};
 use limbeck_store::{Store, StoreError};
 use tokio::sync::watch;
-use tokio::time::{interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::clock::now_us;
 
@@ -35,6 +35,8 @@ pub(crate) use origins::Origins;
 
 /// How often the file is looked at for what other processes decide, while somebody waits.
 const POLLED: Duration = Duration::from_millis(25);
+/// How often questions are looked for whose time has passed while nobody waits for them.
+const EXPIRED_LOOKED_FOR: Duration = Duration::from_secs(60);
 /// The longest time for which an unchanged question is not read again.
 const READ_AGAIN: Duration = Duration::from_secs(60);
 
@@ -85,6 +87,37 @@ impl Approvals {
             changed: watch::Sender::new(0),
             waiting: Mutex::default(),
             shown: Arc::default(),
+        }
+    }
+
+    /// Ends questions, and executions that wait, whose time has passed, from now on and for as long as this exists.
+    pub(crate) fn keep_time(self: &Arc<Self>) {
+        let approvals = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let mut ticks = interval(EXPIRED_LOOKED_FOR);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let Some(approvals) = approvals.upgrade() else {
+                    return;
+                };
+                approvals.end_expired().await;
+            }
+        });
+    }
+
+    /// Each step of the store is bounded, so there may be several.
+    async fn end_expired(&self) {
+        loop {
+            match self.store.expire_approvals(now_us()).await {
+                Ok(expired) if expired.is_empty() => return,
+                Ok(_) => self.note_change(),
+                Err(StoreError::Closed) => return,
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "expired questions could not be ended");
+                    return;
+                }
+            }
         }
     }
 

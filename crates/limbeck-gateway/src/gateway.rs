@@ -115,7 +115,7 @@ impl Gateway {
             computing,
             counters: Counters::default(),
             policy: PolicyInForce::new(policy),
-            approvals: Arc::new(Approvals::new(store.clone())),
+            approvals: approvals_of(&store),
             store: store.clone(),
             live_catalog: live_catalog.clone(),
         });
@@ -597,4 +597,11 @@ async fn better_direct(store: &Store, sources: &[ServerSource]) -> BTreeSet<Serv
             .map(|row| (row.created_us, row.usage_or_estimate()))
             .collect::<Vec<_>>(),
     )
+}
+
+/// The questions in `store`, whose time is kept.
+fn approvals_of(store: &Store) -> Arc<Approvals> {
+    let approvals = Arc::new(Approvals::new(store.clone()));
+    approvals.keep_time();
+    approvals
 }

@@ -114,7 +114,10 @@ impl Approvals {
                 Ok(_) => self.note_change(),
                 Err(StoreError::Closed) => return,
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "expired questions could not be ended");
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "expired questions could not be ended"
+                    );
                     return;
                 }
             }

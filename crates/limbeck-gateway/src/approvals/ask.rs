@@ -287,17 +287,16 @@ fn mint_id() -> Result<ApprovalId, getrandom::Error> {
 }
 
 fn nobody_to_ask(tool: &ToolId, question: &Question) -> CallError {
-    let message = match question.cause() {
-        DenialCause::Rule { id, .. } => {
-            format!(
-                "`{tool}` has to be approved by a person, by rule `{id}`, and nobody can be asked here"
-            )
-        }
-        DenialCause::Preset { preset, .. } => format!(
-            "`{tool}` has to be approved by a person, by the policy `{preset}`, and nobody can be asked here"
-        ),
-        DenialCause::Fault(fault) => format!("`{tool}` is not called: {}", fault.problem),
+    let by = match question.cause() {
+        DenialCause::Rule { id, reason } => match reason {
+            Some(reason) => format!("rule `{id}`: {reason}"),
+            None => format!("rule `{id}`"),
+        },
+        DenialCause::Preset { preset, .. } => format!("the policy `{preset}`"),
+        DenialCause::Fault(fault) => fault.problem.clone(),
     };
+    let message =
+        format!("`{tool}` has to be approved by a person, by {by}; nobody can be asked here");
     CallError::new(CallCode::Denied, message)
         .with_target(tool.server.as_str(), &*tool.tool)
         .with_hint("do not try it again in another way; tell the user what you wanted to do")

@@ -51,7 +51,7 @@ pub enum ResumeError {
     #[error("the execution has ended")]
     Ended(Box<Shown>),
     /// Calls of it may have happened.
-    #[error("{calls} calls of execution `{id}` may have happened")]
+    #[error("execution `{id}` has {} in doubt, which may have happened", counted(*calls))]
     InDoubt {
         /// The execution.
         id: ExecutionId,
@@ -84,6 +84,13 @@ pub enum ResumeError {
     /// No worker.
     #[error(transparent)]
     Worker(#[from] WorkerError),
+}
+
+fn counted(calls: usize) -> String {
+    match calls {
+        1 => "1 call".to_owned(),
+        more => format!("{more} calls"),
+    }
 }
 
 impl ResumeError {

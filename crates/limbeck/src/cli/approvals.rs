@@ -77,7 +77,12 @@ pub(crate) struct ReconcileArgs {
     #[arg(long, group = "settlement")]
     pub(crate) happened: bool,
     /// What the server answered: a `CallToolResult`
-    #[arg(long, value_name = "JSON", requires = "happened")]
+    #[arg(
+        long,
+        value_name = "JSON",
+        requires = "happened",
+        conflicts_with_all = ["did_not_happen", "retry", "give_up"]
+    )]
     pub(crate) result: Option<String>,
     /// The call did not happen; the program may make it again
     #[arg(long, group = "settlement")]

@@ -57,7 +57,7 @@ async fn list_or_settle(
         return list(printer, &id, &calls, arguments.json);
     };
     if !calls.iter().any(|doubtful| doubtful.call.id == call) {
-        let error = anyhow!("call {call} of execution `{id}` is not in doubt");
+        let error = anyhow!("call {} of execution `{id}` is not in doubt", call.0);
         return Err(CommandError::usage(error)
             .with_hint(format!("`limbeck reconcile {id}` lists the calls in doubt")));
     }
@@ -75,7 +75,7 @@ async fn list_or_settle(
             in_doubt: calls.iter().map(DoubtfulJson::new).collect(),
         });
     }
-    printer.note(&format!("call {call} is settled: {name}"));
+    printer.note(&format!("call {} is settled: {name}", call.0));
     printer.hint(&if calls.is_empty() {
         format!("`limbeck resume {id}` goes on with the execution")
     } else {

@@ -1,12 +1,12 @@
 //! Rules about calls hold on every way out of a program, and an answer names the rule.
 
 use limbeck_domain::{EffectClass, ReadMethod, ToolId};
-use limbeck_gateway::LOCAL_PRINCIPAL;
 use limbeck_gateway::direct::{DirectCall, DirectError};
 use limbeck_gateway::search::SearchRequest;
+use limbeck_gateway::{ExecuteRequest, LOCAL_PRINCIPAL, OnAsk};
 use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule, RuleSet};
 use limbeck_policy::{Classes, Policy, Scope};
-use limbeck_testkit::{FakeServer, World, run, run_python, value_of};
+use limbeck_testkit::{FakeServer, World, python_request, request, run, run_python, value_of};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -87,12 +87,16 @@ return seen
         denied,
         {"sent": true},
         denied,
-        "`mail.list` has to be approved first, by rule `approve`: the reason",
+        "`mail.list` has to be approved by a person, by rule `approve`: the reason; nobody can be asked here",
     ]);
-    for envelope in [
-        run(&gateway, typescript).await,
-        run_python(&gateway, python).await,
-    ] {
+    let unasked = |request: ExecuteRequest| ExecuteRequest {
+        on_ask: OnAsk::Deny,
+        ..request
+    };
+    for request in [request(typescript), python_request(python)] {
+        let envelope = gateway
+            .execute(unasked(request), CancellationToken::new())
+            .await;
         assert_eq!(value_of(&envelope), expected);
         assert_eq!(envelope.effects.unwrap().writes, 1);
         let replayed = gateway

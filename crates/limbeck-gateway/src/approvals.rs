@@ -37,6 +37,8 @@ pub(crate) use origins::Origins;
 const POLLED: Duration = Duration::from_millis(25);
 /// How often questions are looked for whose time has passed while nobody waits for them.
 const EXPIRED_LOOKED_FOR: Duration = Duration::from_secs(60);
+/// How often a call that waits for room for its question looks again.
+const ROOM_LOOKED_FOR: Duration = Duration::from_secs(5);
 /// The longest time for which an unchanged question is not read again.
 const READ_AGAIN: Duration = Duration::from_secs(60);
 
@@ -107,7 +109,7 @@ impl Approvals {
     }
 
     /// Each step of the store is bounded, so there may be several.
-    async fn end_expired(&self) {
+    pub(crate) async fn end_expired(&self) {
         loop {
             match self.store.expire_approvals(now_us()).await {
                 Ok(expired) if expired.is_empty() => return,
@@ -165,6 +167,13 @@ impl Approvals {
             // A change or the end of the time: it is read again either way.
             let _ = timeout(left, changed.changed()).await;
         }
+    }
+
+    /// Waits until an answer was given somewhere, or for a while.
+    async fn changed_or_later(self: &Arc<Self>) {
+        let _waiter = self.wait();
+        let mut changed = self.changed.subscribe();
+        let _ = timeout(ROOM_LOOKED_FOR, changed.changed()).await;
     }
 
     /// Waits until none of these questions is pending, for as long as `at_most`. Returns whether none is.

@@ -214,6 +214,7 @@ impl Gateway {
         execution: Option<&ExecutionId>,
         only_pending: bool,
     ) -> Result<Vec<Approval>, StoreError> {
+        self.parts.broker.approvals.end_expired().await;
         let filter = ApprovalFilter {
             execution: execution.cloned(),
             principal: principal.map(str::to_owned),

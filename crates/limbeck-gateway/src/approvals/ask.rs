@@ -104,6 +104,51 @@ impl Broker {
         self.answered(decided, tool.id(), question, &pin)
     }
 
+    /// The error of a call that a person denied, or that nobody decided about in time, also where the rules ask about it no more. A
+    /// question that is open then is withdrawn.
+    pub(crate) async fn denied_earlier(
+        &self,
+        call: &HostCall,
+        tool: &Arc<Tool>,
+    ) -> Option<CallError> {
+        let id = self.asks.recorded(call.id)?;
+        let store = &self.context().store;
+        let approval = match store.approval(id).await {
+            Ok(approval) => approval?,
+            Err(error) => return Some(not_asked(&error, tool.id())),
+        };
+        match approval.state {
+            ApprovalState::Denied => {
+                let error = denied_by_person(&approval, tool.id());
+                self.asks.deny(tool.id(), &approval.sha256, &error);
+                Some(error)
+            }
+            ApprovalState::Expired => Some(self.expired(&approval, tool.id())),
+            ApprovalState::Pending | ApprovalState::Approved => {
+                let withdrawn = store.withdraw(id).await;
+                withdrawn.err().map(|error| not_asked(&error, tool.id()))
+            }
+            ApprovalState::Withdrawn | ApprovalState::Spent => None,
+        }
+    }
+
+    /// The error of a question that nobody answered in time. It ends the run, unless the rule says otherwise.
+    fn expired(&self, approval: &Approval, tool: &ToolId) -> CallError {
+        let error = CallError::new(
+            CallCode::Denied,
+            format!("nobody decided in time whether `{tool}` may be called, so it was not sent"),
+        )
+        .with_target(tool.server.as_str(), &*tool.tool)
+        .with_hint("tell the user that the question expired, and run the program again when somebody can answer");
+        if !approval.terms.deny_on_expiry {
+            self.asks.end(
+                ProgramError::new(ErrorKind::ApprovalExpired, error.message.clone())
+                    .with_hint("run the program again when somebody can answer"),
+            );
+        }
+        error
+    }
+
     /// What an answer means for its call.
     fn answered(
         &self,
@@ -135,21 +180,7 @@ impl Broker {
                 self.asks.deny(tool, &approval.sha256, &error);
                 Err(error)
             }
-            ApprovalState::Expired => {
-                let error = CallError::new(
-                    CallCode::Denied,
-                    format!("nobody decided in time whether `{tool}` may be called, so it was not sent"),
-                )
-                .with_target(tool.server.as_str(), &*tool.tool)
-                .with_hint("tell the user that the question expired, and run the program again when somebody can answer");
-                if !approval.terms.deny_on_expiry {
-                    self.asks.end(
-                        ProgramError::new(ErrorKind::ApprovalExpired, error.message.clone())
-                            .with_hint("run the program again when somebody can answer"),
-                    );
-                }
-                Err(error)
-            }
+            ApprovalState::Expired => Err(self.expired(&approval, tool)),
             ApprovalState::Withdrawn | ApprovalState::Spent | ApprovalState::Pending => {
                 let message =
                     format!("the question about `{tool}` was withdrawn, so it was not sent");
@@ -252,9 +283,19 @@ impl Broker {
             state: ApprovalState::Pending,
             decisions: Vec::new(),
         };
-        let asked = self.journal().ask(call.clone(), approval.clone()).await;
-        asked.map_err(|error| not_asked(&error))?;
-        Ok(approval)
+        let approvals = &self.context().approvals;
+        loop {
+            let asked = self.journal().ask(call.clone(), approval.clone()).await;
+            match asked {
+                Ok(()) => return Ok(approval),
+                // As many questions of the principal are open as one person can look through: this one waits, unseen.
+                Err(StoreError::TooManyPending { .. }) => {
+                    let _waiting = self.asks.wait_unasked(call.id);
+                    approvals.changed_or_later().await;
+                }
+                Err(error) => return Err(not_asked(&error)),
+            }
+        }
     }
 }
 

@@ -39,7 +39,8 @@ pub(crate) struct Asks {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: BTreeMap<CallId, ApprovalId>,
+    /// Calls that wait, with their questions; `None` of one that is not asked about yet.
+    waiting: BTreeMap<CallId, Option<ApprovalId>>,
     /// Calls that a person denied, by tool and hash of the arguments.
     denied: Vec<(ToolId, String, CallError)>,
 }
@@ -80,7 +81,14 @@ impl Asks {
 
     /// Notes that a call waits until the returned guard is dropped.
     pub(super) fn wait(&self, call: CallId, approval: &ApprovalId) -> WaitingCall<'_> {
-        self.state().waiting.insert(call, approval.clone());
+        let approval = Some(approval.clone());
+        self.state().waiting.insert(call, approval);
+        WaitingCall { asks: self, call }
+    }
+
+    /// Notes that a call waits until there is room for its question.
+    pub(super) fn wait_unasked(&self, call: CallId) -> WaitingCall<'_> {
+        self.state().waiting.insert(call, None);
         WaitingCall { asks: self, call }
     }
 
@@ -91,7 +99,7 @@ impl Asks {
 
     /// Questions that calls wait for, in the order of the calls.
     pub(crate) fn pending(&self) -> Vec<ApprovalId> {
-        self.state().waiting.values().cloned().collect()
+        self.state().waiting.values().flatten().cloned().collect()
     }
 
     /// The error of the same call, when a person has denied it in this run.

@@ -57,13 +57,19 @@ impl Broker {
     }
 
     async fn ask_caller(&self, caller: &dyn CallObserver, approval: &Approval) {
-        let text = question::for_form(approval, self.program());
+        let (text, is_whole) = question::for_form(approval, self.program());
+        // Who has not seen all of it cannot allow it.
+        let decisions: &[&str] = if is_whole {
+            &["approve", "deny"]
+        } else {
+            &["deny"]
+        };
         let params = json!({
             "message": text,
             "requestedSchema": {
                 "type": "object",
                 "properties": {
-                    "decision": {"type": "string", "enum": ["approve", "deny"], "title": "Decision"},
+                    "decision": {"type": "string", "enum": decisions, "title": "Decision"},
                     "reason": {"type": "string", "title": "Reason (for the program)", "maxLength": 1000},
                 },
                 "required": ["decision"],
@@ -90,7 +96,7 @@ impl Broker {
             reason: None,
         });
         let approve = match (answer.action.as_str(), content.decision.as_deref()) {
-            ("accept", Some("approve")) => true,
+            ("accept", Some("approve")) if is_whole => true,
             ("accept", Some("deny")) | ("decline", _) => false,
             _ => return,
         };

@@ -1,19 +1,40 @@
 //! The text of a question, for the readers that there are.
 
 use limbeck_domain::{Approval, Language};
+use serde_json::Value;
 
 use super::shown::{ArgumentBytes, ShownQuestion, text};
 use crate::broker::{BrokerContext, ProgramText};
 use crate::clock::now_us;
 
-/// For the form of a client.
-pub(super) fn for_form(approval: &Approval, program: &ProgramText) -> String {
-    shown(
-        approval,
-        &program.text,
-        program.language,
-        ArgumentBytes::FORM,
-    )
+/// Bytes of a text that clients show whole.
+const FORM_BYTES_MAX: usize = 3 << 10;
+/// Arguments that the text of a question lists, with a margin.
+const FORM_ARGUMENTS_MAX: usize = 40;
+
+/// For the form of a client, and whether it shows every byte of the arguments.
+pub(super) fn for_form(approval: &Approval, program: &ProgramText) -> (String, bool) {
+    let of = |width| shown(approval, &program.text, program.language, width);
+    let mut text = of(ArgumentBytes::FORM);
+    let is_whole = text.len() <= FORM_BYTES_MAX
+        && has_few_arguments(approval)
+        && text == of(ArgumentBytes::WHOLE);
+    let next_step = if is_whole {
+        format!("\nQuestion {}", approval.id)
+    } else {
+        format!(
+            "\nThere is more of it than fits here, so it cannot be approved here: `limbeck approvals {}` shows all, `limbeck resume {} --approve` allows it",
+            approval.id, approval.execution
+        )
+    };
+    text.push_str(&next_step);
+    (text, is_whole)
+}
+
+/// Whether every argument has a line in the text of the question.
+fn has_few_arguments(approval: &Approval) -> bool {
+    let arguments = serde_json::from_str::<serde_json::Map<String, Value>>(&approval.arguments);
+    arguments.is_ok_and(|arguments| arguments.len() <= FORM_ARGUMENTS_MAX)
 }
 
 impl BrokerContext {

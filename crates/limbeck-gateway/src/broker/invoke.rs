@@ -205,7 +205,7 @@ impl Broker {
                 return Invoked::not_sent(error, None);
             }
         };
-        let effect = decided.permit.call().effect;
+        let effect = decided.effect();
         let journal = &self.journal;
         let intent = match &approval {
             Some(approval) => {
@@ -285,7 +285,7 @@ impl Broker {
         let principal = other_principal(&self.principal);
         let place = tokio::select! {
             biased;
-            () = self.cancel_of(prepared.decided.permit.call().effect).cancelled() => {
+            () = self.cancel_of(prepared.decided.effect()).cancelled() => {
                 return Err(RefusedCall {
                     tool: Some(prepared.tool.id().clone()),
                     ..RefusedCall::cancelled()

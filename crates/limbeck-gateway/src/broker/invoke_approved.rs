@@ -34,11 +34,17 @@ impl Broker {
                 .await?;
             let (tool, question) = match prepared {
                 Prepared::Call(mut prepared) => {
+                    // The rules may ask no more: what a person said about this call counts all the same.
+                    if approved.is_none()
+                        && let Some(error) = self.denied_earlier(call, &prepared.tool).await
+                    {
+                        return Err(RefusedCall::of(&prepared.tool, error));
+                    }
                     if edited.is_some() {
                         prepared.note = Some(edited_note(call, prepared.note.take()));
                     }
                     let slot = self.slot_at(&prepared.tool.id().server).await;
-                    let effect = prepared.decided.permit.call().effect;
+                    let effect = prepared.decided.effect();
                     if !effect.may_write() && self.reads.is_cancelled() {
                         return Err(RefusedCall::cancelled());
                     }
@@ -55,6 +61,9 @@ impl Broker {
             let answer = self.approved(call, &tool, &question).await;
             let answer = answer.map_err(|error| RefusedCall::of(&tool, error))?;
             approved = Some(Arc::new(answer));
+            // The definition that the person was shown may be gone: a server that was started anew, or that does not say that its
+            // tools changed, is asked for its list before the call is decided again.
+            self.list_for(&tool.id().server, target).await?;
         }
         Err(RefusedCall::unsettled(target))
     }

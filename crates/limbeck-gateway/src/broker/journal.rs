@@ -228,8 +228,9 @@ impl Journal {
             tool: approval.tool.clone(),
             approval: approval.id.clone(),
         };
+        store.ask(id, vec![(entry.clone(), approval)]).await?;
         self.count(&entry);
-        store.ask(id, vec![(entry, approval)]).await
+        Ok(())
     }
 
     /// A call that a person allowed and that is about to be sent: its intent is written and the approval spent, together.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use limbeck_catalog::{AcceptedArguments, Catalog, ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{CallCode, CallError, HostCall, ServerName, ToolId, ToolTarget};
-use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, ToolCall};
+use limbeck_domain::{CallCode, CallError, EffectClass, HostCall, ServerName, ToolId, ToolTarget};
+use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, ToolCall, ToolClass};
 
 use super::Broker;
 use crate::approvals::Approved;
@@ -50,6 +50,19 @@ pub(super) struct DecidedCall {
     pub(super) permit: Permit,
     pub(super) by: Arc<PolicyVersion>,
     pub(super) approved: Option<Arc<Approved>>,
+}
+
+impl DecidedCall {
+    /// What the call may do: by the operator's word, and as the policy knows it where a person was asked. Only then the hint of
+    /// its server.
+    pub(super) fn effect(&self) -> EffectClass {
+        let ToolClass { class, source } = self.permit.class();
+        if source.is_operators() || self.approved.is_some() {
+            class
+        } else {
+            self.permit.call().effect
+        }
+    }
 }
 
 /// A tool call that must not be sent.

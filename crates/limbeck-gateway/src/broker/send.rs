@@ -52,7 +52,7 @@ impl Broker {
         place: Option<Arc<Turn>>,
         unasked: UnaskedQuestions,
     ) -> Result<Result<Box<RawValue>, UpstreamError>, CallError> {
-        let cancel = self.cancel_of(decided.permit.call().effect).child_token();
+        let cancel = self.cancel_of(decided.effect()).child_token();
         let caller = self.caller.clone();
         let caller = match caller_kind {
             // A client sees one progress for the whole program, so each message names its tool.

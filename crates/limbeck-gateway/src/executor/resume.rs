@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use limbeck_domain::{
-    Approval, ApprovalId, CallId, Envelope, ErrorKind, ExecutionId, ExecutionStatus,
-    PendingApproval, ProgramError, Settlement,
+    Approval, ApprovalId, ApprovalState, CallId, Effects, Envelope, ErrorKind, ExecutionId,
+    ExecutionStatus, PendingApproval, ProgramError, Settlement,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Scope;
@@ -58,6 +58,12 @@ pub enum ResumeError {
         /// How many.
         calls: usize,
     },
+    /// The call is not in doubt, or not any more.
+    #[error("call {} is not in doubt", call.0)]
+    NotInDoubt {
+        /// The call.
+        call: CallId,
+    },
     /// Another process works on it.
     #[error("execution `{id}` is running")]
     Running {
@@ -99,6 +105,7 @@ impl ResumeError {
         let hint = match self {
             Self::Unknown => "run `limbeck executions` to list the recorded ones",
             Self::InDoubt { .. } => "say what became of the calls with `limbeck reconcile`",
+            Self::NotInDoubt { .. } => "`limbeck reconcile ID` lists the calls in doubt",
             Self::Running { .. } => "wait for its end, or ask again later",
             Self::Guest { .. } => "continue it with the version of limbeck that ran it",
             Self::Incomplete => "run the program again, after checking what it has done",
@@ -131,9 +138,15 @@ impl Executor {
             let id = record.row.id.clone();
             match record.row.status {
                 ExecutionStatus::Paused => {}
-                ExecutionStatus::Running if on_ask == OnAsk::Wait && Instant::now() < until => {
+                // A moment, in which it pauses or ends, or its process waits for the same answers.
+                ExecutionStatus::Running if Instant::now() < until => {
                     is_first = false;
-                    sleep(OTHERS_POLLED).await;
+                    tokio::select! {
+                        () = context.cancel.cancelled() => {
+                            return Err(ResumeError::Refused(messages::cancelled()));
+                        }
+                        () = sleep(OTHERS_POLLED) => {}
+                    }
                     continue;
                 }
                 ExecutionStatus::Running => return Err(ResumeError::Running { id }),
@@ -169,15 +182,56 @@ impl Executor {
                 is_first = false;
                 continue;
             }
+            self.check_configuration(&id).await?;
             match self
                 .continue_once(record, &answer, on_ask, &context)
                 .await?
             {
                 Some(Ended::Shown(shown)) => return Ok(*shown),
+                // It waits for room for its questions, and has none that could be answered.
+                Some(Ended::Paused(shown)) if shown.envelope.pending.is_empty() => {
+                    return Ok(*shown);
+                }
                 // It asks more, or another process has it.
                 Some(Ended::Paused(_)) | None => is_first = false,
             }
         }
+    }
+
+    /// Whether this process has the servers and rules that the questions of an execution are about. With others it would do
+    /// something else than the person allowed.
+    async fn check_configuration(&self, id: &ExecutionId) -> Result<(), ResumeError> {
+        let filter = ApprovalFilter {
+            execution: Some(id.clone()),
+            limit: QUESTIONS_MAX,
+            ..ApprovalFilter::default()
+        };
+        let approvals = self.broker.store.approvals(filter).await?;
+        let policy = Arc::clone(self.broker.policy.newest().policy());
+        let servers = self.broker.upstreams.names();
+        let is_open = |state| matches!(state, ApprovalState::Approved | ApprovalState::Denied);
+        for approval in approvals.iter().filter(|it| is_open(it.state)) {
+            let missing = if !servers.contains(&approval.tool.server) {
+                Some(format!("server `{}`", approval.tool.server))
+            } else if let Some(rule) = &approval.rule {
+                let mut rules = policy.rules.rules().iter();
+                (!rules.any(|it| it.id == *rule)).then(|| format!("rule `{rule}`"))
+            } else {
+                let preset = approval.preset.as_deref();
+                let is_other = preset.is_some_and(|it| it != policy.rules.preset().as_str());
+                is_other.then(|| format!("preset `{}`", preset.unwrap_or_default()))
+            };
+            if let Some(missing) = missing {
+                let message = format!(
+                    "{missing} of this execution's questions is not in the configuration of this process, so nothing was sent"
+                );
+                let error = ProgramError::new(ErrorKind::Request, message).with_hint(
+                    "continue it with the configuration that it began with, such as the same `--config`, or end it with `limbeck resume ID --stop`",
+                );
+                return Err(ResumeError::Refused(error));
+            }
+        }
+        Ok(())
     }
 
     /// Ends a paused execution, and withdraws its questions.
@@ -204,6 +258,7 @@ impl Executor {
         let error = ProgramError::new(ErrorKind::Cancelled, "the user stopped the execution");
         let envelope = Envelope {
             error: Some(error),
+            effects: (record.row.effects != Effects::default()).then_some(record.row.effects),
             ..Envelope::new(id.clone(), ExecutionStatus::Cancelled)
         };
         let summary = ExecutionSummary {
@@ -244,7 +299,7 @@ impl Executor {
         let record = self.record_of(execution, None).await?;
         match self.broker.store.settle(&record.row.id, call, how).await? {
             true => Ok(()),
-            false => Err(ResumeError::Unknown),
+            false => Err(ResumeError::NotInDoubt { call }),
         }
     }
 

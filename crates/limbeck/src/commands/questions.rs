@@ -329,9 +329,10 @@ pub(super) fn resume_failure(error: ResumeError) -> CommandError {
     let hint = error.hint();
     let exit = match &error {
         ResumeError::Store(error) => return error.clone().into(),
-        ResumeError::Unknown | ResumeError::Guest { .. } | ResumeError::Incomplete => {
-            ExitStatus::Usage
-        }
+        ResumeError::Unknown
+        | ResumeError::NotInDoubt { .. }
+        | ResumeError::Guest { .. }
+        | ResumeError::Incomplete => ExitStatus::Usage,
         ResumeError::InDoubt { .. } | ResumeError::Ended(_) => ExitStatus::Failed,
         ResumeError::Refused(error) => ExitStatus::of_error(error),
         ResumeError::Running { .. } | ResumeError::Worker(_) => ExitStatus::Fault,

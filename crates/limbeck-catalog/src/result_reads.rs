@@ -11,7 +11,7 @@
 
 mod seen;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use limbeck_domain::{InputUse, Language, Site, SiteListing, SiteRead, Sites, ToolId};
@@ -68,6 +68,8 @@ struct WatchedRead {
     is_call_certain: bool,
     /// Whether the program also takes the result for a text.
     as_text: bool,
+    /// Whether the type of the result lists the part, so that the read is only looked up as an alternative of others.
+    is_listed: bool,
     found: bool,
     absent: Option<Absence>,
 }
@@ -102,32 +104,41 @@ impl ResultReads {
         self.tools.is_empty()
     }
 
-    /// Adds the reads of one call site that the type of the result does not list.
+    /// Adds the reads of one call site that the type of the result does not list, and their alternatives that it lists.
     fn watch(&mut self, tool: &Arc<Tool>, (number, site): (usize, &Site)) {
         let schema = tool.output_shape().map(|shape| shape.schema);
         let is_listed = |path: &[String]| schema.is_some_and(|schema| results::lists(schema, path));
         // A server that declares a type gives what it says, and a text is parsed.
         let is_declared = tool.definition().output_schema.is_some();
         let listing = site.listed.filter(|_| !is_declared);
-        let watched = site.reads.iter().filter(|read| {
-            let path = &read.path;
-            !is_of_raw_result(path) && !is_of_language(path) && !is_listed(path)
-        });
-        let mut watched = watched.peekable();
-        if watched.peek().is_none() && listing.is_none() {
+        let (listed, mut unlisted): (Vec<&SiteRead>, Vec<&SiteRead>) =
+            site.reads.iter().partition(|read| is_listed(&read.path));
+        unlisted.retain(|read| !is_of_raw_result(&read.path) && !is_of_language(&read.path));
+        if unlisted.is_empty() && listing.is_none() {
             return;
         }
+        let groups: HashSet<u32> = unlisted.iter().map(|read| read.either).collect();
+        let alternatives = listed
+            .into_iter()
+            .filter(|read| read.either != 0 && groups.contains(&read.either));
+        let alternatives = alternatives.map(|read| (read, true));
+        let watched = unlisted.iter().map(|read| (*read, false));
         let of = self.tools.entry(tool.id().clone());
         let of = of.or_insert_with(|| ToolReads::new(tool));
         of.listings.extend(listing);
-        of.reads.extend(watched.map(|read| WatchedRead {
-            read: read.clone(),
-            site: number,
-            is_call_certain: site.certain,
-            as_text: site.as_text,
-            found: false,
-            absent: None,
-        }));
+        of.reads.extend(
+            watched
+                .chain(alternatives)
+                .map(|(read, is_listed)| WatchedRead {
+                    read: read.clone(),
+                    site: number,
+                    is_call_certain: site.certain,
+                    as_text: site.as_text,
+                    is_listed,
+                    found: false,
+                    absent: None,
+                }),
+        );
     }
 
     /// Looks at the value of a result of `tool`, JSON text.
@@ -239,7 +250,8 @@ impl ToolReads {
 
     /// Whether another result can change what is known.
     fn is_unsettled(&self) -> bool {
-        self.reads.iter().any(|watched| !watched.found)
+        let mut reads = self.reads.iter();
+        reads.any(|watched| !watched.found && !watched.is_listed)
             || !self.listings.is_empty() && self.json_text.is_none()
     }
 
@@ -276,7 +288,8 @@ impl ToolReads {
     /// Reads of parts that no result had, each with what there was instead. A deeper read says the same as the one of the
     /// part itself, and so does an alternative of a part that is there.
     fn absent(&self) -> impl Iterator<Item = (&WatchedRead, &Absence)> {
-        let absent = self.reads.iter().filter(|watched| !watched.found);
+        let unlisted = self.reads.iter().filter(|watched| !watched.is_listed);
+        let absent = unlisted.filter(|watched| !watched.found);
         absent.filter_map(|watched| {
             let absence = watched.absent.as_ref()?;
             let is_itself = absence.part.depth == watched.read.path.len();

@@ -127,6 +127,34 @@ fn parts_that_the_program_provides_for_are_doubts_and_no_warnings() {
 }
 
 #[test]
+fn a_listed_alternative_that_a_result_has_provides_for_the_parts_beside_it() {
+    let either = |name: &str, number: u32| json!({"line": 2, "column": 3, "path": [name], "optional": true, "either": number});
+    let result = [json!({"id": 1, "note": "a"})];
+    let seen_of = |reads: &[Value], result: &[Value]| seen(&[site("d", reads)], "d", result);
+    for reads in [
+        vec![either("notes", 9), either("note", 9), either("data", 9)],
+        vec![either("note", 9), either("notes", 9)],
+    ] {
+        let (warnings, doubts) = seen_of(&reads, &result);
+        assert_eq!((warnings.len(), doubts.len()), (0, 0), "{reads:?}");
+    }
+    // The controls: none is listed, the listed part is no alternative of it or is absent itself, which is no doubt.
+    for (reads, result) in [
+        (vec![either("data", 9)], json!({"id": 1, "note": "a"})),
+        (
+            vec![either("data", 9), either("note", 8), optional(&["note"])],
+            json!({"id": 1, "note": "a"}),
+        ),
+        (vec![either("data", 9), either("note", 9)], json!({"id": 1})),
+    ] {
+        let (warnings, doubts) = seen_of(&reads, &[result]);
+        assert_eq!(warnings, NONE, "{reads:?}");
+        assert_eq!(doubts.len(), 1, "{reads:?}");
+        assert!(doubts[0].contains("no property `data`"), "{doubts:?}");
+    }
+}
+
+#[test]
 fn another_writing_of_a_name_is_a_warning_also_where_the_program_provides_for_its_absence() {
     let result = [json!({"created_at": 1, "items": [], "tag": 1})];
     for name in ["createdAt", "CreatedAt", "itmes"] {

@@ -104,7 +104,7 @@ impl ValueUse {
 
     /// Whether nothing is known of any use.
     pub(crate) fn is_unused(&self) -> bool {
-        self.reads.is_empty() && self.listed.is_none()
+        self.reads.is_empty() && self.listed.is_none() && !self.as_text
     }
 
     /// All places that are shown.

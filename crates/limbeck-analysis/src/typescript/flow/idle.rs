@@ -16,7 +16,9 @@ pub(super) fn is_idle(tree: &ProgramTree<'_, '_>, call: NodeId) -> bool {
         let symbol = match kind {
             AstKind::Function(function) => declared(function).or_else(|| name_of(tree, id)),
             AstKind::ArrowFunctionExpression(_) => name_of(tree, id),
-            AstKind::ExportDefaultDeclaration(_) | AstKind::ExportNamedDeclaration(_) => {
+            AstKind::ExportDeclaration(_)
+            | AstKind::ExportDefaultDeclaration(_)
+            | AstKind::ExportNamedDeclaration(_) => {
                 return false;
             }
             _ => None,

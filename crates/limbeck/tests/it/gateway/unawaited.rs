@@ -97,9 +97,10 @@ async fn a_read_that_a_python_program_gave_up_is_no_warning() {
     let envelope = run_python(&gateway, given_up).await;
     assert_eq!(value_of(&envelope), json!("late"));
     assert_eq!(envelope.warnings, [""; 0]);
-    // The control: a call that the program forgot to await.
+    // The control: a call that the program forgot to await. It is in a list, because a plain `call = tools.t.forever()` that no
+    // code awaits means the answer, and waits for it.
     let forgotten =
-        "import asyncio\ncall = tools.t.forever()\nawait asyncio.sleep(0)\nreturn 'late'";
+        "import asyncio\ncalls = [tools.t.forever()]\nawait asyncio.sleep(0)\nreturn 'late'";
     let warnings = run_python(&gateway, forgotten).await.warnings.join("\n");
     let expected = "the program returned before 1 of its calls had an answer";
     assert!(warnings.contains(expected), "{warnings}");

@@ -12,12 +12,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from asking_programs import Program
 from processes import family, wait_until, wait_until_none_is_left
 from recording_server import result_of
 from world import LIMBECK, MARK, PATIENCE_S, World, entry
@@ -37,6 +38,11 @@ id = "writes"
 effect = "ask"
 tools = ["rec.write"]
 """
+
+APPROVED = [("approve", "user:local")]
+
+# Decisions of a question in each state that occurs here.
+DECISIONS = {"pending": [], "approved": APPROVED, "spent": APPROVED, "denied": [("deny", "user:local")]}
 
 
 @dataclass(frozen=True)
@@ -107,13 +113,13 @@ class Recording:
             pass
         return self.kill(process)
 
-    def run_arguments(self, program: "Program", calls: list[dict[str, Any]]) -> list[str]:
+    def run_arguments(self, program: Program, calls: list[dict[str, Any]]) -> list[str]:
         """Command line that runs a program with some calls as input."""
         file = self.world.project / f"program.{program.language}"
         file.write_text(program.code)
         return ["run", str(file), "--input", json.dumps(calls)]
 
-    def paused(self, program: "Program", calls: list[dict[str, Any]]) -> "Execution":
+    def paused(self, program: Program, calls: list[dict[str, Any]]) -> "Execution":
         """An execution that waits for decisions."""
         ran = self.world.limbeck(*self.run_arguments(program, calls), "--json")
         assert ran.returncode == 3, ran
@@ -125,20 +131,6 @@ class Recording:
     def executions(self) -> list[dict[str, Any]]:
         """All executions, newest first."""
         return self.world.limbeck_json("executions")["executions"]
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program whose input is the arguments of calls, and the value that it returns for them."""
-
-    language: str
-    name: str
-    code: str
-    tools: tuple[str, ...]
-
-    def value(self, calls: list[dict[str, Any]]) -> list[str]:
-        """What it returns when each call was answered."""
-        return [f"{tool} {call['id']}" for call in calls for tool in self.tools]
 
 
 @dataclass(frozen=True)
@@ -161,6 +153,8 @@ class Execution:
     pending: list[dict[str, Any]] = field(default_factory=list)
     # Of calls that were settled: how often they had been sent then.
     settled: dict[int, int] = field(default_factory=dict)
+    # Decisions that were on the disk, by the ids of their questions.
+    decided: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def resume(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Goes on with it, to its end or to the next question."""
@@ -194,8 +188,11 @@ class Execution:
         spent = [question for question in questions if question["state"] == "spent"]
         for question in questions:
             decided = [(decision["decision"], decision["by"]) for decision in question["decisions"]]
-            allowed = [("approve", "user:local")] if question["state"] in ("approved", "spent") else []
-            assert decided == allowed, question
+            assert decided == DECISIONS[question["state"]], question
+            if question["decisions"]:
+                assert self.decided.setdefault(question["id"], question["decisions"]) == question["decisions"]
+            else:
+                assert question["id"] not in self.decided, question
         for arguments in self.recording.received():
             if arguments["id"] in received:
                 assert arguments in [question["arguments"] for question in spent], (arguments, questions)
@@ -208,22 +205,28 @@ class Execution:
             assert known, (call, shown, in_doubt, questions)
         return State(shown["status"], shown.get("envelope"), in_doubt, questions)
 
-    def reconcile(self, state: State, rng: random.Random) -> None:
-        """Settles each call in doubt by what the server has."""
+    def reconcile(self, state: State, rng: random.Random, not_sent: tuple[str, ...] = ("--did-not-happen", "--retry")) -> None:
+        """Settles each call in doubt by what the server has; one that it does not have by one of the answers `not_sent`."""
         for number, call in enumerate(state.in_doubt):
             id = call["arguments"]["id"]
             if self.received()[id]:
                 answer = ["--happened", "--result", json.dumps(result_of(call["tool"], id))]
             else:
-                answer = [rng.choice(["--did-not-happen", "--retry"])]
+                answer = [rng.choice(not_sent)]
             settled = self.recording.world.limbeck_json("reconcile", self.id, str(call["call_id"]), *answer)
             assert settled["in_doubt"] == state.in_doubt[number + 1 :], settled
             spent = [question for question in state.questions if question["state"] == "spent"]
             self.settled[call["call_id"]] = Counter(question["call_id"] for question in spent)[call["call_id"]]
 
-    def killed_after(self, seconds: float) -> bool:
-        """Approves and goes on, and is killed after a time. False when it ended by itself before."""
-        return self.recording.kill_after(self.recording.start("resume", self.id, "--approve"), seconds)
+    def ended_well(self, program: Program, envelope: dict[str, Any] | None, denied: Collection[str] = ()) -> None:
+        """Asserts that it has ended with its value, and that each write that was not denied arrived once."""
+        assert envelope is not None
+        assert (envelope["status"], envelope.get("value")) == ("completed", program.value(self.calls, denied)), envelope
+        assert self.received() == {id: 1 for id in ids(self.calls) if id not in denied}
+
+    def killed_after(self, seconds: float, *decisions: str) -> bool:
+        """Decides and goes on, and is killed after a time. False when it ended by itself before."""
+        return self.recording.kill_after(self.recording.start("resume", self.id, *decisions), seconds)
 
     def killed_with_a_write_in_flight(self, more_seconds: float) -> bool:
         """Approves and goes on, and is killed when the server has a further write and has not answered it."""

@@ -8,103 +8,22 @@ import json
 import os
 import random
 import time
-from typing import Any
 
 import pytest
 
-from killing import Execution, Program, Recording, ids
+from asking_programs import BESIDE, CATCHING, IN_SEQUENCE, Program, calls_of
+from killing import Execution, Recording, ids
 from processes import wait_until
-from world import PATIENCE_S, World
+from world import World
 
 SEED = int(os.environ.get("LIMBECK_KILL_SEED", "14"))
 KILLS = int(os.environ.get("LIMBECK_KILLS", "20"))
 # Kills of one execution, after which it may end.
 KILLS_OF_ONE = 5
+# Executions per language whose decisions are killed.
+DECIDED = 4
 # First runs that are killed per language.
 RUNS_KILLED = 4
-# How often two processes begin at once.
-ROUNDS = 3
-
-TS_WRITE = """
-const write = async (call: any) => {
-  for (;;) {
-    try { return (await tools.rec.write(call)).done }
-    catch (error: any) { if (error.code !== "not_sent") throw error }
-  }
-};
-"""
-PY_WRITE = """
-import asyncio
-
-async def write(call):
-    while True:
-        try:
-            return (await tools.rec.write(**call))["done"]
-        except ToolError as error:
-            if error.code != "not_sent":
-                raise
-"""
-BESIDE = {
-    "ts": Program("ts", "beside", TS_WRITE + "return await Promise.all(input.map(write));", ("write",)),
-    "py": Program("py", "beside", PY_WRITE + "return await asyncio.gather(*[write(call) for call in input])", ("write",)),
-}
-IN_SEQUENCE = {
-    "ts": Program(
-        "ts",
-        "in sequence",
-        TS_WRITE
-        + """
-        const done = [];
-        for (const call of input) {
-          done.push((await tools.rec.read({ id: call.id })).done);
-          done.push(await write(call));
-        }
-        return done;
-        """,
-        ("read", "write"),
-    ),
-    "py": Program(
-        "py",
-        "in sequence",
-        PY_WRITE
-        + """
-done = []
-for call in input:
-    done.append((await tools.rec.read(id=call["id"]))["done"])
-    done.append(await write(call))
-return done
-""",
-        ("read", "write"),
-    ),
-}
-PROGRAMS = [*BESIDE.values(), *IN_SEQUENCE.values()]
-
-# Its writes may be denied.
-CATCHING = {
-    "ts": """
-        const write = async (call: any) => {
-          try { return (await tools.rec.write(call)).done }
-          catch (error: any) { return `${error.code} ${call.id}` }
-        };
-        return await Promise.all(input.map(write));
-        """,
-    "py": """
-import asyncio
-
-async def write(call):
-    try:
-        return (await tools.rec.write(**call))["done"]
-    except ToolError as error:
-        return f"{error.code} {call['id']}"
-
-return await asyncio.gather(*[write(call) for call in input])
-""",
-}
-
-
-def calls_of(name: str, rng: random.Random) -> list[dict[str, Any]]:
-    """Three writes that no other execution makes."""
-    return [{"id": f"{name}-{letter}", "wait_ms": rng.randrange(40)} for letter in "abc"]
 
 
 def took_s(execution: Execution) -> float:
@@ -115,23 +34,17 @@ def took_s(execution: Execution) -> float:
     return time.monotonic() - began
 
 
-def ended_well(program: Program, execution: Execution, envelope: dict[str, Any] | None) -> None:
-    """Asserts that an execution has ended well, with each of its writes once."""
-    assert envelope is not None
-    assert envelope["status"] == "completed", envelope
-    assert envelope["value"] == program.value(execution.calls), envelope
-    assert execution.received() == dict.fromkeys(ids(execution.calls), 1)
-
-
 def to_its_end(program: Program, execution: Execution) -> None:
     """Approves what an execution without calls in doubt asks, until it has ended well."""
     while (state := execution.look()).status != "completed":
         took_s(execution)
-    ended_well(program, execution, state.envelope)
+    execution.ended_well(program, state.envelope)
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: f"{program.language}-{program.name.replace(' ', '-')}")
+@pytest.mark.parametrize(
+    "program", [*BESIDE.values(), *IN_SEQUENCE.values()], ids=lambda program: f"{program.language}-{program.name}"
+)
 def test_a_write_arrives_once_wherever_the_gateway_of_its_resume_is_killed(world: World, program: Program) -> None:
     recording = Recording(world)
     rng = random.Random(f"{SEED} {program.language} {program.name}")
@@ -159,17 +72,52 @@ def test_a_write_arrives_once_wherever_the_gateway_of_its_resume_is_killed(world
                 kills, kills_left = kills + killed, kills_left - killed
             else:
                 delay_s = rng.uniform(0, whole_s)
-                killed = execution.killed_after(delay_s)
+                killed = execution.killed_after(delay_s, "--approve")
                 print(f"{execution.id}: {delay_s:.4f} s of {whole_s:.4f} s, killed: {killed}")
                 kills, kills_left = kills + killed, kills_left - killed
-        ended_well(program, execution, state.envelope)
+        execution.ended_well(program, state.envelope)
         if kills >= KILLS and in_doubt:
             break
     print(f"seed {SEED}: {kills} kills, {in_doubt} calls in doubt, {not_sent} of them not sent")
 
 
+def decisions_of(execution: Execution, denied: set[str]) -> list[str]:
+    """Options that decide about every question of an execution, decided ones too."""
+    questions = [(question["id"], question["arguments"]["id"] in denied) for question in execution.questions()]
+    approvals = [id for id, is_denied in questions if not is_denied]
+    return ["--approve", *approvals, "--deny", *[id for id, is_denied in questions if is_denied]]
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("language", sorted(IN_SEQUENCE))
+@pytest.mark.parametrize("language", ["ts", "py"])
+def test_decisions_hold_wherever_the_gateway_that_makes_them_is_killed(world: World, language: str) -> None:
+    recording, program = Recording(world), CATCHING[language]
+    rng = random.Random(f"{SEED} {language}")
+    whole_s = 0.0
+    for number in range(DECIDED + 1):
+        execution = recording.paused(program, calls_of(str(number), rng))
+        denied = {rng.choice(ids(execution.calls))}
+        kills_left = 2 if number else 0
+        while (state := execution.look()).status != "completed":
+            decisions = decisions_of(execution, denied)
+            if state.in_doubt:
+                # The program does not make a call a second time by itself.
+                execution.reconcile(state, rng, ("--retry",))
+            elif kills_left:
+                delay_s = rng.uniform(0, whole_s)
+                killed = execution.killed_after(delay_s, *decisions)
+                print(f"{execution.id}: {delay_s:.4f} s of {whole_s:.4f} s, killed: {killed}")
+                kills_left -= killed
+            else:
+                began = time.monotonic()
+                ran = execution.resume(*decisions)
+                assert ran.returncode in (0, 3), ran
+                whole_s = whole_s or time.monotonic() - began
+        execution.ended_well(program, state.envelope, denied)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("language", ["ts", "py"])
 def test_a_run_that_is_killed_during_a_read_goes_on_and_sends_no_write_twice(world: World, language: str) -> None:
     recording, program = Recording(world), IN_SEQUENCE[language]
     calls = calls_of("first", random.Random(SEED))
@@ -194,7 +142,7 @@ def test_a_run_that_is_killed_during_a_read_goes_on_and_sends_no_write_twice(wor
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("language", sorted(IN_SEQUENCE))
+@pytest.mark.parametrize("language", ["ts", "py"])
 def test_a_run_that_is_killed_at_any_time_before_it_pauses_goes_on_or_did_nothing(world: World, language: str) -> None:
     recording, program = Recording(world), IN_SEQUENCE[language]
     rng = random.Random(f"{SEED} {language}")
@@ -218,96 +166,8 @@ def test_a_run_that_is_killed_at_any_time_before_it_pauses_goes_on_or_did_nothin
             assert not set(ids(calls)) & set(ids(recording.received("read")))
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("language", sorted(BESIDE))
-def test_of_two_resumes_at_once_one_sends_the_writes_and_the_other_says_so(world: World, language: str) -> None:
-    recording, program = Recording(world), BESIDE[language]
-    rng = random.Random(SEED)
-    for number in range(ROUNDS):
-        execution = recording.paused(program, calls_of(str(number), rng))
-        both = [recording.start("resume", execution.id, "--approve") for _ in range(2)]
-        outcomes = [(*process.communicate(timeout=PATIENCE_S), process.returncode) for process in both]
-        envelopes = [json.loads(out) for out, _, code in outcomes if code == 0]
-        assert envelopes, outcomes
-        for envelope in envelopes:
-            ended_well(program, execution, envelope)
-        for out, words, code in outcomes:
-            assert code == 0 or (out == "" and "is running" in words), outcomes
-        ended_well(program, execution, execution.look().envelope)
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("language", sorted(BESIDE))
-def test_a_resume_while_another_gateway_has_the_execution_sends_and_ends_nothing(world: World, language: str) -> None:
-    recording, program = Recording(world), BESIDE[language]
-    execution = recording.paused(program, calls_of("held", random.Random(SEED)))
-    with recording.held():
-        first = recording.start("resume", execution.id, "--approve")
-        wait_until(lambda: len(recording.received()) == 3, "the writes arrive")
-        second = execution.resume("--approve")
-        third = execution.resume("--stop")
-        shown = world.limbeck_json("executions", execution.id)
-    for other in (second, third):
-        assert other.returncode != 0 and "is running" in other.stderr, other
-    # The owner lives, so what waits for an answer is not in doubt.
-    assert shown["status"] == "running", shown
-    out, words = first.communicate(timeout=PATIENCE_S)
-    assert first.returncode == 0, words
-    ended_well(program, execution, json.loads(out))
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("language", sorted(CATCHING))
-def test_an_approval_and_a_denial_at_once_are_one_decision(world: World, language: str) -> None:
-    recording, program = Recording(world), Program(language, "catching", CATCHING[language], ("write",))
-    rng = random.Random(SEED)
-    for number in range(ROUNDS):
-        # A third denial would end the program.
-        execution = recording.paused(program, calls_of(str(number), rng)[:2])
-        both = [recording.start("resume", execution.id, decision) for decision in ("--approve", "--deny")]
-        for process in both:
-            process.communicate(timeout=PATIENCE_S)
-        shown = world.limbeck_json("executions", execution.id)
-        decided = {}
-        for question in execution.questions():
-            [decision] = question["decisions"]
-            decided[question["arguments"]["id"]] = decision["decision"]
-        value = [f"{'write' if decided[id] == 'approve' else 'denied'} {id}" for id in ids(execution.calls)]
-        assert (shown["status"], shown["envelope"]["value"]) == ("completed", value), shown
-        assert execution.received() == {id: 1 for id, decision in decided.items() if decision == "approve"}
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("denied", [{1}, {0, 2}], ids=["one-denied", "two-denied"])
-@pytest.mark.parametrize("language", sorted(CATCHING))
-def test_three_questions_have_one_outcome_in_any_order_of_their_decisions(
-    world: World, language: str, denied: set[int]
-) -> None:
-    recording, program = Recording(world), Program(language, "catching", CATCHING[language], ("write",))
-    rng = random.Random(SEED)
-    for number, order in enumerate([None, *itertools.permutations(range(3))]):
-        execution = recording.paused(program, calls_of(str(number), rng))
-        of_call = {question["arguments"]["id"]: question["id"] for question in execution.questions()}
-        questions = [of_call[id] for id in ids(execution.calls)]
-        if order is None:
-            approved = [questions[at] for at in range(3) if at not in denied]
-            ran = execution.resume("--approve", *approved, "--deny", *[questions[at] for at in denied])
-        else:
-            for left, at in zip((2, 1, 0), order, strict=True):
-                ran = execution.resume("--deny" if at in denied else "--approve", questions[at])
-                assert ran.returncode == (3 if left else 0), (order, ran)
-                waiting = json.loads(ran.stdout).get("pending", [])
-                assert len(waiting) == left, (order, ran)
-                # Nothing is sent before the last decision.
-                assert not left or not execution.received(), (order, at)
-        assert ran.returncode == 0, (order, ran)
-        value = [f"{'denied' if at in denied else 'write'} {id}" for at, id in enumerate(ids(execution.calls))]
-        assert json.loads(ran.stdout)["value"] == value, (order, ran)
-        sent = {id: 1 for at, id in enumerate(ids(execution.calls)) if at not in denied}
-        assert execution.received() == sent, order
-
-
 OBSERVE = '[policy]\npreset = "observe"\n'
+DESTROYS = OBSERVE + '[policy.classes]\n"rec.claim" = "destructive"\n'
 CLAIMS = OBSERVE + '[[policy.rule]]\nid = "claims"\neffect = "ask"\ntools = ["rec.claim"]\n'
 
 # The effect that the journal has for a call, which decides whether the call is in doubt after a kill.
@@ -337,9 +197,7 @@ def killed_in_flight(recording: Recording, tool: str) -> Execution:
     ("tool", "rules"),
     [
         pytest.param("write", OBSERVE, id="without-a-hint"),
-        pytest.param(
-            "claim", OBSERVE + '[policy.classes]\n"rec.claim" = "destructive"\n', id="of-the-operators-class", marks=EFFECT_BY_HINT
-        ),
+        pytest.param("claim", DESTROYS, id="of-the-operators-class", marks=EFFECT_BY_HINT),
         pytest.param("claim", CLAIMS, id="that-a-rule-asks-about", marks=EFFECT_BY_HINT),
         pytest.param("claim", OBSERVE, id="of-no-class", marks=EFFECT_BY_HINT),
     ],

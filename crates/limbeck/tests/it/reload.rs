@@ -49,17 +49,6 @@ impl Served {
         }
     }
 
-    /// Reads one notification for each kind of list, in any order.
-    fn reads_that_all_lists_changed(&mut self) {
-        let mut methods = [(); 3].map(|()| self.client.next()["method"].to_string());
-        methods.sort();
-        let expected = ["prompts", "resources", "tools"];
-        assert_eq!(
-            methods,
-            expected.map(|list| format!("\"notifications/{list}/list_changed\""))
-        );
-    }
-
     fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.requests += 1;
         self.client.ask(self.requests, method, params)
@@ -192,16 +181,13 @@ fn a_server_that_is_trusted_is_used_and_one_whose_trust_is_taken_back_ends() {
 }
 
 #[test]
-fn a_client_is_told_of_the_tools_of_a_server_that_is_added() {
+fn the_tools_of_a_server_that_is_added_are_listed_while_it_is_there() {
     let world = World::with_shop();
     let entry_of = |name: &str| {
         format!(
             "[servers.{name}]\ncommand = '{LIMBECK}'\nargs = ['demo-upstream']\nexpose = 'direct'\n"
         )
     };
-    // A client that connects while no server may be shown is not told of changes.
-    let first = entry_of("first");
-    own_file(&world, &first);
     let mut served = Served::start(world.command(["serve"]));
     assert_eq!(served.customer(1)["value"], "cus_0001");
     let names = |list: &Value| -> Vec<String> {
@@ -210,21 +196,21 @@ fn a_client_is_told_of_the_tools_of_a_server_that_is_added() {
             .map(|tool| tool["name"].as_str().unwrap().to_owned())
             .collect()
     };
-    let is_of_own = |name: &String| name.contains("own");
+    let is_of_own = |name: &String| name.ends_with("get_customer");
     let listed = names(&served.ask("tools/list", &json!({})));
     assert!(!listed.iter().any(is_of_own), "{listed:?}");
     let before = servers(&world);
 
-    own_file(&world, &format!("{first}{}", entry_of("own")));
+    own_file(&world, &entry_of("own"));
     served.takes_up("1 server added");
-    served.reads_that_all_lists_changed();
     let listed = served.ask("tools/list", &json!({}));
     let listed = names(&listed);
     assert!(listed.iter().any(is_of_own), "{listed:?}");
 
-    own_file(&world, &first);
+    own_file(&world, "");
     served.takes_up("1 server removed");
-    served.reads_that_all_lists_changed();
+    let listed = names(&served.ask("tools/list", &json!({})));
+    assert!(!listed.iter().any(is_of_own), "{listed:?}");
     // The servers whose entries are as they were are the same processes.
     assert_eq!(served.customer(1)["value"], "cus_0001");
     assert_eq!(servers(&world), before);

@@ -15,6 +15,10 @@ use crate::policy_in_force::PolicyVersion;
 
 impl Broker {
     /// The call with a decision of the newest policy.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the other steps of a call return it unboxed as well"
+    )]
     pub(super) fn by_newest_policy(
         &self,
         prepared: PreparedCall,

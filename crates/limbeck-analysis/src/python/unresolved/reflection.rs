@@ -334,10 +334,10 @@ impl<'a> ImportedModules<'a> {
                         }
                     }
                 }
-                AnyNodeRef::StmtImportFrom(node) => {
-                    if !OF_GUEST_MODULES.contains(&first_part(module_of(node))) {
-                        imported.parts.extend(node.names.iter().map(given_name));
-                    }
+                AnyNodeRef::StmtImportFrom(node)
+                    if !OF_GUEST_MODULES.contains(&first_part(module_of(node))) =>
+                {
+                    imported.parts.extend(node.names.iter().map(given_name));
                 }
                 _ => {}
             }

@@ -34,19 +34,19 @@ impl fmt::Display for ApprovalId {
     }
 }
 
-/// Where an approval stands. It goes from pending to one of the others, and from approved to spent.
+/// State of an approval. It goes from pending to one of the others, and from approved to spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
-    /// Nobody has decided.
+    /// No person has decided.
     Pending,
     /// A person allowed the call. It was not sent yet.
     Approved,
     /// A person refused the call.
     Denied,
-    /// Nobody decided in time.
+    /// No person decided in time.
     Expired,
-    /// The execution ended, or the call was asked about again, before anybody decided.
+    /// The execution ended, or the call was asked about again, before any person decided.
     Withdrawn,
     /// The call was sent.
     Spent,
@@ -164,7 +164,7 @@ pub struct Approval {
     pub created_us: u64,
     /// When it expires, in microseconds since 1970.
     pub expires_us: u64,
-    /// Where it stands.
+    /// Its state.
     pub state: ApprovalState,
     /// The decisions so far, oldest first: several where several people have to approve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -200,7 +200,7 @@ pub enum ArgumentOrigin {
 pub struct ApprovalTerms {
     /// Channels that an approval may come by. A denial may come by any.
     pub channels: Vec<ApprovalChannel>,
-    /// Who may approve, as `user:NAME` and `group:NAME`: somebody of every list; without lists anybody whom a channel lets in.
+    /// Who may approve, as `user:NAME` and `group:NAME`: a person of every list; without lists any person whom a channel lets in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<Vec<String>>,
     /// How many people have to approve.
@@ -212,7 +212,7 @@ pub struct ApprovalTerms {
     pub edit: Vec<String>,
     /// Whether the same call with the same arguments is not asked about again in this execution.
     pub remember: bool,
-    /// Whether the program hears a denial when nobody decides in time; otherwise the execution ends.
+    /// Whether the program receives a denial when no person decides in time; otherwise the execution ends.
     pub deny_on_expiry: bool,
 }
 
@@ -235,7 +235,7 @@ pub struct ApprovalDecision {
     pub at_us: u64,
 }
 
-/// What became of a call that was in doubt, by the word of a person.
+/// What happened to a call that was in doubt, by the word of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settlement {
@@ -246,9 +246,9 @@ pub enum Settlement {
     },
     /// It did not happen. The program may make it again.
     DidNotHappen,
-    /// It is decided anew and sent again.
+    /// It is decided again and sent again.
     Retry,
-    /// Nobody knows. The program hears an error.
+    /// No person knows. The program receives an error.
     GiveUp,
 }
 

@@ -158,9 +158,9 @@ pub enum ErrorKind {
     NeverSettles,
     /// The client cancelled.
     Cancelled,
-    /// A person has to be asked, and nobody can be.
+    /// A person has to be asked, and no person can be.
     ApprovalNeeded,
-    /// Nobody decided in time about a call that a person was asked about.
+    /// No person decided in time about a call that a person was asked about.
     ApprovalExpired,
     /// The program did something else than its journal says, when it was continued.
     Diverged,

@@ -96,7 +96,7 @@ pub enum JournalEntry {
     },
     /// Results were delivered to the guest.
     Delivered(Delivered),
-    /// A person is asked about a call, which is not sent before the answer: it stands for [`JournalEntry::Call`] until the
+    /// A person is asked about a call, which is not sent before the answer: it represents [`JournalEntry::Call`] until the
     /// intent of the call follows.
     Asked {
         /// The call as the guest made it.
@@ -113,11 +113,11 @@ pub enum JournalEntry {
         /// The answer.
         decision: ApprovalDecision,
     },
-    /// A person said what became of a call that was in doubt.
+    /// A person said what happened to a call that was in doubt.
     Settled {
         /// Id of the call.
         call: CallId,
-        /// What became of it.
+        /// What happened to it.
         how: Settlement,
     },
     /// A process took the execution over, to go on with it.

@@ -1,7 +1,7 @@
 //! Questions to people before calls are sent: where executions wait for the answers, and who may give them.
 //!
-//! A question is in the store before anybody sees it, and the answer before anybody acts on it. So an answer may come from
-//! any process that has the state directory open: the file is polled while somebody waits here.
+//! A question is in the store before any person sees it, and the answer before any person acts on it. So an answer may come from
+//! any process that has the state directory open: the file is polled while a person waits here.
 //!
 //! - `asks` are the questions of one run.
 //! - `ask` makes a question of a call and waits for its answer.
@@ -33,9 +33,9 @@ pub use asks::OnAsk;
 pub use decide::{Decider, DecisionError, DecisionReport, DecisionRequest};
 pub(crate) use origins::Origins;
 
-/// How often the file is looked at for what other processes decide, while somebody waits.
+/// How often the file is looked at for what other processes decide, while a person waits.
 const POLLED: Duration = Duration::from_millis(25);
-/// How often questions are looked for whose time has passed while nobody waits for them.
+/// How often questions are looked for whose time has passed while no person waits for them.
 const EXPIRED_LOOKED_FOR: Duration = Duration::from_secs(60);
 /// How often a call that waits for room for its question looks again.
 const ROOM_LOOKED_FOR: Duration = Duration::from_secs(5);
@@ -73,7 +73,7 @@ struct Waiting {
     is_polled: bool,
 }
 
-/// Somebody who waits; the file is polled while there is one.
+/// A person who waits; the file is polled while there is one.
 struct Waiter<'a>(&'a Approvals);
 
 impl Drop for Waiter<'_> {
@@ -135,7 +135,7 @@ impl Approvals {
         })
     }
 
-    /// Wakes everybody who waits: an answer was given.
+    /// Wakes every caller who waits: an answer was given.
     pub(crate) fn note_change(&self) {
         self.changed
             .send_modify(|changes| *changes = changes.wrapping_add(1));
@@ -209,7 +209,7 @@ impl Approvals {
         Waiter(self)
     }
 
-    /// Looks for what other processes decide, until nobody waits.
+    /// Looks for what other processes decide, until no person waits.
     async fn poll(self: Arc<Self>) {
         let mut ticks = interval(POLLED);
         let mut seen = None;
@@ -228,7 +228,7 @@ impl Approvals {
                     seen = Some(changes);
                     self.note_change();
                 }
-                // Who waits reads the question again in any case, and hears of the error.
+                // Who waits reads the question again in any case, and receives the error.
                 Err(_) => self.note_change(),
             }
         }

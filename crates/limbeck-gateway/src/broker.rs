@@ -77,7 +77,7 @@ pub(crate) struct Broker {
     /// Questions to people about calls of this execution.
     pub(crate) asks: Arc<Asks>,
     program: Arc<ProgramText>,
-    /// Texts that the program received; `None` where nobody is asked.
+    /// Texts that the program received; `None` where no person is asked.
     origins: Option<Arc<Mutex<Origins>>>,
 }
 
@@ -185,7 +185,7 @@ impl Broker {
             emissions: Arc::default(),
             answers: Arc::default(),
             questions: Arc::default(),
-            // A client's own call: nobody pauses it.
+            // A client's own call: no person pauses it.
             asks: Arc::default(),
             program: ProgramText::new(String::new(), Language::Typescript, String::new()),
             origins: None,

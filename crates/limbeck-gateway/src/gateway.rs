@@ -296,7 +296,7 @@ impl Gateway {
         self.parts.executor.in_doubt(execution).await
     }
 
-    /// Records what became of a call in doubt, by the word of `decider`.
+    /// Records what happened to a call in doubt, by the word of `decider`.
     ///
     /// # Errors
     ///
@@ -309,7 +309,7 @@ impl Gateway {
         decider: Decider,
     ) -> Result<(), ResumeError> {
         let settled = self.parts.executor.settle(execution, call, how).await;
-        tracing::info!(execution, call = %call, by = ?decider.who, "what became of a call in doubt was recorded");
+        tracing::info!(execution, call = %call, by = ?decider.who, "what happened to a call in doubt was recorded");
         settled
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct Approved {
 
 impl Approved {
     /// Whether those who allowed the call may do so by `options`, which are those of the rules now. A list of approvers that was in
-    /// force when they decided was checked with their groups, which nobody knows later.
+    /// force when they decided was checked with their groups, which no person knows later.
     pub(crate) fn is_by_right(&self, options: &AskOptions) -> bool {
         let channels = options.channels(self.default_channels);
         let counted = self.approvals.iter().filter(|approval| {
@@ -64,7 +64,7 @@ impl Broker {
     ///
     /// # Errors
     ///
-    /// [`CallError`] when the call was denied, and when nobody can be asked.
+    /// [`CallError`] when the call was denied, and when no person can be asked.
     pub(crate) async fn approved(
         &self,
         call: &HostCall,
@@ -104,7 +104,7 @@ impl Broker {
         self.answered(decided, tool.id(), question, &pin)
     }
 
-    /// The error of a call that a person denied, or that nobody decided about in time, also where the rules ask about it no more. A
+    /// The error of a call that a person denied, or that no person decided about in time, also where the rules ask about it no more. A
     /// question that is open then is withdrawn.
     pub(crate) async fn denied_earlier(
         &self,
@@ -132,18 +132,18 @@ impl Broker {
         }
     }
 
-    /// The error of a question that nobody answered in time. It ends the run, unless the rule says otherwise.
+    /// The error of a question that no person answered in time. It ends the run, unless the rule says otherwise.
     fn expired(&self, approval: &Approval, tool: &ToolId) -> CallError {
         let error = CallError::new(
             CallCode::Denied,
-            format!("nobody decided in time whether `{tool}` may be called, so it was not sent"),
+            format!("no person decided in time whether `{tool}` may be called, so it was not sent"),
         )
         .with_target(tool.server.as_str(), &*tool.tool)
-        .with_hint("tell the user that the question expired, and run the program again when somebody can answer");
+        .with_hint("tell the user that the question expired, and run the program again when a person can answer");
         if !approval.terms.deny_on_expiry {
             self.asks.end(
                 ProgramError::new(ErrorKind::ApprovalExpired, error.message.clone())
-                    .with_hint("run the program again when somebody can answer"),
+                    .with_hint("run the program again when a person can answer"),
             );
         }
         error
@@ -226,7 +226,7 @@ impl Broker {
         Ok(Some(approval).filter(|_| is_same && !is_over))
     }
 
-    /// Channels of a rule that names none. A client that came over the network vouches for nobody.
+    /// Channels of a rule that names none. A client that came over the network vouches for no person.
     fn default_channels(&self) -> Channels {
         if self.principal() == LOCAL_PRINCIPAL {
             Channels::DEFAULT
@@ -235,7 +235,7 @@ impl Broker {
         }
     }
 
-    /// Records a new question. It is on disk before anybody sees it.
+    /// Records a new question. It is on disk before any person sees it.
     async fn ask(
         &self,
         call: &HostCall,
@@ -337,7 +337,7 @@ fn nobody_to_ask(tool: &ToolId, question: &Question) -> CallError {
         DenialCause::Fault(fault) => fault.problem.clone(),
     };
     let message =
-        format!("`{tool}` has to be approved by a person, by {by}; nobody can be asked here");
+        format!("`{tool}` has to be approved by a person, by {by}; no person can be asked here");
     CallError::new(CallCode::Denied, message)
         .with_target(tool.server.as_str(), &*tool.tool)
         .with_hint("do not try it again in another way; tell the user what you wanted to do")

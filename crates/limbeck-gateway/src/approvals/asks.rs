@@ -132,7 +132,7 @@ impl Asks {
         }
     }
 
-    /// Ends the run with `error`, whatever the program catches.
+    /// Ends the run with `error`; the program cannot catch that.
     pub(super) fn end(&self, error: ProgramError) {
         let _ = self.end.set(error);
         self.ended.cancel();

@@ -1,4 +1,4 @@
-//! Decisions: who may give them, and what comes of them.
+//! Decisions: who may give them, and what they result in.
 
 use limbeck_domain::{
     Approval, ApprovalChannel, ApprovalDecision, ApprovalId, CallCode, CallError, CompactArguments,
@@ -40,7 +40,7 @@ pub struct DecisionRequest {
     pub edited: Option<String>,
 }
 
-/// What came of a decision.
+/// What resulted from a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecisionReport {
     /// It counts. The question may still be pending, where several people have to approve.
@@ -138,9 +138,9 @@ impl BrokerContext {
             let name = limbeck_domain::text::clean_line(name, 128);
             return Err(DecisionError::NotAllowed {
                 why: format!(
-                    "the policy does not let anybody change the argument `{name}` of this call"
+                    "the policy does not let any person change the argument `{name}` of this call"
                 ),
-                hint: "deny the call with a reason, so that the program can be written anew"
+                hint: "deny the call with a reason, so that the program can be written again"
                     .to_owned(),
             });
         }
@@ -229,7 +229,7 @@ fn may_decide(approval: &Approval, decider: &Decider, approve: bool) -> Result<(
     if terms.not_requester && approval.principal == decider.principal {
         return refuse(
             "who asked for this call may not approve it",
-            "ask somebody else to approve it",
+            "ask another person to approve it",
         );
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Admission of a program's call, which a person may have to allow first.
 //!
 //! While a person thinks, the call holds nothing that others wait for: no room for its result, no place at its server. After
-//! the answer everything is decided anew, because tools and rules may have changed meanwhile.
+//! the answer everything is decided again, because tools and rules may have changed meanwhile.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Broker {
             let answer = self.approved(call, &tool, &question).await;
             let answer = answer.map_err(|error| RefusedCall::of(&tool, error))?;
             approved = Some(Arc::new(answer));
-            // The definition that the person was shown may be gone: a server that was started anew, or that does not say that its
+            // The definition that the person was shown may be gone: a server that was started again, or that does not say that its
             // tools changed, is asked for its list before the call is decided again.
             self.list_for(&tool.id().server, target).await?;
         }
@@ -79,7 +79,7 @@ impl Broker {
     }
 }
 
-/// Tells the reader that the server got other arguments than the program gave.
+/// Reports to the reader that the server got other arguments than the program gave.
 fn edited_note(call: &HostCall, note: Option<String>) -> String {
     let edited = format!("an approver changed the arguments of call {}", call.id);
     match note {

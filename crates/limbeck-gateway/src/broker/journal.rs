@@ -218,7 +218,7 @@ impl Journal {
         self.record.as_ref().map(|(_, id)| id)
     }
 
-    /// A question about a call, on disk before anybody sees it.
+    /// A question about a call, on disk before any person sees it.
     pub(crate) async fn ask(&self, call: HostCall, approval: Approval) -> Result<(), StoreError> {
         let Some((store, id)) = &self.record else {
             return Ok(());

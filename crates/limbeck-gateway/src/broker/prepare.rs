@@ -110,7 +110,7 @@ impl From<ResolveError> for RefusedCall {
 }
 
 impl Broker {
-    /// Decides whether a call may be sent, where nobody can be asked. Nothing is sent or written.
+    /// Decides whether a call may be sent, where no person can be asked. Nothing is sent or written.
     pub(super) async fn prepare(
         &self,
         target: &ToolTarget,
@@ -156,7 +156,7 @@ impl Broker {
         })
     }
 
-    /// Decides about a call by the newest policy, where nobody can be asked any more. `approved` is what a person allowed.
+    /// Decides about a call by the newest policy, where no person can be asked any more. `approved` is what a person allowed.
     pub(super) fn decide(
         &self,
         call: ToolCall,

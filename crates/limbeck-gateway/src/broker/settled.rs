@@ -12,8 +12,8 @@ use super::result_value::value_for_program;
 use super::{Answer, Broker};
 
 impl Broker {
-    /// Answers a call of which a person said what became of it. Nothing is sent, except for one that is tried again: it is
-    /// decided anew.
+    /// Answers a call of which a person said what happened to it. Nothing is sent, except for one that is tried again: it is
+    /// decided again.
     pub(crate) async fn answer_settled(&self, call: HostCall, how: Settlement) -> Answer {
         let (id, started) = (call.id, Instant::now());
         let (result, reached) = match how {
@@ -33,9 +33,11 @@ impl Broker {
                 (Err(error.retryable()), None)
             }
             Settlement::GiveUp => {
-                let error =
-                    CallError::new(CallCode::InDoubt, "nobody knows whether the call happened")
-                        .with_hint("do not repeat it: check with a read what the server has");
+                let error = CallError::new(
+                    CallCode::InDoubt,
+                    "it is not known whether the call happened",
+                )
+                .with_hint("do not repeat it: check with a read what the server has");
                 (Err(error), Some(EffectClass::Unknown))
             }
         };

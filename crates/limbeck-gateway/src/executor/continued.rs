@@ -22,12 +22,12 @@ pub(super) struct Continued {
     newest: CallId,
 }
 
-/// What becomes of a call of the journal whose result the guest does not have.
+/// What is done with a call of the journal whose result the guest does not have.
 #[derive(Debug)]
 pub(super) enum OpenCall {
     /// Its outcome is in the journal.
     Answered(HostCall),
-    /// A person said what became of it.
+    /// A person said what happened to it.
     Settled(HostCall, Settlement),
     /// It is made, or made again: it has not reached a server, or only reads, or a person is asked about it.
     Make(HostCall),
@@ -95,7 +95,7 @@ impl Continued {
     ///
     /// # Errors
     ///
-    /// When one of them is in doubt: nothing goes on before a person said what became of it.
+    /// When one of them is in doubt: nothing goes on before a person said what happened to it.
     pub(super) fn open(self) -> Result<Vec<OpenCall>, ProgramError> {
         let playback = &self.playback;
         let calls = self.undelivered.into_values();
@@ -135,7 +135,7 @@ fn in_doubt(id: CallId) -> ProgramError {
         ErrorKind::Gateway,
         format!("call {id} may have happened, so the execution is not continued"),
     )
-    .with_hint("say what became of it with `limbeck reconcile`")
+    .with_hint("say what happened to it with `limbeck reconcile`")
 }
 
 #[cfg(test)]

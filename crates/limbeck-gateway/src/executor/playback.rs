@@ -28,7 +28,7 @@ pub(super) struct Playback {
     pub(super) tools: BTreeMap<CallId, ToolId>,
     /// Questions to people, by their call.
     pub(super) asked: BTreeMap<CallId, ApprovalId>,
-    /// What became of calls that were in doubt, as long as they were not sent again.
+    /// What happened to calls that were in doubt, as long as they were not sent again.
     pub(super) settled: BTreeMap<CallId, Settlement>,
     /// Whether retention removed arguments, the value or printed text that this run would be compared with.
     is_cut: bool,

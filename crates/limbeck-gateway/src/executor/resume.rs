@@ -36,7 +36,7 @@ use crate::render::Render;
 
 /// How long an answer waits for a person before it says that the execution is paused: clients give a request up after 60 s.
 const INLINE_WAIT: Duration = Duration::from_secs(45);
-/// How often the store is asked whether an execution that another process has is over.
+/// How often the store is asked whether an execution of another process has ended.
 const OTHERS_POLLED: Duration = Duration::from_millis(50);
 /// Questions of one execution that are read.
 const QUESTIONS_MAX: u32 = 1_000;
@@ -44,7 +44,7 @@ const QUESTIONS_MAX: u32 = 1_000;
 /// Why an execution is not continued.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
-    /// There is none of this principal.
+    /// The principal has no such execution.
     #[error("no such execution")]
     Unknown,
     /// It has ended; this is its answer.
@@ -104,7 +104,7 @@ impl ResumeError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Unknown => "run `limbeck executions` to list the recorded ones",
-            Self::InDoubt { .. } => "say what became of the calls with `limbeck reconcile`",
+            Self::InDoubt { .. } => "say what happened to the calls with `limbeck reconcile`",
             Self::NotInDoubt { .. } => "`limbeck reconcile ID` lists the calls in doubt",
             Self::Running { .. } => "wait for its end, or ask again later",
             Self::Guest { .. } => "continue it with the version of limbeck that ran it",
@@ -285,7 +285,7 @@ impl Executor {
         Ok((id, calls))
     }
 
-    /// Records what became of a call in doubt.
+    /// Records what happened to a call in doubt.
     ///
     /// # Errors
     ///

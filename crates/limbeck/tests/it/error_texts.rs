@@ -246,7 +246,7 @@ async fn asking() -> Gateway {
     world.policy(policy).start().await
 }
 
-/// A program with a call that has to be asked about, and nobody answers.
+/// A program with a call that has to be asked about, and no person answers.
 async fn asked(kind: ErrorKind, on_ask: OnAsk) -> String {
     let gateway = asking().await;
     let request = ExecuteRequest {

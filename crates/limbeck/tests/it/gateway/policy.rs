@@ -87,7 +87,7 @@ return seen
         denied,
         {"sent": true},
         denied,
-        "`mail.list` has to be approved by a person, by rule `approve`: the reason; nobody can be asked here",
+        "`mail.list` has to be approved by a person, by rule `approve`: the reason; no person can be asked here",
     ]);
     let unasked = |request: ExecuteRequest| ExecuteRequest {
         on_ask: OnAsk::Deny,

@@ -6,19 +6,19 @@ use limbeck_catalog::Tool;
 use limbeck_domain::Language;
 use limbeck_policy::{PolicyNote, Requester};
 
-use crate::broker::BrokerContext;
+use crate::policy_in_force::PolicyVersion;
 
 /// Notes for one requester.
 #[derive(Clone, Debug)]
 pub(crate) struct PolicyNotes {
-    context: Arc<BrokerContext>,
+    policy: Arc<PolicyVersion>,
     requester: Requester,
 }
 
 impl PolicyNotes {
-    pub(crate) fn new(context: &Arc<BrokerContext>, principal: &str) -> Self {
+    pub(crate) fn new(policy: Arc<PolicyVersion>, principal: &str) -> Self {
         Self {
-            context: Arc::clone(context),
+            policy,
             requester: Requester::of_principal(principal),
         }
     }
@@ -26,11 +26,7 @@ impl PolicyNotes {
     /// The note about calls of `tool`; `None` when every call is sent.
     pub(crate) fn of(&self, tool: &Tool) -> Option<PolicyNote> {
         let who = self.requester.names();
-        self.context
-            .policy
-            .newest()
-            .policy()
-            .note(tool.id(), tool.effect(), &who)
+        self.policy.policy().note(tool.id(), tool.effect(), &who)
     }
 }
 

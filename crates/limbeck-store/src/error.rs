@@ -12,8 +12,7 @@ use limbeck_domain::limits::{
 
 pub use callers::CallerText;
 
-use crate::tables::approvals::{APPROVAL_BYTES_MAX, APPROVALS_PENDING_MAX};
-use crate::tables::pauses::PAUSED_MAX;
+use crate::records::{APPROVAL_BYTES_MAX, APPROVALS_PENDING_MAX, PAUSED_MAX};
 
 /// Error of a store operation. [`StoreError::hint`] is the next step, where there is one.
 ///

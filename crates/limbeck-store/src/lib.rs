@@ -43,6 +43,7 @@ mod tables;
 mod writer;
 
 pub use error::{CallerText, StoreError};
+pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX};
 pub use records::{
     ApprovalFilter, ArtifactInfo, CachedTools, Decided, DoubtfulCall, ExecutionRecord,
     ExecutionRow, ExecutionSummary, LedgerRow, MergeObservation, NO_GUEST, NewArtifact,
@@ -51,5 +52,3 @@ pub use records::{
 };
 pub use retention::JournalBounds;
 pub use store::Store;
-pub use tables::approvals::APPROVALS_PENDING_MAX;
-pub use tables::pauses::PAUSED_MAX;

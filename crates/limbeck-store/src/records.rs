@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use limbeck_domain::limits::CALL_ARGS_BYTES_MAX;
 use limbeck_domain::{
     Approval, ApprovalState, ArtifactId, Effects, Envelope, ErrorKind, ExecutionId,
     ExecutionStatus, HostCall, LedgerSizes, LedgerTexts, ProgramStart, Sandbox, TokenUsage,
@@ -9,6 +10,13 @@ use limbeck_domain::{
 };
 use serde::{Deserialize, Serialize};
 
+/// One question as JSON: its arguments and those that a person edited, each of them escaped once more, and the same again for
+/// its other texts.
+pub(crate) const APPROVAL_BYTES_MAX: usize = 6 * CALL_ARGS_BYTES_MAX;
+/// Questions of one principal that wait for a decision: more than a person reads at once.
+pub const APPROVALS_PENDING_MAX: u32 = 20;
+/// Paused executions of one principal.
+pub const PAUSED_MAX: u32 = 1_000;
 /// Title of a program in listings, in bytes.
 const TITLE_BYTES_MAX: usize = 160;
 

@@ -233,7 +233,7 @@ impl Broker {
 
     /// Notes for the requester of this broker's calls.
     fn policy_notes(&self) -> PolicyNotes {
-        PolicyNotes::new(&self.context, &self.principal)
+        PolicyNotes::new(self.context.policy.newest(), &self.principal)
     }
 
     async fn servers(&self) -> Result<String, CallError> {

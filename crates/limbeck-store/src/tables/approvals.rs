@@ -2,7 +2,6 @@
 //!
 //! Column `state` is the state; the one in `body` is that of the time when the body was written.
 
-use limbeck_domain::limits::CALL_ARGS_BYTES_MAX;
 use limbeck_domain::{Approval, ApprovalId, ApprovalState, ExecutionId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params, params_from_iter};
@@ -12,13 +11,8 @@ use super::timestamp::to_stored;
 use crate::error::StoreError;
 use crate::journal_operation::encode;
 use crate::reader::Reader;
-use crate::records::{ApprovalFilter, Spent};
+use crate::records::{APPROVAL_BYTES_MAX, APPROVALS_PENDING_MAX, ApprovalFilter, Spent};
 
-/// Questions of one principal that wait for a decision: more than a person reads at once.
-pub const APPROVALS_PENDING_MAX: u32 = 20;
-/// One question as JSON: its arguments and those that a person edited, each of them escaped once more, and the same again for
-/// its other texts.
-pub(crate) const APPROVAL_BYTES_MAX: usize = 6 * CALL_ARGS_BYTES_MAX;
 /// Questions of one listing.
 const LISTED_MAX: u32 = 1_000;
 /// Bytes of the questions of one listing, but for its last one.

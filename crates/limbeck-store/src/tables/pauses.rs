@@ -11,10 +11,8 @@ use super::executions::decode_word;
 use super::journal::{self, BYTES, COUNTED, CallMarks};
 use super::timestamp::{from_stored, to_stored};
 use crate::error::StoreError;
-use crate::records::{NO_GUEST, PausedExecution, Taken};
+use crate::records::{NO_GUEST, PAUSED_MAX, PausedExecution, Taken};
 
-/// Paused executions of one principal.
-pub const PAUSED_MAX: u32 = 1_000;
 /// Time for which an execution is paused when its gateway did not say until when, as after its end: a day.
 const PAUSED_US: i64 = 24 * 3_600 * 1_000_000;
 

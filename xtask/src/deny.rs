@@ -9,10 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Context as _;
-use sha2::{Digest as _, Sha256};
-
-use crate::{command, guests};
+use crate::command;
+use crate::verified::Inputs;
 
 /// Release of cargo-deny.
 const VERSION: &str = "0.20.2";
@@ -27,17 +25,15 @@ const VERIFIED: &str = ".config/deny.verified";
 ///
 /// When the tool cannot be installed, or a dependency violates `deny.toml`.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let inputs = hash(root)?;
-    let verified = root.join(VERIFIED);
-    if fs::read_to_string(&verified).is_ok_and(|text| text.trim() == inputs) {
+    let what = format!("{VERSION} {}", CHECKS.join(" "));
+    let inputs = Inputs::read(root, VERIFIED, &what, inputs(root)?)?;
+    if inputs.passed_before(root) {
         eprintln!("the same dependencies passed before");
         return Ok(());
     }
     install(root)?;
     command::run(Command::new("cargo").args(CHECKS).current_dir(root))?;
-    fs::write(&verified, inputs + "\n")?;
-    eprintln!("passed; commit {VERIFIED}");
-    Ok(())
+    inputs.passed(root)
 }
 
 fn install(root: &Path) -> anyhow::Result<()> {
@@ -54,19 +50,6 @@ fn install(root: &Path) -> anyhow::Result<()> {
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .current_dir(root);
     command::run(&mut install)
-}
-
-/// SHA-256 over names and contents of the inputs.
-fn hash(root: &Path) -> anyhow::Result<String> {
-    let mut hash = Sha256::new();
-    hash.update(format!("{VERSION} {}\n", CHECKS.join(" ")));
-    for name in inputs(root)? {
-        let bytes =
-            fs::read(root.join(&name)).with_context(|| format!("read {}", name.display()))?;
-        hash.update(format!("{}\n{}\n", name.display(), bytes.len()));
-        hash.update(&bytes);
-    }
-    Ok(guests::hex(&hash.finalize()))
 }
 
 /// The files that the result depends on, relative to `root`: those of the workspace and the manifests of its members.
@@ -88,43 +71,33 @@ fn inputs(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
             names.push(manifest);
         }
     }
-    names.sort();
     Ok(names)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
 
-    use super::hash;
+    use super::inputs;
 
     #[test]
-    fn the_hash_changes_with_every_input_and_with_nothing_else() {
+    fn every_manifest_is_an_input_and_no_code() {
         let directory = tempfile::tempdir().expect("a directory");
         let root = directory.path();
-        let inputs = [
+        fs::create_dir_all(root.join("crates/a")).expect("created");
+        fs::create_dir_all(root.join("crates/no-crate")).expect("created");
+        fs::write(root.join("crates/a/Cargo.toml"), "").expect("written");
+        fs::write(root.join("crates/a/lib.rs"), "").expect("written");
+        let expected = [
             "Cargo.lock",
             "Cargo.toml",
-            "crates/a/Cargo.toml",
             "deny.toml",
             "rust-toolchain.toml",
             "xtask/Cargo.toml",
+            "crates/a/Cargo.toml",
         ];
-        for name in inputs {
-            let path = root.join(name);
-            fs::create_dir_all(path.parent().expect("a directory")).expect("created");
-            fs::write(path, "").expect("written");
-        }
-        let mut seen = vec![hash(root).expect("every file is there")];
-        fs::write(root.join("crates/a/lib.rs"), "code").expect("written");
-        assert_eq!(hash(root).expect("every file is there"), seen[0]);
-        for name in inputs {
-            fs::write(root.join(name), "changed").expect("written");
-            let next = hash(root).expect("every file is there");
-            assert!(!seen.contains(&next), "{name}");
-            seen.push(next);
-        }
-        fs::remove_file(root.join("deny.toml")).expect("removed");
-        assert!(hash(root).is_err());
+        let found = inputs(root).expect("the directories can be read");
+        assert_eq!(found, expected.map(PathBuf::from));
     }
 }

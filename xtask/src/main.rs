@@ -26,6 +26,7 @@ mod stages;
 mod test;
 mod toolchain;
 mod tools;
+mod verified;
 mod words;
 
 #[derive(Parser)]

@@ -11,7 +11,8 @@
 //! - **Gaps stay visible**: after an entry could not be stored, the store rejects later entries of that
 //!   execution ([`StoreError::JournalIncomplete`]), so no write leaves on an incomplete record.
 //! - A damaged file, or one that a newer version wrote, is an error with a hint; it is never replaced.
-//! - The store reads no clock: every time comes from the caller, in microseconds since 1970.
+//! - The store reads no clock: every time comes from the caller, in microseconds since 1970. The time of a record of the audit
+//!   trail is the exception: it is that of the writer's commit.
 //!
 //! It uses `rusqlite` and not `sqlx`, because a pool runs each statement on whichever connection is free
 //! and commits for each caller; here one thread owns the writing connection and decides which writes
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+mod audit;
 mod database_file;
 mod decision;
 mod disk_space;
@@ -42,10 +44,11 @@ mod store;
 mod tables;
 mod writer;
 
+pub use audit::{AuditCheck, AuditFault, AuditFaultKind, check_extract};
 pub use error::{CallerText, StoreError};
 pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX};
 pub use records::{
-    ApprovalFilter, ArtifactInfo, CachedTools, Decided, DoubtfulCall, ExecutionRecord,
+    ApprovalFilter, ArtifactInfo, AuditFilter, CachedTools, Decided, DoubtfulCall, ExecutionRecord,
     ExecutionRow, ExecutionSummary, LedgerRow, MergeObservation, NO_GUEST, NewArtifact,
     NewExecution, NewLedgerRow, Observation, PausedExecution, Pin, RemovedExecutions, Spent,
     StoreStats, Taken,

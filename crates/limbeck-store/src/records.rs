@@ -64,6 +64,21 @@ pub struct ApprovalFilter {
     pub limit: u32,
 }
 
+/// Which records of the audit trail are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Those with a higher number.
+    pub after: u64,
+    /// Those of one principal.
+    pub principal: Option<String>,
+    /// Those of one execution.
+    pub execution: Option<ExecutionId>,
+    /// The newest ones above the limit, and not the oldest.
+    pub newest: bool,
+    /// The most.
+    pub limit: u32,
+}
+
 /// Result of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decided {

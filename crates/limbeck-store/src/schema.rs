@@ -229,6 +229,51 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE execution ADD COLUMN wall_left_ms INTEGER;
     CREATE INDEX execution_paused ON execution (principal) WHERE status = 'paused';
     CREATE INDEX execution_expiry ON execution (expires_us) WHERE status = 'paused';
+",
+"
+    -- What the audit trail has to say. Triggers write it, so that no statement of any version changes one of these rows
+    -- unnoticed; each commit turns it into records.
+    CREATE TABLE audit_note (
+        row     INTEGER PRIMARY KEY,
+        kind    TEXT NOT NULL,
+        subject INTEGER NOT NULL,
+        detail  TEXT NOT NULL
+    ) STRICT;
+    CREATE TRIGGER audit_start AFTER INSERT ON execution BEGIN
+        INSERT INTO audit_note (kind, subject, detail) VALUES ('start', new.row, '');
+    END;
+    CREATE TRIGGER audit_status AFTER UPDATE OF status ON execution WHEN new.status <> old.status BEGIN
+        INSERT INTO audit_note (kind, subject, detail) VALUES ('status', new.row, new.status);
+    END;
+    CREATE TRIGGER audit_entry AFTER INSERT ON journal
+        WHEN substr(new.entry, 3, 5) IN ('call\"', 'outco', 'asked', 'decid', 'settl') BEGIN
+        INSERT INTO audit_note (kind, subject, detail) VALUES ('entry', new.row, '');
+    END;
+    CREATE TRIGGER audit_approval AFTER UPDATE OF state ON approval
+        WHEN new.state <> old.state AND new.state IN ('spent', 'expired', 'withdrawn') BEGIN
+        INSERT INTO audit_note (kind, subject, detail) VALUES ('approval', new.row, new.state);
+    END;
+
+    -- `salt` is not in the chain: without it, no text can be tried against what a record commits to.
+    CREATE TABLE audit (
+        seq       INTEGER PRIMARY KEY,
+        principal TEXT NOT NULL,
+        line      TEXT NOT NULL,
+        hash      BLOB NOT NULL,
+        salt      BLOB
+    ) STRICT;
+    -- The newest record of each principal.
+    CREATE TABLE audit_principal (
+        principal TEXT NOT NULL UNIQUE,
+        seq       INTEGER NOT NULL,
+        hash      BLOB NOT NULL
+    ) STRICT;
+    -- The last record that was removed for the number of records.
+    CREATE TABLE audit_removed (
+        seq  INTEGER NOT NULL,
+        hash BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO audit_removed VALUES (0, zeroblob(32));
 "];
 
 /// Newest format that this program reads, and the one it writes.

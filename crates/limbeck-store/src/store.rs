@@ -4,6 +4,7 @@
 
 mod approvals;
 mod artifacts;
+mod audit;
 mod embeddings;
 mod executions;
 mod journal;

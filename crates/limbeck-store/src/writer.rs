@@ -20,6 +20,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::apply::Apply;
+use crate::audit::NewestFile;
 use crate::error::StoreError;
 use crate::journal_operation::{JournalOperation, JournalStep, JournalTarget};
 use crate::journal_room::JournalRoom;
@@ -106,6 +107,8 @@ pub(crate) struct Writer {
     /// Principals for whose journals the disk has little room.
     tight: BTreeSet<String>,
     room: Arc<JournalRoom>,
+    /// `None` for a store in memory.
+    newest_file: Option<NewestFile>,
 }
 
 /// What remains of a job once its operation is encoded: whom to answer, and for which journal.
@@ -125,6 +128,7 @@ impl Writer {
         room: Arc<JournalRoom>,
     ) -> Self {
         Self {
+            newest_file: owner_locks.as_ref().map(|_| NewestFile::new(&path)),
             path,
             connection,
             owner_locks,
@@ -170,6 +174,9 @@ impl Writer {
         }
         if self.unsynced {
             self.commit(Vec::new(), true);
+        }
+        if let Some(file) = &mut self.newest_file {
+            file.write();
         }
     }
 

@@ -2,6 +2,7 @@
 //! them.
 
 mod approvals;
+mod audit;
 mod auth;
 mod ledger;
 mod own_servers;
@@ -19,6 +20,7 @@ use limbeck_domain::{Language, Tier};
 use limbeck_gateway::search::{Detail, LIMIT_MAX, QUERIES_MAX};
 
 pub(crate) use approvals::{ApprovalsArgs, OnAskName, ReconcileArgs, ResumeArgs};
+pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditTailArgs, AuditVerifyArgs};
 pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
 pub(crate) use ledger::{LedgerArgs, SinceTime};
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
@@ -166,6 +168,9 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// Show calls of which it is not known whether they happened, and say what happened
     Reconcile(ReconcileArgs),
+    /// Print and check the records of what programs and people did
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Repeat an execution from its journal, without servers, and compare the results
     Replay(ReplayArgs),
     /// Compare the tokens of executions with those of direct calls

@@ -1,6 +1,7 @@
 //! Commands, one module each, and the dispatch from arguments to an exit code.
 
 mod approvals;
+mod audit;
 mod auth;
 mod call;
 mod dispatch;

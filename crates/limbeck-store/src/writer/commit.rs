@@ -1,11 +1,13 @@
 //! Commits: one transaction for a batch of operations, and the answers to their callers.
 
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
 use rusqlite::TransactionBehavior;
 
 use super::{BYTES_PER_PRUNE, Completion, FINISHES_PER_PRUNE, Writer, answer};
 use crate::apply::Apply;
+use crate::audit;
 use crate::error::StoreError;
 use crate::journal_operation::JournalStep;
 use crate::schema;
@@ -79,6 +81,8 @@ impl Writer {
             }
             results.push(result);
         }
+        // Records of what the batch changed, in its transaction.
+        let newest = audit::append(&transaction, now_us()).map_err(sqlite)?;
         if sync {
             // SQLite syncs the log only for a commit that changes something, and earlier commits
             // without a sync may be all that has to be synced.
@@ -87,6 +91,9 @@ impl Writer {
                 .map_err(sqlite)?;
         }
         transaction.commit().map_err(sqlite)?;
+        if let (Some(newest), Some(file)) = (newest, &mut self.newest_file) {
+            file.advance(newest);
+        }
         Ok(results)
     }
 
@@ -125,4 +132,12 @@ impl Writer {
         }
         answer(completion.reply, result);
     }
+}
+
+/// The time of records, in microseconds since 1970.
+fn now_us() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+    })
 }

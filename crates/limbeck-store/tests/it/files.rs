@@ -177,6 +177,9 @@ async fn an_older_format_is_migrated_and_keeps_its_executions() {
              DROP TABLE embedding; DROP TABLE held; DROP TABLE removed; DROP TABLE kv_total;
              DROP TRIGGER kv_added; DROP TRIGGER kv_changed; DROP TRIGGER kv_removed;
              DROP INDEX kv_used; ALTER TABLE kv DROP COLUMN used_us;
+             DROP TRIGGER audit_start; DROP TRIGGER audit_status; DROP TRIGGER audit_entry;
+             DROP TABLE audit_note; DROP TABLE audit; DROP TABLE audit_principal;
+             DROP TABLE audit_removed;
              DROP TABLE approval; DROP TABLE approval_change;
              DROP INDEX execution_paused; DROP INDEX execution_expiry;
              ALTER TABLE execution DROP COLUMN epoch; ALTER TABLE execution DROP COLUMN wake_us;

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod artifacts;
+mod audit;
 mod durability;
 mod executions;
 mod files;

@@ -12,8 +12,8 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::signals::EndSignals;
 use super::{
-    approvals, auth, call, doctor, executions, learn, ledger, own_servers, policy, reconcile,
-    replay, resume, run, search, serve, tools, trust, types,
+    approvals, audit, auth, call, doctor, executions, learn, ledger, own_servers, policy,
+    reconcile, replay, resume, run, search, serve, tools, trust, types,
 };
 use crate::cli::{
     Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
@@ -133,6 +133,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Approvals(arguments) => approvals::approvals(invocation, &arguments).await,
             Command::Resume(arguments) => resume::resume(invocation, &arguments).await,
             Command::Reconcile(arguments) => reconcile::reconcile(invocation, &arguments).await,
+            Command::Audit(command) => audit::audit(invocation, &command).await,
             Command::Replay(arguments) => {
                 let mut signals = EndSignals::listen()?;
                 let done = signals.interrupting(replay::replay(invocation, &arguments));

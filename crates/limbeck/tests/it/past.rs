@@ -237,3 +237,35 @@ fn the_value_of_an_execution_that_failed_ends_with_1() {
     let value = world.limbeck(["executions", &completed, "--value"]);
     assert_eq!(value.ends_with(0).stdout, "1\n");
 }
+
+#[test]
+fn the_audit_trail_is_shown_checked_and_exported_and_a_changed_record_is_named() {
+    let world = World::with_shop();
+    let id = id(&world.envelope(PROGRAM));
+    let tail = world.limbeck(["audit", "tail"]).ends_with(0).stdout;
+    for part in ["start", "intent", "shop.list_customers", "end", &id] {
+        assert!(tail.contains(part), "{part}: {tail}");
+    }
+    let verified = world.limbeck(["audit", "verify", "--json"]).ends_with(0);
+    let records = verified.json()["records"].as_u64().unwrap();
+    assert_eq!(verified.json()["ok"], true);
+
+    let export = world.limbeck(["audit", "export"]).ends_with(0).stdout;
+    assert_eq!(export.lines().count() as u64, records);
+    assert!(!export.contains("page_size"), "arguments are not shown");
+    let file = world.file("trail.jsonl", &export);
+    world
+        .limbeck(["audit", "verify", file.to_str().unwrap()])
+        .ends_with(0);
+    let file = world.file("trail.jsonl", &export.replacen("intent", "intend", 1));
+    let changed = world
+        .limbeck(["audit", "verify", file.to_str().unwrap(), "--json"])
+        .ends_with(1)
+        .json();
+    assert_eq!(changed["first_bad"]["kind"], "edited");
+    let shown = world
+        .limbeck(["audit", "verify", &file])
+        .ends_with(1)
+        .stderr;
+    assert!(shown.contains("is edited"), "{shown}");
+}

@@ -1,0 +1,48 @@
+//! Arguments of `limbeck audit`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Print the newest records
+    Tail(AuditTailArgs),
+    /// Check that no record was changed, removed or added
+    Verify(AuditVerifyArgs),
+    /// Print all records, one JSON object a line
+    Export(AuditExportArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditTailArgs {
+    /// Records, at most 1,000
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) lines: u32,
+    /// Only those of one execution
+    #[arg(long, value_name = "ID")]
+    pub(crate) execution: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditVerifyArgs {
+    /// Check what `limbeck audit export` wrote, instead of the records of the state directory
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditExportArgs {
+    /// Only those of one principal; they can be checked alone
+    #[arg(long, value_name = "NAME")]
+    pub(crate) principal: Option<String>,
+    /// Only those with a higher number
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(crate) after: u64,
+}

@@ -1,0 +1,196 @@
+//! `limbeck audit`: the records of what programs, people and the gateway did.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use anyhow::Context as _;
+use limbeck_domain::ExecutionId;
+use limbeck_domain::text::clean_line;
+use limbeck_store::{AuditCheck, AuditFilter, Store, check_extract};
+use serde_json::Value;
+
+use crate::cli::{AuditCommand, AuditExportArgs, AuditTailArgs, AuditVerifyArgs};
+use crate::exit::{CommandError, ExitStatus};
+use crate::format::{counted, grouped_digits};
+use crate::invocation::Invocation;
+use crate::printer::Printer;
+use crate::table::TextTable;
+use crate::wiring;
+
+/// Records that are read at once.
+const PAGE: u32 = 1_000;
+/// Longest text of a cell, in bytes.
+const CELL_BYTES_MAX: usize = 120;
+
+/// Prints records or checks them.
+pub(super) async fn audit(
+    invocation: &Invocation,
+    command: &AuditCommand,
+) -> Result<ExitStatus, CommandError> {
+    match command {
+        AuditCommand::Tail(arguments) => tail(invocation, arguments).await,
+        AuditCommand::Verify(arguments) => verify(invocation, arguments).await,
+        AuditCommand::Export(arguments) => export(invocation, arguments).await,
+    }
+}
+
+async fn tail(
+    invocation: &Invocation,
+    arguments: &AuditTailArgs,
+) -> Result<ExitStatus, CommandError> {
+    let store = wiring::open_past(invocation).await?;
+    let execution = match &arguments.execution {
+        Some(id) => Some(known(&store, id).await?),
+        None => None,
+    };
+    let filter = AuditFilter {
+        execution,
+        newest: true,
+        limit: arguments.lines,
+        ..AuditFilter::default()
+    };
+    let records = store.audit(&filter).await?;
+    let printer = &invocation.printer;
+    if arguments.json {
+        records.iter().for_each(|record| printer.data_line(record));
+        return Ok(ExitStatus::Completed);
+    }
+    if records.is_empty() {
+        printer.note("there are no records; the first execution makes some");
+        return Ok(ExitStatus::Completed);
+    }
+    print(printer, &records);
+    Ok(ExitStatus::Completed)
+}
+
+/// The id of an execution that is named by its beginning. One that is removed already may still have records.
+async fn known(store: &Store, id: &str) -> Result<ExecutionId, CommandError> {
+    Ok(match store.execution(id).await? {
+        Some(execution) => execution.row.id,
+        None => ExecutionId::new(id),
+    })
+}
+
+fn print(printer: &Printer, records: &[String]) {
+    let mut table =
+        TextTable::with_header(["seq", "time", "event", "principal", "what"]).right([0]);
+    for record in records {
+        let record: Value = serde_json::from_str(record).unwrap_or_default();
+        let text = |key: &str| match &record[key] {
+            Value::String(text) => clean_line(text, CELL_BYTES_MAX),
+            Value::Null => String::new(),
+            other => clean_line(&other.to_string(), CELL_BYTES_MAX),
+        };
+        let time = record["time_us"].as_u64().unwrap_or(0);
+        table.row([
+            text("seq"),
+            printer.time(time),
+            text("event"),
+            text("principal"),
+            what(&text),
+        ]);
+    }
+    printer.table(&table);
+}
+
+/// The tool, the decision and the end of a record, and of which execution it is.
+fn what(text: &impl Fn(&str) -> String) -> String {
+    let tool = match (text("server"), text("tool")) {
+        (server, tool) if !server.is_empty() => format!("{server}.{tool}"),
+        _ => String::new(),
+    };
+    let call = match text("call") {
+        number if !number.is_empty() => format!("#{number}"),
+        _ => String::new(),
+    };
+    let parts = [
+        call,
+        tool,
+        text("class"),
+        text("decision"),
+        text("approver"),
+        text("status"),
+        text("code"),
+        text("execution"),
+    ];
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    parts.map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+async fn verify(
+    invocation: &Invocation,
+    arguments: &AuditVerifyArgs,
+) -> Result<ExitStatus, CommandError> {
+    let checked = match &arguments.file {
+        Some(path) => {
+            let read = File::open(path)
+                .and_then(|file| check_extract(BufReader::new(file)))
+                .with_context(|| format!("read `{}`", path.display()));
+            read.map_err(CommandError::usage)?
+        }
+        None => {
+            let store = wiring::open_past(invocation).await?;
+            invocation
+                .printer
+                .reporting("checking the audit trail", store.check_audit())
+                .await?
+        }
+    };
+    if arguments.json {
+        invocation.printer.json(&checked)?;
+    } else {
+        report(&invocation.printer, &checked);
+    }
+    Ok(match checked.ok {
+        true => ExitStatus::Completed,
+        false => ExitStatus::Failed,
+    })
+}
+
+fn report(printer: &Printer, checked: &AuditCheck) {
+    let records = counted(checked.records as usize, "record");
+    match checked.first_bad {
+        None => printer.data_line(&format!("{records}: each is as it was written")),
+        Some(fault) => {
+            printer.error(&format!(
+                "record {} is {}",
+                grouped_digits(fault.seq),
+                fault.kind.as_str()
+            ));
+            printer.hint("the records before it are as they were written; compare with an export that you keep elsewhere");
+        }
+    }
+    if let Some(first) = checked.first {
+        printer.note(&format!(
+            "the oldest record that is kept is {}",
+            grouped_digits(first)
+        ));
+    }
+}
+
+async fn export(
+    invocation: &Invocation,
+    arguments: &AuditExportArgs,
+) -> Result<ExitStatus, CommandError> {
+    let store = wiring::open_past(invocation).await?;
+    let mut filter = AuditFilter {
+        after: arguments.after,
+        principal: arguments.principal.clone(),
+        limit: PAGE,
+        ..AuditFilter::default()
+    };
+    loop {
+        let records = store.audit(&filter).await?;
+        for record in &records {
+            invocation.printer.data_line(record);
+        }
+        let last = records.last().and_then(|record| {
+            let record: Value = serde_json::from_str(record).ok()?;
+            record["seq"].as_u64()
+        });
+        match last {
+            Some(last) if last > filter.after => filter.after = last,
+            _ => return Ok(ExitStatus::Completed),
+        }
+    }
+}

@@ -28,6 +28,13 @@ def write_config(directory: Path) -> Path:
     return path
 
 
+def write_trust(directory: Path) -> Path:
+    """A policy by which the servers of the world say truly what only reads."""
+    path = directory / "trust.toml"
+    path.write_text(f"[policy]\ntrust_annotations = {json.dumps(list(world.MAKERS))}\n")
+    return path
+
+
 def environment(directory: Path) -> dict[str, str]:
     """The whole environment of a gateway: a home of its own."""
     home = directory / "home"
@@ -43,7 +50,7 @@ class Engine:
         self._next_id = 0
         self._log = (directory / "stderr.log").open("w")
         self._process = subprocess.Popen(
-            [LIMBECK, "serve", "--config", write_config(directory), "--no-discover"],
+            [LIMBECK, "serve", "--config", write_config(directory), "--config", write_trust(directory), "--no-discover"],
             env=environment(directory),
             cwd=directory,
             stdin=subprocess.PIPE,
@@ -118,6 +125,8 @@ def run(program: Program, directory: Path) -> tuple[int, Outcome]:
         "--no-discover",
         "--config",
         write_config(directory),
+        "--config",
+        write_trust(directory),
     ]
     ran = subprocess.run(
         [*command, "--input", json.dumps(program.input), program.path],

@@ -121,6 +121,7 @@ def serve(world: World, era: str, *args: str, **environment: str) -> Iterator[Ga
 
 @contextmanager
 def serve_config(world: World, era: str, config: Path) -> Iterator[Gateway]:
-    """`serve` with one configuration file and nothing else."""
-    with serve(world, era, "--config", str(config), "--no-discover") as gateway:
+    """`serve` with one configuration file, and with trust in what its servers say of their tools."""
+    files = ["--config", str(config), "--config", str(world.trust(config))]
+    with serve(world, era, *files, "--no-discover") as gateway:
         yield gateway

@@ -170,12 +170,6 @@ OBSERVE = '[policy]\npreset = "observe"\n'
 DESTROYS = OBSERVE + '[policy.classes]\n"rec.claim" = "destructive"\n'
 CLAIMS = OBSERVE + '[[policy.rule]]\nid = "claims"\neffect = "ask"\ntools = ["rec.claim"]\n'
 
-# The effect that the journal has for a call, which decides whether the call is in doubt after a kill.
-EFFECT_BY_HINT = pytest.mark.xfail(
-    strict=True,
-    reason="where no operator gave a class and no rule asks, the journal takes the effect from the `readOnlyHint` of the server",
-)
-
 
 def killed_in_flight(recording: Recording, tool: str) -> Execution:
     """An execution whose gateway was killed when the server had its only call, which was approved where a rule asks."""
@@ -199,7 +193,7 @@ def killed_in_flight(recording: Recording, tool: str) -> Execution:
         pytest.param("write", OBSERVE, id="without-a-hint"),
         pytest.param("claim", DESTROYS, id="of-the-operators-class"),
         pytest.param("claim", CLAIMS, id="that-a-rule-asks-about"),
-        pytest.param("claim", OBSERVE, id="of-no-class", marks=EFFECT_BY_HINT),
+        pytest.param("claim", OBSERVE, id="of-no-class"),
     ],
 )
 def test_a_call_in_flight_is_in_doubt_though_its_server_says_that_it_only_reads(
@@ -218,6 +212,7 @@ def test_a_call_in_flight_is_in_doubt_though_its_server_says_that_it_only_reads(
     [
         pytest.param("read", OBSERVE + '[policy.classes]\n"rec.read" = "read"\n', id="with-a-hint"),
         pytest.param("write", OBSERVE + '[policy.classes]\n"rec.write" = "read"\n', id="without-a-hint"),
+        pytest.param("read", OBSERVE + 'trust_annotations = ["rec"]\n', id="with-the-hint-of-a-trusted-server"),
     ],
 )
 def test_a_call_that_only_reads_by_the_operators_word_is_made_again(world: World, tool: str, rules: str) -> None:

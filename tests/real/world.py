@@ -110,6 +110,13 @@ class World:
         path.write_text(json.dumps({"mcpServers": servers}))
         return path
 
+    def trust(self, config: Path) -> Path:
+        """Writes a policy by which the servers of a configuration file say truly what only reads, and gives its path."""
+        names = list(json.loads(config.read_text())["mcpServers"])
+        path = config.with_suffix(".trust.toml")
+        path.write_text(f"[policy]\ntrust_annotations = {json.dumps(names)}\n")
+        return path
+
     def only(self, *names: str) -> dict[str, Any]:
         """Some of the servers."""
         servers = self.servers()

@@ -15,7 +15,7 @@ pub enum EffectClass {
     Write,
     /// Changes something that cannot be changed back.
     Destructive,
-    /// The server sent no hint.
+    /// Nobody said, or only a server whose word does not count. It may write.
     Unknown,
 }
 
@@ -77,7 +77,8 @@ pub struct ToolDefinition {
 }
 
 impl ToolDefinition {
-    /// Effect class according to the hints; unknown without hints.
+    /// Effect class according to the hints; unknown without hints. For listings and warnings: what is sent, recorded and
+    /// repeated depends on the class that the policy gives the tool.
     pub fn effect(&self) -> EffectClass {
         match (self.annotations.read_only, self.annotations.destructive) {
             (Some(true), _) => EffectClass::Read,

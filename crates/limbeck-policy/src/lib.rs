@@ -43,7 +43,7 @@ pub struct ToolCall {
     pub tool: ToolId,
     /// The arguments as they are sent.
     pub arguments: CompactArguments,
-    /// Effect of the call.
+    /// What the server of the tool hints. What the call may do is [`Permit::class`].
     pub effect: EffectClass,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use limbeck_domain::{Expose, ServerName, Tier, ToolRules, limits};
 use limbeck_gateway::{Bounds, Gateway, GatewayConfig, ServerSource};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
-use limbeck_policy::Policy;
+use limbeck_policy::{Classes, Policy};
 use limbeck_store::Store;
 use limbeck_upstream::embeddings::EmbeddingsSpec;
 use limbeck_upstream::{ClientCapabilities, PoolOptions, ServerSpec, UpstreamPool};
@@ -27,7 +27,7 @@ pub struct World {
     bounds: Bounds,
     expose: BTreeMap<ServerName, Expose>,
     embeddings: Option<EmbeddingsSpec>,
-    policy: Policy,
+    policy: Option<Policy>,
 }
 
 impl World {
@@ -44,7 +44,7 @@ impl World {
             expose: BTreeMap::new(),
             bounds: Bounds::default(),
             embeddings: None,
-            policy: Policy::default(),
+            policy: None,
         }
     }
 
@@ -104,10 +104,11 @@ impl World {
         self
     }
 
-    /// Sets the rules about calls.
+    /// Sets the rules about calls and the classes of tools. Without them every call is sent, and the operator trusts what the
+    /// servers say of their tools.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
+        self.policy = Some(policy);
         self
     }
 
@@ -151,6 +152,7 @@ impl World {
         for source in &mut sources {
             source.expose = self.expose.get(&source.name).copied().unwrap_or_default();
         }
+        let policy = self.policy.unwrap_or_else(|| trusting(&sources));
         let store = self
             .store
             .unwrap_or_else(|| Store::in_memory().expect("a store in memory needs nothing"));
@@ -163,10 +165,19 @@ impl World {
             sources,
             notices: Vec::new(),
             embeddings: self.embeddings,
-            policy: self.policy,
+            policy,
             client_listing: |_, _| serde_json::Value::Null,
         };
         Gateway::start_within(config, self.bounds).await
+    }
+}
+
+/// No rules, and the word of every server about its tools.
+fn trusting(sources: &[ServerSource]) -> Policy {
+    let names = sources.iter().map(|source| source.name.clone()).collect();
+    Policy {
+        classes: Classes::new(Vec::new(), names).expect("no pattern"),
+        ..Policy::default()
     }
 }
 

@@ -14,7 +14,7 @@ use anyhow::{Context as _, anyhow};
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{Envelope, Expose, ServerName, Tier, TokenCount, TokenUsage, ToolRules};
 use limbeck_gateway::{Gateway, GatewayConfig, InnerCall, ServerSource, inner_calls, ledger};
-use limbeck_policy::Policy;
+use limbeck_policy::{Classes, Policy};
 use limbeck_server::surface::{McpServer, client_listing};
 use limbeck_store::Store;
 use limbeck_upstream::{ServerSpec, StdioSpec, TransportSpec, UpstreamPool};
@@ -72,7 +72,12 @@ async fn gateway(minimum: Tier) -> Result<Gateway, CommandError> {
         wall_ms_max: WALL_MS_MAX,
         sources: vec![source],
         notices: Vec::new(),
-        policy: Policy::default(),
+        policy: Policy {
+            // The server is our own, and what it says of its tools is so.
+            classes: Classes::new(Vec::new(), [ServerName::from(SERVER)].into())
+                .unwrap_or_default(),
+            ..Policy::default()
+        },
         embeddings: None,
         client_listing,
     })

@@ -10,7 +10,7 @@ use limbeck_catalog::{AcceptedArguments, Catalog, ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, EffectClass, HostCall, ServerName, ToolId, ToolTarget};
-use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, ToolCall, ToolClass};
+use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, ToolCall};
 
 use super::Broker;
 use crate::approvals::Approved;
@@ -53,15 +53,10 @@ pub(super) struct DecidedCall {
 }
 
 impl DecidedCall {
-    /// What the call may do: by the operator's word, and as the policy knows it where a person was asked. Only then the hint of
-    /// its server.
+    /// What the call may do, for the journal, retries, cancels and counts: the class by which the policy decided. What its server
+    /// says of itself only tightens, so a tool without a class may write.
     pub(super) fn effect(&self) -> EffectClass {
-        let ToolClass { class, source } = self.permit.class();
-        if source.is_operators() || self.approved.is_some() {
-            class
-        } else {
-            self.permit.call().effect
-        }
+        self.permit.class().class
     }
 }
 

@@ -1,4 +1,4 @@
-//! Time of a decision about a call, by the number of rules and classes.
+//! Time of a decision about a call, by the number of rules and classes, and of calls by their class.
 
 use std::collections::HashSet;
 use std::hint::black_box;
@@ -7,17 +7,21 @@ use std::time::{Duration, Instant};
 use limbeck_domain::{CompactArguments, EffectClass, ServerName, ToolId};
 use limbeck_policy::rules::{ArgumentPath, Condition, Effect, Layer, Preset, Rule, RuleSet};
 use limbeck_policy::{Classes, Facts, Policy, Scope, ToolCall, decide_or_ask};
+use limbeck_store::Store;
+use limbeck_testkit::{FakeServer, World};
 use serde_json::json;
 
 use crate::report::{Report, percentile_90, sampled, shown};
+use crate::{LIMBECK, runtime, timed};
 
 /// Decisions of one sample: one alone is too short to measure.
 const DECISIONS: u32 = 200;
 /// Servers that the rules are about.
 const SERVERS: usize = 50;
 
-/// The time of decisions with 1,000 and with 10,000 rules and as many classes.
+/// The time of calls by class, and of decisions with 1,000 and with 10,000 rules and as many classes.
 pub(crate) fn governance(report: &mut Report) {
+    classes(report);
     for (count, promise) in [
         (1_000, Duration::from_micros(20)),
         (10_000, Duration::from_micros(100)),
@@ -48,6 +52,53 @@ pub(crate) fn governance(report: &mut Report) {
             Some(promise),
             format!("p90 {}", shown(percentile_90(&samples))),
         );
+    }
+}
+
+/// The time of calls by the class of their tool, with the journal on disk: what a tool of no class costs, whose calls are
+/// recorded as writes, and what the operator gets back by saying that it only reads.
+fn classes(report: &mut Report) {
+    let trusted = || Classes::new(Vec::new(), HashSet::from([ServerName::from("t")]));
+    for (class, policy) in [
+        ("no class", Policy::default()),
+        (
+            "a read by the operator's word",
+            Policy {
+                classes: trusted().expect("no pattern"),
+                ..Policy::default()
+            },
+        ),
+    ] {
+        let runtime = runtime();
+        let dir = tempfile::tempdir().expect("a directory for the journal");
+        let store = Store::open(&dir.path().join("state.db")).expect("a store on disk");
+        let t = FakeServer::new("t")
+            .read("get", |_| json!({"n": 1}))
+            .share();
+        let world = World::new(LIMBECK).server(&t).store(store.clone());
+        let gateway = runtime.block_on(world.policy(policy).start());
+        for (order, program) in [
+            (
+                "one after another",
+                "for (let i = 0; i < 100; i++) await tools.t.get({ i }); return 1",
+            ),
+            (
+                "at once",
+                "await Promise.all(Array.from({ length: 100 }, (_, i) => tools.t.get({ i }))); return 1",
+            ),
+        ] {
+            timed(&runtime, &gateway, program);
+            let before = store.stats();
+            let samples = sampled(9, || timed(&runtime, &gateway, program).0);
+            let synced = (store.stats().synced - before.synced) as f64 / (9.0 * 100.0);
+            report.time(
+                &format!("class: 100 calls {order}, {class}"),
+                &samples,
+                None,
+                format!("{synced:.2} syncs a call"),
+            );
+        }
+        runtime.block_on(gateway.shutdown());
     }
 }
 

@@ -114,7 +114,7 @@ async fn examples(kind: ErrorKind) -> Vec<String> {
 
 /// Runs a program by the executable, once for each reader.
 fn ran(kind: ErrorKind, program: &str) -> String {
-    let world = World::with_shop();
+    let world = World::with_shop().trusting("shop");
     world.file("program.ts", program);
     // Only a program that is to run out of time has little of it.
     let timeout = if kind == ErrorKind::Timeout {

@@ -11,7 +11,7 @@ return page.items.map(c => c.id)";
 
 #[test]
 fn an_execution_is_listed_and_shown_with_its_calls() {
-    let world = World::with_shop();
+    let world = World::with_shop().trusting("shop");
     let id = id(&world.envelope(PROGRAM));
     world.envelope("throw new Error('later')");
 
@@ -43,7 +43,7 @@ fn an_execution_is_listed_and_shown_with_its_calls() {
 
 #[test]
 fn the_json_of_an_execution_has_its_program_its_envelope_and_its_calls() {
-    let world = World::with_shop();
+    let world = World::with_shop().trusting("shop");
     let envelope = world.envelope(PROGRAM);
     let json = world
         .limbeck(["executions", &id(&envelope), "--json"])

@@ -44,6 +44,15 @@ impl World {
         world
     }
 
+    /// Has the user trust what `server` says of its tools.
+    pub(crate) fn trusting(self, server: &str) -> Self {
+        let directory = self.home().join(".config/limbeck");
+        std::fs::create_dir_all(&directory).unwrap();
+        let text = format!("[policy]\ntrust_annotations = ['{server}']\n");
+        std::fs::write(directory.join("config.toml"), text).unwrap();
+        self
+    }
+
     /// The directory that has everything of this world.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()

@@ -1,9 +1,11 @@
 //! Order of the journal on disk relative to calls.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use limbeck_domain::{EffectClass, ExecutionStatus, JournalEntry};
 use limbeck_gateway::inner_calls;
+use limbeck_policy::{Classes, Policy, Scope};
 use limbeck_store::Store;
 use limbeck_testkit::{FakeServer, World, run, value_of};
 use serde_json::json;
@@ -88,4 +90,53 @@ async fn the_journal_holds_every_call_with_effect_outcome_and_order() {
     assert_eq!(record.row.status, ExecutionStatus::Completed);
     assert_eq!(record.row.calls, 4);
     gateway.shutdown().await;
+}
+
+/// What the journal says of three calls of a tool that hints that it only reads, and the syncs of the run.
+async fn three_calls(classes: Classes) -> (Vec<EffectClass>, u64) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("state.db")).unwrap();
+    let t = FakeServer::new("t").read("get", |_| json!("got")).share();
+    let policy = Policy {
+        classes,
+        ..Policy::default()
+    };
+    let gateway = World::new(worker())
+        .server(&t)
+        .store(store.clone())
+        .policy(policy)
+        .start()
+        .await;
+    let before = store.stats().synced;
+    let program = "for (let i = 0; i < 3; i++) await tools.t.get({ i }); return 1";
+    let envelope = run(&gateway, program).await;
+    assert_eq!(value_of(&envelope), json!(1));
+    let journal = store.journal(&envelope.execution_id).await.unwrap();
+    let calls = inner_calls(&journal);
+    let effects: Vec<_> = calls.iter().map(|call| call.effect).collect();
+    let synced = store.stats().synced - before;
+    let sent = envelope.effects.unwrap();
+    let writes = effects.iter().filter(|effect| effect.may_write()).count();
+    assert_eq!(sent.writes as usize, writes);
+    assert_eq!((sent.reads + sent.writes) as usize, effects.len());
+    gateway.shutdown().await;
+    (effects, synced)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_of_no_class_is_recorded_as_a_write_whatever_its_server_says() {
+    let (effects, synced) = three_calls(Classes::default()).await;
+    assert_eq!(effects, [EffectClass::Unknown; 3]);
+    // An intent and an outcome each, before the next call.
+    assert!(synced >= 6, "{synced} syncs");
+
+    // The controls: reads by the operator's word, and by that of a server that the operator trusts.
+    let scope = Scope::parse(["t.get"]).unwrap();
+    let by_operator = Classes::new(vec![(scope, EffectClass::Read)], HashSet::new()).unwrap();
+    let by_server = Classes::new(Vec::new(), HashSet::from(["t".into()])).unwrap();
+    for classes in [by_operator, by_server] {
+        let (effects, synced) = three_calls(classes).await;
+        assert_eq!(effects, [EffectClass::Read; 3]);
+        assert!(synced < 6, "{synced} syncs");
+    }
 }

@@ -55,6 +55,12 @@ pub enum JournalEntry {
         /// What the arguments were, where retention removed them; the call's body is then empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments_removed: Option<RemovedText>,
+        /// Idempotency key that is sent with the call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+        /// When a call that may write is handed to its server, in microseconds since 1970.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent_us: Option<u64>,
         /// Effect of the call; `read` for every call that does not reach a server.
         effect: EffectClass,
         /// Whether it is sent to a server; false for a call that was rejected before.
@@ -225,6 +231,8 @@ mod tests {
             },
             tool: None,
             arguments_removed: None,
+            key: None,
+            sent_us: None,
             effect: EffectClass::Read,
             sent: false,
         }

@@ -5,6 +5,7 @@
 
 mod answer_budget;
 mod artifacts;
+mod call_key;
 mod context;
 mod emit;
 mod invoke;
@@ -39,6 +40,7 @@ use answer_budget::AnswerBudget;
 pub(crate) use answer_budget::AnswerPermit;
 use answer_budget::Work;
 pub(crate) use artifacts::{Opened, part_again};
+pub(crate) use call_key::CallKey;
 pub(crate) use context::BrokerContext;
 pub(crate) use emit::Emissions;
 pub use invoke::CallReport;

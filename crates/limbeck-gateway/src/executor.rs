@@ -5,6 +5,7 @@ mod call_ends;
 mod continued;
 mod examine;
 mod execute;
+mod found_out;
 mod handle;
 mod in_flight_calls;
 mod inner_calls;

@@ -179,7 +179,7 @@ mod tests {
         Policy {
             rules: RuleSet::new(vec![rule], &[], Preset::Observe).unwrap(),
             classes: reads(["files.*"]),
-            fault: None,
+            ..Policy::default()
         }
     }
 
@@ -215,6 +215,7 @@ mod tests {
             fault: Some(PolicyFault {
                 problem: "config.toml:3: unknown key".to_owned(),
             }),
+            ..Policy::default()
         };
         policies
             .replace(faulty(reads(["files.*"])), PolicyReading::InPart)

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod grant;
+mod in_doubt;
 mod index;
 mod outlook;
 mod policy;
@@ -27,6 +28,7 @@ pub use grant::{
     ConstantArgument, GRANT_LINES_MAX, Grant, GrantError, MANY_DEFAULT, PlanCount, PlanLine,
     decide_with_grant,
 };
+pub use in_doubt::{DoubtRule, DoubtRuleError, DoubtRules, KeyPlace, Verify};
 pub use outlook::PolicyNote;
 pub use policy::{
     ClassError, ClassSource, Classes, DenialCause, Policy, PolicyDenial, PolicyFault, Requester,

@@ -79,7 +79,7 @@ impl Facts<'_> {
 mod tests {
     use super::*;
     use crate::rules::{Layer, Preset, Rule, RuleSet};
-    use crate::{Classes, PolicyFault, Scope};
+    use crate::{PolicyFault, Scope};
 
     fn policy(effect: Effect, fault: Option<PolicyFault>) -> Policy {
         let rule = Rule {
@@ -98,8 +98,8 @@ mod tests {
         };
         Policy {
             rules: RuleSet::new(vec![rule], &[], Preset::Observe).unwrap(),
-            classes: Classes::default(),
             fault,
+            ..Policy::default()
         }
     }
 

@@ -7,6 +7,7 @@ use limbeck_domain::{EffectClass, ServerName, ToolId};
 use serde_json::Value;
 
 use crate::Scope;
+use crate::in_doubt::DoubtRules;
 use crate::index::ScopeIndex;
 use crate::rules::{AskOptions, AskUnit, CallFacts, DecidedBy, Effect, Preset, RuleSet};
 
@@ -20,6 +21,8 @@ pub struct Policy {
     pub rules: RuleSet,
     /// Classes that the operator gave to tools.
     pub classes: Classes,
+    /// What the operator says about calls in doubt.
+    pub in_doubt: DoubtRules,
     /// Set when the rules could not be read whole: then only tools that the operator classed as reads are called.
     pub fault: Option<PolicyFault>,
 }
@@ -329,7 +332,7 @@ mod tests {
         Policy {
             rules: RuleSet::new(Vec::new(), &[], preset).unwrap(),
             classes,
-            fault: None,
+            ..Policy::default()
         }
     }
 

@@ -11,6 +11,7 @@ mod ask;
 mod condition;
 mod decide;
 mod explain;
+mod found;
 mod outlook;
 mod path;
 mod preset;
@@ -23,6 +24,7 @@ pub use ask::{
 pub use condition::{Condition, ConditionError, Operator};
 pub use decide::{CallFacts, DecidedBy, Decision};
 pub use explain::{Explanation, FailedCondition};
+pub(crate) use found::found_in;
 pub use outlook::Outlook;
 pub use path::{ArgumentPath, PathError};
 pub use preset::{AskUnit, Preset, PresetAnswer};

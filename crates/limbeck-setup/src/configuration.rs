@@ -1,12 +1,12 @@
 //! Input and result of loading: where to look, and what was found.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use limbeck_domain::{EffectClass, ServerName, Tier};
+use limbeck_domain::{EffectClass, ServerName, Tier, ToolId};
 use limbeck_policy::rules::{Layer, Preset, Rule, RuleSet};
-use limbeck_policy::{Classes, Policy, PolicyFault, Scope as ToolScope};
+use limbeck_policy::{Classes, DoubtRule, DoubtRules, Policy, PolicyFault, Scope as ToolScope};
 
 use crate::diagnostic::Diagnostic;
 use crate::entry::{Origin, ServerEntry};
@@ -85,6 +85,8 @@ pub struct PolicySettings {
     pub classes: Vec<(ToolScope, EffectClass)>,
     /// Servers whose hints about the effects of their tools count as the user's word.
     pub trusted_servers: HashSet<ServerName>,
+    /// What the operator says about calls in doubt, by tool.
+    pub in_doubt: BTreeMap<ToolId, DoubtRule>,
     /// File, line and problem of a section of the user that could not be read.
     pub fault: Option<String>,
 }
@@ -97,21 +99,23 @@ impl PolicySettings {
         self.presets.extend(section.presets);
         self.classes.extend(section.classes);
         self.trusted_servers.extend(section.trusted_servers);
+        self.in_doubt.extend(section.in_doubt);
     }
 
     /// The policy of these settings; `default` decides where no rule matches and no file names a preset.
     pub fn policy(&self, default: Preset) -> Policy {
         let rules = RuleSet::new(self.rules.clone(), &self.presets, default);
         let classes = Classes::new(self.classes.clone(), self.trusted_servers.clone());
-        let problem = match (&self.fault, &rules, &classes) {
-            (Some(problem), _, _) => Some(problem.clone()),
-            (None, Err(error), _) => Some(error.to_string()),
-            (None, _, Err(error)) => Some(error.to_string()),
-            (None, Ok(_), Ok(_)) => None,
-        };
+        let in_doubt = DoubtRules::new(self.in_doubt.clone());
+        let problem = self.fault.clone();
+        let problem = problem
+            .or_else(|| rules.as_ref().err().map(ToString::to_string))
+            .or_else(|| classes.as_ref().err().map(ToString::to_string))
+            .or_else(|| in_doubt.as_ref().err().map(ToString::to_string));
         Policy {
             rules: rules.unwrap_or_default(),
             classes: classes.unwrap_or_default(),
+            in_doubt: in_doubt.unwrap_or_default(),
             fault: problem.map(|problem| PolicyFault { problem }),
         }
     }

@@ -135,6 +135,10 @@ pub struct DoubtfulCall {
     pub call: HostCall,
     /// The tool it resolved to.
     pub tool: Option<ToolId>,
+    /// Idempotency key that was sent with it.
+    pub key: Option<String>,
+    /// When it was handed to its server, in microseconds since 1970.
+    pub sent_us: Option<u64>,
 }
 
 /// One line of `limbeck executions`.

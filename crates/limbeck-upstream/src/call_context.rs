@@ -26,9 +26,30 @@ pub struct CallContext {
     /// Place among the calls that the server serves at a time, taken with [`crate::UpstreamPool::place`]; without one
     /// the call waits for it.
     pub place: Option<Arc<Turn>>,
+    /// Idempotency key that the request has beside its arguments.
+    pub key: Option<RequestKey>,
     /// Permission to hand the call to its server. A call whose pass is void ends with
     /// [`crate::UpstreamError::CancelledUnsent`].
     pub pass: SendPass,
+}
+
+/// Idempotency key of a call, beside the arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestKey {
+    /// A member of `_meta`.
+    Meta {
+        /// Its name.
+        name: String,
+        /// The key.
+        value: String,
+    },
+    /// A header of the HTTP request; a server that is a process does not get it.
+    Header {
+        /// Its name.
+        name: String,
+        /// The key.
+        value: String,
+    },
 }
 
 /// Methods of a server's questions that were declined without asking a user. To the server this looks as if the user
@@ -59,6 +80,7 @@ impl CallContext {
             principal: None,
             unasked: UnaskedQuestions::default(),
             place: None,
+            key: None,
             pass: SendPass::default(),
         }
     }

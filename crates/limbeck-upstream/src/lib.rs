@@ -64,7 +64,7 @@ mod upstream_request;
 mod url_needed;
 mod watch;
 
-pub use call_context::{CallContext, UnaskedQuestions};
+pub use call_context::{CallContext, RequestKey, UnaskedQuestions};
 pub use call_observer::{CallObserver, PrintedStream, ProgressUpdate};
 pub use change_throttle::{Audience, PoolEvent};
 pub use error::UpstreamError;

@@ -237,6 +237,16 @@ impl UpstreamPool {
         }
     }
 
+    /// Whether requests to a server have headers: it is reached over HTTP.
+    pub fn has_headers(&self, server: &ServerName) -> bool {
+        match self.entry_of(server).as_deref() {
+            Ok(PoolEntry::Server(server)) => server.has_headers(),
+            Ok(PoolEntry::InProcess(_) | PoolEntry::Disabled | PoolEntry::Unusable(_)) | Err(_) => {
+                false
+            }
+        }
+    }
+
     /// Returns the state of a server.
     pub fn state(&self, server: &ServerName) -> ServerState {
         self.report(server).state

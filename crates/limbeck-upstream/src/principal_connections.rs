@@ -111,6 +111,11 @@ impl PrincipalConnections {
         self.spec.concurrency.max(1)
     }
 
+    /// Whether it is reached over HTTP.
+    pub(crate) fn has_headers(&self) -> bool {
+        matches!(self.spec.transport, TransportSpec::Http(_))
+    }
+
     /// State of the connection of the user who runs the gateway.
     pub(crate) fn report(&self) -> ServerDiagnostics {
         self.own.report()

@@ -188,6 +188,7 @@ impl Upstream for UpstreamServer {
             let request = UpstreamRequest::Tool {
                 name: tool.tool.to_string(),
                 arguments: arguments.into_raw(),
+                key: context.key.clone(),
             };
             self.0.send(&request, &context).await.map(RawToolResult)
         }

@@ -11,6 +11,7 @@ use rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::call_context::RequestKey;
 use crate::error::UpstreamError;
 use crate::rpc::pending::RawArguments;
 
@@ -20,6 +21,7 @@ pub(crate) enum UpstreamRequest {
     Tool {
         name: String,
         arguments: Arc<RawValue>,
+        key: Option<RequestKey>,
     },
     /// Any other request; the params are JSON text.
     Read { method: ReadMethod, params: String },
@@ -49,12 +51,19 @@ impl UpstreamRequest {
     /// [`UpstreamError::InvalidArguments`] when the params do not fit the method.
     pub(crate) fn request(&self, retry: RetryParams) -> Result<ClientRequest, UpstreamError> {
         Ok(match self {
-            Self::Tool { name, arguments } => {
+            Self::Tool {
+                name,
+                arguments,
+                key,
+            } => {
                 let mut params = CallToolRequestParams::new(name.clone());
                 params.input_responses = retry.responses;
                 params.request_state = retry.state;
                 let mut request = CallToolRequest::new(params);
                 request.extensions.insert(RawArguments(arguments.clone()));
+                if let Some(key) = key {
+                    request.extensions.insert(key.clone());
+                }
                 ClientRequest::CallToolRequest(request)
             }
             Self::Read { method, params } => read(*method, params, retry)?,

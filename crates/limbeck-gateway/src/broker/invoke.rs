@@ -23,9 +23,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::answer_budget::AnswerPermit;
+use super::journal::Intent;
 use super::prepare::{PreparedCall, RefusedCall};
 use super::result_value::{self, BinaryBlocks, ResultValue, value_for_program};
-use super::{Broker, result_bytes};
+use super::{Broker, CallKey, result_bytes};
 use crate::config::other_principal;
 use crate::store_errors::log_fault;
 
@@ -184,7 +185,7 @@ impl Broker {
                 biased;
                 // The client or user gave the call up, while its server was starting, for example.
                 () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
-                admitted = self.admit_alone(target, &call.body) => admitted,
+                admitted = self.admit_alone(target, &call) => admitted,
             },
         };
         let AdmittedCall {
@@ -193,6 +194,7 @@ impl Broker {
                     tool,
                     decided,
                     note,
+                    key,
                 },
             mut room,
             slot,
@@ -207,19 +209,22 @@ impl Broker {
         };
         let effect = decided.effect();
         let journal = &self.journal;
+        let intent = Intent {
+            call,
+            tool: tool.id(),
+            effect,
+            key: key.as_ref().map(|key| key.value().to_owned()),
+        };
         let intent = match &approval {
-            Some(approval) => {
-                journal
-                    .intent_approved(call, tool.id(), effect, approval)
-                    .await
-            }
-            None => journal.intent(call, tool.id(), effect).await,
+            Some(approval) => journal.intent_approved(intent, approval).await,
+            None => journal.intent(intent).await,
         };
         if let Err(error) = intent {
             return Invoked::not_sent(error, note);
         }
         let unasked = UnaskedQuestions::default();
-        let sent = self.send(&tool, decided, caller_kind, place, unasked.clone());
+        let key = key.and_then(CallKey::beside_arguments);
+        let sent = self.send(&tool, decided, caller_kind, place, unasked.clone(), key);
         let sent = sent.await;
         let (result, contradiction, not_sent) = match sent {
             Ok(Ok(result)) => {
@@ -267,9 +272,9 @@ impl Broker {
     async fn admit_alone(
         &self,
         target: &ToolTarget,
-        arguments: &str,
+        call: &HostCall,
     ) -> Result<AdmittedCall, RefusedCall> {
-        let prepared = self.prepare(target, arguments).await?;
+        let prepared = self.prepare(target, call.id, &call.body).await?;
         self.placed(prepared, None, None).await
     }
 

@@ -30,7 +30,7 @@ impl Broker {
             let edited = approved.as_ref().and_then(|it| it.edited.as_deref());
             let arguments = edited.unwrap_or(&call.body);
             let prepared = self
-                .prepare_or_ask(target, arguments, approved.as_ref())
+                .prepare_or_ask(target, call.id, arguments, approved.as_ref())
                 .await?;
             let (tool, question) = match prepared {
                 Prepared::Call(mut prepared) => {

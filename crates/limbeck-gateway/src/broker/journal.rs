@@ -44,6 +44,40 @@ struct Size {
     open: BTreeSet<CallId>,
 }
 
+/// A call that is about to be sent.
+#[derive(Debug)]
+pub(crate) struct Intent<'a> {
+    /// The call as the guest made it.
+    pub(crate) call: HostCall,
+    /// The tool it resolved to.
+    pub(crate) tool: &'a ToolId,
+    /// What it may do.
+    pub(crate) effect: EffectClass,
+    /// Its idempotency key.
+    pub(crate) key: Option<String>,
+}
+
+impl Intent<'_> {
+    /// The entry of a call that is sent now.
+    fn into_entry(self) -> JournalEntry {
+        let Self {
+            call,
+            tool,
+            effect,
+            key,
+        } = self;
+        JournalEntry::Call {
+            call,
+            tool: Some(tool.clone()),
+            arguments_removed: None,
+            key,
+            sent_us: Some(now_us()),
+            effect,
+            sent: true,
+        }
+    }
+}
+
 impl Journal {
     /// Journal of at most `bytes_max`.
     pub(crate) fn new(store: Store, id: ExecutionId, bytes_max: u64) -> Self {
@@ -172,6 +206,8 @@ impl Journal {
             call,
             tool,
             arguments_removed: None,
+            key: None,
+            sent_us: None,
             effect,
             sent,
         };
@@ -183,34 +219,31 @@ impl Journal {
     /// # Errors
     ///
     /// [`CallError`] when the call may write and the intent is not on disk: it must not be sent.
-    pub(crate) async fn intent(
-        &self,
-        call: HostCall,
-        tool: &ToolId,
-        effect: EffectClass,
-    ) -> Result<(), CallError> {
+    pub(crate) async fn intent(&self, intent: Intent<'_>) -> Result<(), CallError> {
+        let tool = intent.tool;
         if self.full.is_cancelled() {
             return Err(full(self.bytes_max).with_target(tool.server.as_str(), &*tool.tool));
         }
-        self.meter().sent(call.id, &tool.server, call.body.len());
-        if !effect.may_write() {
+        self.note_sent(&intent);
+        if !intent.effect.may_write() {
+            let Intent { call, effect, .. } = intent;
             self.call(call, Some(tool.clone()), effect, true).await;
             return Ok(());
         }
-        let entry = JournalEntry::Call {
-            call,
-            tool: Some(tool.clone()),
-            arguments_removed: None,
-            effect,
-            sent: true,
-        };
-        self.append_durable(entry).await.map_err(|error| {
-            call_error(
-                &error,
-                "the journal could not be written, so the call was not sent",
-            )
-            .with_target(tool.server.as_str(), &*tool.tool)
-        })
+        self.append_durable(intent.into_entry())
+            .await
+            .map_err(|error| {
+                call_error(
+                    &error,
+                    "the journal could not be written, so the call was not sent",
+                )
+                .with_target(tool.server.as_str(), &*tool.tool)
+            })
+    }
+
+    fn note_sent(&self, intent: &Intent<'_>) {
+        let Intent { call, tool, .. } = intent;
+        self.meter().sent(call.id, &tool.server, call.body.len());
     }
 
     /// The execution; `None` for a call outside of any.
@@ -240,11 +273,10 @@ impl Journal {
     /// [`CallError`] when the approval counts no more or the intent is not on disk: the call must not be sent.
     pub(crate) async fn intent_approved(
         &self,
-        call: HostCall,
-        tool: &ToolId,
-        effect: EffectClass,
+        intent: Intent<'_>,
         approval: &ApprovalId,
     ) -> Result<(), CallError> {
+        let tool = intent.tool;
         let refused = |error: CallError| error.with_target(tool.server.as_str(), &*tool.tool);
         let Some((store, id)) = &self.record else {
             return Err(refused(CallError::new(
@@ -255,14 +287,8 @@ impl Journal {
         if self.full.is_cancelled() {
             return Err(refused(full(self.bytes_max)));
         }
-        self.meter().sent(call.id, &tool.server, call.body.len());
-        let entry = JournalEntry::Call {
-            call,
-            tool: Some(tool.clone()),
-            arguments_removed: None,
-            effect,
-            sent: true,
-        };
+        self.note_sent(&intent);
+        let entry = intent.into_entry();
         self.count(&entry);
         match store.spend(id, approval, entry, now_us()).await {
             Ok(Spent::Now) => Ok(()),

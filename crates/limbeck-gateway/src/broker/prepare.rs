@@ -9,10 +9,12 @@ use std::sync::Arc;
 use limbeck_catalog::{AcceptedArguments, Catalog, ResolveError, Resolved, Tool};
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX};
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{CallCode, CallError, EffectClass, HostCall, ServerName, ToolId, ToolTarget};
+use limbeck_domain::{
+    CallCode, CallError, CallId, EffectClass, HostCall, ServerName, ToolId, ToolTarget,
+};
 use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, ToolCall};
 
-use super::Broker;
+use super::{Broker, CallKey};
 use crate::approvals::Approved;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
 use crate::pins;
@@ -32,6 +34,8 @@ pub(super) struct PreparedCall {
     pub(super) decided: DecidedCall,
     /// What the gateway made of names in the call, for the warnings.
     pub(super) note: Option<String>,
+    /// The idempotency key that it is sent with.
+    pub(super) key: Option<CallKey>,
 }
 
 /// What the policy says of a call.
@@ -109,9 +113,10 @@ impl Broker {
     pub(super) async fn prepare(
         &self,
         target: &ToolTarget,
+        call: CallId,
         arguments: &str,
     ) -> Result<PreparedCall, RefusedCall> {
-        match self.prepare_or_ask(target, arguments, None).await? {
+        match self.prepare_or_ask(target, call, arguments, None).await? {
             Prepared::Call(prepared) => Ok(prepared),
             Prepared::Ask { tool, question, .. } => {
                 let denied = question.into_denied();
@@ -125,11 +130,19 @@ impl Broker {
     pub(super) async fn prepare_or_ask(
         &self,
         target: &ToolTarget,
+        call: CallId,
         arguments: &str,
         approved: Option<&Arc<Approved>>,
     ) -> Result<Prepared, RefusedCall> {
         let resolved = self.resolve(target).await?;
-        let (resolved, accepted) = self.validate(target, resolved, arguments).await?;
+        let key = self.key_of(resolved.tool.id(), call);
+        let arguments = match &key {
+            Some(key) => key
+                .into_arguments(arguments)
+                .map_err(|error| RefusedCall::of(&resolved.tool, error))?,
+            None => arguments.into(),
+        };
+        let (resolved, accepted) = self.validate(target, resolved, &arguments).await?;
         let Resolved { tool, note } = resolved;
         let AcceptedArguments { arguments, notes } = accepted;
         let notes: Vec<String> = note.into_iter().chain(notes).collect();
@@ -146,6 +159,7 @@ impl Broker {
                 tool,
                 decided,
                 note,
+                key,
             }),
             Err(question) => Prepared::Ask { tool, question },
         })

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use limbeck_catalog::Tool;
 use limbeck_domain::CallError;
-use limbeck_upstream::{CallContext, RawToolResult, Turn, UnaskedQuestions, UpstreamError};
+use limbeck_upstream::{
+    CallContext, RawToolResult, RequestKey, Turn, UnaskedQuestions, UpstreamError,
+};
 use serde_json::value::RawValue;
 
 use super::Broker;
@@ -30,6 +32,7 @@ impl Broker {
             tool,
             decided,
             note,
+            key,
         } = prepared;
         let DecidedCall {
             permit, approved, ..
@@ -40,6 +43,7 @@ impl Broker {
             tool,
             decided,
             note,
+            key,
         })
     }
 
@@ -55,6 +59,7 @@ impl Broker {
         caller_kind: CallerKind,
         place: Option<Arc<Turn>>,
         unasked: UnaskedQuestions,
+        key: Option<RequestKey>,
     ) -> Result<Result<Box<RawValue>, UpstreamError>, CallError> {
         let cancel = self.cancel_of(decided.effect()).child_token();
         let caller = self.caller.clone();
@@ -66,6 +71,7 @@ impl Broker {
         let context = CallContext {
             unasked,
             place,
+            key,
             ..self.call_context(cancel.clone()).with_observer(caller)
         };
         loop {

@@ -158,6 +158,8 @@ mod tests {
             call: call(id, "{}"),
             tool: None,
             arguments_removed: None,
+            key: None,
+            sent_us: None,
             effect,
             sent: true,
         }

@@ -57,6 +57,7 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
                 arguments_removed,
                 effect,
                 sent,
+                ..
             } => {
                 calls.insert(
                     call.id,

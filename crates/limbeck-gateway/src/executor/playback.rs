@@ -60,6 +60,7 @@ impl Playback {
                     effect,
                     sent,
                     tool,
+                    ..
                 } => {
                     if let Some(tool) = tool {
                         playback.tools.insert(call.id, tool);

@@ -151,6 +151,10 @@ impl Executor {
                 }
                 ExecutionStatus::Running => return Err(ResumeError::Running { id }),
                 ExecutionStatus::NeedsReconciliation => {
+                    if self.settle_by_operator(&record, &context).await? {
+                        is_first = false;
+                        continue;
+                    }
                     let calls = self.broker.store.in_doubt(&id).await?.len();
                     return Err(ResumeError::InDoubt { id, calls });
                 }

@@ -61,7 +61,7 @@ fn policy(rules: Vec<Rule>, preset: Preset, class: EffectClass) -> Policy {
     Policy {
         rules: RuleSet::new(rules, &[], preset).unwrap(),
         classes: Classes::new(vec![(every, class)], HashSet::new()).unwrap(),
-        fault: None,
+        ..Policy::default()
     }
 }
 

@@ -32,7 +32,7 @@ fn policy(effect: Option<Effect>, preset: Preset, class: Option<EffectClass>) ->
     Policy {
         rules: RuleSet::new(effect.map(rule).into_iter().collect(), &[], preset).unwrap(),
         classes: Classes::new(classes.collect(), HashSet::new()).unwrap(),
-        fault: None,
+        ..Policy::default()
     }
 }
 

@@ -30,7 +30,7 @@ const REGEX_STEPS_MAX: usize = 1 << 28;
 /// Bytes of a text that a glob is tried on. Its time is the product of both lengths.
 const GLOB_TEXT_BYTES_MAX: usize = 16 << 10;
 /// Elements that `[*]` looks at in one decision. With more, what the others would be is unknown.
-const ELEMENTS_MAX: usize = 10_000;
+pub(super) const ELEMENTS_MAX: usize = 10_000;
 
 /// What one argument has to be: all of its operators together.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ impl Condition {
     }
 
     /// Truth of one place.
-    fn truth(&self, value: Option<&Value>) -> Truth {
+    pub(super) fn truth(&self, value: Option<&Value>) -> Truth {
         Truth::all(self.operators.iter().map(|operator| operator.truth(value)))
     }
 }

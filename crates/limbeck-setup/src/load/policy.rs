@@ -4,6 +4,7 @@
 //! its author forbade. A wrong section of the user's file stops every call that is not a known read until it is mended.
 
 mod ask;
+mod in_doubt;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use crate::entry::EntryScope;
 use crate::entry_reader::unknown_key;
 
 /// Keys of `[policy]`.
-const POLICY_KEYS: &[&str] = &["preset", "classes", "trust_annotations", "rule"];
+const POLICY_KEYS: &[&str] = &["preset", "classes", "trust_annotations", "rule", "in_doubt"];
 /// Keys of `[[policy.rule]]`.
 const RULE_KEYS: &[&str] = &[
     "id", "effect", "tools", "except", "class", "args", "who", "reason", "ask", "default",
@@ -128,6 +129,10 @@ fn section(
                 own_alone(layer, &value)?;
                 section.trusted_servers = servers(&value)?;
             }
+            "in_doubt" => {
+                own_alone(layer, &value)?;
+                section.in_doubt = in_doubt::rules(file, &value, &before.in_doubt)?;
+            }
             "rule" => {
                 for rule_place in value.list()? {
                     let rule = rule(file, layer, &rule_place)?;
@@ -177,7 +182,8 @@ fn servers(place: &ConfigPlace<'_>) -> Result<HashSet<ServerName>, ValueError> {
 /// Refuses what loosens in a repository's file.
 fn own_alone(layer: Layer, place: &ConfigPlace<'_>) -> Result<(), ValueError> {
     if layer == Layer::Project {
-        return Err(place.malformed_key("a repository's file cannot say which tools only read"));
+        let problem = "a repository's file cannot say which tools only read or may be called again";
+        return Err(place.malformed_key(problem));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 use limbeck_policy::rules::{
     AskOptions, Channel, Channels, Effect, Layer, OnExpiry, Preset, Remember,
 };
-use limbeck_policy::{Denied, Facts, Scope, ToolCall, decide};
+use limbeck_policy::{Denied, Facts, KeyPlace, Scope, ToolCall, decide};
 use limbeck_setup::{ConfigError, Configuration, Severity};
 
 use crate::TestProject;
@@ -273,4 +273,68 @@ fn a_mistake_in_how_a_person_is_asked_names_its_line() {
     let found = user_file(&denying).load(&[]).unwrap();
     let fault = found.settings.policy.fault.unwrap_or_default();
     assert!(fault.contains("its effect is `deny`"), "{fault}");
+}
+
+/// A word about calls in doubt, with `word` on line 2.
+fn in_doubt(word: &str) -> String {
+    format!("[policy.in_doubt]\n{word}\n")
+}
+
+#[test]
+fn what_the_operator_says_about_calls_in_doubt_is_read() {
+    let text = in_doubt(
+        "'files.put' = { idempotent = true }\n'mail.send' = { idempotency = { argument = 'request_id' } }\n\
+         'bank.pay' = { idempotency = { header = 'Idempotency-Key' }, verify = { tool = 'bank.find', \
+         args = { reference = '$key' }, found = { 'items[*].reference' = { eq = '$key' } } } }",
+    );
+    let found = user_file(&text).load(&[]).unwrap();
+    assert!(found.diagnostics.is_empty(), "{:?}", found.diagnostics);
+    let policy = found.settings.policy.policy(Preset::Observe);
+    let of = |server: &str, tool: &str| policy.in_doubt.of(&ToolId::new(server, tool));
+    let put = of("files", "put").unwrap();
+    assert!(put.is_idempotent && put.key.is_none() && put.verify.is_none());
+    assert!(put.origin.ends_with("config.toml:2"), "{}", put.origin);
+    let send = of("mail", "send").unwrap();
+    assert!(!send.is_idempotent);
+    assert_eq!(send.key, Some(KeyPlace::Argument("request_id".to_owned())));
+    let pay = of("bank", "pay").unwrap();
+    let verify = pay.verify.as_ref().unwrap();
+    assert_eq!(verify.tool, ToolId::new("bank", "find"));
+    assert_eq!(of("bank", "find"), None);
+}
+
+#[test]
+fn a_mistake_in_a_word_about_calls_in_doubt_names_its_line() {
+    for wrong in [
+        "'mail.*' = { idempotent = true }",
+        "'mail' = { idempotent = true }",
+        "'mail.send' = { idempotent = 'yes' }",
+        "'mail.send' = { idempotant = true }",
+        "'mail.send' = { idempotency = {} }",
+        "'mail.send' = { idempotency = { argument = 'a', meta = 'b' } }",
+        "'mail.send' = { idempotency = { body = 'a' } }",
+        "'mail.send' = { idempotency = { argument = '' } }",
+        "'mail.send' = { idempotency = { header = 'Authorization' } }",
+        "'mail.send' = { verify = { found = { id = { present = true } } } }",
+        "'mail.send' = { verify = { tool = 'mail.find' } }",
+        "'mail.send' = { verify = { tool = 'mail.*', found = { id = { present = true } } } }",
+        "'mail.send' = { verify = { tool = 'mail.find', found = { id = { equals = 1 } } } }",
+        "'mail.send' = { verify = { tool = 'mail.find', found = { 'a..b' = 'x' } } }",
+        "'mail.send' = { verify = { tool = 'mail.find', args = { id = '$kye' }, found = { id = 'x' } } }",
+    ] {
+        let found = user_file(&in_doubt(wrong)).load(&[]).unwrap();
+        let fault = found.settings.policy.fault.unwrap_or_default();
+        assert!(fault.starts_with("config.toml:2"), "{wrong}: {fault}");
+    }
+    // The control.
+    let found = user_file(&in_doubt("'mail.send' = { idempotent = true }"));
+    assert_eq!(found.load(&[]).unwrap().settings.policy.fault, None);
+    // A repository says nothing of the kind, and its word does not count.
+    let project = user_file("").file(
+        "project/limbeck.toml",
+        &in_doubt("'mail.send' = { idempotent = true }"),
+    );
+    let found = project.load(&[]).unwrap();
+    assert_eq!(found.diagnostics.len(), 1, "{:?}", found.diagnostics);
+    assert!(found.settings.policy.in_doubt.is_empty());
 }

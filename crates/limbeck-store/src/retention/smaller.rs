@@ -217,6 +217,8 @@ fn without_arguments(entry: &str) -> Option<String> {
             mut call,
             tool,
             arguments_removed: None,
+            key,
+            sent_us,
             effect,
             sent,
         } => {
@@ -226,6 +228,8 @@ fn without_arguments(entry: &str) -> Option<String> {
                 call,
                 tool,
                 arguments_removed,
+                key,
+                sent_us,
                 effect,
                 sent,
             }
@@ -330,6 +334,8 @@ mod tests {
                 },
                 tool: None,
                 arguments_removed: None,
+                key: None,
+                sent_us: None,
                 effect: EffectClass::Write,
                 sent: true,
             })

@@ -83,8 +83,20 @@ impl Store {
             let entries = reader.run(|_| doubts::of(reader, id.as_str()))?;
             let mut calls = Vec::with_capacity(entries.len());
             for entry in entries {
-                if let JournalEntry::Call { call, tool, .. } = reader.decode("journal", &entry)? {
-                    calls.push(DoubtfulCall { call, tool });
+                if let JournalEntry::Call {
+                    call,
+                    tool,
+                    key,
+                    sent_us,
+                    ..
+                } = reader.decode("journal", &entry)?
+                {
+                    calls.push(DoubtfulCall {
+                        call,
+                        tool,
+                        key,
+                        sent_us,
+                    });
                 }
             }
             Ok(calls)

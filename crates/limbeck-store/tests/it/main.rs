@@ -73,6 +73,8 @@ fn call(number: u32, effect: EffectClass, sent: bool) -> JournalEntry {
         },
         tool: Some(ToolId::new("github", "create_issue")),
         arguments_removed: None,
+        key: None,
+        sent_us: None,
         effect,
         sent,
     }

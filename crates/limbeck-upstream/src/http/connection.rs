@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::{HeaderName, HeaderValue};
 use rmcp::RoleClient;
 use rmcp::model::{ClientNotification, JsonRpcMessage, NumberOrString};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -13,8 +14,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::call_context::RequestKey;
 use crate::error::UpstreamError;
-use crate::rpc::encode::{answered_id, encode, register};
+use crate::rpc::encode::{answered_id, encode, register, request_key};
 use crate::rpc::handshake::{HandshakeError, McpService, PROBE_ANSWER, perform_handshake};
 use crate::rpc::pending::PendingRequests;
 use crate::sync::lock;
@@ -173,9 +175,21 @@ impl Transport<RoleClient> for HttpTransport {
     }
 }
 
+/// Header with the idempotency key of a call.
+fn key_header(item: &TxJsonRpcMessage<RoleClient>) -> Option<(HeaderName, HeaderValue)> {
+    match request_key(item)? {
+        RequestKey::Header { name, value } => {
+            let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+            Some((name, HeaderValue::from_str(value).ok()?))
+        }
+        RequestKey::Meta { .. } => None,
+    }
+}
+
 /// Requests and cancellations are sent in the background; `notifications/initialized` and our responses have
 /// been delivered when this returns, because later requests depend on them.
 async fn send(session: Arc<HttpSession>, item: TxJsonRpcMessage<RoleClient>, body: Vec<u8>) {
+    let key = key_header(&item);
     match item {
         JsonRpcMessage::Request(request) => {
             let NumberOrString::Number(id) = request.id else {
@@ -185,6 +199,7 @@ async fn send(session: Arc<HttpSession>, item: TxJsonRpcMessage<RoleClient>, bod
                 id,
                 method: request.request.method().to_owned(),
                 body,
+                key,
             };
             session.tracker.spawn(session.clone().exchange(request));
         }

@@ -39,6 +39,8 @@ pub(super) struct OutgoingRequest {
     pub(super) id: i64,
     pub(super) method: String,
     pub(super) body: Vec<u8>,
+    /// Header with the idempotency key of a call.
+    pub(super) key: Option<(HeaderName, HeaderValue)>,
 }
 
 /// Fields of a request body that are mirrored in headers.
@@ -139,7 +141,8 @@ impl HttpSession {
     }
 
     async fn post(&self, request: &OutgoingRequest) -> Result<GuardedResponse, ResponseError> {
-        let headers = self.routing(request)?;
+        let mut headers = self.routing(request)?;
+        headers.extend(request.key.clone());
         let url = self.messages().map_err(ResponseError::Failed)?;
         let mut again = 0;
         let mut answered = None;
@@ -347,6 +350,7 @@ impl HttpSession {
                 id: call.id,
                 method: "tools/list".to_owned(),
                 body: body.to_string().into_bytes(),
+                key: None,
             };
             let mut response = self.post(&request).await?;
             let answer = self.read_whole(&mut response).await?;

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::call_context::RequestKey;
 use crate::call_feedback::CallFeedback;
 
 use super::handshake_result::HandshakeKind;
@@ -94,6 +95,14 @@ pub(crate) fn encode(item: &TxJsonRpcMessage<RoleClient>) -> io::Result<Vec<u8>>
     Ok(line)
 }
 
+/// Idempotency key that the message has beside its arguments.
+pub(crate) fn request_key(item: &TxJsonRpcMessage<RoleClient>) -> Option<&RequestKey> {
+    match item {
+        JsonRpcMessage::Request(request) => request.request.extensions().get(),
+        _ => None,
+    }
+}
+
 fn raw_arguments(item: &TxJsonRpcMessage<RoleClient>) -> Option<&RawArguments> {
     match item {
         JsonRpcMessage::Request(request) => request.request.extensions().get(),
@@ -124,7 +133,10 @@ struct CallParams<'a> {
 fn encode_call(item: &TxJsonRpcMessage<RoleClient>, arguments: &RawValue) -> io::Result<Vec<u8>> {
     // Through a `Value` for everything but the arguments: `rmcp` would parse and re-serialize them, which
     // changes numbers and key order.
-    let message = serde_json::to_value(item)?;
+    let mut message = serde_json::to_value(item)?;
+    if let Some(RequestKey::Meta { name, value }) = request_key(item) {
+        message["params"]["_meta"][name] = Value::from(&**value);
+    }
     let line = CallLine {
         jsonrpc: "2.0",
         id: &message["id"],
@@ -145,6 +157,27 @@ mod tests {
     use rmcp::model::{CallToolRequest, CallToolRequestParams, RequestMetaObject};
 
     use super::*;
+
+    #[test]
+    fn a_key_is_beside_the_other_members_of_meta() {
+        let mut request = CallToolRequest::new(CallToolRequestParams::new("pay"));
+        let mut meta = RequestMetaObject::default();
+        meta.set_progress_token(ProgressToken(NumberOrString::Number(5)));
+        request.extensions.insert(meta);
+        let raw = RawValue::from_string("{}".to_owned()).unwrap();
+        request.extensions.insert(RawArguments(raw.into()));
+        request.extensions.insert(RequestKey::Meta {
+            name: "example.com/key".to_owned(),
+            value: "k1".to_owned(),
+        });
+        let item = TxJsonRpcMessage::<RoleClient>::request(
+            ClientRequest::CallToolRequest(request),
+            NumberOrString::Number(3),
+        );
+        let sent: Value = serde_json::from_slice(&encode(&item).unwrap()).unwrap();
+        let expected = serde_json::json!({"progressToken": 5, "example.com/key": "k1"});
+        assert_eq!(sent["params"]["_meta"], expected);
+    }
 
     #[test]
     fn arguments_leave_in_the_bytes_they_came_in() {

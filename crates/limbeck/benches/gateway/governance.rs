@@ -113,7 +113,7 @@ fn policy(count: usize) -> Policy {
     Policy {
         rules: RuleSet::new(rules, &[], Preset::Balanced).expect("the rules can be used"),
         classes: Classes::new(classes.collect(), HashSet::new()).expect("few classes"),
-        fault: None,
+        ..Policy::default()
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Both use the cached tool lists and start no server.
 
+mod in_doubt;
+
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -63,18 +65,22 @@ fn check(
             Some(Finding { rule, finding })
         })
         .collect();
+    let doubtful = in_doubt::findings(policy, catalog);
     let fault = policy.fault.as_ref().map(|fault| &*fault.problem);
-    let is_fine = fault.is_none() && findings.is_empty();
+    let is_fine = fault.is_none() && findings.is_empty() && doubtful.is_empty();
     if arguments.json {
         let findings = findings.iter().map(|Finding { rule, finding }| {
             json!({ "rule": rule.id, "origin": rule.origin, "finding": finding })
+        });
+        let doubtful = doubtful.iter().map(|(tool, origin, finding)| {
+            json!({ "in_doubt": tool.to_string(), "origin": origin, "finding": finding })
         });
         printer.json(&json!({
             "ok": is_fine,
             "preset": policy.rules.preset().as_str(),
             "rules": rules.len(),
             "fault": fault,
-            "findings": findings.collect::<Vec<_>>(),
+            "findings": findings.chain(doubtful).collect::<Vec<_>>(),
         }))?;
     } else {
         if let Some(fault) = fault {
@@ -83,6 +89,12 @@ fn check(
         }
         for Finding { rule, finding } in &findings {
             printer.warning(&format!("{}: rule `{}` {finding}", rule.origin, rule.id));
+        }
+        for (tool, origin, finding) in &doubtful {
+            let tool = clean_line(&tool.to_string(), NAME_BYTES_MAX);
+            printer.warning(&format!(
+                "{origin}: what is said about calls of `{tool}` in doubt {finding}"
+            ));
         }
         let preset = policy.rules.preset();
         printer.data_line(&format!(
@@ -204,6 +216,7 @@ fn explain(
         }
         explained["class"] = json!(class.as_str());
         explained["class_from"] = json!(source.as_str());
+        explained["in_doubt"] = in_doubt::json(policy, &tool);
         explained["fault"] = json!(policy.fault.as_ref().map(|fault| &fault.problem));
         printer.json(&explained)?;
     } else {
@@ -215,6 +228,9 @@ fn explain(
                 ));
             }
             None => print(printer, &tool, class, source, &explanation),
+        }
+        if let Some(line) = in_doubt::line(policy, &tool) {
+            printer.data_line(&line);
         }
         if catalog.tool(&tool).is_none() && !is_read_method(&tool) {
             printer.note(&format!(

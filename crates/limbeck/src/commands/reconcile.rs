@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallId, ExecutionId, Settlement};
+use limbeck_gateway::clock::rfc3339;
 use limbeck_store::DoubtfulCall;
 use serde::Serialize;
 use serde_json::Value;
@@ -146,7 +147,7 @@ fn list(
         printer.note(&format!("no call of execution `{id}` is in doubt"));
         return Ok(());
     }
-    let mut table = TextTable::with_header(["call", "tool", "arguments"]).right([0]);
+    let mut table = TextTable::with_header(["call", "tool", "sent", "key", "arguments"]).right([0]);
     for doubtful in calls {
         let tool = doubtful.tool.as_ref();
         let tool = tool.map_or_else(|| "unknown".to_owned(), ToString::to_string);
@@ -157,6 +158,10 @@ fn list(
         table.row([
             doubtful.call.id.to_string(),
             clean_line(&tool, NAME_BYTES_MAX),
+            doubtful
+                .sent_us
+                .map_or_else(|| "unknown".to_owned(), |us| printer.time(us)),
+            doubtful.key.clone().unwrap_or_else(|| "none".to_owned()),
             arguments,
         ]);
     }
@@ -202,8 +207,8 @@ impl<'a> DoubtfulJson<'a> {
             server: tool.map(|tool| tool.server.as_str()),
             tool: tool.map(|tool| &*tool.tool),
             arguments: serde_json::from_str(&doubtful.call.body).ok(),
-            key: None,
-            sent_at: None,
+            key: doubtful.key.as_deref(),
+            sent_at: doubtful.sent_us.and_then(rfc3339),
         }
     }
 }
@@ -233,6 +238,8 @@ mod tests {
                 body: r#"{"amount":9007199254740993}"#.to_owned(),
             },
             tool: Some(ToolId::new("bank", "pay")),
+            key: Some("2f0d0cfb-7a6f-8c1a-9b1e-0f5d3c2b1a09".to_owned()),
+            sent_us: Some(1_778_311_773_000_001),
         };
         let json = serde_json::to_string(&InDoubtJson {
             execution_id: "ex_1",
@@ -240,7 +247,7 @@ mod tests {
         });
         assert_eq!(
             json.unwrap(),
-            r#"{"execution_id":"ex_1","in_doubt":[{"call_id":3,"server":"bank","tool":"pay","arguments":{"amount":9007199254740993},"key":null,"sent_at":null}]}"#
+            r#"{"execution_id":"ex_1","in_doubt":[{"call_id":3,"server":"bank","tool":"pay","arguments":{"amount":9007199254740993},"key":"2f0d0cfb-7a6f-8c1a-9b1e-0f5d3c2b1a09","sent_at":"2026-05-09T07:29:33.000001Z"}]}"#
         );
     }
 }

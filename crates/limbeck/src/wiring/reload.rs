@@ -235,6 +235,7 @@ fn has_own_rules(policy: &PolicySettings) -> bool {
         || policy.rules.iter().any(|rule| is_own(rule.layer))
         || policy.presets.iter().any(|(layer, _)| is_own(*layer))
         || !policy.classes.is_empty()
+        || !policy.in_doubt.is_empty()
 }
 
 /// Whether all that the user's files say about calls is known.

@@ -283,6 +283,8 @@ async fn diverged() -> String {
         },
         tool: None,
         arguments_removed: None,
+        key: None,
+        sent_us: None,
         effect: EffectClass::Read,
         sent: false,
     };

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use limbeck_domain::limits;
-use limbeck_upstream::UpstreamError;
+use limbeck_upstream::{CallContext, RequestKey, UpstreamError};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::http::fake_server::{
     FakeReply, FakeServer, ReceivedRequest, echo, error, event, modern, result,
 };
-use crate::http::support::{call, call_with, echoes, list, pool};
+use crate::http::support::{call, call_in, call_with, echoes, list, pool};
 
 #[tokio::test]
 async fn a_hundred_calls_at_once_get_their_own_answers() {
@@ -242,4 +243,47 @@ async fn a_call_that_may_have_been_executed_behind_a_proxy_is_not_retried() {
     );
     assert_eq!(peer.count("tools/call"), 1);
     echoes(&pool, 2).await;
+}
+
+#[tokio::test]
+async fn a_key_is_a_header_or_a_member_of_meta_of_its_call_and_of_no_other_request() {
+    let peer = FakeServer::start(modern).await;
+    let pool = pool(&peer.url());
+    let keyed = |key: RequestKey| CallContext {
+        key: Some(key),
+        ..CallContext::new(CancellationToken::new())
+    };
+    let (name, value) = ("Idempotency-Key".to_owned(), "k1".to_owned());
+    let header = keyed(RequestKey::Header { name, value });
+    call_in(&pool, "echo", "{}", header).await.unwrap();
+    let (name, value) = ("example.com/key".to_owned(), "k2".to_owned());
+    let meta = keyed(RequestKey::Meta { name, value });
+    call_in(&pool, "echo", "{}", meta).await.unwrap();
+    call(&pool, "{}").await.unwrap();
+    let keys = |seen: &ReceivedRequest| {
+        let meta = seen.body["params"]["_meta"]["example.com/key"].as_str();
+        (
+            seen.rpc().to_owned(),
+            seen.header("idempotency-key").map(str::to_owned),
+            meta.map(str::to_owned),
+        )
+    };
+    let seen = peer.seen();
+    let calls = seen.iter().filter(|seen| seen.rpc() == "tools/call");
+    let keys_of_calls: Vec<_> = calls
+        .map(keys)
+        .map(|(_, header, meta)| (header, meta))
+        .collect();
+    assert_eq!(
+        keys_of_calls,
+        [
+            (Some("k1".to_owned()), None),
+            (None, Some("k2".to_owned())),
+            (None, None)
+        ]
+    );
+    let others = seen.iter().filter(|seen| seen.rpc() != "tools/call");
+    for (rpc, header, meta) in others.map(keys) {
+        assert_eq!((header, meta), (None, None), "{rpc}");
+    }
 }

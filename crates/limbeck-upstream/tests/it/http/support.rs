@@ -45,6 +45,15 @@ pub(crate) async fn call_with(
     arguments: &str,
     cancel: CancellationToken,
 ) -> Result<RawToolResult, UpstreamError> {
+    call_in(pool, tool, arguments, CallContext::new(cancel)).await
+}
+
+pub(crate) async fn call_in(
+    pool: &UpstreamPool,
+    tool: &str,
+    arguments: &str,
+    context: CallContext,
+) -> Result<RawToolResult, UpstreamError> {
     let scope = Scope::everything();
     let facts = Facts {
         scope: &scope,
@@ -58,7 +67,7 @@ pub(crate) async fn call_with(
         effect: EffectClass::Unknown,
     };
     let permit = decide(call, &facts).unwrap();
-    pool.call(permit, CallContext::new(cancel)).await
+    pool.call(permit, context).await
 }
 
 /// Calls `echo` and checks that its own arguments came back.

@@ -16,7 +16,12 @@ catch (error: any) { return [error.code, error.retryable] }";
 
 /// A world in which a gateway was killed while its call was in flight, and the execution.
 fn killed() -> (Mail, String) {
-    let mail = Mail::with("[policy]\npreset = \"observe\"\n");
+    killed_under("")
+}
+
+/// [`killed`], with more in the configuration.
+fn killed_under(more: &str) -> (Mail, String) {
+    let mail = Mail::with(&format!("[policy]\npreset = \"observe\"\n{more}"));
     let program = mail.world.file("program.ts", PROGRAM);
     let mut command = mail.world.command(["run".as_ref(), program.as_os_str()]);
     let mut child = command
@@ -90,4 +95,97 @@ fn a_call_that_is_not_in_doubt_is_not_settled() {
     mail.world.limbeck(wrong).ends_with(2);
     assert_eq!(in_doubt(&mail, &id).as_array().unwrap().len(), 1);
     mail.world.limbeck(["reconcile", "ex_unknown"]).ends_with(2);
+}
+
+/// Parameters of the calls of `hang` that reached the server, in order.
+fn hung(mail: &Mail) -> Vec<Value> {
+    let text = std::fs::read_to_string(mail.calls_file()).unwrap();
+    let params = |line: &str| serde_json::from_str::<Value>(line).unwrap()["params"].clone();
+    let calls = text.lines().map(params);
+    calls.filter(|params| params["name"] == "hang").collect()
+}
+
+fn in_doubt_rule(rule: &str) -> String {
+    format!("[policy.in_doubt]\n\"mail.hang\" = {{ {rule} }}\n")
+}
+
+#[test]
+fn a_call_in_doubt_is_settled_without_a_person_only_as_the_operator_said() {
+    let found = |condition: &str| {
+        format!(
+            "verify = {{ tool = \"mail.list\", args = {{ n = \"$arguments.n\" }}, found = {{ {condition} }} }}"
+        )
+    };
+    // What the program gets when the call happened, which has no result.
+    let happened = json!([null, null]);
+    for (rule, value, calls) in [
+        ("idempotent = true".to_owned(), json!(true), 2),
+        (
+            "idempotency = { argument = \"request_id\" }".to_owned(),
+            json!(true),
+            2,
+        ),
+        (
+            "idempotency = { meta = \"example.com/key\" }".to_owned(),
+            json!(true),
+            2,
+        ),
+        (found("sent = { eq = true }"), happened, 1),
+        (found("sent = { eq = false }"), json!(true), 2),
+    ] {
+        let (mail, id) = killed_under(&in_doubt_rule(&rule));
+        std::fs::write(mail.calls_file().with_extension("answer"), "").unwrap();
+        let resumed = mail.resume(&id, []).ends_with(0).json();
+        assert_eq!(resumed["value"], value, "{rule}");
+        assert_eq!(hung(&mail).len(), calls, "{rule}");
+    }
+    // A read that does not say it, a key that no header can carry, a read that fails, and no word at all.
+    for rule in [
+        found("id = { eq = 1 }"),
+        found("sent = { eq = true }").replace("mail.list", "mail.gone"),
+        "idempotency = { header = \"Idempotency-Key\" }".to_owned(),
+        "idempotent = false".to_owned(),
+    ] {
+        let (mail, id) = killed_under(&in_doubt_rule(&rule));
+        let resumed = mail.resume(&id, []);
+        assert_eq!(resumed.code, 1, "{rule}: {resumed:?}");
+        assert!(resumed.stderr.contains("in doubt"), "{rule}: {resumed:?}");
+        assert_eq!(hung(&mail).len(), 1, "{rule}");
+        assert_eq!(in_doubt(&mail, &id).as_array().unwrap().len(), 1, "{rule}");
+    }
+}
+
+#[test]
+fn a_call_in_doubt_has_its_key_and_its_time_and_a_retry_has_the_same_key() {
+    let rule = in_doubt_rule("idempotency = { argument = \"request_id\" }");
+    let (mail, id) = killed_under(&rule);
+    let doubtful = in_doubt(&mail, &id);
+    let call = &doubtful[0];
+    // The arguments are the program's; the key is beside them.
+    assert_eq!(call["arguments"], json!({"n": "9007199254740993"}));
+    let key = call["key"].as_str().unwrap();
+    let sent_at = call["sent_at"].as_str().unwrap();
+    assert!(sent_at.ends_with('Z') && sent_at.len() == 27, "{sent_at}");
+    let table = mail.world.limbeck(["reconcile", &id]).ends_with(0).stdout;
+    assert!(table.contains(key), "{table}");
+
+    std::fs::write(mail.calls_file().with_extension("answer"), "").unwrap();
+    let number = call["call_id"].to_string();
+    let settle = ["reconcile", &id, &number, "--retry"];
+    mail.world.limbeck(settle).ends_with(0);
+    mail.resume(&id, []).ends_with(0);
+    let arguments = json!({"n": "9007199254740993", "request_id": key});
+    let sent: Vec<Value> = hung(&mail)
+        .iter()
+        .map(|it| it["arguments"].clone())
+        .collect();
+    assert_eq!(sent, [arguments.clone(), arguments]);
+    // What the operator said is shown by the commands that explain the policy.
+    let explained = mail.world.limbeck(["policy", "explain", "mail.hang"]);
+    let explained = explained.ends_with(0).stdout;
+    assert!(
+        explained.contains("sent again with the same key in the argument `request_id`"),
+        "{explained}"
+    );
+    mail.world.limbeck(["policy", "check"]).ends_with(0);
 }

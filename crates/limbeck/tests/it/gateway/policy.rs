@@ -33,7 +33,7 @@ fn policy(rules: Vec<Rule>, preset: Preset) -> Policy {
     Policy {
         rules: RuleSet::new(rules, &[], preset).unwrap(),
         classes: Classes::default(),
-        fault: None,
+        ..Policy::default()
     }
 }
 

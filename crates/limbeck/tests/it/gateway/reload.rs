@@ -26,7 +26,7 @@ fn allowing(tool: &str) -> Policy {
     Policy {
         rules: RuleSet::new(Vec::new(), &[], Preset::Readonly).unwrap(),
         classes: Classes::new(known, HashSet::new()).unwrap(),
-        fault: None,
+        ..Policy::default()
     }
 }
 

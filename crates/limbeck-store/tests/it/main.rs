@@ -9,6 +9,7 @@ mod durability;
 mod executions;
 mod files;
 mod ledger;
+mod lost_tail;
 mod observations;
 mod pauses;
 mod retention;

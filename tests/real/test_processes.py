@@ -2,13 +2,18 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
 from gateway import ERAS, Gateway, envelope_of, serve_config
 from peer import Peer
 from processes import Process, family, running, wait_until, wait_until_none_is_left
-from world import World, entry, program
+from world import LIMBECK, MARK, World, entry, program
+
+# A user without rights, where the test runs as root.
+UNPRIVILEGED = 65534
 
 EVERY_SERVER = """
 return await Promise.all([
@@ -179,3 +184,63 @@ def is_usable_again(gateway: Gateway) -> bool:
 
     wait_until(answers, "the server was started again", 15)
     return True
+
+
+# It takes neither the end of its input nor a request to end, and has a child in a session of its own.
+STUBBORN = """
+import json, os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+tool = {"name": "work", "inputSchema": {"type": "object"}}
+info = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "stubborn", "version": "1"}}
+for line in sys.stdin:
+    request = json.loads(line)
+    if request.get("method") == "tools/call":
+        subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        open(sys.argv[1], "w").close()
+        while True:
+            time.sleep(600)
+    results = {"initialize": info, "tools/list": {"tools": [tool]}}
+    if "id" in request:
+        found = request["method"] in results
+        answer = {"result": results[request["method"]]} if found else {"error": {"code": -32601, "message": "no such method"}}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"""
+
+
+def users() -> list[str]:
+    """Whom a gateway of a test may run as: root takes the id of another user, where that one can execute the binary."""
+    may_execute = all(path.stat().st_mode & 0o001 for path in (LIMBECK.resolve(), *LIMBECK.resolve().parents))
+    return ["own", "unprivileged"] if os.getuid() == 0 and may_execute else ["own"]
+
+
+@pytest.mark.parametrize("user", users())
+def test_a_server_that_works_does_not_outlive_a_gateway_that_is_killed(world: World, user: str) -> None:
+    sign = world.files / "works"
+    config = world.config({"stubborn": entry([sys.executable, "-I", "-c", STUBBORN], str(sign), **{MARK: world.mark})})
+    drop: dict[str, int] = {}
+    if user == "unprivileged":
+        drop = {"user": UNPRIVILEGED, "group": UNPRIVILEGED}
+        for path in (world.home, world.files, world.project, config):
+            os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
+        for path in (world.root, *world.root.parents):
+            if not path.stat().st_mode & 0o001:
+                path.chmod(path.stat().st_mode | 0o001)
+    script = world.project / "work.ts"
+    script.write_text("return await tools.stubborn.work({});")
+    os.chmod(script, 0o644)
+    gateway = subprocess.Popen(
+        [LIMBECK, "run", str(script), "--config", str(config), "--no-discover"],
+        env=world.environment(),
+        cwd=world.project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **drop,
+    )
+    wait_until(sign.exists, "the server works")
+    before = family(gateway.pid, world.mark)
+    assert any("sleep" in process.command for process in before), "nothing was running"
+    gateway.kill()
+    gateway.wait()
+    wait_until_none_is_left(before, gateway.pid, world.mark)

@@ -14,9 +14,8 @@
 //! - A response reaches only the call whose id it carries, on the connection that call was sent on.
 //!
 //! When the gateway itself is killed with `SIGKILL`, none of its cleanup runs: its ends of the pipes close, and
-//! a server that follows the specification exits at the end of its input. A server that ignores that survives;
-//! setting `PR_SET_PDEATHSIG` would need `unsafe` and, being tied to the thread that spawned, would kill
-//! servers whenever a runtime thread retires.
+//! a server that follows the specification exits at the end of its input. One that ignores that, or works, is ended
+//! by a process that guards the servers ([`run_server_guard`]).
 //!
 //! Start reading at [`UpstreamPool`], then `server` for the life of one server, `server_messages` for what a
 //! server sends unprompted, `rpc` for JSON-RPC, `stdio` for child processes and [`http`] for servers on a
@@ -75,6 +74,7 @@ pub use report::{ServerDiagnostics, ServerInfo, ServerState, ToolList, TrafficCo
 pub use send_window::{SendPass, SendWindow};
 pub use server_request::{ClientCapabilities, DeclinedError, ServerRequest, ServerRequestKind};
 pub use spec::{ServerSpec, StdioSpec, TransportSpec};
+pub use stdio::guard::{is_server_guard, run_server_guard};
 pub use turns::{Turn, TurnQueue};
 pub use unusable::{UnusableKind, UnusableServer};
 pub use upstream::{RawResult, RawToolResult, Upstream};

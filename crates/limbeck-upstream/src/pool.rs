@@ -1,6 +1,7 @@
 //! Pool of all upstream servers of a gateway.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use futures::future::join_all;
@@ -20,6 +21,7 @@ use crate::report::{ServerDiagnostics, ServerState, ToolList, TrafficCounts};
 use crate::server_messages::NotificationSink;
 use crate::server_request::ClientCapabilities;
 use crate::spec::{ServerSpec, TransportSpec};
+use crate::stdio::guard::ServerGuard;
 use crate::sync::lock;
 use crate::turns::Turn;
 use crate::unusable::UnusableServer;
@@ -37,10 +39,11 @@ pub struct UpstreamPool {
     events: broadcast::Sender<PoolEvent>,
     cache: Arc<NegotiationCache>,
     options: PoolOptions,
+    guard: Arc<ServerGuard>,
 }
 
 /// Options for all servers of a pool.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PoolOptions {
     /// Capabilities declared to every server. They are fixed, because servers offer other tools to clients with
     /// other capabilities. Whether a request is answered depends on the observer of each call.
@@ -49,6 +52,9 @@ pub struct PoolOptions {
     /// error during calls may hold their arguments, and errors of its start name paths of the host: errors then have
     /// neither, and the log has both.
     pub is_shared: bool,
+    /// The gateway's executable, which is also the process that ends the servers when the gateway is killed; see
+    /// [`crate::run_server_guard`]. Without it a server that works outlives a gateway that is killed.
+    pub guard: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for UpstreamPool {
@@ -79,7 +85,8 @@ impl UpstreamPool {
             retired: Mutex::default(),
             events,
             cache: Arc::default(),
-            options: *options,
+            options: options.clone(),
+            guard: ServerGuard::new(options.guard.clone()),
         };
         pool.change(&[], servers);
         pool
@@ -292,6 +299,7 @@ impl UpstreamPool {
         let all: Vec<Arc<PoolEntry>> = self.servers().values().cloned().collect();
         let ended = join_all(all.iter().map(|entry| entry.shutdown()));
         futures::join!(ended, self.end_retired());
+        self.guard.close().await;
     }
 
     fn servers(&self) -> RwLockReadGuard<'_, BTreeMap<ServerName, Arc<PoolEntry>>> {
@@ -325,6 +333,7 @@ impl UpstreamPool {
             target,
             cache,
             Arc::new(sink),
+            Arc::clone(&self.guard),
         ))
     }
 }

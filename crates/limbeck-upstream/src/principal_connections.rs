@@ -18,6 +18,7 @@ use crate::report::ServerDiagnostics;
 use crate::server::UpstreamServer;
 use crate::server_messages::NotificationSink;
 use crate::spec::{ServerSpec, TransportSpec};
+use crate::stdio::guard::ServerGuard;
 use crate::sync::lock;
 use crate::upstream::Upstream;
 
@@ -28,6 +29,7 @@ pub(crate) struct PrincipalConnections {
     spec: ServerSpec,
     cache: Arc<NegotiationCache>,
     sink: Arc<NotificationSink>,
+    guard: Arc<ServerGuard>,
     /// Connections of other principals, by principal.
     others: Mutex<BTreeMap<Arc<str>, Arc<UpstreamServer>>>,
 }
@@ -38,17 +40,25 @@ impl PrincipalConnections {
         target: Target,
         cache: Arc<NegotiationCache>,
         sink: Arc<NotificationSink>,
+        guard: Arc<ServerGuard>,
     ) -> Self {
         let own_sink = match has_own_sign_ins(&spec) {
             true => Arc::new(sink.of(Audience::Owner)),
             false => sink.clone(),
         };
-        let own = UpstreamServer::new(spec.clone(), target, cache.clone(), own_sink);
+        let own = UpstreamServer::new(
+            spec.clone(),
+            target,
+            cache.clone(),
+            own_sink,
+            Arc::clone(&guard),
+        );
         Self {
             own: Arc::new(own),
             spec,
             cache,
             sink,
+            guard,
             others: Mutex::default(),
         }
     }
@@ -103,7 +113,13 @@ impl PrincipalConnections {
             transport: TransportSpec::Http(http.clone()),
             ..self.spec.clone()
         };
-        UpstreamServer::new(spec, Target::Http(http), self.cache.clone(), Arc::new(sink))
+        UpstreamServer::new(
+            spec,
+            Target::Http(http),
+            self.cache.clone(),
+            Arc::new(sink),
+            Arc::clone(&self.guard),
+        )
     }
 
     /// Calls that the server serves at the same time on one connection, at least 1.
@@ -178,7 +194,13 @@ mod tests {
         let target = Target::Http(Box::new(http));
         let changes = ChangeThrottle::new("files".into(), broadcast::channel(1).0);
         let sink = NotificationSink::new("files".into(), ClientCapabilities::ALL, changes);
-        PrincipalConnections::new(spec, target, Arc::default(), Arc::new(sink))
+        PrincipalConnections::new(
+            spec,
+            target,
+            Arc::default(),
+            Arc::new(sink),
+            ServerGuard::new(None),
+        )
     }
 
     fn principal(number: usize) -> Arc<str> {

@@ -38,6 +38,7 @@ use crate::report::{ServerDiagnostics, ServerState, ToolList, TrafficCounts};
 use crate::request_room::RequestRoom;
 use crate::server_messages::NotificationSink;
 use crate::spec::ServerSpec;
+use crate::stdio::guard::ServerGuard;
 use crate::sync::lock;
 use crate::time::in_ms;
 use crate::turns::{Turn, TurnQueue};
@@ -75,6 +76,7 @@ impl UpstreamServer {
         target: Target,
         cache: Arc<NegotiationCache>,
         sink: Arc<NotificationSink>,
+        guard: Arc<ServerGuard>,
     ) -> Self {
         let connector = Connector {
             target,
@@ -84,6 +86,7 @@ impl UpstreamServer {
                 sink,
                 closing: CancellationToken::new(),
                 tracker: TaskTracker::new(),
+                guard,
                 last_process: Arc::default(),
             },
         };

@@ -7,8 +7,10 @@
 
 pub(crate) mod connection;
 pub(crate) mod framing;
+pub(crate) mod guard;
 pub(crate) mod negotiate;
 pub(crate) mod pipes;
 pub(crate) mod process;
+mod process_group;
 pub(crate) mod program;
 pub(crate) mod stderr;

@@ -1,6 +1,7 @@
 //! The `limbeck` executable: the command line for people and MCP clients, and the worker process.
 //!
-//! Started under the name that the launcher gives its children it is a worker; otherwise it is the command line. This
+//! Started under the name that the launcher gives its children it is a worker, under that of the guard it ends the servers of a
+//! gateway that was killed; otherwise it is the command line. This
 //! crate alone reads the environment, the home directory and the terminal (`environment`), and passes them down as values.
 //!
 //! - `cli` defines the arguments, `commands` runs the commands;
@@ -42,6 +43,10 @@ fn main() -> ExitCode {
     // Before everything else: a worker must not parse arguments, read its environment or start a runtime.
     if inside::is_worker() {
         return worker();
+    }
+    if limbeck_upstream::is_server_guard() {
+        limbeck_upstream::run_server_guard();
+        return ExitCode::SUCCESS;
     }
     // Before any server is started: a descriptor left open by the caller would reach it.
     process::pass_on_no_descriptors();

@@ -169,6 +169,7 @@ impl GatewaySession {
             // All that a client could have: whether the client of a call has one is decided call by call.
             declares: ClientCapabilities::ALL,
             is_shared: lifetime == GatewayLifetime::SharedByClients,
+            guard: own_executable().ok(),
         };
         let notices = notices(&invocation.world, configuration);
         let gateway = Gateway::start(GatewayConfig {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use limbeck_catalog::Tool;
 use limbeck_domain::{
     Approval, ApprovalChannel, ApprovalDecision, ApprovalId, ApprovalState, ApprovalTerms,
-    CallCode, CallError, ErrorKind, HostCall, ProgramError, ToolId,
+    CallCode, CallError, CallId, ErrorKind, HostCall, ProgramError, ToolId,
 };
 use limbeck_policy::rules::{AskOptions, Channels, OnExpiry};
 use limbeck_policy::{DenialCause, Question, Ticket};
@@ -72,7 +72,8 @@ impl Broker {
         question: &Question,
     ) -> Result<Approved, CallError> {
         let sha256 = sha256_hex(question.arguments().as_str().as_bytes());
-        if let Some(error) = self.asks.denied_before(tool.id(), &sha256) {
+        let asked = self.asked_hash(tool.id(), call.id, question.arguments().as_str());
+        if let Some(error) = self.asks.denied_before(tool.id(), &asked) {
             return Err(error);
         }
         match self.asks.on_ask() {
@@ -104,6 +105,12 @@ impl Broker {
         self.answered(decided, tool.id(), question, &pin)
     }
 
+    /// Hash by which it is known that the program asks for a call again: of the arguments that it gave, without the key that each
+    /// call has of its own.
+    fn asked_hash(&self, tool: &ToolId, call: CallId, arguments: &str) -> String {
+        sha256_hex(self.without_key(tool, call, arguments).as_bytes())
+    }
+
     /// The error of a call that a person denied, or that no person decided about in time, also where the rules ask about it no more. A
     /// question that is open then is withdrawn.
     pub(crate) async fn denied_earlier(
@@ -120,7 +127,8 @@ impl Broker {
         match approval.state {
             ApprovalState::Denied => {
                 let error = denied_by_person(&approval, tool.id());
-                self.asks.deny(tool.id(), &approval.sha256, &error);
+                let asked = self.asked_hash(tool.id(), call.id, &approval.arguments);
+                self.asks.deny(tool.id(), &asked, &error);
                 Some(error)
             }
             ApprovalState::Expired => Some(self.expired(&approval, tool.id())),
@@ -177,7 +185,8 @@ impl Broker {
             }
             ApprovalState::Denied => {
                 let error = denied_by_person(&approval, tool);
-                self.asks.deny(tool, &approval.sha256, &error);
+                let asked = self.asked_hash(tool, approval.call, &approval.arguments);
+                self.asks.deny(tool, &asked, &error);
                 Err(error)
             }
             ApprovalState::Expired => Err(self.expired(&approval, tool)),

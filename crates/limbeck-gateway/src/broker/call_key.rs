@@ -64,9 +64,26 @@ impl CallKey {
             return Err(CallError::new(CallCode::InvalidArguments, message)
                 .with_hint(format!("leave `{name}` out")));
         }
-        let (name, value) = (serde_json::json!(name), serde_json::json!(self.value));
         let comma = if members.is_empty() { "" } else { "," };
-        Ok(format!("{{{name}:{value}{comma}{rest}").into())
+        Ok(format!("{{{}{comma}{rest}", self.member(name)).into())
+    }
+
+    /// Arguments without the key, as the program gave them: by these it is known that a call is the same as another.
+    fn without<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
+        let KeyPlace::Argument(name) = &self.place else {
+            return arguments.into();
+        };
+        let rest = arguments.strip_prefix('{');
+        match rest.and_then(|rest| rest.strip_prefix(&*self.member(name))) {
+            Some(rest) => format!("{{{}", rest.strip_prefix(',').unwrap_or(rest)).into(),
+            None => arguments.into(),
+        }
+    }
+
+    /// The key as the member of an object.
+    fn member(&self, name: &str) -> String {
+        let (name, value) = (serde_json::json!(name), serde_json::json!(self.value));
+        format!("{name}:{value}")
     }
 
     /// The key of a request that has it beside the arguments.
@@ -106,6 +123,19 @@ impl Broker {
             return None;
         }
         Some(CallKey::new(place, self.journal.execution(), call))
+    }
+
+    /// Arguments of a call that will be sent, without its key.
+    pub(crate) fn without_key<'a>(
+        &self,
+        tool: &ToolId,
+        call: CallId,
+        arguments: &'a str,
+    ) -> Cow<'a, str> {
+        match self.key_of(tool, call) {
+            Some(key) => key.without(arguments),
+            None => arguments.into(),
+        }
     }
 }
 
@@ -148,6 +178,10 @@ mod tests {
             added(r#" {"n": 9007199254740993, "b":1.0}"#).unwrap(),
             format!(r#"{{"id":"{value}","n": 9007199254740993, "b":1.0}}"#)
         );
+        for arguments in ["{}", r#"{"n":9007199254740993,"b":1.0}"#] {
+            assert_eq!(one.without(&added(arguments).unwrap()), arguments);
+            assert_eq!(one.without(arguments), arguments);
+        }
         // An approver saw the arguments with the key.
         let shown = format!(r#"{{"n":1,"id":"{value}"}}"#);
         assert_eq!(added(&shown).unwrap(), shown);

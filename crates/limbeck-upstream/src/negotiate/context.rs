@@ -8,6 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::rpc::pending::PendingRequests;
 use crate::server_messages::NotificationSink;
+use crate::stdio::guard::ServerGuard;
 use crate::stdio::stderr::StderrRing;
 
 /// Diagnostics of the latest process or session of a server.
@@ -27,6 +28,8 @@ pub(crate) struct ConnectContext {
     pub(crate) closing: CancellationToken,
     /// Tracks the supervisors of the processes.
     pub(crate) tracker: TaskTracker,
+    /// Ends the processes when the gateway is killed.
+    pub(crate) guard: Arc<ServerGuard>,
     /// Diagnostics of the latest process or session.
     pub(crate) last_process: Arc<Mutex<Option<LastProcess>>>,
 }

@@ -17,6 +17,7 @@ use crate::rpc::reader::INBOX_MESSAGES_MAX;
 use crate::server_messages::ServerMessages;
 use crate::spec::StdioSpec;
 
+use super::guard::ServerGuard;
 use super::pipes::{self, PipeChannels, StdioTransport, spawn_writer};
 use super::process::{ChildPipes, ChildProcess, DRAIN_GRACE};
 
@@ -43,9 +44,10 @@ impl StdioConnection {
         server_messages: Arc<ServerMessages>,
         stop: CancellationToken,
         tracker: &TaskTracker,
+        guard: &Arc<ServerGuard>,
     ) -> Result<Self, UpstreamError> {
         let (process, ChildPipes { stdin, stdout }) =
-            ChildProcess::spawn(spec, program, stop.clone(), tracker)?;
+            ChildProcess::spawn(spec, program, stop.clone(), tracker, guard)?;
         let gauge = InputGauge::of(&stdin);
         let pending = Arc::new(PendingRequests::new(server_messages));
         let (inbox, received) = mpsc::channel(INBOX_MESSAGES_MAX);

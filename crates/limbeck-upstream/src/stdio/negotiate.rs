@@ -142,6 +142,7 @@ impl StdioNegotiation<'_> {
             server_messages,
             stop,
             &context.tracker,
+            &context.guard,
         )?;
         // Stored before the handshake, so that a report can show why a start hangs.
         *lock(&context.last_process) = Some(LastProcess {

@@ -23,12 +23,14 @@ use crate::error::UpstreamError;
 use crate::redactor::Redactor;
 use crate::spec::StdioSpec;
 
+use super::guard::{GuardedProcess, ServerGuard};
+use super::process_group::ProcessGroup;
 use super::stderr::StderrRing;
 
 /// Time to exit after the end of input. Most servers need a few milliseconds.
-const EOF_GRACE: Duration = Duration::from_millis(500);
+pub(super) const EOF_GRACE: Duration = Duration::from_millis(500);
 /// Time to exit after `SIGTERM`.
-const TERM_GRACE: Duration = Duration::from_secs(2);
+pub(super) const TERM_GRACE: Duration = Duration::from_secs(2);
 /// Time to drain the pipes after the exit; a descendant may hold them open for ever.
 pub(crate) const DRAIN_GRACE: Duration = Duration::from_millis(250);
 
@@ -51,7 +53,7 @@ pub(crate) struct ChildPipes {
 
 impl ChildProcess {
     /// Starts `program` with the arguments and environment of `spec`; its supervisor runs on `tracker` until
-    /// the child has exited.
+    /// the child has exited. `guard` ends it when this process is killed.
     ///
     /// # Errors
     ///
@@ -61,6 +63,7 @@ impl ChildProcess {
         program: &Path,
         stop: CancellationToken,
         tracker: &TaskTracker,
+        guard: &Arc<ServerGuard>,
     ) -> Result<(Self, ChildPipes), UpstreamError> {
         let failed = |source: std::io::Error| UpstreamError::Spawn {
             program: spec.command.display().to_string(),
@@ -72,11 +75,13 @@ impl ChildProcess {
         else {
             return Err(failed(std::io::Error::other("a pipe is missing")));
         };
+        // Before anything is sent to it, so that no call is at work in a process that the guard does not know.
+        let guarded = guard.watch(&child);
         let redactor = Redactor::of_entry(&spec.env, &spec.args);
         let ring = StderrRing::new(redactor.clone());
         let drain = tracker.spawn(ring.clone().drain(stderr));
         let (exit, exited) = watch::channel(None);
-        tracker.spawn(supervise(child, stop.clone(), drain, exit));
+        tracker.spawn(supervise(child, guarded, stop.clone(), drain, exit));
         let process = Self {
             stop,
             stderr: ring,
@@ -137,6 +142,7 @@ fn command(spec: &StdioSpec, program: &Path) -> Command {
 /// drained.
 async fn supervise(
     mut child: Child,
+    guarded: Option<GuardedProcess>,
     stop: CancellationToken,
     mut drain: JoinHandle<()>,
     exit: watch::Sender<Option<String>>,
@@ -148,6 +154,7 @@ async fn supervise(
     };
     // Also after a regular exit: a server may leave children in its group.
     family.kill_group();
+    drop(guarded);
     if timeout(DRAIN_GRACE, &mut drain).await.is_err() {
         drain.abort();
     }
@@ -185,145 +192,4 @@ async fn terminate(child: &mut Child, family: &ProcessGroup) -> std::io::Result<
 
 fn in_words(status: ExitStatus) -> String {
     status.to_string()
-}
-
-#[cfg(unix)]
-use unix::ProcessGroup;
-
-#[cfg(not(unix))]
-use other::ProcessGroup;
-
-#[cfg(unix)]
-mod unix {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    use tokio::process::Child;
-
-    /// Process group of a child.
-    pub(super) struct ProcessGroup {
-        leader: Option<Pid>,
-    }
-
-    impl ProcessGroup {
-        pub(super) fn of(child: &Child) -> Self {
-            let pid = child.id().and_then(|pid| i32::try_from(pid).ok());
-            Self {
-                leader: pid.and_then(Pid::from_raw),
-            }
-        }
-
-        pub(super) fn ask_to_end(&self) {
-            self.signal(Signal::TERM);
-        }
-
-        /// Kills the rest of the group; an empty group is not an error.
-        pub(super) fn kill_group(&self) {
-            self.signal(Signal::KILL);
-        }
-
-        fn signal(&self, signal: Signal) {
-            if let Some(leader) = self.leader {
-                let _ = kill_process_group(leader, signal);
-            }
-        }
-
-        pub(super) fn descendants(&self) -> Descendants {
-            Descendants::below(self.leader)
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) struct Descendants;
-
-    #[cfg(not(target_os = "linux"))]
-    impl Descendants {
-        fn below(_: Option<Pid>) -> Self {
-            Self
-        }
-
-        pub(super) fn kill(self) {}
-    }
-
-    #[cfg(target_os = "linux")]
-    pub(super) use linux::Descendants;
-
-    #[cfg(target_os = "linux")]
-    mod linux {
-        use std::os::fd::OwnedFd;
-
-        use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-
-        /// Descendants searched for; a fork bomb is not followed further.
-        const DESCENDANTS_MAX: usize = 256;
-
-        /// Handles of a child's descendants; they stay valid when a pid is reused.
-        pub(in super::super) struct Descendants(Vec<OwnedFd>);
-
-        impl Descendants {
-            pub(super) fn below(leader: Option<Pid>) -> Self {
-                let mut found: Vec<Pid> = leader.into_iter().collect();
-                let mut next = 0;
-                while next < found.len() && found.len() < DESCENDANTS_MAX {
-                    found.extend(children(found[next]));
-                    next += 1;
-                }
-                let below = found.into_iter().skip(1).take(DESCENDANTS_MAX);
-                Self(
-                    below
-                        .filter_map(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
-                        .collect(),
-                )
-            }
-
-            pub(in super::super) fn kill(self) {
-                for descendant in self.0 {
-                    let _ = pidfd_send_signal(descendant, Signal::KILL);
-                }
-            }
-        }
-
-        /// Children of all threads of `pid`; none when the kernel does not list them.
-        fn children(pid: Pid) -> Vec<Pid> {
-            let tasks = format!("/proc/{}/task", pid.as_raw_nonzero());
-            let Ok(tasks) = std::fs::read_dir(tasks) else {
-                return Vec::new();
-            };
-            tasks
-                .flatten()
-                .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
-                .flat_map(|list| {
-                    list.split_whitespace()
-                        .filter_map(|pid| pid.parse().ok().and_then(Pid::from_raw))
-                        .collect::<Vec<_>>()
-                })
-                .collect()
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod other {
-    use tokio::process::Child;
-
-    /// Without process groups only the child itself is terminated.
-    pub(super) struct ProcessGroup;
-
-    impl ProcessGroup {
-        pub(super) fn of(_: &Child) -> Self {
-            Self
-        }
-
-        pub(super) fn ask_to_end(&self) {}
-
-        pub(super) fn kill_group(&self) {}
-
-        pub(super) fn descendants(&self) -> Descendants {
-            Descendants
-        }
-    }
-
-    pub(super) struct Descendants;
-
-    impl Descendants {
-        pub(super) fn kill(self) {}
-    }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Mail;
+use super::{ASK, Mail, id_of};
 
 /// Time after which a condition counts as one that never holds.
 const HANG: Duration = Duration::from_secs(60);
@@ -188,4 +188,32 @@ fn a_call_in_doubt_has_its_key_and_its_time_and_a_retry_has_the_same_key() {
         "{explained}"
     );
     mail.world.limbeck(["policy", "check"]).ends_with(0);
+}
+
+#[test]
+fn a_denied_call_is_not_asked_about_again_although_each_call_has_a_key_of_its_own() {
+    let key =
+        "[policy.in_doubt]\n\"mail.send\" = { idempotency = { argument = \"request_id\" } }\n";
+    let program = "const once = async () => {
+  try { return (await tools.mail.send({ n: 1 })).sent } catch (error: any) { return error.code }
+};
+return [await once(), await once()]";
+    let denied = Mail::with(&format!("{ASK}{key}"));
+    let id = id_of(&denied.paused(program));
+    let ended = denied.resume(&id, ["--deny"]).ends_with(0).json();
+    assert_eq!(ended["value"], json!(["denied", "denied"]));
+    assert_eq!(denied.approvals().len(), 1);
+    // The control: calls that are approved are asked about each, and sent with the key that the person saw.
+    let approved = Mail::with(&format!("{ASK}{key}"));
+    let id = id_of(&approved.paused(program));
+    approved.resume(&id, ["--approve"]).ends_with(3);
+    let ended = approved.resume(&id, ["--approve"]).ends_with(0).json();
+    assert_eq!(ended["value"], json!([true, true]));
+    let shown: Vec<Value> = approved
+        .approvals()
+        .iter()
+        .map(|it| it["arguments"].clone())
+        .collect();
+    assert_eq!(approved.calls(), shown);
+    assert_ne!(shown[0]["request_id"], shown[1]["request_id"]);
 }

@@ -1,6 +1,7 @@
 //! Plan of a program: the calls it may make, found without running it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use limbeck_domain::{EffectClass, Repeat, Site, Sites};
 use serde::Serialize;
@@ -9,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::catalog::Catalog;
 use crate::check::target;
 use crate::resolve::{self, Suggest};
+use crate::tool::Tool;
 
 /// Most calls listed.
 const CALLS_MAX: usize = 100;
@@ -117,6 +119,12 @@ impl Catalog {
     /// Plan of a program from the call sites its parser found, in the order of the text.
     pub fn plan(&self, sites: &Sites) -> Plan {
         plan(self, sites)
+    }
+
+    /// The tool that a call in a program's text names; `None` where none is known by that name, or several are.
+    pub fn tool_of(&self, site: &Site) -> Option<Arc<Tool>> {
+        let resolved = resolve::resolve(self, &target(site), Suggest::Nothing);
+        resolved.ok().map(|resolved| resolved.tool)
     }
 }
 

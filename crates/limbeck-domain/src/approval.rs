@@ -117,7 +117,8 @@ impl ApprovalChannel {
     }
 }
 
-/// A question about one call, and its answer once there is one.
+/// A question about one call, and its answer once there is one. A question about the [plan](crate::plan) of a program is one
+/// about the call [`PLAN_CALL`](crate::PLAN_CALL): its tool is that of the first line, its class that of the most harmful one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
     /// Id.
@@ -231,6 +232,10 @@ pub struct ApprovalDecision {
     /// JSON text of the arguments to send instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
+    /// Numbers of the accepted lines, from 1, where the question is about a plan. A destructive line is in it only when the
+    /// person chose it by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Vec<u32>>,
     /// When, in microseconds since 1970.
     pub at_us: u64,
 }
@@ -272,6 +277,9 @@ pub struct PendingApproval {
     /// Reason that the rule gives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Number of the lines of a plan, where the question is about that: tool and line are those of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_lines: Option<u32>,
     /// When it expires, RFC 3339 in UTC.
     pub expires_at: String,
 }

@@ -98,6 +98,9 @@ pub struct ProgramStart {
     // Always written: the frames of a worker have no names of fields.
     #[serde(default)]
     pub scope: Option<Vec<String>>,
+    /// Whether a person may be asked about the program's plan, so that the worker sends the calls of every program.
+    #[serde(default)]
+    pub asks_by_plan: bool,
 }
 
 /// Status of an execution.

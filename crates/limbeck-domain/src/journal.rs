@@ -61,6 +61,9 @@ pub enum JournalEntry {
         /// When a call that may write is handed to its server, in microseconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sent_us: Option<u64>,
+        /// Line of the program's plan that allowed it, from 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan_line: Option<u32>,
         /// Effect of the call; `read` for every call that does not reach a server.
         effect: EffectClass,
         /// Whether it is sent to a server; false for a call that was rejected before.
@@ -111,6 +114,18 @@ pub enum JournalEntry {
         tool: ToolId,
         /// The question.
         approval: ApprovalId,
+    },
+    /// A person is asked about the plan of the program, before its first line runs.
+    PlanAsked {
+        /// The question.
+        approval: ApprovalId,
+    },
+    /// The program starts, with these lines of its plan accepted.
+    PlanSettled {
+        /// The question.
+        approval: ApprovalId,
+        /// Numbers of the lines, from 1.
+        lines: Vec<u32>,
     },
     /// A person decided about a call.
     Decided {
@@ -235,6 +250,7 @@ mod tests {
             sent_us: None,
             effect: EffectClass::Read,
             sent: false,
+            plan_line: None,
         }
     }
 

@@ -17,6 +17,7 @@ pub mod ids;
 pub mod journal;
 pub mod ledger;
 pub mod limits;
+pub mod plan;
 pub mod read;
 pub mod sandbox;
 pub mod site;
@@ -42,6 +43,7 @@ pub use ledger::{
     CountBasis, LedgerSizes, LedgerTexts, ServerSizes, ServerTokenUsage, TokenCount, TokenUsage,
 };
 pub use limits::ExecutionLimits;
+pub use plan::{ApprovalPlan, PLAN_CALL, PlanConstant, PlanCount, PlanSite, PlanSource};
 pub use read::ReadMethod;
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
 pub use site::{

@@ -11,6 +11,9 @@ use serde_json::value::RawValue;
 use crate::Decider;
 use crate::clock::rfc3339;
 
+/// Most numbers of lines that a person gives.
+const NUMBERS_MAX: usize = 1_000;
+
 /// An approval in the form of `limbeck approvals --json` and of the HTTP endpoints.
 #[derive(Debug, Serialize)]
 pub struct ApprovalView<'a> {
@@ -32,6 +35,9 @@ pub struct ApprovalView<'a> {
     /// Of the arguments' bytes.
     sha256: &'a str,
     line: Option<u32>,
+    /// Number of the lines of a plan, where the question is about that and not about one call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_lines: Option<u32>,
     rule: Option<&'a str>,
     preset: Option<&'a str>,
     reason: Option<&'a str>,
@@ -55,6 +61,9 @@ struct DecisionView<'a> {
     reason: Option<&'a str>,
     /// Whether other arguments are sent than those that were asked about.
     edited: bool,
+    /// Numbers of the accepted lines of a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<&'a [u32]>,
     at: Option<String>,
 }
 
@@ -118,6 +127,7 @@ impl<'a> ApprovalView<'a> {
             bytes: approval.arguments.len(),
             sha256: &approval.sha256,
             line: approval.line,
+            plan_lines: plan_lines(approval),
             rule: approval.rule.as_deref(),
             preset: approval.preset.as_deref(),
             reason: approval.reason.as_deref(),
@@ -141,6 +151,7 @@ impl<'a> DecisionView<'a> {
             channel: decision.channel,
             reason: decision.reason.as_deref(),
             edited: decision.edited.is_some(),
+            lines: decision.lines.as_deref(),
             at: rfc3339(decision.at_us),
         }
     }
@@ -187,6 +198,35 @@ pub fn earlier_outcome(approval: &Approval) -> String {
             "withdrawn: its execution ended, or asked about the call again".to_owned()
         }
     }
+}
+
+/// Number of the lines of a plan; `None` for a question about one call.
+pub fn plan_lines(approval: &Approval) -> Option<u32> {
+    let lines = approval.plan()?.lines.len();
+    Some(u32::try_from(lines).unwrap_or(u32::MAX))
+}
+
+/// A text that names no lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the lines are not numbers with commas between them, such as 1,3")]
+pub struct LineNumbersError;
+
+/// Numbers of lines as a person writes them, `1,3` or `1 3`; `None` for a blank text.
+///
+/// # Errors
+///
+/// [`LineNumbersError`]: what is not understood accepts nothing.
+pub fn line_numbers(text: &str) -> Result<Option<Vec<u32>>, LineNumbersError> {
+    let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+    let numbers = words.take(NUMBERS_MAX + 1).map(|word| {
+        let number = word.parse().ok().filter(|number| *number > 0);
+        number.ok_or(LineNumbersError)
+    });
+    let numbers: Vec<u32> = numbers.collect::<Result<_, _>>()?;
+    if numbers.len() > NUMBERS_MAX {
+        return Err(LineNumbersError);
+    }
+    Ok((!numbers.is_empty()).then_some(numbers))
 }
 
 /// A reason that is too long.
@@ -273,6 +313,7 @@ mod tests {
             channel: ApprovalChannel::Browser,
             reason: Some("not today".to_owned()),
             edited: None,
+            lines: None,
             at_us: 1_778_311_774_000_000,
         });
         let text = serde_json::to_string(&approval_views(&list, usize::MAX)).unwrap();
@@ -326,6 +367,7 @@ mod tests {
             channel: ApprovalChannel::Cli,
             reason: None,
             edited: None,
+            lines: None,
             at_us: 0,
         };
         asked.decisions = vec![decision(true, "user:a"), decision(false, "user:b")];
@@ -335,6 +377,18 @@ mod tests {
         assert_eq!(earlier_outcome(&asked), "already approved by user:a (cli)");
         asked.state = ApprovalState::Expired;
         assert_eq!(earlier_outcome(&asked), "expired before a decision");
+    }
+
+    #[test]
+    fn numbers_of_lines_are_read_and_what_else_is_written_accepts_nothing() {
+        assert_eq!(line_numbers("1,3"), Ok(Some(vec![1, 3])));
+        assert_eq!(line_numbers(" 2, 4 7 "), Ok(Some(vec![2, 4, 7])));
+        assert_eq!(line_numbers(" , "), Ok(None));
+        for text in ["0", "-1", "1-3", "all", "y", "1;2", "4294967296"] {
+            assert_eq!(line_numbers(text), Err(LineNumbersError), "{text}");
+        }
+        assert!(line_numbers(&"1 ".repeat(NUMBERS_MAX)).is_ok());
+        assert!(line_numbers(&"1 ".repeat(NUMBERS_MAX + 1)).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //!
 //! - `asks` are the questions of one run.
 //! - `ask` makes a question of a call and waits for its answer.
+//! - `plan` asks about the plan of a program before it runs.
 //! - `client` asks the person behind the client of the request.
 //! - `decide` takes an answer and checks the right of who gives it.
 
@@ -13,6 +14,7 @@ mod asks;
 mod client;
 mod decide;
 mod origins;
+mod plan;
 mod question;
 pub(crate) mod shown;
 
@@ -27,11 +29,12 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::clock::now_us;
 
-pub(crate) use ask::Approved;
+pub(crate) use ask::{Approved, sha256_hex};
 pub(crate) use asks::Asks;
 pub use asks::OnAsk;
 pub use decide::{Decider, DecisionError, DecisionReport, DecisionRequest};
 pub(crate) use origins::Origins;
+pub(crate) use plan::{PlanRecord, ProgramPlan};
 
 /// How often the file is looked at for what other processes decide, while a person waits.
 const POLLED: Duration = Duration::from_millis(25);

@@ -12,6 +12,7 @@ mod invoke;
 mod invoke_approved;
 mod journal;
 mod open_questions;
+mod plan;
 mod prepare;
 mod program_check;
 mod progress_prefix;
@@ -34,7 +35,7 @@ use limbeck_store::ArtifactInfo;
 use limbeck_upstream::{CallContext, CallObserver, PrintedStream};
 use tokio_util::sync::CancellationToken;
 
-use crate::approvals::{Asks, Origins};
+use crate::approvals::{Asks, Origins, PlanRecord, ProgramPlan};
 use crate::config::other_principal;
 use answer_budget::AnswerBudget;
 pub(crate) use answer_budget::AnswerPermit;
@@ -78,6 +79,8 @@ pub(crate) struct Broker {
     questions: Arc<OpenQuestions>,
     /// Questions to people about calls of this execution.
     pub(crate) asks: Arc<Asks>,
+    /// What people accepted of the program's plan.
+    pub(crate) plan: Arc<ProgramPlan>,
     program: Arc<ProgramText>,
     /// Texts that the program received; `None` where no person is asked.
     origins: Option<Arc<Mutex<Origins>>>,
@@ -91,7 +94,7 @@ pub(crate) struct ProgramText {
     /// Where the execution was requested from.
     pub(crate) origin: String,
     /// The calls in the text.
-    sites: OnceLock<Vec<Site>>,
+    sites: OnceLock<Arc<Sites>>,
 }
 
 impl ProgramText {
@@ -105,14 +108,14 @@ impl ProgramText {
     }
 
     /// Takes the calls that the worker found.
-    pub(crate) fn note_sites(&self, sites: &Sites) {
+    pub(crate) fn note_sites(&self, sites: Arc<Sites>) {
         // A program is checked once.
-        let _ = self.sites.set(sites.sites.clone());
+        let _ = self.sites.set(sites);
     }
 
     /// The calls of `tool` under its own name.
     fn sites_of(&self, tool: &ToolId) -> Vec<&Site> {
-        let sites = self.sites.get().into_iter().flatten();
+        let sites = self.sites.get().into_iter().flat_map(|it| &it.sites);
         let is_of = |site: &&Site| {
             site.server.as_deref() == Some(tool.server.as_str()) && *site.tool == *tool.tool
         };
@@ -189,6 +192,7 @@ impl Broker {
             questions: Arc::default(),
             // A client's own call: no person pauses it.
             asks: Arc::default(),
+            plan: Arc::default(),
             program: ProgramText::new(String::new(), Language::Typescript, String::new()),
             origins: None,
         }
@@ -206,6 +210,12 @@ impl Broker {
         self.program = program;
         let may_ask = self.context.policy.newest().policy().asks();
         self.origins = may_ask.then(Arc::default);
+        self
+    }
+
+    /// Asks people about the plan of the program, of which the journal has `record`.
+    pub(crate) fn with_plan(mut self, record: PlanRecord) -> Self {
+        self.plan = Arc::new(ProgramPlan::new(record));
         self
     }
 

@@ -194,6 +194,7 @@ impl DirectCalls {
                 limits: ExecutionLimits::default(),
                 mode: Mode::Run,
                 scope: None,
+                asks_by_plan: false,
             },
             guest_hash: NO_GUEST.to_owned(),
             sandbox: Sandbox::of(Vec::new(), Vec::new()),

@@ -7,8 +7,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use limbeck_policy::{
-    Decided, Denied, Facts, Policy, ReadPermit, ReadRequest, Requester, Scope, ToolCall,
-    decide_or_ask, decide_read,
+    Decided, Denied, Facts, Grant, Policy, Question, ReadPermit, ReadRequest, Requester, Scope,
+    ToolCall, decide_or_ask, decide_read,
 };
 use limbeck_upstream::{SendPass, SendWindow};
 
@@ -122,6 +122,25 @@ impl PolicyVersion {
             // What the other denies is not asked about.
             Decided::Ask(question) => by(kept, call).map(|_| Decided::Ask(question)),
         }
+    }
+
+    /// The decision about a call that this policy asks about, where people accepted lines of the program's plan. The pin is that
+    /// of the tool's definition now, and the line the one on which the call was counted before.
+    pub(crate) fn covered(
+        &self,
+        question: Box<Question>,
+        scope: &Scope,
+        requester: &Requester,
+        grant: &Grant,
+        (pin, counted): (&str, Option<usize>),
+    ) -> Decided {
+        // Beside a policy that was not read whole nothing is sent by the word of a person who saw another one.
+        if self.kept.is_some() {
+            return Decided::Ask(question);
+        }
+        let names = requester.names();
+        let facts = facts(&self.policy, scope, &names);
+        question.covered(&facts, grant, Some(pin), counted)
     }
 
     /// Decides about a read.

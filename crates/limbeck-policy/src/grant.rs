@@ -2,7 +2,7 @@
 //!
 //! A person accepts lines of a plan: a tool with its pin, constant arguments, the names of those that are computed, and a
 //! count. A call is covered by a line that shows it, and each line only as often as it says. Everything else is asked about
-//! as if there were no grant, and what the policy denies stays denied: [`decide_with_grant`] asks it first.
+//! as if there were no grant, and what the policy denies stays denied: only a [`Question`] of it can be [covered](Question::covered).
 //!
 //! Never covered are a tool, an argument or a constant that no line shows, a destructive line that was not accepted on its own,
 //! a tool whose pin or class changed, a call that a rule asks about, and a line with a computed argument that a rule's
@@ -11,12 +11,12 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use limbeck_domain::{EffectClass, ToolId};
-use serde_json::Value;
+use limbeck_domain::{EffectClass, PlanConstant, PlanCount, PlanSite, ToolId};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
-use crate::rules::Preset;
-use crate::{Decided, Denied, Facts, Question, ToolCall, decide_or_ask};
+use crate::rules::{CallFacts, DecidedBy, Effect, Preset};
+use crate::{Decided, Facts, Policy, Question, ToolCall, ToolClass};
 
 /// Calls that a line covers which is repeated without a known end, where the approver names no number.
 pub const MANY_DEFAULT: u32 = 25;
@@ -31,7 +31,7 @@ pub struct PlanLine {
     /// Pin of the tool's definition, where it has one.
     pub pin: Option<String>,
     /// Arguments that are constants of the program. A call has every one of them.
-    pub constants: Vec<ConstantArgument>,
+    pub constants: Vec<PlanConstant>,
     /// Names of arguments that the program computes. They may have any value, or be left out.
     pub open: Vec<String>,
     /// Whether there are no other arguments than those of `constants` and `open`.
@@ -44,36 +44,6 @@ pub struct PlanLine {
     pub line: u32,
     /// Whether the approver accepted this line on its own and not with others. A destructive line needs it.
     pub ticked_singly: bool,
-}
-
-/// An argument with a constant value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConstantArgument {
-    /// Its name.
-    pub name: String,
-    /// Its value as JSON text.
-    pub json: String,
-}
-
-/// How often a line covers a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanCount {
-    /// Once.
-    Once,
-    /// As often as a loop over constants runs.
-    AtMost(u32),
-    /// As often as the approver said of a loop whose end is not known; see [`MANY_DEFAULT`].
-    Many(u32),
-}
-
-impl PlanCount {
-    /// Most calls.
-    pub fn most(self) -> u32 {
-        match self {
-            Self::Once => 1,
-            Self::AtMost(most) | Self::Many(most) => most,
-        }
-    }
 }
 
 /// Why lines make no grant.
@@ -151,18 +121,23 @@ impl Grant {
     }
 
     /// Counts `call` on a line that covers it, and returns the line. `conditioned` are the arguments that conditions of
-    /// rules name.
+    /// rules name. A call that was counted before, on the line `counted`, is covered by that one alone.
     fn take(
         &self,
         call: &ToolCall,
         class: EffectClass,
         pin: Option<&str>,
         conditioned: &[&str],
+        counted: Option<usize>,
     ) -> Option<usize> {
         let showing = self.showing(call, class, pin);
         showing.into_iter().find(|line| {
             let is_open = |name: &&str| self.lines[*line].leaves_open(name);
-            !conditioned.iter().any(is_open) && self.count(*line)
+            let is_counted = || match counted {
+                Some(counted) => counted == *line,
+                None => self.count(*line),
+            };
+            !conditioned.iter().any(is_open) && is_counted()
         })
     }
 
@@ -196,6 +171,21 @@ fn load(count: &AtomicU32) -> u32 {
 }
 
 impl PlanLine {
+    /// A line of a plan as the approver saw it, and whether it was accepted on its own.
+    pub fn of(site: &PlanSite, ticked_singly: bool) -> Self {
+        Self {
+            tool: site.tool.clone(),
+            pin: site.pin.clone(),
+            constants: site.constants.clone(),
+            open: site.open.clone(),
+            complete: site.complete,
+            count: site.count,
+            class: site.class,
+            line: site.line,
+            ticked_singly,
+        }
+    }
+
     /// Whether a call is what the approver saw, however often.
     fn shows(
         &self,
@@ -206,7 +196,7 @@ impl PlanLine {
     ) -> bool {
         let is_same_tool = self.tool == *tool && self.pin.as_deref() == pin && self.class == class;
         let is_accepted = class != EffectClass::Destructive || self.ticked_singly;
-        let is_constant = |constant: &ConstantArgument| {
+        let is_constant = |constant: &PlanConstant| {
             let value = arguments.get(&constant.name);
             value.is_some_and(|value| is_same_json(value.get(), &constant.json))
         };
@@ -225,7 +215,7 @@ impl PlanLine {
         is_open && self.constant(name).is_none()
     }
 
-    fn constant(&self, name: &str) -> Option<&ConstantArgument> {
+    fn constant(&self, name: &str) -> Option<&PlanConstant> {
         self.constants
             .iter()
             .find(|constant| constant.name == *name)
@@ -254,27 +244,22 @@ fn is_exact(value: &Value) -> bool {
     }
 }
 
-/// Decides about a call of a program whose plan was accepted. Where a preset asks about the program's writes and a line of
-/// `grant` covers the call, it is counted and may be sent: [`Permit::plan_line`](crate::Permit::plan_line) names the line. What
-/// the policy denies stays denied, and what a rule asks about is asked. `pin` is that of the tool's definition now.
-///
-/// # Errors
-///
-/// [`Denied`].
-pub fn decide_with_grant(
-    call: ToolCall,
-    facts: &Facts<'_>,
-    grant: &Grant,
-    pin: Option<&str>,
-) -> Result<Decided, Denied> {
-    let question = match decide_or_ask(call, facts)? {
-        Decided::Permit(permit) => return Ok(Decided::Permit(permit)),
-        Decided::Ask(question) => question,
-    };
-    Ok(match line_of(&question, facts, grant, pin) {
-        Some(line) => Decided::Permit(question.granted(line)),
-        None => Decided::Ask(question),
-    })
+impl Question {
+    /// The permit, when the preset asks about the program's plan and a line of `grant` covers the call, and the question again
+    /// otherwise: what a rule asks about is asked. The call is counted, unless it was before, on the line `counted`:
+    /// [`Permit::plan_line`](crate::Permit::plan_line) names the line. `pin` is that of the tool's definition now.
+    pub fn covered(
+        self: Box<Self>,
+        facts: &Facts<'_>,
+        grant: &Grant,
+        pin: Option<&str>,
+        counted: Option<usize>,
+    ) -> Decided {
+        match line_of(&self, facts, grant, pin, counted) {
+            Some(line) => Decided::Permit(self.granted(line)),
+            None => Decided::Ask(self),
+        }
+    }
 }
 
 fn line_of(
@@ -282,6 +267,7 @@ fn line_of(
     facts: &Facts<'_>,
     grant: &Grant,
     pin: Option<&str>,
+    counted: Option<usize>,
 ) -> Option<usize> {
     if !question.asked_by().is_some_and(Preset::asks_by_plan) {
         return None;
@@ -289,7 +275,40 @@ fn line_of(
     let class = question.class().class;
     let rules = &facts.policy.rules;
     let conditioned = rules.conditioned_arguments(question.tool(), class, facts.who);
-    grant.take(question.call(), class, pin, &conditioned)
+    grant.take(question.call(), class, pin, &conditioned, counted)
+}
+
+impl Facts<'_> {
+    /// Whether one approval of the program's plan may answer for the calls that `line` shows: the preset asks about them, no
+    /// rule does, and no condition of a rule names an argument that the program computes. What a plan cannot answer is not a
+    /// line of it.
+    pub fn plans(&self, line: &PlanLine, class: ToolClass) -> bool {
+        let Policy { rules, .. } = self.policy;
+        if !self.scope.covers(&line.tool) || self.policy.fault_that_stops(class).is_some() {
+            return false;
+        }
+        let conditioned = rules.conditioned_arguments(&line.tool, class.class, self.who);
+        if conditioned.iter().any(|name| line.leaves_open(name)) {
+            return false;
+        }
+        // The rules read no other arguments of such a call than these.
+        let constants = line.constants.iter().filter_map(|constant| {
+            let value = serde_json::from_str(&constant.json).ok()?;
+            Some((constant.name.clone(), value))
+        });
+        let decision = rules.decide(&CallFacts {
+            tool: &line.tool,
+            class: class.class,
+            class_by_operator: class.source.is_operators(),
+            arguments: &Value::Object(constants.collect::<Map<_, _>>()),
+            who: self.who,
+        });
+        let by_plan = match decision.by {
+            DecidedBy::Preset { preset, .. } => preset.asks_by_plan(),
+            DecidedBy::Rule(_) => false,
+        };
+        by_plan && decision.effect == Effect::Ask
+    }
 }
 
 #[cfg(test)]

@@ -24,10 +24,7 @@ mod scope;
 
 use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 
-pub use grant::{
-    ConstantArgument, GRANT_LINES_MAX, Grant, GrantError, MANY_DEFAULT, PlanCount, PlanLine,
-    decide_with_grant,
-};
+pub use grant::{GRANT_LINES_MAX, Grant, GrantError, MANY_DEFAULT, PlanLine};
 pub use in_doubt::{DoubtRule, DoubtRuleError, DoubtRules, KeyPlace, Verify};
 pub use outlook::PolicyNote;
 pub use policy::{
@@ -50,7 +47,7 @@ pub struct ToolCall {
 }
 
 /// Proof that one call was allowed. Only this crate creates one: [`decide`], [`decide_or_ask`], [`decide_with_ticket`] and
-/// [`decide_with_grant`].
+/// [`Question::covered`].
 #[derive(Debug)]
 #[must_use = "a permit is spent by sending the call it was issued for"]
 pub struct Permit {

@@ -16,6 +16,13 @@ pub struct PolicyNote {
     by: Option<String>,
 }
 
+impl PolicyNote {
+    /// Whether the note is that calls are denied, and not that a person is asked.
+    pub fn is_denied(&self) -> bool {
+        self.is_denied
+    }
+}
+
 impl fmt::Display for PolicyNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_denied {

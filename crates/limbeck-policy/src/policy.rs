@@ -259,6 +259,11 @@ impl Policy {
             || matches!(self.rules.preset(), Preset::Balanced | Preset::Strict)
     }
 
+    /// Whether a person may be asked about the plan of a program: see [`Preset::asks_by_plan`].
+    pub fn asks_by_plan(&self) -> bool {
+        self.fault.is_none() && self.rules.preset().asks_by_plan()
+    }
+
     /// Decision about a call with arguments in JSON text.
     pub(crate) fn answer(
         &self,

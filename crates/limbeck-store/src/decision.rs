@@ -18,12 +18,13 @@ pub(crate) enum DecisionEffect {
 /// Adds `decision` to a question, and moves it to its next state.
 ///
 /// The person's earlier decision is replaced: each person has one. A denial ends the question. An approval does when
-/// `terms.quorum` people approve the same arguments: those that one of them edited are not those that another one read.
+/// `terms.quorum` people approve the same arguments, or the same lines of a plan: those that one of them edited are not those that
+/// another one read.
 pub(crate) fn add(approval: &mut Approval, decision: ApprovalDecision) -> DecisionEffect {
     let is_same = |earlier: &ApprovalDecision| {
         earlier.by == decision.by
             && earlier.approve == decision.approve
-            && earlier.edited == decision.edited
+            && is_of_the_same(earlier, &decision)
     };
     let is_repeated = approval.decisions.iter().any(is_same);
     match approval.state {
@@ -45,7 +46,7 @@ pub(crate) fn add(approval: &mut Approval, decision: ApprovalDecision) -> Decisi
         return DecisionEffect::Same;
     }
     let approvals = approval.decisions.iter().filter(|earlier| {
-        earlier.by != decision.by && earlier.approve && earlier.edited == decision.edited
+        earlier.by != decision.by && earlier.approve && is_of_the_same(earlier, &decision)
     });
     let approvals = approvals.count() + 1;
     approval.state = match decision.approve {
@@ -58,6 +59,11 @@ pub(crate) fn add(approval: &mut Approval, decision: ApprovalDecision) -> Decisi
         .retain(|earlier| earlier.by != decision.by);
     approval.decisions.push(decision);
     DecisionEffect::Counts
+}
+
+/// Whether two approvals are of the same arguments, or of the same lines of a plan.
+fn is_of_the_same(one: &ApprovalDecision, other: &ApprovalDecision) -> bool {
+    one.edited == other.edited && one.lines == other.lines
 }
 
 #[cfg(test)]
@@ -114,6 +120,7 @@ mod tests {
             channel: ApprovalChannel::Cli,
             reason: None,
             edited: edited.map(str::to_owned),
+            lines: None,
             at_us: 1,
         };
         add(approval, decision)

@@ -137,6 +137,8 @@ impl JournalOperation {
                     | JournalEntry::Removed { .. }
                     | JournalEntry::Delivered(_)
                     | JournalEntry::Asked { .. }
+                    | JournalEntry::PlanAsked { .. }
+                    | JournalEntry::PlanSettled { .. }
                     | JournalEntry::Decided { .. }
                     | JournalEntry::Settled { .. }
                     | JournalEntry::Took { .. }
@@ -204,6 +206,10 @@ fn entry_bytes(entry: &JournalEntry) -> usize {
         JournalEntry::Removed { result, .. } => result.sha256.len(),
         JournalEntry::Delivered(delivered) => delivered.calls.len() * size_of::<CallId>(),
         JournalEntry::Asked { call, .. } => call.head.len() + call.body.len(),
+        JournalEntry::PlanAsked { approval } => approval.as_str().len(),
+        JournalEntry::PlanSettled { approval, lines } => {
+            approval.as_str().len() + lines.len() * size_of::<u32>()
+        }
         JournalEntry::Decided { decision, .. } => {
             decision.reason.as_ref().map_or(0, String::len)
                 + decision.edited.as_ref().map_or(0, String::len)
@@ -246,6 +252,8 @@ pub(crate) fn marks(entry: &JournalEntry) -> CallMarks {
         JournalEntry::Check { .. }
         | JournalEntry::Delivered(_)
         | JournalEntry::Asked { .. }
+        | JournalEntry::PlanAsked { .. }
+        | JournalEntry::PlanSettled { .. }
         | JournalEntry::Decided { .. }
         | JournalEntry::Took { .. }
         | JournalEntry::Ended { .. } => CallMarks::default(),

@@ -67,6 +67,8 @@ fn describe(entry: &str) -> String {
             | JournalEntry::Removed { .. }
             | JournalEntry::Delivered(_)
             | JournalEntry::Asked { .. }
+            | JournalEntry::PlanAsked { .. }
+            | JournalEntry::PlanSettled { .. }
             | JournalEntry::Decided { .. }
             | JournalEntry::Settled { .. }
             | JournalEntry::Took { .. }

@@ -115,6 +115,7 @@ fn to_worker() -> impl Strategy<Value = ToWorker> {
                 limits: ExecutionLimits::default(),
                 mode: Mode::Run,
                 scope: None,
+                asks_by_plan: false,
             }))
         });
     let result = prop_oneof![".*".prop_map(Ok), ".*".prop_map(Err)];

@@ -135,7 +135,7 @@ impl LanguageEngine for JavascriptEngine {
         };
         warnings.extend(prepared.warnings);
         let terms = LanguageTerms::JAVASCRIPT;
-        check_calls(self.host_mut(), prepared.sites, start.mode, terms, warnings)?;
+        check_calls(self.host_mut(), prepared.sites, start, terms, warnings)?;
         if start.mode != Mode::Run {
             return Ok(None);
         }

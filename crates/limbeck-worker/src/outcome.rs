@@ -66,11 +66,13 @@ impl From<Fault> for RunEnd {
 pub(crate) fn check_calls(
     host: &mut Host,
     sites: Sites,
-    mode: Mode,
+    start: &ProgramStart,
     terms: LanguageTerms,
     warnings: &mut Vec<String>,
 ) -> Result<(), RunEnd> {
-    let must_ask = match mode {
+    let must_ask = match start.mode {
+        // A person may be asked about the calls.
+        Mode::Run if start.asks_by_plan && !sites.sites.is_empty() => true,
         // A program may make a refused call on purpose and catch the error. What it does with a result is checked all the same.
         Mode::Run => {
             !sites.input.is_nothing()

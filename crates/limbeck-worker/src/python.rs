@@ -60,7 +60,7 @@ impl LanguageEngine for PythonEngine {
         // The parser is not CPython's: a program that it cannot read goes to the guest, which runs it or
         // reports the syntax error in CPython's words.
         if let Some(sites) = limbeck_analysis::python::sites(&start.program, &start.servers) {
-            check_calls(self.host_mut(), sites, start.mode, terms, warnings)?;
+            check_calls(self.host_mut(), sites, start, terms, warnings)?;
             if start.mode != Mode::Run {
                 return Ok(None);
             }

@@ -86,15 +86,18 @@ fn pending_line(pending: &PendingApproval) -> String {
         line,
         rule,
         reason,
+        plan_lines,
         expires_at,
     } = pending;
     let shown = |text: &str| clean_line(text, NAME_BYTES_MAX);
-    let mut text = format!(
-        "  {approval_id} {}.{} ({})",
-        shown(server),
-        shown(tool),
-        class.as_str()
-    );
+    let (server, tool, class) = (shown(server), shown(tool), class.as_str());
+    let mut text = match plan_lines {
+        None => format!("  {approval_id} {server}.{tool} ({class})"),
+        Some(lines) => {
+            let lines = counted(*lines as usize, "line");
+            format!("  {approval_id} plan of {lines}, first {server}.{tool}")
+        }
+    };
     if let Some(line) = line {
         text.push_str(&format!(", line {line}"));
     }
@@ -240,6 +243,7 @@ mod tests {
             line: Some(3),
             rule: Some("mail-outside".to_owned()),
             reason: Some("mail leaves\nthe company".to_owned()),
+            plan_lines: None,
             expires_at: "2026-11-24T08:00:00.000000Z".to_owned(),
         };
         assert_eq!(
@@ -250,6 +254,11 @@ mod tests {
         assert_eq!(
             pending_line(&pending),
             "  ap_1 mail.send (write); expires 2026-11-24T08:00:00.000000Z"
+        );
+        (pending.line, pending.plan_lines) = (Some(3), Some(2));
+        assert_eq!(
+            pending_line(&pending),
+            "  ap_1 plan of 2 lines, first mail.send, line 3; expires 2026-11-24T08:00:00.000000Z"
         );
     }
 

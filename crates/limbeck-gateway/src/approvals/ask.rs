@@ -20,7 +20,7 @@ use crate::pins;
 use crate::store_errors::call_error;
 
 /// Bytes of a person's reason in an error.
-const REASON_BYTES_MAX: usize = 1_000;
+pub(super) const REASON_BYTES_MAX: usize = 1_000;
 const HINT_DENIED: &str =
     "a person said no: do not try it again in another way; tell the user what you wanted to do";
 
@@ -236,7 +236,7 @@ impl Broker {
     }
 
     /// Channels of a rule that names none. A client that came over the network vouches for no person.
-    fn default_channels(&self) -> Channels {
+    pub(super) fn default_channels(&self) -> Channels {
         if self.principal() == LOCAL_PRINCIPAL {
             Channels::DEFAULT
         } else {
@@ -308,7 +308,7 @@ impl Broker {
     }
 }
 
-fn terms_of(options: &AskOptions, default: Channels) -> ApprovalTerms {
+pub(super) fn terms_of(options: &AskOptions, default: Channels) -> ApprovalTerms {
     let channels = options.channels(default).iter();
     let channels = channels.filter_map(|channel| ApprovalChannel::from_name(channel.as_str()));
     ApprovalTerms {
@@ -323,13 +323,13 @@ fn terms_of(options: &AskOptions, default: Channels) -> ApprovalTerms {
 }
 
 /// SHA-256 in hexadecimal.
-pub(super) fn sha256_hex(bytes: &[u8]) -> String {
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `ap_` and 128 random bits: an id is not guessed, and says nothing about how many there are.
-fn mint_id() -> Result<ApprovalId, getrandom::Error> {
+pub(super) fn mint_id() -> Result<ApprovalId, getrandom::Error> {
     let mut bits = [0; 16];
     getrandom::fill(&mut bits)?;
     let digits: String = bits.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -103,7 +103,7 @@ impl Asks {
     }
 
     /// The error of the same call, when a person has denied it in this run.
-    pub(super) fn denied_before(&self, tool: &ToolId, sha256: &str) -> Option<CallError> {
+    pub(crate) fn denied_before(&self, tool: &ToolId, sha256: &str) -> Option<CallError> {
         let state = self.state();
         let mut denied = state.denied.iter();
         let same = denied.find(|(denied, hash, _)| denied == tool && hash == sha256);

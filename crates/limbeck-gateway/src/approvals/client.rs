@@ -13,10 +13,14 @@ use serde_json::value::to_raw_value;
 
 use super::decide::{Decider, DecisionRequest};
 use super::question;
+use crate::approval_view::line_numbers;
 use crate::broker::Broker;
 
 /// Name that the question shows in place of a server's.
 const ASKER: &str = "limbeck";
+
+/// Most bytes of the numbers of lines.
+const LINES_BYTES_MAX: usize = 1_000;
 
 /// The client's answer to a form.
 #[derive(Deserialize)]
@@ -32,6 +36,8 @@ struct FormContent {
     decision: Option<String>,
     #[serde(default)]
     reason: Option<String>,
+    #[serde(default)]
+    lines: Option<String>,
 }
 
 impl Broker {
@@ -64,14 +70,20 @@ impl Broker {
         } else {
             &["deny"]
         };
+        let mut properties = json!({
+            "decision": {"type": "string", "enum": decisions, "title": "Decision"},
+            "reason": {"type": "string", "title": "Reason (for the program)", "maxLength": 1000},
+        });
+        if approval.is_plan() && is_whole {
+            let title = "Lines, such as 1,3 (empty: all but the destructive ones)";
+            properties["lines"] =
+                json!({"type": "string", "title": title, "maxLength": LINES_BYTES_MAX});
+        }
         let params = json!({
             "message": text,
             "requestedSchema": {
                 "type": "object",
-                "properties": {
-                    "decision": {"type": "string", "enum": decisions, "title": "Decision"},
-                    "reason": {"type": "string", "title": "Reason (for the program)", "maxLength": 1000},
-                },
+                "properties": properties,
                 "required": ["decision"],
             },
         });
@@ -94,11 +106,16 @@ impl Broker {
         let content = answer.content.unwrap_or(FormContent {
             decision: None,
             reason: None,
+            lines: None,
         });
         let approve = match (answer.action.as_str(), content.decision.as_deref()) {
             ("accept", Some("approve")) if is_whole => true,
             ("accept", Some("deny")) | ("decline", _) => false,
             _ => return,
+        };
+        // Who wrote something else has not decided.
+        let Ok(lines) = line_numbers(content.lines.as_deref().unwrap_or_default()) else {
+            return;
         };
         let request = DecisionRequest {
             approval: approval.id.clone(),
@@ -110,6 +127,7 @@ impl Broker {
             },
             reason: content.reason.filter(|reason| !reason.is_empty()),
             edited: None,
+            lines: lines.filter(|_| approve),
         };
         if let Err(error) = self.context().decide(request).await {
             tracing::warn!(approval = %approval.id, error = %error, "a client's answer to a question does not count");

@@ -38,6 +38,8 @@ pub struct DecisionRequest {
     pub reason: Option<String>,
     /// JSON text of the arguments to send instead.
     pub edited: Option<String>,
+    /// Numbers of the accepted lines of a plan, from 1; absent for all but the destructive ones.
+    pub lines: Option<Vec<u32>>,
 }
 
 /// What resulted from a decision.
@@ -89,6 +91,7 @@ impl BrokerContext {
             decider,
             reason,
             edited,
+            lines,
         } = request;
         let approval = self.store.approval(&id).await?;
         let approval = approval.filter(|it| is_visible_to(it, &decider));
@@ -98,6 +101,7 @@ impl BrokerContext {
             Some(edited) if approve => Some(self.edited(&approval, &edited)?),
             Some(_) | None => None,
         };
+        let lines = accepted_lines(&approval, approve, lines)?;
         let decision = ApprovalDecision {
             approve,
             by: decider.who.first().cloned().unwrap_or_default(),
@@ -105,6 +109,7 @@ impl BrokerContext {
             reason: reason
                 .map(|reason| limbeck_domain::text::cut(&reason, REASON_BYTES_MAX).to_owned()),
             edited,
+            lines,
             at_us: now_us(),
         };
         let decided = self.store.decide(&id, decision).await?;
@@ -155,6 +160,44 @@ impl BrokerContext {
             .accept(edited, Language::Typescript)
             .map_err(DecisionError::InvalidEdit)?;
         Ok(CompactArguments::as_str(&accepted.arguments).to_owned())
+    }
+}
+
+/// The lines that an approval accepts, in their order; `None` where no plan is approved.
+fn accepted_lines(
+    approval: &Approval,
+    approve: bool,
+    lines: Option<Vec<u32>>,
+) -> Result<Option<Vec<u32>>, DecisionError> {
+    let refuse = |why: String, hint: &str| {
+        let hint = hint.to_owned();
+        Err(DecisionError::NotAllowed { why, hint })
+    };
+    let Some(plan) = approval.plan().filter(|_| approve) else {
+        return match lines {
+            None => Ok(None),
+            Some(_) => refuse(
+                "lines belong to the approval of a plan".to_owned(),
+                "leave the lines out",
+            ),
+        };
+    };
+    let Some(mut lines) = lines else {
+        return Ok(Some(plan.accepted_together()));
+    };
+    lines.sort_unstable();
+    lines.dedup();
+    let unknown = lines.iter().find(|number| plan.line(**number).is_none());
+    match unknown {
+        Some(number) => refuse(
+            format!("the plan has no line {number}, it has {}", plan.lines.len()),
+            "name the lines by their numbers, such as 1,3",
+        ),
+        None if lines.is_empty() => refuse(
+            "no line is chosen".to_owned(),
+            "name at least one line, or deny the plan",
+        ),
+        None => Ok(Some(lines)),
     }
 }
 

@@ -3,7 +3,7 @@
 use limbeck_domain::{Approval, Language};
 use serde_json::Value;
 
-use super::shown::{ArgumentBytes, ShownQuestion, text};
+use super::shown::{ArgumentBytes, ShownQuestion, is_plan_whole, text};
 use crate::broker::{BrokerContext, ProgramText};
 use crate::clock::now_us;
 
@@ -50,8 +50,17 @@ impl BrokerContext {
     }
 }
 
+/// Whether everything that a person accepts of a plan has room in its text.
+pub(super) fn has_room_for_plan(approval: &Approval, program: &ProgramText) -> bool {
+    is_plan_whole(&question(approval, &program.text, program.language))
+}
+
 fn shown(approval: &Approval, program: &str, language: Language, width: ArgumentBytes) -> String {
-    let question = ShownQuestion {
+    text(&question(approval, program, language), width)
+}
+
+fn question<'a>(approval: &'a Approval, program: &'a str, language: Language) -> ShownQuestion<'a> {
+    ShownQuestion {
         approval,
         program,
         language,
@@ -61,6 +70,5 @@ fn shown(approval: &Approval, program: &str, language: Language, width: Argument
         similar: None,
         known_names: &[],
         now_us: now_us(),
-    };
-    text(&question, width)
+    }
 }

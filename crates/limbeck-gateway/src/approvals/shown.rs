@@ -21,6 +21,7 @@ use self::safe::{line, name, thousands};
 mod arguments;
 pub(crate) mod json;
 mod lookalikes;
+mod plan;
 mod safe;
 
 /// Most bytes of the text.
@@ -67,9 +68,17 @@ impl ArgumentBytes {
     pub(crate) const WHOLE: Self = Self(TEXT_BYTES_MAX);
 }
 
+/// Whether the text of a question about a plan has all of it.
+pub(crate) fn is_plan_whole(question: &ShownQuestion<'_>) -> bool {
+    plan::text(question).len() <= TEXT_BYTES_MAX
+}
+
 /// The text of a question, of several lines without a newline at its end.
 pub(crate) fn text(question: &ShownQuestion<'_>, width: ArgumentBytes) -> String {
     let approval = question.approval;
+    if approval.is_plan() {
+        return bounded(plan::text(question));
+    }
     let arguments = Arguments::of(&approval.arguments);
     let mut text = headline(question);
     for warning in warnings(question, &arguments) {
@@ -93,16 +102,20 @@ fn headline(question: &ShownQuestion<'_>) -> String {
         name(approval.tool.server.as_str()),
         name(&approval.tool.tool),
     );
-    let class = approval.class.as_str();
-    let whence = match approval.class_from.as_str() {
+    let (class, whence) = (approval.class.as_str(), whence(&approval.class_from));
+    let (client, principal) = (name(question.client), name(&approval.principal));
+    format!("Allow {server}.{tool} ({class}; {whence}) for {client} of {principal}?")
+}
+
+/// Whose word a class is.
+fn whence(class_from: &str) -> String {
+    match class_from {
         "operator" => "class set by the operator".to_owned(),
         "trusted_server" => "class from a hint of the server, which the operator trusts".to_owned(),
         "server" => "class from a hint of the server".to_owned(),
         "unknown" => "no class was set".to_owned(),
         by => format!("class set by {}", name(by)),
-    };
-    let (client, principal) = (name(question.client), name(&approval.principal));
-    format!("Allow {server}.{tool} ({class}; {whence}) for {client} of {principal}?")
+    }
 }
 
 fn warnings(question: &ShownQuestion<'_>, arguments: &Arguments<'_>) -> Vec<String> {

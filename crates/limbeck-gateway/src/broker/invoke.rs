@@ -209,7 +209,12 @@ impl Broker {
         };
         let effect = decided.effect();
         let journal = &self.journal;
+        let plan_line = match &approval {
+            Some(_) => None,
+            None => decided.permit.plan_line(),
+        };
         let intent = Intent {
+            plan_line: plan_line.and_then(|line| self.plan.number_of(line)),
             call,
             tool: tool.id(),
             effect,

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use limbeck_domain::{
-    Approval, ApprovalId, ArtifactId, CallCode, CallError, CallId, Delivered, EffectClass,
-    ExecutionId, HostCall, JournalEntry, ServerName, ToolId, Verdict,
+    Approval, ApprovalId, ApprovalState, ArtifactId, CallCode, CallError, CallId, Delivered,
+    EffectClass, ExecutionId, HostCall, JournalEntry, ServerName, ToolId, Verdict,
 };
 use limbeck_store::{Spent, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -55,6 +55,8 @@ pub(crate) struct Intent<'a> {
     pub(crate) effect: EffectClass,
     /// Its idempotency key.
     pub(crate) key: Option<String>,
+    /// Line of the accepted plan that lets it out.
+    pub(crate) plan_line: Option<u32>,
 }
 
 impl Intent<'_> {
@@ -65,6 +67,7 @@ impl Intent<'_> {
             tool,
             effect,
             key,
+            plan_line,
         } = self;
         JournalEntry::Call {
             call,
@@ -74,6 +77,7 @@ impl Intent<'_> {
             sent_us: Some(now_us()),
             effect,
             sent: true,
+            plan_line,
         }
     }
 }
@@ -165,6 +169,8 @@ impl Journal {
             JournalEntry::Removed { .. }
             | JournalEntry::Delivered(_)
             | JournalEntry::Asked { .. }
+            | JournalEntry::PlanAsked { .. }
+            | JournalEntry::PlanSettled { .. }
             | JournalEntry::Decided { .. }
             | JournalEntry::Settled { .. }
             | JournalEntry::Took { .. }
@@ -210,11 +216,12 @@ impl Journal {
             sent_us: None,
             effect,
             sent,
+            plan_line: None,
         };
         self.append(entry).await;
     }
 
-    /// A call that is about to be sent.
+    /// A call that is about to be sent; `plan_line` is the line of the program's plan that allows it.
     ///
     /// # Errors
     ///
@@ -264,6 +271,40 @@ impl Journal {
         store.ask(id, vec![(entry.clone(), approval)]).await?;
         self.count(&entry);
         Ok(())
+    }
+
+    /// A question about the plan of the program, on disk before any person sees it.
+    pub(crate) async fn ask_plan(&self, approval: Approval) -> Result<(), StoreError> {
+        let Some((store, id)) = &self.record else {
+            return Ok(());
+        };
+        let entry = JournalEntry::PlanAsked {
+            approval: approval.id.clone(),
+        };
+        store.ask(id, vec![(entry.clone(), approval)]).await?;
+        self.count(&entry);
+        Ok(())
+    }
+
+    /// Spends the approval of the program's plan, with these lines of it: the program starts. `Ok(Some)` is the state of an
+    /// approval that counts no more.
+    pub(crate) async fn settle_plan(
+        &self,
+        approval: &ApprovalId,
+        lines: Vec<u32>,
+    ) -> Result<Option<ApprovalState>, StoreError> {
+        let Some((store, id)) = &self.record else {
+            return Ok(None);
+        };
+        let entry = JournalEntry::PlanSettled {
+            approval: approval.clone(),
+            lines,
+        };
+        self.count(&entry);
+        match store.spend(id, approval, entry, now_us()).await? {
+            Spent::Now => Ok(None),
+            Spent::NotApproved(state) => Ok(Some(state)),
+        }
     }
 
     /// A call that a person allowed and that is about to be sent: its intent is written and the approval spent, together.

@@ -152,7 +152,7 @@ impl Broker {
             arguments,
             effect: tool.effect(),
         };
-        let decided = self.decide_or_ask(call, &tool, approved);
+        let decided = self.decide_or_ask(call, &tool, approved, None);
         let decided = decided.map_err(|denied| RefusedCall::of(&tool, denied_error(&denied)))?;
         Ok(match decided {
             Ok(decided) => Prepared::Call(PreparedCall {
@@ -165,14 +165,16 @@ impl Broker {
         })
     }
 
-    /// Decides about a call by the newest policy, where no person can be asked any more. `approved` is what a person allowed.
+    /// Decides about a call by the newest policy, where no person can be asked any more. `approved` is what a person allowed,
+    /// and `counted` the line of the program's plan on which the call was counted.
     pub(super) fn decide(
         &self,
         call: ToolCall,
         tool: &Tool,
         approved: Option<&Arc<Approved>>,
+        counted: Option<usize>,
     ) -> Result<DecidedCall, CallError> {
-        match self.decide_or_ask(call, tool, approved) {
+        match self.decide_or_ask(call, tool, approved, counted) {
             Ok(Ok(decided)) => Ok(decided),
             Ok(Err(question)) => Err(denied_error(&question.into_denied())),
             Err(denied) => Err(denied_error(&denied)),
@@ -184,12 +186,19 @@ impl Broker {
         call: ToolCall,
         tool: &Tool,
         approved: Option<&Arc<Approved>>,
+        counted: Option<usize>,
     ) -> Result<Result<DecidedCall, Box<Question>>, Denied> {
         let by = self.context.policy.newest();
         // The definition as it is now, and not as it was when the person was asked.
         let pin = approved.map(|_| pins::digest(tool.definition()));
         let with_pin = approved.map(Arc::as_ref).zip(pin.as_deref());
         let decided = by.decide_or_ask(call, &self.scope, &self.requester(), with_pin)?;
+        let decided = match decided {
+            Decided::Ask(question) if approved.is_none() => {
+                self.covered(question, &by, tool, counted)
+            }
+            decided => decided,
+        };
         Ok(match decided {
             Decided::Permit(permit) => Ok(DecidedCall {
                 permit,

@@ -67,8 +67,8 @@ impl Broker {
             }
             Err(ComputingError) => return Verdict::default(),
         };
-        self.program.note_sites(&sites);
         let sites = Arc::new(sites);
+        self.program.note_sites(Arc::clone(&sites));
         let findings = match check.findings(&sites).await {
             Ok(findings) => findings,
             Err(ComputingError) => return Verdict::default(),

@@ -37,7 +37,8 @@ impl Broker {
         let DecidedCall {
             permit, approved, ..
         } = decided;
-        let decided = self.decide(permit.spend(), &tool, approved.as_ref());
+        let counted = permit.plan_line();
+        let decided = self.decide(permit.spend(), &tool, approved.as_ref(), counted);
         let decided = decided.map_err(|error| RefusedCall::of(&tool, error))?;
         Ok(PreparedCall {
             tool,
@@ -80,7 +81,7 @@ impl Broker {
                 by,
                 approved,
             } = decided;
-            let call = permit.call().clone();
+            let (call, counted) = (permit.call().clone(), permit.plan_line());
             let context = CallContext {
                 pass: by.pass(),
                 ..context.clone()
@@ -89,7 +90,7 @@ impl Broker {
             if !is_withdrawn(&sent, &by) || cancel.is_cancelled() {
                 return Ok(sent.map(|RawToolResult(result)| result));
             }
-            decided = self.decide(call, tool, approved.as_ref())?;
+            decided = self.decide(call, tool, approved.as_ref(), counted)?;
         }
     }
 }

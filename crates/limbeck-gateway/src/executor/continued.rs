@@ -162,6 +162,7 @@ mod tests {
             sent_us: None,
             effect,
             sent: true,
+            plan_line: None,
         }
     }
 

@@ -143,7 +143,10 @@ impl Executor {
         let worker = self.workers.take(request.language).await;
         let worker = worker.map_err(|error| messages::no_worker(&error))?;
         let (limits, time_warning) = request.limits(self.wall_ms, self.wall_ms_max, self.cpu_ms);
-        let start = request.start(&self.broker.listings, limits, Mode::Run)?;
+        let start = ProgramStart {
+            asks_by_plan: self.broker.policy.newest().policy().asks_by_plan(),
+            ..request.start(&self.broker.listings, limits, Mode::Run)?
+        };
         let sandbox = worker.sandbox().clone();
         let new = NewExecution {
             id: id.clone(),
@@ -278,9 +281,11 @@ impl Attempt<'_> {
         // A child: calls of a run are cancelled at its end without cancelling the client's request.
         let calls: CancellationToken = self.context.cancel.child_token();
         let context = CallContext::new(calls).with_observer(self.context.observer.clone());
-        let asked = self.continued.as_ref();
-        let asked = asked.map(|(playback, _)| playback.asked.clone());
-        let asks = Asks::new(self.on_ask, asked.unwrap_or_default());
+        let recorded = self.continued.as_ref();
+        let recorded =
+            recorded.map(|(playback, _)| (playback.asked.clone(), playback.plan_record()));
+        let (asked, plan) = recorded.unwrap_or_default();
+        let asks = Asks::new(self.on_ask, asked);
         let program = ProgramText::new(
             self.start.program.clone(),
             self.start.language,
@@ -294,7 +299,8 @@ impl Attempt<'_> {
         )
         .with_scope(&self.scope)
         .with_language(self.start.language)
-        .with_asks(asks, program);
+        .with_asks(asks, program)
+        .with_plan(plan);
         broker.note_input(&self.start.input);
         let cancel = self.context.cancel.clone();
         let kept_for = match self.on_ask {

@@ -111,6 +111,8 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
             JournalEntry::Check { .. }
             | JournalEntry::Delivered(_)
             | JournalEntry::Asked { .. }
+            | JournalEntry::PlanAsked { .. }
+            | JournalEntry::PlanSettled { .. }
             | JournalEntry::Decided { .. }
             | JournalEntry::Settled { .. }
             | JournalEntry::Took { .. }

@@ -10,6 +10,7 @@ use limbeck_store::{Store, StoreError};
 use limbeck_wire::{CallResult, CheckRequest, CheckVerdict, Delivery, ToWorker};
 
 use super::messages::verdict_json;
+use crate::approvals::PlanRecord;
 use crate::broker::{Opened, part_again};
 
 /// Journal of an execution, by what the worker asks for.
@@ -28,6 +29,8 @@ pub(super) struct Playback {
     pub(super) tools: BTreeMap<CallId, ToolId>,
     /// Questions to people, by their call.
     pub(super) asked: BTreeMap<CallId, ApprovalId>,
+    /// What the journal has of the program's plan.
+    pub(super) plan: PlanRecord,
     /// What happened to calls that were in doubt, as long as they were not sent again.
     pub(super) settled: BTreeMap<CallId, Settlement>,
     /// Whether retention removed arguments, the value or printed text that this run would be compared with.
@@ -46,6 +49,7 @@ impl Playback {
             sent: BTreeMap::new(),
             tools: BTreeMap::new(),
             asked: BTreeMap::new(),
+            plan: PlanRecord::default(),
             settled: BTreeMap::new(),
             is_cut: false,
         };
@@ -60,8 +64,10 @@ impl Playback {
                     effect,
                     sent,
                     tool,
+                    plan_line,
                     ..
                 } => {
+                    playback.plan.counted(plan_line);
                     if let Some(tool) = tool {
                         playback.tools.insert(call.id, tool);
                     }
@@ -91,6 +97,10 @@ impl Playback {
                 JournalEntry::Asked { call, approval, .. } => {
                     playback.asked.insert(call.id, approval);
                     playback.calls.entry(call.id).or_insert(call);
+                }
+                JournalEntry::PlanAsked { approval } => playback.plan.asked(approval),
+                JournalEntry::PlanSettled { approval, lines } => {
+                    playback.plan.settled(approval, lines);
                 }
                 JournalEntry::Settled { call, how } => {
                     playback.settled.insert(call, how);
@@ -141,6 +151,17 @@ impl Playback {
         }
         let opened = self.artifacts.get(self.parts.get(&id)?)?;
         part_again(&self.calls.get(&id)?.body, opened)
+    }
+
+    /// What the journal has of the plan, and whether the program has gone on beyond its question.
+    pub(super) fn plan_record(&self) -> PlanRecord {
+        let has_gone_on = !self.calls.is_empty() || !self.delivered.is_empty();
+        self.plan.clone().gone_on(has_gone_on)
+    }
+
+    /// Whether the program started: no question about its plan was left without an answer that lets it.
+    pub(super) fn has_started(&self) -> bool {
+        !self.plan.is_open()
     }
 
     /// The recorded verdict. Executions recorded before programs were checked have none, so they are let run.

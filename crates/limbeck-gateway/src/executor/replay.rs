@@ -134,6 +134,10 @@ impl Playback {
             match frame {
                 Ok(FromWorker::Check(check)) => {
                     made.check = Some(check);
+                    // The program was refused by a person, or ended while the person thought.
+                    if let Some(then) = then.filter(|_| !self.has_started()) {
+                        break Err(then.clone());
+                    }
                     worker.send(&self.verdict(), &limits).await?;
                 }
                 Ok(FromWorker::Call(call)) => made.calls.push(call),

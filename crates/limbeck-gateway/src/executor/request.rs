@@ -142,6 +142,7 @@ impl ExecuteRequest {
             limits,
             mode,
             scope: self.scope.patterns().map(<[String]>::to_vec),
+            asks_by_plan: false,
         })
     }
 }

@@ -29,6 +29,7 @@ use super::paused::with_next_step;
 use super::playback::Playback;
 use super::request::AnswerForm;
 use super::shown::Shown;
+use crate::approval_view::plan_lines;
 use crate::approvals::OnAsk;
 use crate::broker::Journal;
 use crate::clock::now_us;
@@ -453,6 +454,7 @@ fn pending_of(approval: &Approval) -> PendingApproval {
         line: approval.line,
         rule: approval.rule.clone(),
         reason: approval.reason.clone(),
+        plan_lines: plan_lines(approval),
         expires_at: rfc3339(approval.expires_us),
     }
 }

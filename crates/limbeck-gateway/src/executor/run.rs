@@ -36,7 +36,8 @@ type ProgramResult = Result<Option<String>, ProgramError>;
 /// What can happen during a run.
 enum Event {
     Frame(Result<FromWorker, WorkerError>),
-    Checked(Verdict),
+    /// The check was made, and the program may start or not.
+    Checked(Result<Verdict, ProgramError>),
     ResultArrived,
     TurnDue,
     UsageDue,
@@ -74,7 +75,7 @@ pub(super) struct Run {
     /// End of the time the program may take.
     deadline: Instant,
     /// The check of the program, while it is being made.
-    check: Option<BoxFuture<'static, Verdict>>,
+    check: Option<BoxFuture<'static, Result<Verdict, ProgramError>>>,
     calls: InFlightCalls,
     calls_made: u32,
     /// Time of the guest's earliest timer.
@@ -158,7 +159,7 @@ impl Run {
         if let Some((check, _)) = &playback.check
             && let Ok(sites) = Sites::parse(&check.sites)
         {
-            self.broker.program().note_sites(&sites);
+            self.broker.program().note_sites(Arc::new(sites));
         }
         self.continued = Some(Continued::new(Arc::clone(playback)));
         self.wall_left = wall_left;
@@ -233,7 +234,8 @@ impl Run {
                 self.handle_frame(frame)
             }
             Event::Frame(Err(error)) => Next::End(Err(self.lost(&error))),
-            Event::Checked(verdict) => self.send_verdict(&verdict).await,
+            Event::Checked(Ok(verdict)) => self.send_verdict(&verdict).await,
+            Event::Checked(Err(error)) => Next::End(Err(error)),
             // `wake_guest` runs after every event and delivers what there is.
             Event::ResultArrived | Event::TurnDue => Next::Continue,
             Event::UsageDue => self.check_usage(),
@@ -271,25 +273,32 @@ impl Run {
         }
     }
 
-    /// Begins the check. Servers may have to be listed for it, so limits and the channel are watched meanwhile.
+    /// Begins the check, and asks about the plan of a program that passes it. Servers may have to be listed for the check, and
+    /// a person has to answer, so limits and the channel are watched meanwhile.
     fn begin_check(&mut self, check: CheckRequest) -> Next {
         let recorded = self
             .continued
             .as_ref()
             .and_then(|it| it.playback().check.clone());
-        if let Some((_, verdict)) = recorded {
-            self.check = Some(Box::pin(std::future::ready(verdict)));
-            return Next::Continue;
-        }
         let broker = self.broker.clone();
         // Only a text is looked at.
         let input = match self.start.input.starts_with('"') {
             true => self.start.input.clone(),
             false => String::new(),
         };
-        self.check = Some(Box::pin(
-            async move { broker.check(check.sites, &input).await },
-        ));
+        let planned = (broker.may_ask_plan()).then(|| self.start.input.clone());
+        self.check = Some(Box::pin(async move {
+            let verdict = match recorded {
+                Some((_, verdict)) => verdict,
+                None => broker.check(check.sites, &input).await,
+            };
+            if let Some(input) = planned
+                && verdict.errors.is_empty()
+            {
+                broker.settle_plan(&input).await?;
+            }
+            Ok(verdict)
+        }));
         Next::Continue
     }
 
@@ -318,7 +327,9 @@ impl Run {
 }
 
 /// The verdict of the check that is being made; never returns without one.
-async fn checked(check: &mut Option<BoxFuture<'static, Verdict>>) -> Verdict {
+async fn checked(
+    check: &mut Option<BoxFuture<'static, Result<Verdict, ProgramError>>>,
+) -> Result<Verdict, ProgramError> {
     match check {
         Some(check) => check.await,
         None => std::future::pending().await,

@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 
 use super::*;
 use crate::rules::{ArgumentPath, Condition, Effect, Layer, Rule, RuleSet};
-use crate::{Classes, Policy, Scope};
+use crate::{ClassSource, Classes, Policy, Scope, decide_or_ask};
 
 fn call(tool: &str, arguments: &Value) -> ToolCall {
     ToolCall {
@@ -23,7 +23,7 @@ fn line(tool: &str, constants: &Value, open: &[&str], count: PlanCount) -> PlanL
         tool: ToolId::new("mail", tool),
         pin: Some("p1".to_owned()),
         constants: constants
-            .map(|(name, value)| ConstantArgument {
+            .map(|(name, value)| PlanConstant {
                 name: name.clone(),
                 json: value.to_string(),
             })
@@ -73,9 +73,12 @@ fn sent_by(policy: &Policy, grant: &Grant, call: ToolCall, pin: Option<&str>) ->
         who: &["user:anna"],
         now_us: 0,
     };
-    match decide_with_grant(call, &facts, grant, pin) {
-        Ok(Decided::Permit(permit)) => Some(permit.plan_line().expect("no rule allows it")),
-        Ok(Decided::Ask(_)) | Err(_) => None,
+    let Ok(Decided::Ask(question)) = decide_or_ask(call, &facts) else {
+        return None;
+    };
+    match question.covered(&facts, grant, pin, None) {
+        Decided::Permit(permit) => Some(permit.plan_line().expect("no rule allows it")),
+        Decided::Ask(_) => None,
     }
 }
 
@@ -280,6 +283,83 @@ fn calls_that_are_decided_at_the_same_time_do_not_share_the_last_count() {
             .sum()
     });
     assert_eq!(total, 100);
+}
+
+#[test]
+fn a_call_that_is_decided_again_is_counted_once_and_on_its_line_alone() {
+    let balanced = policy(Vec::new(), Preset::Balanced, EffectClass::Write);
+    let lines = vec![
+        line("send", &json!({ "to": "#eng" }), &[], PlanCount::Once),
+        line("send", &json!({}), &["to"], PlanCount::Once),
+    ];
+    let grant = Grant::new(lines).unwrap();
+    let facts = Facts {
+        scope: &Scope::everything(),
+        policy: &balanced,
+        who: &[],
+        now_us: 0,
+    };
+    let sent = |pin, counted| {
+        let call = call("send", &json!({ "to": "#eng" }));
+        let Ok(Decided::Ask(question)) = decide_or_ask(call, &facts) else {
+            panic!("the preset asks");
+        };
+        match question.covered(&facts, &grant, Some(pin), counted) {
+            Decided::Permit(permit) => permit.plan_line(),
+            Decided::Ask(_) => None,
+        }
+    };
+    assert_eq!(sent("p1", None), Some(0));
+    assert_eq!(sent("p1", Some(0)), Some(0));
+    assert_eq!(sent("p2", Some(0)), None);
+    assert_eq!(grant.used(), [1, 0]);
+    assert_eq!(sent("p1", None), Some(1));
+    assert_eq!(sent("p1", None), None);
+}
+
+#[test]
+fn a_plan_has_the_calls_that_the_preset_asks_about_and_no_others() {
+    let class = ToolClass {
+        class: EffectClass::Write,
+        source: ClassSource::Operator,
+    };
+    let planned = |rules: Vec<Rule>, preset, line: &PlanLine| {
+        let policy = policy(rules, preset, EffectClass::Write);
+        let facts = Facts {
+            scope: &Scope::parse(["mail.send"]).unwrap(),
+            policy: &policy,
+            who: &["user:anna"],
+            now_us: 0,
+        };
+        facts.plans(line, class)
+    };
+    let open = line("send", &json!({}), &["amount"], PlanCount::Once);
+    assert!(planned(Vec::new(), Preset::Balanced, &open));
+    for preset in [Preset::Observe, Preset::Strict, Preset::Unattended] {
+        assert!(!planned(Vec::new(), preset, &open), "{preset}");
+    }
+    let elsewhere = line("delete", &json!({}), &[], PlanCount::Once);
+    assert!(!planned(Vec::new(), Preset::Balanced, &elsewhere));
+    for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
+        let rules = |argument| vec![rule(effect, argument)];
+        assert!(!planned(rules(None), Preset::Balanced, &open), "{effect}");
+        assert!(!planned(rules(Some("amount")), Preset::Balanced, &open));
+        // Where the argument is a constant, the rule is known to be about the call or not.
+        let constant = |amount| {
+            let constants = json!({ "amount": amount });
+            line("send", &constants, &[], PlanCount::Once)
+        };
+        assert!(planned(
+            rules(Some("amount")),
+            Preset::Balanced,
+            &constant(5)
+        ));
+        assert!(!planned(
+            rules(Some("amount")),
+            Preset::Balanced,
+            &constant(500)
+        ));
+    }
 }
 
 #[test]

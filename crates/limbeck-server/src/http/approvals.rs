@@ -3,7 +3,7 @@
 //! ```text
 //! GET  /approvals       pending questions about calls of the token's principal
 //! GET  /approvals/ID    one question whole, with the text that a person is shown
-//! POST /approvals/ID    {"decision": "approve" | "deny", "reason"?: string, "edited"?: object}
+//! POST /approvals/ID    {"decision": "approve" | "deny", "reason"?: string, "edited"?: object, "lines"?: number[]}
 //! ```
 //!
 //! A question of another principal reads as one that does not exist, unless it names the token's owner as an approver: then
@@ -52,6 +52,9 @@ struct DecisionBody {
     /// All arguments of the call, to be sent instead.
     #[serde(default)]
     edited: Option<Box<RawValue>>,
+    /// Numbers of the accepted lines of a plan.
+    #[serde(default)]
+    lines: Option<Vec<u32>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -220,7 +223,7 @@ impl HttpService {
         let (body, _held) = read.await.map_err(form)?;
         let decision: DecisionBody = serde_json::from_slice(&body).map_err(|_| Refused {
             hint: Some(
-                "send {\"decision\": \"approve\" | \"deny\", \"reason\"?: string, \"edited\"?: object}"
+                "send {\"decision\": \"approve\" | \"deny\", \"reason\"?: string, \"edited\"?: object, \"lines\"?: number[]}"
                     .to_owned(),
             ),
             ..Refused::new(StatusCode::BAD_REQUEST, "the body is not a decision")
@@ -250,6 +253,7 @@ impl HttpService {
             edited: body
                 .edited
                 .map(|edited| Box::<str>::from(edited).into_string()),
+            lines: body.lines,
         };
         let (status, outcome, approval) = match self.gateway.decide(request).await {
             Ok(DecisionReport::Decided(approval)) => {

@@ -116,6 +116,7 @@ impl Surface {
                 },
                 reason: reason.clone(),
                 edited: edited.clone(),
+                lines: None,
             };
             match self.gateway.decide(request).await {
                 Ok(DecisionReport::Decided(_) | DecisionReport::Same(_)) => {}

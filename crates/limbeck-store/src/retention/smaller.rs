@@ -203,6 +203,8 @@ fn without_texts(entry: &str) -> Option<String> {
         | JournalEntry::Removed { .. }
         | JournalEntry::Delivered(_)
         | JournalEntry::Asked { .. }
+        | JournalEntry::PlanAsked { .. }
+        | JournalEntry::PlanSettled { .. }
         | JournalEntry::Decided { .. }
         | JournalEntry::Settled { .. }
         | JournalEntry::Took { .. } => return None,
@@ -221,6 +223,7 @@ fn without_arguments(entry: &str) -> Option<String> {
             sent_us,
             effect,
             sent,
+            plan_line,
         } => {
             let arguments_removed = Some(removed(&call.body)?);
             call.body.clear();
@@ -232,6 +235,7 @@ fn without_arguments(entry: &str) -> Option<String> {
                 sent_us,
                 effect,
                 sent,
+                plan_line,
             }
         }
         // Their hash is in the approval.
@@ -249,6 +253,8 @@ fn without_arguments(entry: &str) -> Option<String> {
         }
         JournalEntry::Call { .. }
         | JournalEntry::Asked { .. }
+        | JournalEntry::PlanAsked { .. }
+        | JournalEntry::PlanSettled { .. }
         | JournalEntry::Check { .. }
         | JournalEntry::Outcome { .. }
         | JournalEntry::Part { .. }
@@ -338,6 +344,7 @@ mod tests {
                 sent_us: None,
                 effect: EffectClass::Write,
                 sent: true,
+                plan_line: None,
             })
             .unwrap()
         };

@@ -135,6 +135,8 @@ fn envelope_of(entry: JournalEntry) -> Option<Envelope> {
         | JournalEntry::Removed { .. }
         | JournalEntry::Delivered(_)
         | JournalEntry::Asked { .. }
+        | JournalEntry::PlanAsked { .. }
+        | JournalEntry::PlanSettled { .. }
         | JournalEntry::Decided { .. }
         | JournalEntry::Settled { .. }
         | JournalEntry::Took { .. } => None,

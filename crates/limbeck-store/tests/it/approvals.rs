@@ -68,6 +68,7 @@ pub(crate) fn decision(by: &str, approve: bool) -> ApprovalDecision {
         channel: ApprovalChannel::Cli,
         reason: None,
         edited: None,
+        lines: None,
         at_us: 20,
     }
 }

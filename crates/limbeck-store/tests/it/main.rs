@@ -45,6 +45,7 @@ fn new_execution(name: &str, created_us: u64) -> NewExecution {
             limits: ExecutionLimits::default(),
             mode: Mode::Run,
             scope: None,
+            asks_by_plan: false,
         },
         guest_hash: "abc".to_owned(),
         sandbox: sandbox(),
@@ -78,6 +79,7 @@ fn call(number: u32, effect: EffectClass, sent: bool) -> JournalEntry {
         sent_us: None,
         effect,
         sent,
+        plan_line: None,
     }
 }
 

@@ -252,6 +252,7 @@ fn answers() -> Vec<ToWorker> {
         limits: ExecutionLimits::default(),
         mode: Mode::Run,
         scope: None,
+        asks_by_plan: false,
     };
     let results = vec![
         CallResult {

@@ -77,6 +77,7 @@ impl Run {
                 },
                 mode: Mode::Run,
                 scope: None,
+                asks_by_plan: false,
             },
             big: String::new(),
             found: "[]".to_owned(),

@@ -44,11 +44,14 @@ pub(crate) struct ResumeArgs {
     /// Approve the questions AP [default: all that wait]
     #[arg(long, value_name = "AP", num_args = 0..)]
     pub(crate) approve: Option<Vec<String>>,
+    /// Of the plan that is approved, accept these lines alone, such as 1,3 [default: all but the destructive ones]
+    #[arg(long, value_name = "LINES", requires = "approve")]
+    pub(crate) lines: Option<String>,
     /// Deny the questions AP [default: all that wait]
     #[arg(long, value_name = "AP", num_args = 0..)]
     pub(crate) deny: Option<Vec<String>>,
     /// End the execution; its questions are withdrawn and nothing is sent
-    #[arg(long, conflicts_with_all = ["approve", "deny", "edit", "reason", "wait"])]
+    #[arg(long, conflicts_with_all = ["approve", "lines", "deny", "edit", "reason", "wait"])]
     pub(crate) stop: bool,
     /// Why, for the program and the model
     #[arg(long, value_name = "TEXT")]
@@ -141,6 +144,14 @@ mod tests {
                 .len(),
             1
         );
+    }
+
+    #[test]
+    fn lines_belong_to_an_approval() {
+        let lines = resume(&["ex_1", "--approve", "--lines", "1,3"]).lines;
+        assert_eq!(lines.as_deref(), Some("1,3"));
+        assert!(parsed(&["resume", "ex_1", "--lines", "1"]).is_err());
+        assert!(parsed(&["resume", "ex_1", "--stop", "--lines", "1"]).is_err());
     }
 
     #[test]

@@ -4,12 +4,12 @@ use anyhow::anyhow;
 use limbeck_domain::text::{clean_line, is_clean};
 use limbeck_domain::{Approval, ApprovalId, ApprovalState, ExecutionId};
 use limbeck_gateway::Gateway;
-use limbeck_gateway::approval_view::{ApprovalView, approval_view, approval_views};
+use limbeck_gateway::approval_view::{ApprovalView, approval_view, approval_views, plan_lines};
 use serde::Serialize;
 
 use crate::cli::ApprovalsArgs;
 use crate::exit::{CommandError, ExitStatus};
-use crate::format::grouped_digits;
+use crate::format::{counted, grouped_digits};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::table::{LastColumn, TextTable, Tone};
@@ -94,6 +94,13 @@ fn table(printer: &Printer, approvals: &[Approval]) -> TextTable {
 pub(super) fn call_text(approval: &Approval) -> String {
     let tool = clean_line(&approval.tool.to_string(), NAME_BYTES_MAX);
     let class = approval.class.as_str();
+    if let Some(lines) = plan_lines(approval) {
+        let lines = counted(lines as usize, "line");
+        return format!(
+            "plan of {lines}, first {tool}, line {}",
+            approval.line.unwrap_or(1)
+        );
+    }
     match approval.line {
         Some(line) => format!("{tool} ({class}), line {line}"),
         None => format!("{tool} ({class})"),
@@ -130,8 +137,13 @@ async fn one(
         approval.id, approval.execution
     ));
     let bytes = grouped_digits(approval.arguments.len() as u64);
+    let what = if approval.is_plan() {
+        "plan"
+    } else {
+        "arguments"
+    };
     printer.data_line(&format!(
-        "arguments, {bytes} bytes, sha256 {}:\n{}",
+        "{what}, {bytes} bytes, sha256 {}:\n{}",
         approval.sha256,
         visible_json(&approval.arguments)
     ));

@@ -274,6 +274,7 @@ fn asked(unit: AskUnit, options: &AskOptions) -> Value {
     let channels: Vec<&str> = channels.iter().map(Channel::as_str).collect();
     json!({
         "unit": unit.as_str(),
+        "preset": (unit == AskUnit::Program).then_some("plan"),
         "approvers": options.approvers.lists(),
         "quorum": options.quorum,
         "not_requester": options.not_requester,
@@ -331,9 +332,14 @@ fn print(
     };
     printer.data_line(&format!("class of {tool}: {}{by}", class.as_str()));
     if effect == Effect::Ask {
-        printer.note(
-            "a person is asked before such a call is sent, `limbeck approvals` lists the questions",
-        );
+        printer.note(match explanation.decision.unit() {
+            AskUnit::Program => {
+                "a person is asked once for such calls of a program, before it runs; a single call is asked about when it is made"
+            }
+            AskUnit::Call => {
+                "a person is asked before such a call is sent, `limbeck approvals` lists the questions"
+            }
+        });
     }
     if explanation.others.is_empty() {
         return;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use limbeck_domain::{
     Approval, ApprovalChannel, ApprovalState, Envelope, ExecutionId, ExecutionStatus,
 };
-use limbeck_gateway::approval_view::{decision_reason, earlier_outcome};
+use limbeck_gateway::approval_view::{decision_reason, earlier_outcome, line_numbers};
 use limbeck_gateway::{
     AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway, LOCAL_PRINCIPAL,
     OnAsk, ResumeError, Shown,
@@ -52,6 +52,8 @@ pub(super) enum Noted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reply {
     Approve,
+    /// These lines of a plan.
+    Lines(Vec<u32>),
     Deny,
     Stop,
     Later,
@@ -161,19 +163,24 @@ impl TerminalQuestions<'_> {
                 .discard_typed_input()
                 .context("what was typed before the question cannot be discarded")
                 .map_err(CommandError::usage)?;
-            printer.prompt("allow? y: yes, n: no, s: stop the program, Enter: decide later ");
+            printer.prompt(prompt(approval));
             let Some(line) = self.line_while_open(approval).await? else {
                 return Ok(Asked::Answered);
             };
-            let approve = match reply(&line) {
+            let (approve, lines) = match reply(&line, approval.is_plan()) {
                 Reply::Unclear => continue,
                 Reply::Later => return Ok(Asked::LeftOpen),
                 Reply::Stop => return Ok(Asked::Stop),
-                Reply::Approve => true,
-                Reply::Deny => false,
+                Reply::Approve => (true, None),
+                Reply::Lines(lines) => (true, Some(lines)),
+                Reply::Deny => (false, None),
             };
-            let reason = if approve { None } else { self.reason().await? };
-            let decided = decide(self.gateway, approval, approve, reason, None).await?;
+            let content = DecisionContent {
+                reason: if approve { None } else { self.reason().await? },
+                lines,
+                ..DecisionContent::default()
+            };
+            let decided = decide(self.gateway, approval, approve, content).await?;
             return Ok(match note(printer, approval, decided) {
                 Noted::Answered => Asked::Answered,
                 Noted::StillPending | Noted::Refused => Asked::LeftOpen,
@@ -222,7 +229,23 @@ impl TerminalQuestions<'_> {
     }
 }
 
-fn reply(line: &str) -> Reply {
+/// What a person can type.
+fn prompt(approval: &Approval) -> &'static str {
+    let Some(plan) = approval.plan() else {
+        return "allow? y: yes, n: no, s: stop the program, Enter: decide later ";
+    };
+    if plan.accepted_together().len() == plan.lines.len() {
+        "allow? y: all lines, 1,3: these lines, n: no, s: stop the program, Enter: decide later "
+    } else {
+        "allow? y: all lines but the destructive ones, 1,3: these lines, n: no, s: stop the program, Enter: decide later "
+    }
+}
+
+/// What a line means. Numbers of lines answer a question about a plan alone.
+fn reply(line: &str, is_plan: bool) -> Reply {
+    if is_plan && let Ok(Some(lines)) = line_numbers(line) {
+        return Reply::Lines(lines);
+    }
     match line.trim().to_ascii_lowercase().as_str() {
         "" => Reply::Later,
         "y" | "yes" => Reply::Approve,
@@ -242,6 +265,16 @@ pub(super) fn decider() -> Decider {
     }
 }
 
+/// What a decision has beside its yes or no.
+#[derive(Debug, Default)]
+pub(super) struct DecisionContent {
+    pub(super) reason: Option<String>,
+    /// JSON text of the arguments to send instead.
+    pub(super) edited: Option<String>,
+    /// Numbers of the accepted lines of a plan.
+    pub(super) lines: Option<Vec<u32>>,
+}
+
 /// Records a decision of the person in front of this terminal.
 ///
 /// # Errors
@@ -251,15 +284,20 @@ pub(super) async fn decide(
     gateway: &Gateway,
     approval: &Approval,
     approve: bool,
-    reason: Option<String>,
-    edited: Option<String>,
+    content: DecisionContent,
 ) -> Result<Result<DecisionReport, DecisionError>, CommandError> {
+    let DecisionContent {
+        reason,
+        edited,
+        lines,
+    } = content;
     let request = DecisionRequest {
         approval: approval.id.clone(),
         approve,
         decider: decider(),
         reason,
         edited,
+        lines,
     };
     match gateway.decide(request).await {
         Err(DecisionError::Store(error)) => Err(error.into()),
@@ -351,20 +389,25 @@ mod tests {
     #[test]
     fn only_a_plain_yes_approves() {
         for line in ["y", "Y", " yes ", "YES"] {
-            assert_eq!(reply(line), Reply::Approve, "{line}");
+            assert_eq!(reply(line, false), Reply::Approve, "{line}");
         }
         for line in ["n", "No"] {
-            assert_eq!(reply(line), Reply::Deny, "{line}");
+            assert_eq!(reply(line, false), Reply::Deny, "{line}");
         }
         for line in ["s", "Stop"] {
-            assert_eq!(reply(line), Reply::Stop, "{line}");
+            assert_eq!(reply(line, false), Reply::Stop, "{line}");
         }
         for line in ["", "  "] {
-            assert_eq!(reply(line), Reply::Later, "{line}");
+            assert_eq!(reply(line, false), Reply::Later, "{line}");
         }
         for line in ["yy", "yes please", "ja", "1", "allow", "y n"] {
-            assert_eq!(reply(line), Reply::Unclear, "{line}");
+            assert_eq!(reply(line, false), Reply::Unclear, "{line}");
         }
+        assert_eq!(reply("1, 3", true), Reply::Lines(vec![1, 3]));
+        for line in ["1-3", "0", "all", "yes 1"] {
+            assert_eq!(reply(line, true), Reply::Unclear, "{line}");
+        }
+        assert_eq!(reply("", true), Reply::Later);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use limbeck_store::{ExecutionRecord, StoreError};
 use limbeck_upstream::CallContext;
 
 use self::choices::{Choice, Wanted};
-use super::questions::{Noted, TerminalQuestions, decide, note, shown};
+use super::questions::{DecisionContent, Noted, TerminalQuestions, decide, note, shown};
 use super::run::whole;
 use super::signals::{EndSignal, EndSignals};
 use crate::cli::ResumeArgs;
@@ -105,9 +105,15 @@ impl Resumption<'_> {
                 approval,
                 approve,
                 edited,
+                lines,
             } = choice;
             let reason = wanted.reason.clone();
-            let decided = decide(gateway, approval, approve, reason, edited).await?;
+            let content = DecisionContent {
+                reason,
+                edited,
+                lines,
+            };
+            let decided = decide(gateway, approval, approve, content).await?;
             all_allowed &= note(printer, approval, decided) != Noted::Refused;
         }
         Ok(all_allowed)

@@ -287,6 +287,7 @@ async fn diverged() -> String {
         sent_us: None,
         effect: EffectClass::Read,
         sent: false,
+        plan_line: None,
     };
     assert!(matches!(
         store.take(&id).await.unwrap(),
@@ -304,6 +305,7 @@ async fn diverged() -> String {
         },
         reason: None,
         edited: None,
+        lines: None,
     };
     gateway.decide(decision).await.unwrap();
     let context = CallContext::new(CancellationToken::new());

@@ -31,9 +31,14 @@ impl Run {
         }
     }
 
-    /// Whether the guest waits, every call in flight waits for a person, and no timer is due soon.
+    /// Whether the guest waits, every call in flight waits for a person, and no timer is due soon; or whether a person thinks
+    /// about the program's plan.
     fn is_quiet(&self) -> bool {
         let waiting = self.broker.asks.waiting();
+        // Before the first line runs, only the question about the program's plan can wait.
+        if self.check.is_some() {
+            return waiting > 0;
+        }
         let soon = now_us().saturating_add(TIMER_SOON_US);
         waiting > 0
             && waiting == self.calls.in_flight()

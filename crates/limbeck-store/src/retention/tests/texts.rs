@@ -224,6 +224,7 @@ fn the_input_of_a_direct_call_goes_with_its_arguments_and_another_input_stays() 
             limits: ExecutionLimits::default(),
             mode: Mode::Run,
             scope: None,
+            asks_by_plan: false,
         })
         .unwrap()
     };

@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{Approval, ApprovalState};
-use limbeck_gateway::approval_view::decision_reason;
+use limbeck_gateway::approval_view::{decision_reason, line_numbers};
 use serde_json::Value;
 
 use super::super::approvals::named;
@@ -22,6 +22,8 @@ pub(super) struct Wanted {
     /// Ids with the arguments to send instead.
     pub(super) edited: Vec<(String, String)>,
     pub(super) reason: Option<String>,
+    /// Numbers of the accepted lines of a plan.
+    pub(super) lines: Option<Vec<u32>>,
 }
 
 /// A decision about one question.
@@ -30,6 +32,8 @@ pub(super) struct Choice<'a> {
     pub(super) approval: &'a Approval,
     pub(super) approve: bool,
     pub(super) edited: Option<String>,
+    /// Numbers of the accepted lines, where the question is about a plan.
+    pub(super) lines: Option<Vec<u32>>,
 }
 
 impl Wanted {
@@ -51,6 +55,7 @@ impl Wanted {
             deny: arguments.deny.clone(),
             edited: edited?,
             reason,
+            lines: lines_of(arguments)?,
         };
         let decides =
             wanted.approve.is_some() || wanted.deny.is_some() || !wanted.edited.is_empty();
@@ -69,6 +74,24 @@ impl Wanted {
 
     /// The decision about each question of an execution, of which `all` are the questions.
     pub(super) fn choices<'a>(&self, all: &'a [Approval]) -> Result<Vec<Choice<'a>>, CommandError> {
+        let mut choices = self.decisions(all)?;
+        let plans = choices
+            .iter_mut()
+            .filter(|choice| choice.approve && choice.approval.is_plan());
+        let mut is_used = self.lines.is_none();
+        for plan in plans {
+            plan.lines.clone_from(&self.lines);
+            is_used = true;
+        }
+        if !is_used {
+            let error = anyhow!("`--lines` is without a plan that is approved");
+            return Err(CommandError::usage(error)
+                .with_hint("`limbeck approvals` shows what each question is about"));
+        }
+        Ok(choices)
+    }
+
+    fn decisions<'a>(&self, all: &'a [Approval]) -> Result<Vec<Choice<'a>>, CommandError> {
         let mut choices: Vec<Choice<'a>> = Vec::new();
         let mut add = |id: &str, approve: bool, edited: Option<String>| {
             let approval = named(all, id)?;
@@ -80,6 +103,7 @@ impl Wanted {
                     approval,
                     approve,
                     edited,
+                    lines: None,
                 }),
                 Some(known) if known.approve == approve && known.edited.is_none() => {
                     known.edited = edited;
@@ -121,10 +145,27 @@ impl Wanted {
                     approval,
                     approve,
                     edited: None,
+                    lines: None,
                 });
             }
         }
         Ok(choices)
+    }
+}
+
+/// The numbers of `--lines`.
+fn lines_of(arguments: &ResumeArgs) -> Result<Option<Vec<u32>>, CommandError> {
+    let Some(text) = &arguments.lines else {
+        return Ok(None);
+    };
+    let hint = "write the numbers of the lines that the question shows: `--lines 1,3`";
+    match line_numbers(text) {
+        Ok(Some(lines)) => Ok(Some(lines)),
+        Ok(None) => {
+            let error = anyhow!("`--lines` names no line");
+            Err(CommandError::usage(error).with_hint(hint))
+        }
+        Err(error) => Err(CommandError::usage(error).with_hint(hint)),
     }
 }
 
@@ -232,6 +273,31 @@ mod tests {
             ..Wanted::default()
         };
         assert_eq!(chosen(&edited), [yes("ap_1a")]);
+    }
+
+    #[test]
+    fn lines_go_to_the_plan_and_to_no_other_question() {
+        let plan = Approval {
+            call: limbeck_domain::PLAN_CALL,
+            ..approval("ap_1a", ApprovalState::Pending)
+        };
+        let call = approval("ap_2b", ApprovalState::Pending);
+        let wanted = Wanted {
+            approve: ids(&[]),
+            lines: Some(vec![1, 3]),
+            ..Wanted::default()
+        };
+        let all = [plan.clone(), call.clone()];
+        let choices = wanted.choices(&all).unwrap();
+        let lines: Vec<_> = choices.into_iter().map(|choice| choice.lines).collect();
+        assert_eq!(lines, [Some(vec![1, 3]), None]);
+        assert!(wanted.choices(&[call]).is_err());
+        let denied = Wanted {
+            approve: None,
+            deny: ids(&[]),
+            ..wanted
+        };
+        assert!(denied.choices(&[plan]).is_err());
     }
 
     #[test]

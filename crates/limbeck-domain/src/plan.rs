@@ -1,0 +1,163 @@
+//! Plan of a program as one question shows it: the calls in its text that may write.
+//!
+//! A person accepts lines of it before the first line of the program runs. The plan is the [`arguments`](Approval::arguments)
+//! of such a question, byte for byte, so that its hash is the hash of all that was shown.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Approval, CallId, EffectClass, ToolId};
+
+/// Number of the call in a question about a plan: no call of a program has it.
+pub const PLAN_CALL: CallId = CallId(0);
+
+/// Calls of a program that one question is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalPlan {
+    /// The calls, in the order of the text. The first is number 1.
+    pub lines: Vec<PlanSite>,
+    /// SHA-256 of the program's text, in hexadecimal.
+    pub program_sha256: String,
+    /// SHA-256 of the input's JSON text, in hexadecimal.
+    pub input_sha256: String,
+    /// Further places of the text whose calls are asked about when they are made.
+    pub asked_singly: u32,
+}
+
+/// One call in the text of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanSite {
+    /// The tool.
+    pub tool: ToolId,
+    /// SHA-256 of the tool's definition, in hexadecimal.
+    pub pin: Option<String>,
+    /// Class of the tool.
+    pub class: EffectClass,
+    /// Whose word the class is.
+    pub class_from: String,
+    /// Line in the program, from 1.
+    pub line: u32,
+    /// How often the call may be made.
+    pub count: PlanCount,
+    /// Arguments that are constants of the program. A call has every one of them.
+    pub constants: Vec<PlanConstant>,
+    /// Names of arguments that the program computes. They may have any value, or be left out.
+    pub open: Vec<String>,
+    /// Whether there are no other arguments than those of `constants` and `open`.
+    pub complete: bool,
+    /// Calls whose results the arguments may have parts of.
+    pub from: Vec<PlanSource>,
+}
+
+/// An argument with a constant value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanConstant {
+    /// Its name.
+    pub name: String,
+    /// Its value as JSON text.
+    pub json: String,
+}
+
+/// A call whose result is used in the arguments of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanSource {
+    /// Its tool, as the program names it.
+    pub tool: String,
+    /// Its line in the program, from 1.
+    pub line: u32,
+}
+
+/// How often a line of a plan covers a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanCount {
+    /// Once.
+    Once,
+    /// As often as a loop over constants runs.
+    AtMost(u32),
+    /// As often as is allowed for a loop whose end is not known.
+    Many(u32),
+}
+
+impl PlanCount {
+    /// Most calls.
+    pub fn most(self) -> u32 {
+        match self {
+            Self::Once => 1,
+            Self::AtMost(most) | Self::Many(most) => most,
+        }
+    }
+}
+
+impl ApprovalPlan {
+    /// Numbers of the lines that an approval without a choice accepts: all but the destructive ones.
+    pub fn accepted_together(&self) -> Vec<u32> {
+        let numbered = (1..).zip(&self.lines);
+        let together = numbered.filter(|(_, line)| line.class != EffectClass::Destructive);
+        together.map(|(number, _)| number).collect()
+    }
+
+    /// The line with this number, from 1.
+    pub fn line(&self, number: u32) -> Option<&PlanSite> {
+        self.lines
+            .get(usize::try_from(number).ok()?.checked_sub(1)?)
+    }
+}
+
+impl Approval {
+    /// Whether the question is about the plan of a program and not about one call.
+    pub fn is_plan(&self) -> bool {
+        self.call == PLAN_CALL
+    }
+
+    /// The plan that the question is about; `None` for a question about one call, and where retention has removed it.
+    pub fn plan(&self) -> Option<ApprovalPlan> {
+        if !self.is_plan() {
+            return None;
+        }
+        serde_json::from_str(&self.arguments).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(class: EffectClass) -> PlanSite {
+        PlanSite {
+            tool: ToolId::new("mail", "send"),
+            pin: None,
+            class,
+            class_from: "operator".to_owned(),
+            line: 1,
+            count: PlanCount::AtMost(3),
+            constants: vec![PlanConstant {
+                name: "n".to_owned(),
+                json: "9007199254740993".to_owned(),
+            }],
+            open: vec!["text".to_owned()],
+            complete: true,
+            from: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_destructive_line_is_not_accepted_together_with_others() {
+        let plan = ApprovalPlan {
+            lines: [
+                EffectClass::Write,
+                EffectClass::Destructive,
+                EffectClass::Unknown,
+            ]
+            .map(site)
+            .to_vec(),
+            program_sha256: String::new(),
+            input_sha256: String::new(),
+            asked_singly: 0,
+        };
+        assert_eq!(plan.accepted_together(), [1, 3]);
+        assert_eq!(plan.line(2).unwrap().class, EffectClass::Destructive);
+        assert_eq!((plan.line(0), plan.line(4)), (None, None));
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<ApprovalPlan>(&text).unwrap(), plan);
+    }
+}

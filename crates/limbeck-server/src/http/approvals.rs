@@ -232,6 +232,10 @@ impl HttpService {
             let message = "`edited` belongs to an approval";
             return Err(Refused::new(StatusCode::BAD_REQUEST, message));
         }
+        if decision.lines.is_some() && decision.decision == DecisionName::Deny {
+            let message = "`lines` belong to an approval";
+            return Err(Refused::new(StatusCode::BAD_REQUEST, message));
+        }
         Ok(decision)
     }
 

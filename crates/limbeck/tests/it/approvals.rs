@@ -3,6 +3,8 @@
 mod channels;
 mod decisions;
 mod headless;
+mod plan_mutations;
+mod plans;
 mod reconcile;
 mod terminal;
 

@@ -97,7 +97,12 @@ fn a_model_may_deny_with_a_reason() {
 }
 
 /// Sends a request and returns status and JSON of the answer.
-fn http(address: SocketAddr, token: &str, request: &str, body: Option<&Value>) -> (u16, Value) {
+pub(super) fn http(
+    address: SocketAddr,
+    token: &str,
+    request: &str,
+    body: Option<&Value>,
+) -> (u16, Value) {
     let body = body.map(Value::to_string).unwrap_or_default();
     let head = format!(
         "{request} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
@@ -125,7 +130,7 @@ fn listed(address: SocketAddr, token: &str) -> Value {
 }
 
 /// Waits for a question about a call of the owner of `token`, and returns its id.
-fn asked(address: SocketAddr, token: &str) -> String {
+pub(super) fn asked(address: SocketAddr, token: &str) -> String {
     let limit = Instant::now() + HANG;
     loop {
         if let Some(question) = listed(address, token)[0]["id"].as_str() {

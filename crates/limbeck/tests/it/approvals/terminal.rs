@@ -45,7 +45,11 @@ sys.exit(os.waitstatus_to_exitcode(status))
 "#;
 
 /// Runs the executable on a terminal and types; returns its exit code and what the terminal showed.
-fn on_terminal(mail: &Mail, arguments: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
+pub(super) fn on_terminal(
+    mail: &Mail,
+    arguments: &[&str],
+    steps: &[(&str, &str)],
+) -> (i32, String) {
     let command: Vec<&str> = [LIMBECK].iter().chain(arguments).copied().collect();
     let path = search_path();
     let environment = json!({

@@ -359,13 +359,13 @@ fn not_asked(error: &StoreError) -> ProgramError {
         error = error as &dyn std::error::Error,
         "the question about a program's plan could not be recorded or read"
     );
-    let told = error.for_callers();
+    let callers = error.for_callers();
     let message = format!(
         "the question about the writes of this program could not be recorded or read, so it was not started: {}",
-        told.message
+        callers.message
     );
     let error = ProgramError::new(ErrorKind::Gateway, message);
-    match told.hint {
+    match callers.hint {
         Some(hint) => error.with_hint(hint),
         None => error,
     }

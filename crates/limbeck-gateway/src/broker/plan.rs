@@ -1,6 +1,6 @@
 //! Plan of a program: the calls of its text that one question is about, and the calls that its answer covers.
 //!
-//! A call is a line of the plan where the preset asks about it by the plan, whatever its computed arguments will be. Everything
+//! A call is a line of the plan where the preset asks about it by the plan, with any values of its computed arguments. Everything
 //! else is asked about when it is made: calls under computed names, tools that no list has, and what a rule asks about.
 
 use std::collections::HashMap;

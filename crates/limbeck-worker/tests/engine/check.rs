@@ -116,6 +116,22 @@ fn nobody_is_asked_about_a_program_that_calls_nothing_or_may_catch_every_refusal
 }
 
 #[test]
+fn where_a_person_may_be_asked_about_the_plan_every_call_is_reported() {
+    let sites = |run: fn(&str) -> Run, program: &str| {
+        let mut run = run(program);
+        run.start.asks_by_plan = true;
+        let outcome = run.go();
+        outcome.check.map_or(0, |check| check.sites.len())
+    };
+    let caught = "return await tools.test.fail({}).catch(() => 1)";
+    assert_eq!(sites(Run::new, caught), 1);
+    assert_eq!(sites(Run::new, "return 1"), 0);
+    let caught = "try:\n    await tools.test.fail()\nexcept ToolError:\n    pass";
+    assert_eq!(sites(Run::python, caught), 1);
+    assert_eq!(sites(Run::python, "return 1"), 0);
+}
+
+#[test]
 fn a_program_that_is_examined_is_told_of_and_does_not_run() {
     for mode in [Mode::Check, Mode::Plan] {
         for (program, sites) in [

@@ -126,3 +126,6 @@ fn ending(plan: &ApprovalPlan) -> String {
     text.push('.');
     text
 }
+
+#[cfg(test)]
+mod tests;

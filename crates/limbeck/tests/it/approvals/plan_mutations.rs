@@ -1,4 +1,4 @@
-//! No call leaves that the accepted lines of a plan do not show, whatever the program does (governance 48).
+//! No call leaves that the accepted lines of a plan do not show, for any program (governance 48).
 //!
 //! Programs are made of calls in plain and in misleading forms, in both languages, and mutated: lines are repeated, moved and removed,
 //! and words replaced. Each runs where every plan is accepted and every other question ends it. What the server received is

@@ -259,7 +259,7 @@ fn a_rule_that_asks_is_not_answered_by_the_plan() {
         "{BALANCED}[[policy.rule]]\nid = \"large\"\neffect = \"ask\"\ntools = [\"mail.send\"]\nargs = {{ n = {{ gt = 100 }} }}\n"
     );
     let mail = Mail::with(&rules);
-    // The number is computed in the first, so a condition names what nobody saw.
+    // The number is computed in the first, so a condition names what no person saw.
     let program = "const n = [5].length; await tools.mail.send({ to: 'anna', n });
 await tools.mail.send({ to: 'ben', n: 5 });
 await tools.mail.list({});";

@@ -5,11 +5,12 @@
 //!
 //! - `asks` are the questions of one run.
 //! - `ask` makes a question of a call and waits for its answer.
-//! - `plan` asks about the plan of a program before it runs.
+//! - `ask_plan` asks about the plan of a program before it runs, and `plan` has what was accepted of it.
 //! - `client` asks the person behind the client of the request.
 //! - `decide` takes an answer and checks the right of who gives it.
 
 mod ask;
+mod ask_plan;
 mod asks;
 mod client;
 mod decide;
@@ -29,7 +30,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::clock::now_us;
 
-pub(crate) use ask::{Approved, sha256_hex};
+pub(crate) use ask::Approved;
 pub(crate) use asks::Asks;
 pub use asks::OnAsk;
 pub use decide::{Decider, DecisionError, DecisionReport, DecisionRequest};

@@ -50,6 +50,7 @@ pub mod sandbox;
 pub mod search;
 mod server_reports;
 mod server_source;
+mod sha256;
 mod store_errors;
 pub mod tokens;
 

@@ -17,6 +17,7 @@ use crate::broker::Broker;
 use crate::clock::now_us;
 use crate::config::LOCAL_PRINCIPAL;
 use crate::pins;
+use crate::sha256::sha256_hex;
 use crate::store_errors::call_error;
 
 /// Bytes of a person's reason in an error.
@@ -320,12 +321,6 @@ pub(super) fn terms_of(options: &AskOptions, default: Channels) -> ApprovalTerms
         remember: false,
         deny_on_expiry: options.on_expiry == OnExpiry::Deny,
     }
-}
-
-/// SHA-256 in hexadecimal.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `ap_` and 128 random bits: an id is not guessed, and says nothing about how many there are.

@@ -15,10 +15,10 @@ use limbeck_policy::{Decided, Facts, MANY_DEFAULT, PlanLine, Policy, Question, S
 
 use super::Broker;
 use super::prepare::visible;
-use crate::approvals::sha256_hex;
 use crate::clock::now_us;
 use crate::pins;
 use crate::policy_in_force::PolicyVersion;
+use crate::sha256::sha256_hex;
 
 /// Calls of a program that are looked up at once, as for its check.
 const SITES_AT_ONCE_MAX: usize = 8;

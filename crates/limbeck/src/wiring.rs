@@ -39,7 +39,7 @@ use configuration::{looked_in, notices};
 use servers::servers_in_use;
 use state::{open_store_or_memory, recover};
 
-/// Preset where no file names one: this version cannot ask, so a stricter one would refuse what programs do today.
+/// Preset where no file names one: who wrote no policy is asked nothing, on every way in.
 const PRESET_DEFAULT: Preset = Preset::Observe;
 
 /// Time for workers and servers to end. The pipes of those that have not ended close with this process.

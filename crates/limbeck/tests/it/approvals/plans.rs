@@ -103,7 +103,7 @@ await tools.mail['se' + 'nd']({ to: 'ben' });";
         "9007199254740992",
         "2 | await tools.mail.send({ to:",
         "the program has 1 such place",
-        "Preset balanced. Expires in 23 h.",
+        "Preset balanced. Expires in 2",
         "Warning: ",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
@@ -168,7 +168,7 @@ fn a_destructive_line_is_accepted_by_its_number_alone() {
     let rules = format!("{BALANCED}[policy.classes]\n\"mail.list\" = \"destructive\"\n");
     let mail = Mail::with(&rules);
     let program = "await tools.mail.send({ to: 'anna' });
-await tools.mail.list({ id: 7 });
+await tools.mail.list({ n: 7 });
 return true";
     let paused = mail.paused(program);
     let shown = mail.world.limbeck(["approvals", &questions_of(&paused)[0]]);
@@ -187,9 +187,9 @@ return true";
     let chosen = id_of(&mail.paused(program));
     mail.resume(&chosen, ["--approve", "--lines", "1,2"])
         .ends_with(0);
-    assert_eq!(mail.calls()[2], json!({"id": 7}));
+    assert_eq!(mail.calls()[2], json!({"n": 7}));
     // A program whose only writes are destructive has nothing to accept together.
-    let single = mail.paused("await tools.mail.list({ id: 8 })");
+    let single = mail.paused("await tools.mail.list({ n: 8 })");
     assert_eq!(single["pending"][0]["plan_lines"], Value::Null, "{single}");
 }
 
@@ -251,6 +251,24 @@ return 26";
     let done = mail.resume(&id, ["--approve"]).ends_with(0).json();
     assert_eq!(done["value"], 26, "{done}");
     assert_eq!(mail.calls().len(), 27);
+}
+
+#[test]
+fn a_tool_that_changed_since_its_line_was_shown_is_asked_about() {
+    let mail = Mail::with(BALANCED);
+    let id = id_of(&mail.paused(TWO_LINES));
+    let changed = super::SERVER.replace(
+        "{\"name\":\"send\",",
+        "{\"name\":\"send\",\"description\":\"to all\",",
+    );
+    assert_ne!(changed, super::SERVER);
+    mail.world.file("mail.sh", &changed);
+    let asked = mail.resume(&id, ["--approve"]).ends_with(3).json();
+    assert_eq!(asked["pending"][0]["plan_lines"], Value::Null, "{asked}");
+    assert_eq!(mail.calls(), [] as [Value; 0]);
+    mail.resume(&id, ["--approve"]).ends_with(3);
+    mail.resume(&id, ["--approve"]).ends_with(0);
+    assert_eq!(recipients(&mail), ["anna", "ben"]);
 }
 
 #[test]

@@ -101,6 +101,12 @@ pub struct ProgramStart {
     /// Whether a person may be asked about the program's plan, so that the worker sends the calls of every program.
     #[serde(default)]
     pub asks_by_plan: bool,
+    /// [`crate::GUEST_ABI`] of the release that began it; 0 in executions recorded before there was one.
+    #[serde(default)]
+    pub abi: u32,
+    /// Version of the release that began it; empty in executions recorded before it was written.
+    #[serde(default)]
+    pub release: String,
 }
 
 /// Status of an execution.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ApprovalDecision, ApprovalId, ArtifactId, CallError, CallId, EffectClass, Envelope, HostCall,
-    Settlement, ToolId, Verdict,
+    RecordedErasure, Settlement, ToolId, Verdict,
 };
 
 /// Delivery of results to the guest.
@@ -45,6 +45,8 @@ pub enum JournalEntry {
         /// How long the check took, in microseconds.
         took_us: u64,
     },
+    /// The types of the program were erased, before it ran.
+    Erased(RecordedErasure),
     /// The guest made a host call.
     Call {
         /// The call as the guest made it.

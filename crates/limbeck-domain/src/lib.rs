@@ -11,6 +11,7 @@ pub mod approval;
 pub mod arguments;
 pub mod artifact;
 pub mod call;
+pub mod erased;
 pub mod execution;
 pub mod expose;
 pub mod ids;
@@ -32,6 +33,7 @@ pub use approval::{
 pub use arguments::{ArgumentsError, CompactArguments};
 pub use artifact::{ArtifactCounts, ArtifactId, ArtifactView};
 pub use call::{CallCode, CallError, CallForm, HostCall, HostOp, ToolTarget};
+pub use erased::{ErasedProgram, GUEST_ABI, RecordedErasure};
 pub use execution::{
     Effects, Emitted, Envelope, ErrorKind, ExecutionStatus, Language, Mode, ProgramError,
     ProgramStart,

@@ -138,6 +138,8 @@ pub const SITES_MAX: usize = 500;
 /// The call sites of one program, as JSON text. Constants of a program stand in its text, so no more of
 /// them than a program has is worth reading.
 pub const SITES_BYTES_MAX: usize = PROGRAM_BYTES_MAX;
+/// A program without its types, with the places of its script and its warnings. One that is larger is not recorded.
+pub const ERASED_BYTES_MAX: usize = 8 * PROGRAM_BYTES_MAX;
 /// Findings of one check that are reported; further ones are only counted.
 pub const FINDINGS_MAX: usize = 20;
 

@@ -10,8 +10,8 @@ use std::time::Instant;
 use limbeck_domain::limits::JOURNAL_BYTES_MAX;
 use limbeck_domain::{
     CallCode, CallError, CallForm, CallId, EffectClass, Effects, Envelope, ErrorKind, ExecutionId,
-    ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, Mode, ProgramError, ProgramStart,
-    ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
+    ExecutionLimits, ExecutionStatus, GUEST_ABI, HostCall, HostOp, Language, Mode, ProgramError,
+    ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Requester, Scope};
 use limbeck_store::{ExecutionSummary, NO_GUEST, NewExecution};
@@ -195,6 +195,8 @@ impl DirectCalls {
                 mode: Mode::Run,
                 scope: None,
                 asks_by_plan: false,
+                abi: GUEST_ABI,
+                release: env!("CARGO_PKG_VERSION").to_owned(),
             },
             guest_hash: NO_GUEST.to_owned(),
             sandbox: Sandbox::of(Vec::new(), Vec::new()),

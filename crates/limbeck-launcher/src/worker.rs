@@ -51,7 +51,8 @@ impl Worker {
                 expected: PROTOCOL_VERSION,
             }),
             // While a worker is starting, the conversation accepts only `Ready`.
-            FromWorker::Check(_)
+            FromWorker::Erased(_)
+            | FromWorker::Check(_)
             | FromWorker::Call(_)
             | FromWorker::Log(_)
             | FromWorker::Idle(_)

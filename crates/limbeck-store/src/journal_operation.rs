@@ -135,6 +135,7 @@ impl JournalOperation {
                     | JournalEntry::Call { .. }
                     | JournalEntry::Outcome { .. }
                     | JournalEntry::Removed { .. }
+                    | JournalEntry::Erased(_)
                     | JournalEntry::Delivered(_)
                     | JournalEntry::Asked { .. }
                     | JournalEntry::PlanAsked { .. }
@@ -197,6 +198,7 @@ fn entry_bytes(entry: &JournalEntry) -> usize {
             let warnings = verdict.warnings.iter().map(String::len);
             sites.len() + errors.chain(warnings).sum::<usize>()
         }
+        JournalEntry::Erased(program) => program.bytes(),
         JournalEntry::Call { call, .. } => call.head.len() + call.body.len(),
         JournalEntry::Outcome { result, .. } => match result {
             Ok(text) => text.len(),
@@ -250,6 +252,7 @@ pub(crate) fn marks(entry: &JournalEntry) -> CallMarks {
             outcome: Some(call.0),
         },
         JournalEntry::Check { .. }
+        | JournalEntry::Erased(_)
         | JournalEntry::Delivered(_)
         | JournalEntry::Asked { .. }
         | JournalEntry::PlanAsked { .. }

@@ -65,6 +65,7 @@ fn describe(entry: &str) -> String {
             | JournalEntry::Outcome { .. }
             | JournalEntry::Part { .. }
             | JournalEntry::Removed { .. }
+            | JournalEntry::Erased(_)
             | JournalEntry::Delivered(_)
             | JournalEntry::Asked { .. }
             | JournalEntry::PlanAsked { .. }

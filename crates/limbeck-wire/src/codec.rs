@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use limbeck_domain::limits::{
-    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, FRAME_BYTES_MAX, LOG_BYTES_MAX, SITES_BYTES_MAX,
-    VALUE_BYTES_MAX,
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, ERASED_BYTES_MAX, FRAME_BYTES_MAX, LOG_BYTES_MAX,
+    SITES_BYTES_MAX, VALUE_BYTES_MAX, WARNINGS_MAX,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,6 +20,8 @@ const NUMBERS_BYTES: usize = 64;
 const READY_BYTES_MAX: usize = 24 << 10;
 const CALL_BYTES_MAX: usize = CALL_HEAD_BYTES_MAX + CALL_ARGS_BYTES_MAX + NUMBERS_BYTES;
 const CHECK_BYTES_MAX: usize = SITES_BYTES_MAX + NUMBERS_BYTES;
+/// The texts, and the lengths of its warnings.
+const ERASED_FRAME_BYTES_MAX: usize = ERASED_BYTES_MAX + 4 * WARNINGS_MAX + NUMBERS_BYTES;
 const LOG_LINE_BYTES_MAX: usize = LOG_BYTES_MAX + NUMBERS_BYTES;
 /// The value, or an error, and all warnings.
 const DONE_BYTES_MAX: usize = VALUE_BYTES_MAX + (64 << 10);
@@ -104,6 +106,7 @@ frames!(FromWorker {
     Idle = 19, NUMBERS_BYTES;
     Done = 20, DONE_BYTES_MAX;
     Check = 21, CHECK_BYTES_MAX;
+    Erased = 22, ERASED_FRAME_BYTES_MAX;
 });
 
 fn write<T: Serialize>(payload: &T, buffer: Vec<u8>) -> postcard::Result<Vec<u8>> {

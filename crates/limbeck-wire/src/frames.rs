@@ -2,7 +2,9 @@
 
 use limbeck_domain::limits::{ERROR_TEXT_BYTES_MAX, GIVEN_UP_MAX, WARNINGS_MAX};
 use limbeck_domain::text::cut;
-use limbeck_domain::{CallId, ErrorKind, HostCall, Language, ProgramError, ProgramStart, Sandbox};
+use limbeck_domain::{
+    CallId, ErasedProgram, ErrorKind, HostCall, Language, ProgramError, ProgramStart, Sandbox,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::list;
@@ -11,11 +13,39 @@ use crate::list;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToWorker {
     /// The program to run; the first frame, once.
-    Start(Box<ProgramStart>),
+    Start(Box<Start>),
     /// Results and the time; only while the guest is idle.
     Deliver(Delivery),
     /// Answer to a [`FromWorker::Check`].
     Verdict(CheckVerdict),
+}
+
+/// What a guest starts from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The program, its input and its limits.
+    pub program: ProgramStart,
+    /// What was made of the program when it began, if it is continued or replayed: it is not made again.
+    pub recorded: Option<RecordedProgram>,
+}
+
+impl From<ProgramStart> for Start {
+    /// The start of a program that was not run before.
+    fn from(program: ProgramStart) -> Self {
+        Self {
+            program,
+            recorded: None,
+        }
+    }
+}
+
+/// A program as an earlier process ran it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedProgram {
+    /// Its text without types.
+    pub erased: ErasedProgram,
+    /// Its [`CheckRequest::sites`]; absent when there was nothing to check.
+    pub sites: Option<String>,
 }
 
 /// Results for the guest and its new time.
@@ -49,6 +79,8 @@ pub struct CheckVerdict {
 pub enum FromWorker {
     /// The worker is ready; its first frame, once.
     Ready(Ready),
+    /// The program as the guest runs it: at most once, after its check and before the guest's first call.
+    Erased(Box<Erased>),
     /// Call sites of the program: at most once, and before the guest's first call. The worker then waits for the
     /// [`ToWorker::Verdict`].
     Check(CheckRequest),
@@ -67,6 +99,7 @@ impl FromWorker {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ready(_) => "ready",
+            Self::Erased(_) => "erased",
             Self::Check(_) => "check",
             Self::Call(_) => "call",
             Self::Log(_) => "log",
@@ -86,6 +119,14 @@ pub struct Ready {
     /// Sandbox layers as the worker verified them.
     #[serde(deserialize_with = "list::sandbox")]
     pub sandbox: Sandbox,
+}
+
+/// The program without its types, for the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erased {
+    /// Its texts have at most [`limbeck_domain::limits::ERASED_BYTES_MAX`] bytes; a larger one is not sent.
+    #[serde(deserialize_with = "list::erased")]
+    pub program: ErasedProgram,
 }
 
 /// The tool calls written in a program, for the gateway to check against its catalog.

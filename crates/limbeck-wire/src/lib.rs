@@ -28,15 +28,15 @@ mod worker_channel;
 
 pub use codec::{Frame, FrameReader, WireError, decode_from_worker, decode_to_worker, encode};
 pub use frames::{
-    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Fault, FromWorker, Idle, LogLine,
-    LogStream, Ready, ToWorker,
+    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Erased, Fault, FromWorker, Idle,
+    LogLine, LogStream, Ready, RecordedProgram, Start, ToWorker,
 };
 pub use pace::Pace;
 pub use worker_channel::WorkerChannel;
 
 /// Raised with every change of a frame. Both sides are the same binary, so different versions mean that the executable
 /// was replaced.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// `argv[0]` of a worker. On Windows, where a process gets its path as its name, the first argument.
 pub const WORKER_ARGV0: &str = "limbeck-worker";

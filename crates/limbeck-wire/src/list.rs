@@ -6,8 +6,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use limbeck_domain::limits::CALLS_PENDING_MAX;
-use limbeck_domain::{Layer, MissingLayer, Sandbox, Tier};
+use limbeck_domain::limits::{CALLS_PENDING_MAX, WARNINGS_MAX};
+use limbeck_domain::{ErasedProgram, Layer, MissingLayer, Sandbox, Tier};
 use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
 
 use crate::CallResult;
@@ -53,6 +53,34 @@ struct Bounded {
     held: Vec<Layer>,
     #[serde(deserialize_with = "up_to::<_, _, LAYERS_MAX>")]
     missing: Vec<MissingLayer>,
+}
+
+/// Reads an [`ErasedProgram`] with as many warnings as a worker may give.
+pub(crate) fn erased<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<ErasedProgram, D::Error> {
+    let BoundedProgram {
+        script,
+        positions,
+        full_names,
+        warnings,
+    } = BoundedProgram::deserialize(deserializer)?;
+    Ok(ErasedProgram {
+        script,
+        positions,
+        full_names,
+        warnings,
+    })
+}
+
+/// [`ErasedProgram`], field by field.
+#[derive(serde::Deserialize)]
+struct BoundedProgram {
+    script: String,
+    positions: String,
+    full_names: String,
+    #[serde(deserialize_with = "up_to::<_, _, WARNINGS_MAX>")]
+    warnings: Vec<String>,
 }
 
 struct UpTo<T, const MAX: usize>(PhantomData<T>);

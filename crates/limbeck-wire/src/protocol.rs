@@ -1,13 +1,13 @@
 //! Order and bounds of the frames that a worker may send. A worker that violates them is killed.
 
 use limbeck_domain::limits::{
-    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX, GIVEN_UP_MAX,
-    SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERASED_BYTES_MAX,
+    ERROR_TEXT_BYTES_MAX, GIVEN_UP_MAX, SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
 };
 use limbeck_domain::sandbox::REASON_BYTES_MAX;
 use limbeck_domain::{CallId, ExecutionLimits, HostCall, Layer, Sandbox};
 
-use crate::{CheckRequest, Done, Fault, FromWorker, LogLine, Ready};
+use crate::{CheckRequest, Done, Erased, Fault, FromWorker, LogLine, Ready};
 
 /// Length of [`Ready::guest_hash`].
 const GUEST_HASH_CHARS: usize = 64;
@@ -104,12 +104,14 @@ impl State {
 ///                                     │        ▼
 /// starting ──ready──▶ ready ══start══▶ running ──idle──▶ idle
 ///                                     ▲ │ │              ║
-///                             call, log ┘ │   ◀══deliver══╝
+///                     erased, call, log ┘ │   ◀══deliver══╝
 ///                                         └──done──▶ done
 /// ```
 #[derive(Debug)]
 pub struct Conversation {
     state: State,
+    /// Whether the worker has sent the program without its types.
+    erased: bool,
     /// Whether the worker has sent its check.
     checked: bool,
     last_call: CallId,
@@ -124,6 +126,7 @@ impl Default for Conversation {
     fn default() -> Self {
         Self {
             state: State::Starting,
+            erased: false,
             checked: false,
             last_call: CallId(0),
             calls_max: 0,
@@ -195,6 +198,10 @@ impl Conversation {
                 check_ready(ready)?;
                 Ok(State::Ready)
             }
+            (FromWorker::Erased(erased), State::Running) => {
+                self.erased(erased)?;
+                Ok(State::Running)
+            }
             (FromWorker::Check(check), State::Running) => {
                 self.check_request(check)?;
                 Ok(State::Checking)
@@ -219,10 +226,22 @@ impl Conversation {
         }
     }
 
-    fn check_request(&mut self, check: &CheckRequest) -> Result<(), ProtocolError> {
-        if self.checked || self.last_call != CallId(0) {
+    fn erased(&mut self, erased: &Erased) -> Result<(), ProtocolError> {
+        if self.erased || self.last_call != CallId(0) {
             return Err(ProtocolError::Nonsense(
-                "a second check, or a check after a call",
+                "a second program, or a program after a call",
+            ));
+        }
+        self.erased = true;
+        let warnings = &erased.program.warnings;
+        items_at_most("warnings", warnings.len(), WARNINGS_MAX)?;
+        at_most("a program", erased.program.bytes(), ERASED_BYTES_MAX)
+    }
+
+    fn check_request(&mut self, check: &CheckRequest) -> Result<(), ProtocolError> {
+        if self.checked || self.erased || self.last_call != CallId(0) {
+            return Err(ProtocolError::Nonsense(
+                "a second check, or a check after the program or a call",
             ));
         }
         self.checked = true;

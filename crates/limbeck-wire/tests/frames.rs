@@ -6,12 +6,13 @@
 )]
 
 use limbeck_domain::{
-    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, MissingLayer, Mode,
-    ProgramStart, Sandbox, Tier,
+    CallId, ErasedProgram, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer,
+    MissingLayer, Mode, ProgramStart, Sandbox, Tier,
 };
 use limbeck_wire::{
-    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Fault, FromWorker, Idle, LogLine,
-    LogStream, Ready, ToWorker, WireError, decode_from_worker, decode_to_worker, encode,
+    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Erased, Fault, FromWorker, Idle,
+    LogLine, LogStream, Ready, RecordedProgram, Start, ToWorker, WireError, decode_from_worker,
+    decode_to_worker, encode,
 };
 use peak_alloc::PeakAlloc;
 use proptest::collection::vec;
@@ -65,6 +66,17 @@ fn fault() -> impl Strategy<Value = Fault> {
     )
 }
 
+fn erased() -> impl Strategy<Value = ErasedProgram> {
+    (".*", ".*", ".*", vec(".{0,20}", 0..=32)).prop_map(
+        |(script, positions, full_names, warnings)| ErasedProgram {
+            script,
+            positions,
+            full_names,
+            warnings,
+        },
+    )
+}
+
 fn from_worker() -> impl Strategy<Value = FromWorker> {
     let ready = (any::<u32>(), ".{0,64}", sandbox()).prop_map(|(protocol, guest_hash, sandbox)| {
         FromWorker::Ready(Ready {
@@ -99,25 +111,30 @@ fn from_worker() -> impl Strategy<Value = FromWorker> {
         },
     );
     let check = ".*".prop_map(|sites| FromWorker::Check(CheckRequest { sites }));
-    prop_oneof![ready, check, call, log, idle, done]
+    let erased = erased().prop_map(|program| FromWorker::Erased(Box::new(Erased { program })));
+    prop_oneof![ready, erased, check, call, log, idle, done]
 }
 
 fn to_worker() -> impl Strategy<Value = ToWorker> {
-    let start =
-        (".*", ".*", any::<[u8; 32]>(), any::<u64>()).prop_map(|(program, input, seed, now_us)| {
-            ToWorker::Start(Box::new(ProgramStart {
-                language: Language::Typescript,
-                program,
-                input,
-                servers: "[]".to_owned(),
-                seed,
-                now_us,
-                limits: ExecutionLimits::default(),
-                mode: Mode::Run,
-                scope: None,
-                asks_by_plan: false,
-            }))
-        });
+    let program = (".*", ".*", any::<[u8; 32]>(), any::<u64>());
+    let program = program.prop_map(|(program, input, seed, now_us)| ProgramStart {
+        language: Language::Typescript,
+        program,
+        input,
+        servers: "[]".to_owned(),
+        seed,
+        now_us,
+        limits: ExecutionLimits::default(),
+        mode: Mode::Run,
+        scope: None,
+        asks_by_plan: false,
+        abi: 1,
+        release: "1.2.3".to_owned(),
+    });
+    let recorded = (erased(), option::of(".*"));
+    let recorded = recorded.prop_map(|(erased, sites)| RecordedProgram { erased, sites });
+    let start = (program, option::of(recorded))
+        .prop_map(|(program, recorded)| ToWorker::Start(Box::new(Start { program, recorded })));
     let result = prop_oneof![".*".prop_map(Ok), ".*".prop_map(Err)];
     let result = (any::<u32>(), result).prop_map(|(id, result)| CallResult {
         id: CallId(id),

@@ -6,15 +6,17 @@
 )]
 
 use limbeck_domain::limits::{
-    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX, GIVEN_UP_MAX,
-    SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERASED_BYTES_MAX,
+    ERROR_TEXT_BYTES_MAX, GIVEN_UP_MAX, SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
 };
 use limbeck_domain::{
-    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Layer, ProgramError, Sandbox, Tier,
+    CallId, ErasedProgram, ErrorKind, ExecutionLimits, HostCall, HostOp, Layer, ProgramError,
+    Sandbox, Tier,
 };
 use limbeck_wire::protocol::{Conversation, ProtocolError};
 use limbeck_wire::{
-    CheckRequest, Done, Fault, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION, Ready,
+    CheckRequest, Done, Erased, Fault, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION,
+    Ready,
 };
 
 const LOG_BYTES: usize = 100;
@@ -336,6 +338,49 @@ fn a_worker_has_its_program_checked_once_and_before_the_first_call() {
     );
     let long = refused(running(), &check(SITES_BYTES_MAX + 1));
     assert!(matches!(long, ProtocolError::Bytes { .. }), "{long}");
+}
+
+#[test]
+fn a_worker_sends_the_program_without_types_once_after_its_check_and_before_its_calls() {
+    let erased = |bytes: usize, warnings: usize| {
+        let program = ErasedProgram {
+            script: "s".repeat(bytes),
+            warnings: vec![String::new(); warnings],
+            ..ErasedProgram::default()
+        };
+        FromWorker::Erased(Box::new(Erased { program }))
+    };
+    let check = || {
+        FromWorker::Check(CheckRequest {
+            sites: String::new(),
+        })
+    };
+    let mut conversation = running();
+    conversation.receive(&check()).unwrap();
+    conversation.verdict_sent();
+    conversation
+        .receive(&erased(ERASED_BYTES_MAX, WARNINGS_MAX))
+        .unwrap();
+    conversation.receive(&call(1)).unwrap();
+
+    let mut twice = running();
+    twice.receive(&erased(1, 0)).unwrap();
+    let mut called = running();
+    called.receive(&call(1)).unwrap();
+    let mut late_check = running();
+    late_check.receive(&erased(1, 0)).unwrap();
+    for (conversation, frame) in [
+        (twice, erased(1, 0)),
+        (called, erased(1, 0)),
+        (late_check, check()),
+    ] {
+        let error = refused(conversation, &frame);
+        assert!(matches!(error, ProtocolError::Nonsense(_)), "{error}");
+    }
+    let long = refused(running(), &erased(ERASED_BYTES_MAX + 1, 0));
+    assert!(matches!(long, ProtocolError::Bytes { .. }), "{long}");
+    let wordy = refused(running(), &erased(1, WARNINGS_MAX + 1));
+    assert!(matches!(wordy, ProtocolError::Items { .. }), "{wordy}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The trait that an engine for one language implements.
 
-use limbeck_domain::{Language, ProgramStart};
+use limbeck_domain::Language;
+use limbeck_wire::Start;
 
 use crate::host::Host;
 use crate::outcome::RunEnd;
@@ -28,7 +29,7 @@ pub(crate) trait LanguageEngine: Send {
     /// [`RunEnd`], when the program did not return a value.
     fn execute(
         &mut self,
-        start: &ProgramStart,
+        start: &Start,
         warnings: &mut Vec<String>,
     ) -> Result<Option<String>, RunEnd>;
 }

@@ -6,8 +6,8 @@
 
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX};
 use limbeck_domain::limits::{GIVEN_UP_MAX, WARNING_BYTES_MAX, WARNINGS_MAX};
-use limbeck_domain::{CallId, ExecutionLimits, HostCall, HostOp, Verdict};
-use limbeck_wire::{CheckRequest, Delivery, FromWorker, Idle, LogStream, ToWorker};
+use limbeck_domain::{CallId, ErasedProgram, ExecutionLimits, HostCall, HostOp, Verdict};
+use limbeck_wire::{CheckRequest, Delivery, Erased, FromWorker, Idle, LogStream, ToWorker};
 use wasmtime::ResourceLimiter;
 
 use crate::channel::{Channel, ChannelError};
@@ -197,6 +197,11 @@ impl Host {
             "the program made {calls}, returned no value and printed nothing: `return` what is needed; a field that a \
              result does not have is no value"
         ))
+    }
+
+    /// Sends the program without its types, which the gateway records.
+    pub(crate) fn erased(&mut self, program: ErasedProgram) -> Result<(), HostError> {
+        self.send(&FromWorker::Erased(Box::new(Erased { program })))
     }
 
     /// Sends the tool calls written in the program, and waits for the verdict: whether the program may start.

@@ -6,22 +6,23 @@
 mod guest;
 mod imports;
 mod numbers;
+mod script;
 mod state;
 
 use std::sync::Arc;
 
-use limbeck_analysis::python;
 use limbeck_analysis::typescript::{self, Positions};
-use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart};
-use limbeck_wire::{Delivery, Fault};
+use limbeck_domain::{Language, Mode};
+use limbeck_wire::{Delivery, Fault, Start};
 use wasmtime::{Engine, Module};
 
 use self::guest::{Guest, GuestStart, RunStatus};
+use self::script::Script;
 use self::state::GuestEnd;
 use crate::engine::LanguageEngine;
 use crate::fault::{self, LanguageTerms};
 use crate::host::Host;
-use crate::outcome::{RunEnd, check_calls, start_globals};
+use crate::outcome::{RunEnd, start_globals};
 
 /// QuickJS with a guest that is ready for one program.
 pub(crate) struct JavascriptEngine {
@@ -119,38 +120,30 @@ impl LanguageEngine for JavascriptEngine {
 
     fn execute(
         &mut self,
-        start: &ProgramStart,
+        start: &Start,
         warnings: &mut Vec<String>,
     ) -> Result<Option<String>, RunEnd> {
-        let prepared = match typescript::prepare(&start.program) {
-            Ok(prepared) if prepared.is_like_python && python::accepts(&start.program) => {
-                let error = ProgramError::new(ErrorKind::Syntax, "the program is Python");
-                return Err(RunEnd::other_language(error, Language::Python));
-            }
-            Ok(prepared) => prepared,
-            Err(error) if error.kind == ErrorKind::Syntax && python::accepts(&start.program) => {
-                return Err(RunEnd::other_language(error, Language::Python));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        warnings.extend(prepared.warnings);
         let terms = LanguageTerms::JAVASCRIPT;
-        check_calls(self.host_mut(), prepared.sites, start, terms, warnings)?;
+        let script = match &start.recorded {
+            Some(recorded) => Script::recorded(recorded, self.host_mut(), terms, warnings)?,
+            None => Script::erased(&start.program, self.host_mut(), terms, warnings)?,
+        };
+        let start = &start.program;
         if start.mode != Mode::Run {
             return Ok(None);
         }
-        let positions = Arc::new(prepared.positions);
+        let positions = Arc::new(script.positions);
         self.guest.state_mut().positions = Some(Arc::clone(&positions));
         let guest_start = GuestStart {
             seed: &start.seed,
             now_us: start.now_us,
-            globals: &start_globals(start, &prepared.full_names),
+            globals: &start_globals(start, &script.full_names),
             memory_bytes: start.limits.memory_bytes,
         };
         let first = self
             .guest
             .start(&guest_start)
-            .and_then(|()| self.guest.run(&prepared.script));
+            .and_then(|()| self.guest.run(&script.text));
         let mut status = self.or_end(first)?;
         loop {
             if let Some(end) = self.guest.state_mut().end.take() {

@@ -86,7 +86,21 @@ pub(crate) fn check_calls(
     if !must_ask {
         return Ok(());
     }
-    let verdict = host.check(sites.into_body());
+    ask(host, sites.into_body(), terms, warnings)
+}
+
+/// Sends call sites to the gateway, as JSON text, and waits for the verdict.
+///
+/// # Errors
+///
+/// The error of a call that the gateway refuses.
+pub(crate) fn ask(
+    host: &mut Host,
+    sites: String,
+    terms: LanguageTerms,
+    warnings: &mut Vec<String>,
+) -> Result<(), RunEnd> {
+    let verdict = host.check(sites);
     let verdict = verdict.map_err(|error| RunEnd::from_guest(error.into(), host, terms))?;
     let error = verdict.error();
     warnings.extend(verdict.warnings);

@@ -11,8 +11,8 @@ mod imports;
 mod state;
 mod wasi;
 
-use limbeck_domain::{ErrorKind, Language, Mode, ProgramError, ProgramStart};
-use limbeck_wire::Fault;
+use limbeck_domain::{ErrorKind, Language, Mode, ProgramError};
+use limbeck_wire::{Fault, Start};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Trap};
 
@@ -53,9 +53,10 @@ impl LanguageEngine for PythonEngine {
 
     fn execute(
         &mut self,
-        start: &ProgramStart,
+        start: &Start,
         warnings: &mut Vec<String>,
     ) -> Result<Option<String>, RunEnd> {
+        let start = &start.program;
         let terms = LanguageTerms::PYTHON;
         // The parser is not CPython's: a program that it cannot read goes to the guest, which runs it or
         // reports the syntax error in CPython's words.

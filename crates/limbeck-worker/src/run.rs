@@ -1,9 +1,9 @@
 //! One run of a program, from the `Start` frame to the `Done` frame.
 
+use limbeck_domain::Mode;
 use limbeck_domain::limits::{WARNING_BYTES_MAX, WARNINGS_MAX};
 use limbeck_domain::text::cut;
-use limbeck_domain::{Mode, ProgramStart};
-use limbeck_wire::{Done, FromWorker, ToWorker};
+use limbeck_wire::{Done, FromWorker, Start, ToWorker};
 
 use crate::channel::{Channel, ChannelError};
 use crate::engine::LanguageEngine;
@@ -11,9 +11,7 @@ use crate::host::HostError;
 use crate::outcome::RunEnd;
 
 /// Waits for the program. `None` when the gateway closed the channel instead of sending one.
-pub(crate) fn receive_start(
-    channel: &mut Channel,
-) -> Result<Option<Box<ProgramStart>>, ChannelError> {
+pub(crate) fn receive_start(channel: &mut Channel) -> Result<Option<Box<Start>>, ChannelError> {
     match channel.receive() {
         Ok(ToWorker::Start(start)) => Ok(Some(start)),
         Ok(ToWorker::Deliver(_)) => Err(ChannelError::OutOfOrder("deliver")),
@@ -27,13 +25,14 @@ pub(crate) fn receive_start(
 pub(crate) fn run(
     engine: &mut dyn LanguageEngine,
     channel: Channel,
-    start: &ProgramStart,
+    start: &Start,
 ) -> Result<(), ChannelError> {
-    if start.language != engine.language() {
+    let program = &start.program;
+    if program.language != engine.language() {
         return Err(ChannelError::OutOfOrder("start in another language"));
     }
     let mut warnings = Vec::new();
-    engine.host_mut().begin(start.limits, channel);
+    engine.host_mut().begin(program.limits, channel);
     let mut written_in = None;
     let result = match engine.execute(start, &mut warnings) {
         Ok(value) => Ok(value),
@@ -50,7 +49,7 @@ pub(crate) fn run(
         return Err(error);
     }
     warnings.append(&mut host.warnings);
-    if matches!(result, Ok(None)) && start.mode == Mode::Run {
+    if matches!(result, Ok(None)) && program.mode == Mode::Run {
         warnings.extend(host.silence());
     }
     let done = Done {

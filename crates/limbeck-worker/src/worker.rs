@@ -180,7 +180,7 @@ fn serve_one(
     let Some(start) = run::receive_start(&mut channel)? else {
         return Ok(());
     };
-    let deadline = Instant::now().checked_add(Duration::from_millis(start.limits.wall_ms));
+    let deadline = Instant::now().checked_add(Duration::from_millis(start.program.limits.wall_ms));
     // A limit that the clock cannot express is never reached.
     if let Some(deadline) = deadline {
         // The watchdog only stops listening when it has seen this thread end.

@@ -3,6 +3,8 @@
 //! Columns of the model's text are counted as editors do, in UTF-16 units from 1. The engine
 //! counts bytes; the map between both counts UTF-16 units from 0.
 
+mod encoded;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -76,7 +78,7 @@ pub(super) fn positions_of_bytes(
 }
 
 /// One correspondence: a place of the printed code and a place of the compiled text, all from 0.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Token {
     line: u32,
     column: u32,
@@ -85,7 +87,7 @@ pub(super) struct Token {
 }
 
 /// The map of one program.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Positions {
     /// Ordered by place in the script.
     tokens: Vec<Token>,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use limbeck_domain::{
     Approval, ApprovalId, ApprovalState, ArtifactId, CallCode, CallError, CallId, Delivered,
-    EffectClass, ExecutionId, HostCall, JournalEntry, ServerName, ToolId, Verdict,
+    EffectClass, ExecutionId, HostCall, JournalEntry, RecordedErasure, ServerName, ToolId, Verdict,
 };
 use limbeck_store::{Spent, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -166,6 +166,7 @@ impl Journal {
                 0
             }
             JournalEntry::Check { sites, .. } => sites.len(),
+            JournalEntry::Erased(program) => program.bytes(),
             JournalEntry::Removed { .. }
             | JournalEntry::Delivered(_)
             | JournalEntry::Asked { .. }
@@ -198,6 +199,11 @@ impl Journal {
             took_us: elapsed_us(started),
         };
         self.append(entry).await;
+    }
+
+    /// The program as the guest runs it, before its first call.
+    pub(crate) async fn erased(&self, program: RecordedErasure) {
+        self.append(JournalEntry::Erased(program)).await;
     }
 
     /// A call that is not sent to an upstream, or that only reads.

@@ -181,7 +181,7 @@ async fn read(mut worker: Worker, start: ProgramStart) -> Result<Read, ProgramEr
     let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
     let conversation = async {
         worker
-            .send(&ToWorker::Start(Box::new(start)), &limits)
+            .send(&ToWorker::Start(Box::new(start.into())), &limits)
             .await?;
         worker.receive().await
     };
@@ -206,9 +206,11 @@ async fn read(mut worker: Worker, start: ProgramStart) -> Result<Read, ProgramEr
             Ok(_) => Err(messages::lost(&WorkerError::Gone)),
         },
         // The program does not run, so these frames are violations.
-        FromWorker::Call(_) | FromWorker::Log(_) | FromWorker::Idle(_) | FromWorker::Ready(_) => {
-            Err(messages::lost(&WorkerError::Gone))
-        }
+        FromWorker::Erased(_)
+        | FromWorker::Call(_)
+        | FromWorker::Log(_)
+        | FromWorker::Idle(_)
+        | FromWorker::Ready(_) => Err(messages::lost(&WorkerError::Gone)),
     }
 }
 

@@ -109,6 +109,7 @@ pub fn inner_calls(journal: &[JournalEntry]) -> Vec<InnerCall> {
                 }
             }
             JournalEntry::Check { .. }
+            | JournalEntry::Erased(_)
             | JournalEntry::Delivered(_)
             | JournalEntry::Asked { .. }
             | JournalEntry::PlanAsked { .. }

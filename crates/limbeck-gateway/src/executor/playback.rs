@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use limbeck_domain::{
-    ApprovalId, ArtifactId, CallError, CallId, Delivered, EffectClass, ExecutionId, HostCall,
-    JournalEntry, Settlement, ToolId, Verdict,
+    ApprovalId, ArtifactId, CallError, CallId, Delivered, EffectClass, ErasedProgram, ExecutionId,
+    HostCall, JournalEntry, Settlement, ToolId, Verdict,
 };
 use limbeck_store::{Store, StoreError};
-use limbeck_wire::{CallResult, CheckRequest, CheckVerdict, Delivery, ToWorker};
+use limbeck_wire::{CallResult, CheckRequest, CheckVerdict, Delivery, RecordedProgram, ToWorker};
 
+use super::erasure;
 use super::messages::verdict_json;
 use crate::approvals::PlanRecord;
 use crate::broker::{Opened, part_again};
@@ -17,6 +18,8 @@ use crate::broker::{Opened, part_again};
 #[derive(Debug)]
 pub(super) struct Playback {
     pub(super) check: Option<(CheckRequest, Verdict)>,
+    /// The program as the guest ran it; absent in journals of earlier releases, and for Python.
+    erased: Option<ErasedProgram>,
     pub(super) calls: BTreeMap<CallId, HostCall>,
     pub(super) outcomes: BTreeMap<CallId, Result<String, CallError>>,
     /// Calls that were answered with a part of an artifact.
@@ -33,7 +36,8 @@ pub(super) struct Playback {
     pub(super) plan: PlanRecord,
     /// What happened to calls that were in doubt, as long as they were not sent again.
     pub(super) settled: BTreeMap<CallId, Settlement>,
-    /// Whether retention removed arguments, the value or printed text that this run would be compared with.
+    /// Whether the program is damaged, or retention removed arguments, the value or printed text that this run would be
+    /// compared with.
     is_cut: bool,
 }
 
@@ -41,6 +45,7 @@ impl Playback {
     pub(super) fn read(journal: Vec<JournalEntry>) -> Self {
         let mut playback = Self {
             check: None,
+            erased: None,
             calls: BTreeMap::new(),
             outcomes: BTreeMap::new(),
             parts: BTreeMap::new(),
@@ -57,6 +62,11 @@ impl Playback {
             match entry {
                 JournalEntry::Check { sites, verdict, .. } => {
                     playback.check = Some((CheckRequest { sites }, verdict));
+                }
+                JournalEntry::Erased(recorded) => {
+                    playback.erased = erasure::read(recorded);
+                    // A script that is not the one it began with would do something else.
+                    playback.is_cut |= playback.erased.is_none();
                 }
                 JournalEntry::Call {
                     call,
@@ -162,6 +172,18 @@ impl Playback {
     /// Whether the program started: no question about its plan was left without an answer that lets it.
     pub(super) fn has_started(&self) -> bool {
         !self.plan.is_open()
+    }
+
+    /// The program as the guest ran it, for a worker that is to run it again.
+    pub(super) fn program(&self) -> Option<RecordedProgram> {
+        let sites = self.check.as_ref().map(|(check, _)| check.sites.clone());
+        let erased = self.erased.clone()?;
+        Some(RecordedProgram { erased, sites })
+    }
+
+    /// Whether the guest may not have begun: it has made no call and received nothing.
+    pub(super) fn is_before_begin(&self) -> bool {
+        self.erased.is_none() && self.calls.is_empty() && self.delivered.is_empty()
     }
 
     /// The recorded verdict. Executions recorded before programs were checked have none, so they are let run.

@@ -10,7 +10,7 @@ use limbeck_domain::limits::WALL_GRACE_MS;
 use limbeck_domain::{Envelope, ErrorKind, ExecutionId, HostCall, ProgramError, ProgramStart};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_store::StoreError;
-use limbeck_wire::{CheckRequest, FromWorker, ToWorker};
+use limbeck_wire::{CheckRequest, FromWorker, Start, ToWorker};
 use tokio::time::{Instant, timeout_at};
 
 use super::handle::Executor;
@@ -124,7 +124,10 @@ impl Playback {
         let mut delivered = self.delivered.iter();
         let mut made = Made::default();
         let mut outcome = RunOutcome::empty();
-        let start = ToWorker::Start(Box::new(start));
+        let start = ToWorker::Start(Box::new(Start {
+            program: start,
+            recorded: self.program(),
+        }));
         worker.send(&start, &limits).await?;
         outcome.result = loop {
             let frame = match timeout_at(deadline, worker.receive()).await {
@@ -140,6 +143,8 @@ impl Playback {
                     }
                     worker.send(&self.verdict(), &limits).await?;
                 }
+                // The journal has none: it is of an earlier release.
+                Ok(FromWorker::Erased(_)) => {}
                 Ok(FromWorker::Call(call)) => made.calls.push(call),
                 Ok(FromWorker::Log(line)) => outcome.printed.push(line.stream, &line.text),
                 Ok(FromWorker::Idle(_)) => match delivered.next() {

@@ -5,7 +5,7 @@ use limbeck_domain::limits::{
     PROGRAM_BYTES_MAX, WALL_MS_MAX,
 };
 use limbeck_domain::{
-    ErrorKind, ExecutionLimits, Language, Mode, ProgramError, ProgramStart, ToolId, text,
+    ErrorKind, ExecutionLimits, GUEST_ABI, Language, Mode, ProgramError, ProgramStart, ToolId, text,
 };
 use limbeck_policy::Scope;
 
@@ -143,6 +143,8 @@ impl ExecuteRequest {
             mode,
             scope: self.scope.patterns().map(<[String]>::to_vec),
             asks_by_plan: false,
+            abi: GUEST_ABI,
+            release: env!("CARGO_PKG_VERSION").to_owned(),
         })
     }
 }

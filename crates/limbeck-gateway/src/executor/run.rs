@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use limbeck_domain::limits::{TURNS_BURST, TURNS_PER_SECOND, WALL_GRACE_MS};
-use limbeck_domain::{HostCall, Language, ProgramError, ProgramStart, Sites, Verdict};
+use limbeck_domain::{
+    ErasedProgram, HostCall, Language, ProgramError, ProgramStart, Sites, Verdict,
+};
 use limbeck_launcher::{Worker, WorkerError};
 use limbeck_upstream::PrintedStream;
 use limbeck_wire::{CheckRequest, CheckVerdict, FromWorker, LogStream, Pace, ToWorker};
@@ -22,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::interruption::{Interruption, interruptible};
 use super::continued::Continued;
+use super::erasure;
 use super::in_flight_calls::InFlightCalls;
 use super::messages;
 use super::outcome::Printed;
@@ -231,7 +234,10 @@ impl Run {
         match event {
             Event::Frame(Ok(frame)) => {
                 self.has_sent = true;
-                self.handle_frame(frame)
+                match frame {
+                    FromWorker::Erased(erased) => self.record_erased(erased.program).await,
+                    frame => self.handle_frame(frame),
+                }
             }
             Event::Frame(Err(error)) => Next::End(Err(self.lost(&error))),
             Event::Checked(Ok(verdict)) => self.send_verdict(&verdict).await,
@@ -252,6 +258,8 @@ impl Run {
 
     fn handle_frame(&mut self, frame: FromWorker) -> Next {
         match frame {
+            // Recorded by `handle`, which can wait for the journal.
+            FromWorker::Erased(_) => Next::Continue,
             FromWorker::Check(check) => self.begin_check(check),
             FromWorker::Call(call) => self.begin_call(call),
             FromWorker::Log(line) => {
@@ -270,6 +278,39 @@ impl Run {
             FromWorker::Done(done) => self.end(*done),
             // The conversation lets `Ready` through only once, before a program starts.
             FromWorker::Ready(_) => Next::End(Err(messages::lost(&WorkerError::Gone))),
+        }
+    }
+
+    /// Records the program as the guest runs it, so that every later process runs the same.
+    async fn record_erased(&mut self, program: ErasedProgram) -> Next {
+        // An execution that began in an earlier release stays as it is.
+        let is_new = |continued: &Continued| continued.playback().is_before_begin();
+        if !self.continued.as_ref().is_none_or(is_new) {
+            return Next::Continue;
+        }
+        let broker = self.broker.clone();
+        let recording = async move {
+            let recorded = match erasure::is_large(&program) {
+                false => erasure::record(program),
+                true => {
+                    let computing = &broker.context().computing;
+                    let work = move |_: &_| erasure::record(program);
+                    match computing.run(broker.principal(), work).await {
+                        Ok(recorded) => recorded,
+                        Err(error) => {
+                            tracing::warn!(%error, "a program could not be compressed for its journal");
+                            return;
+                        }
+                    }
+                }
+            };
+            broker.journal().erased(recorded).await;
+        };
+        let recorded = interruptible(&self.cancel, self.grace_deadline(), recording).await;
+        match recorded {
+            Ok(()) => Next::Continue,
+            Err(Interruption::Cancelled) => Next::End(Err(messages::cancelled())),
+            Err(Interruption::OutOfTime) => Next::End(Err(self.out_of_time())),
         }
     }
 

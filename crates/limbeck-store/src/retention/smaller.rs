@@ -201,6 +201,7 @@ fn without_texts(entry: &str) -> Option<String> {
         | JournalEntry::Call { .. }
         | JournalEntry::Part { .. }
         | JournalEntry::Removed { .. }
+        | JournalEntry::Erased(_)
         | JournalEntry::Delivered(_)
         | JournalEntry::Asked { .. }
         | JournalEntry::PlanAsked { .. }
@@ -259,6 +260,7 @@ fn without_arguments(entry: &str) -> Option<String> {
         | JournalEntry::Outcome { .. }
         | JournalEntry::Part { .. }
         | JournalEntry::Removed { .. }
+        | JournalEntry::Erased(_)
         | JournalEntry::Delivered(_)
         | JournalEntry::Decided { .. }
         | JournalEntry::Settled { .. }

@@ -133,6 +133,7 @@ fn envelope_of(entry: JournalEntry) -> Option<Envelope> {
         | JournalEntry::Outcome { .. }
         | JournalEntry::Part { .. }
         | JournalEntry::Removed { .. }
+        | JournalEntry::Erased(_)
         | JournalEntry::Delivered(_)
         | JournalEntry::Asked { .. }
         | JournalEntry::PlanAsked { .. }

@@ -46,6 +46,8 @@ fn new_execution(name: &str, created_us: u64) -> NewExecution {
             mode: Mode::Run,
             scope: None,
             asks_by_plan: false,
+            abi: 0,
+            release: String::new(),
         },
         guest_hash: "abc".to_owned(),
         sandbox: sandbox(),

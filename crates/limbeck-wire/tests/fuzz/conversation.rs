@@ -8,17 +8,18 @@
 //! Missing bytes count as zero.
 
 use limbeck_domain::limits::{
-    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERROR_TEXT_BYTES_MAX,
-    SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
+    CALL_ARGS_BYTES_MAX, CALL_HEAD_BYTES_MAX, CALLS_BYTES_MAX, ERASED_BYTES_MAX,
+    ERROR_TEXT_BYTES_MAX, SITES_BYTES_MAX, WARNING_BYTES_MAX, WARNINGS_MAX,
 };
 use limbeck_domain::sandbox::REASON_BYTES_MAX;
 use limbeck_domain::{
-    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Layer, MissingLayer, Sandbox, Tier,
+    CallId, ErasedProgram, ErrorKind, ExecutionLimits, HostCall, HostOp, Layer, MissingLayer,
+    Sandbox, Tier,
 };
 use limbeck_wire::protocol::Conversation;
 use limbeck_wire::{
-    CheckRequest, Done, Fault, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION, Ready,
-    decode_from_worker,
+    CheckRequest, Done, Erased, Fault, FromWorker, Idle, LogLine, LogStream, PROTOCOL_VERSION,
+    Ready, decode_from_worker,
 };
 
 /// Most events of one input, so that a long input does not take long.
@@ -90,6 +91,7 @@ enum Event {
     Log { bytes: usize },
     Idle,
     Deliver,
+    Erased,
     Check,
     Verdict,
     Done,
@@ -106,7 +108,12 @@ struct Past {
 impl Past {
     /// The last event that changes which side may send.
     fn last(&self) -> Option<Event> {
-        let says_nothing = |event: &Event| matches!(event, Event::Call { .. } | Event::Log { .. });
+        let says_nothing = |event: &Event| {
+            matches!(
+                event,
+                Event::Call { .. } | Event::Log { .. } | Event::Erased
+            )
+        };
         let mut turns = self.events.iter().rev().copied();
         turns.find(|event| !says_nothing(event))
     }
@@ -144,6 +151,7 @@ impl Past {
         let event = match frame {
             _ if !accepted => Event::Refused,
             FromWorker::Ready(_) => Event::Ready,
+            FromWorker::Erased(_) => Event::Erased,
             FromWorker::Check(_) => Event::Check,
             FromWorker::Call(call) => Event::Call {
                 bytes: call.head.len() + call.body.len(),
@@ -171,6 +179,7 @@ impl Past {
         its_turn
             && match frame {
                 FromWorker::Ready(ready) => is_ready(ready),
+                FromWorker::Erased(erased) => self.is_erased(&erased.program),
                 FromWorker::Check(check) => self.is_check(check),
                 FromWorker::Call(call) => self.is_call(call),
                 FromWorker::Log(line) => self.printed() + line.text.len() < self.limits.log_bytes,
@@ -179,8 +188,18 @@ impl Past {
             }
     }
 
+    fn is_erased(&self, program: &ErasedProgram) -> bool {
+        let is_first = !self.events.contains(&Event::Erased);
+        is_first
+            && self.calls().count() == 0
+            && program.warnings.len() <= WARNINGS_MAX
+            && program.bytes() <= ERASED_BYTES_MAX
+    }
+
     fn is_check(&self, check: &CheckRequest) -> bool {
-        let is_first = !self.events.contains(&Event::Check) && self.calls().count() == 0;
+        let before = [Event::Erased, Event::Check];
+        let is_first = !self.events.iter().any(|event| before.contains(event));
+        let is_first = is_first && self.calls().count() == 0;
         is_first && check.sites.len() <= SITES_BYTES_MAX
     }
 
@@ -245,7 +264,7 @@ impl Bytes<'_> {
         if self.0.is_empty() {
             return None;
         }
-        Some(match self.next() % 10 {
+        Some(match self.next() % 11 {
             0 => Act::Start,
             1 => Act::Deliver,
             2 => Act::Frame(self.ready()),
@@ -257,7 +276,8 @@ impl Bytes<'_> {
             8 => Act::Frame(FromWorker::Check(CheckRequest {
                 sites: self.text(SITES_BYTES_MAX),
             })),
-            _ => Act::Verdict,
+            9 => Act::Verdict,
+            _ => Act::Frame(self.erased()),
         })
     }
 
@@ -309,6 +329,17 @@ impl Bytes<'_> {
             guest_hash,
             sandbox,
         })
+    }
+
+    fn erased(&mut self) -> FromWorker {
+        let script = self.text(ERASED_BYTES_MAX);
+        let warnings = vec![String::new(); usize::from(self.next())];
+        let program = ErasedProgram {
+            script,
+            warnings,
+            ..ErasedProgram::default()
+        };
+        FromWorker::Erased(Box::new(Erased { program }))
     }
 
     fn call(&mut self, past: &Past) -> FromWorker {

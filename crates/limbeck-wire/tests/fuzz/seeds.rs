@@ -1,12 +1,12 @@
 //! Seeds: what real workers send, and a violation of each kind.
 
 use limbeck_domain::{
-    CallId, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, Mode, ProgramError,
-    ProgramStart, Sandbox,
+    CallId, ErasedProgram, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Layer, Mode,
+    ProgramError, ProgramStart, Sandbox,
 };
 use limbeck_wire::{
-    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Frame, FromWorker, Idle, LogLine,
-    LogStream, PROTOCOL_VERSION, Ready, ToWorker, encode,
+    CallResult, CheckRequest, CheckVerdict, Delivery, Done, Erased, Frame, FromWorker, Idle,
+    LogLine, LogStream, PROTOCOL_VERSION, Ready, RecordedProgram, Start, ToWorker, encode,
 };
 
 /// One input: its name and its bytes.
@@ -92,6 +92,7 @@ pub(crate) fn conversation() -> Vec<Seed> {
     const RAW: u8 = 7;
     const CHECK: u8 = 8;
     const VERDICT: u8 = 9;
+    const ERASED: u8 = 10;
     // Ten calls, a hundred printed bytes, a value of two hundred; ready, started.
     let begun = |acts: &[u8]| [&[10, 100, 200, READY, 0, START], acts].concat();
     let idle_bytes = encode(&FromWorker::Idle(Idle { wake_at_us: None }), Vec::new())
@@ -145,6 +146,15 @@ pub(crate) fn conversation() -> Vec<Seed> {
             "delivered-while-checking",
             begun(&[CHECK, 9, DELIVER, IDLE]),
         ),
+        (
+            "erased",
+            begun(&[CHECK, 9, VERDICT, ERASED, 9, 2, CALL, 0, 1, 1, IDLE]),
+        ),
+        ("erased-twice", begun(&[ERASED, 9, 0, ERASED, 9, 0])),
+        ("check-after-erased", begun(&[ERASED, 9, 0, CHECK, 9])),
+        ("erased-after-call", begun(&[CALL, 0, 1, 1, ERASED, 9, 0])),
+        ("erased-over", begun(&[ERASED, 255, 0])),
+        ("erased-warnings-over", begun(&[ERASED, 9, 33])),
         ("verdict-unasked", begun(&[VERDICT, IDLE])),
     ]
 }
@@ -187,6 +197,7 @@ fn run() -> Vec<FromWorker> {
         FromWorker::Check(CheckRequest {
             sites: r#"{"sites":[]}"#.to_owned(),
         }),
+        FromWorker::Erased(Box::new(Erased { program: erased() })),
         FromWorker::Call(HostCall {
             id: CallId(1),
             op: HostOp::Tool,
@@ -209,6 +220,15 @@ fn run() -> Vec<FromWorker> {
             memory_bytes: 4 << 20,
         })),
     ]
+}
+
+fn erased() -> ErasedProgram {
+    ErasedProgram {
+        script: "(async function () {return input})".to_owned(),
+        positions: "0;0;AAAA".to_owned(),
+        full_names: "mcp__git__log".to_owned(),
+        warnings: vec!["2 code blocks".to_owned()],
+    }
 }
 
 fn weak() -> FromWorker {
@@ -253,6 +273,16 @@ fn answers() -> Vec<ToWorker> {
         mode: Mode::Run,
         scope: None,
         asks_by_plan: false,
+        abi: 1,
+        release: "1.2.3".to_owned(),
+    };
+    let recorded = RecordedProgram {
+        erased: erased(),
+        sites: Some(r#"{"sites":[]}"#.to_owned()),
+    };
+    let again = Start {
+        program: start.clone(),
+        recorded: Some(recorded),
     };
     let results = vec![
         CallResult {
@@ -265,7 +295,8 @@ fn answers() -> Vec<ToWorker> {
         },
     ];
     vec![
-        ToWorker::Start(Box::new(start)),
+        ToWorker::Start(Box::new(start.into())),
+        ToWorker::Start(Box::new(again)),
         ToWorker::Deliver(Delivery { now_us: 1, results }),
     ]
 }

@@ -9,13 +9,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use limbeck_domain::{
-    CallCode, CallError, ErrorKind, ExecutionLimits, HostCall, HostOp, Language, Mode,
-    ProgramStart, Sandbox, Sites, ToolTarget, Verdict,
+    CallCode, CallError, ErasedProgram, ErrorKind, ExecutionLimits, HostCall, HostOp, Language,
+    Mode, ProgramStart, Sandbox, Sites, ToolTarget, Verdict,
 };
 use limbeck_wire::protocol::Conversation;
 use limbeck_wire::{
     CallResult, CheckVerdict, Delivery, Done, Fault, FrameReader, FromWorker, LogStream, Ready,
-    ToWorker, decode_from_worker, encode,
+    RecordedProgram, Start, ToWorker, decode_from_worker, encode,
 };
 use limbeck_worker::PreparedWorker;
 
@@ -36,6 +36,8 @@ pub(crate) fn serve(language: Language, channel: OwnedFd) -> ExitCode {
 /// One program and what it starts from.
 pub(crate) struct Run {
     pub(crate) start: ProgramStart,
+    /// What was made of the program before, when it is run again.
+    pub(crate) recorded: Option<RecordedProgram>,
     /// Result of the tool `big`, as JSON text.
     pub(crate) big: String,
     /// Answer to a search, as JSON text.
@@ -54,6 +56,8 @@ pub(crate) struct Outcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) calls: Vec<HostCall>,
+    /// The program without its types.
+    pub(crate) erased: Option<ErasedProgram>,
     /// What the worker asked of the program before it ran.
     pub(crate) check: Option<Sites>,
     /// From sending `Start` to reading the end.
@@ -78,7 +82,10 @@ impl Run {
                 mode: Mode::Run,
                 scope: None,
                 asks_by_plan: false,
+                abi: 0,
+                release: String::new(),
             },
+            recorded: None,
             big: String::new(),
             found: "[]".to_owned(),
             described: "null".to_owned(),
@@ -199,13 +206,17 @@ impl Gateway {
     pub(crate) fn converse(mut self, run: &Run) -> Outcome {
         let ready = self.ready();
         let begun = Instant::now();
-        self.send(&ToWorker::Start(Box::new(run.start.clone())));
+        self.send(&ToWorker::Start(Box::new(Start {
+            program: run.start.clone(),
+            recorded: run.recorded.clone(),
+        })));
         self.conversation.started(&run.start.limits);
         let mut outcome = Outcome {
             done: None,
             stdout: String::new(),
             stderr: String::new(),
             calls: Vec::new(),
+            erased: None,
             check: None,
             elapsed: Duration::ZERO,
             ready,
@@ -215,6 +226,7 @@ impl Gateway {
         loop {
             match self.receive().expect("the worker answers before it ends") {
                 FromWorker::Ready(_) => unreachable!("the protocol allows one"),
+                FromWorker::Erased(erased) => outcome.erased = Some(erased.program),
                 FromWorker::Check(check) => {
                     outcome.check = Some(Sites::parse(&check.sites).unwrap());
                     self.send_verdict(run);

@@ -11,6 +11,7 @@ mod numbers;
 mod positions;
 mod programs;
 mod python;
+mod recorded;
 mod shapes;
 mod tail;
 mod worker;

@@ -65,7 +65,7 @@ fn a_gateway_that_leaves_or_misspeaks_ends_the_worker() {
     assert_ne!(format!("{:?}", end_of(deliver)), success);
     let leave = |gateway: &mut Gateway| {
         let start = Run::new("await tools.test.echo({}); while (true) {}").start;
-        gateway.send(&ToWorker::Start(Box::new(start)));
+        gateway.send(&ToWorker::Start(Box::new(start.into())));
     };
     assert_ne!(format!("{:?}", end_of(leave)), success);
 }

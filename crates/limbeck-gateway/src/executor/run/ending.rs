@@ -5,7 +5,7 @@ use std::time::Duration;
 use limbeck_domain::limits::WORKER_OVERHEAD_BYTES;
 use limbeck_domain::{ErrorKind, ProgramError};
 use limbeck_launcher::WorkerError;
-use limbeck_wire::{Done, ToWorker};
+use limbeck_wire::{Done, Start, ToWorker};
 use tokio::time::Instant;
 
 use super::{Next, Run, RunEnd};
@@ -19,7 +19,11 @@ use crate::executor::{messages, signals};
 impl Run {
     /// Runs until the program, a limit or the client ends it. The worker is killed.
     pub(in crate::executor) async fn finish(mut self) -> RunOutcome {
-        let start = ToWorker::Start(Box::new(self.start.clone()));
+        let continued = self.continued.as_ref();
+        let start = ToWorker::Start(Box::new(Start {
+            program: self.start.clone(),
+            recorded: continued.and_then(|continued| continued.playback().program()),
+        }));
         let end = match self.send(&start, self.deadline).await {
             Ok(()) => self.handle_events().await,
             Err(error) => RunEnd::Ended(Err(error)),

@@ -100,7 +100,7 @@ impl RawChannel {
     /// Receives the program; `None` when another frame arrives or the channel closes.
     pub(crate) fn program(&mut self) -> Option<Box<ProgramStart>> {
         match self.receive()? {
-            ToWorker::Start(start) => Some(start),
+            ToWorker::Start(start) => Some(Box::new(start.program)),
             ToWorker::Deliver(_) | ToWorker::Verdict(_) => None,
         }
     }

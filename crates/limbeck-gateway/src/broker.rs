@@ -190,7 +190,7 @@ impl Broker {
             emissions: Arc::default(),
             answers: Arc::default(),
             questions: Arc::default(),
-            // A client's own call: no person pauses it.
+            // A call outside of any execution has none.
             asks: Arc::default(),
             plan: Arc::default(),
             program: ProgramText::new(String::new(), Language::Typescript, String::new()),

@@ -1,33 +1,36 @@
 //! Requests to one server without a program: calls of exposed tools, `limbeck call`, resources and prompts.
 //!
 //! A client's call is made as a program's call is made ([`Broker::invoke`]) and recorded as an execution of its own, so
-//! `limbeck executions` shows it. It has no worker, so it cannot be replayed. Reads of resources and prompts have no
-//! effect and are not recorded.
+//! `limbeck executions` shows it. It has no worker, so it cannot be replayed. One that a person has to approve is paused as a
+//! program is, and continued by any process. Reads of resources and prompts have no effect and are not recorded.
 
+mod attempt;
+mod recorded;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use limbeck_domain::limits::JOURNAL_BYTES_MAX;
 use limbeck_domain::{
-    CallCode, CallError, CallForm, CallId, EffectClass, Effects, Envelope, ErrorKind, ExecutionId,
-    ExecutionLimits, ExecutionStatus, GUEST_ABI, HostCall, HostOp, Language, Mode, ProgramError,
-    ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
+    CallCode, CallError, CallForm, CallId, ExecutionId, ExecutionLimits, GUEST_ABI, HostCall, HostOp,
+    Language, Mode, ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Requester, Scope};
-use limbeck_store::{ExecutionSummary, NO_GUEST, NewExecution};
+use limbeck_store::{NO_GUEST, NewExecution};
 use limbeck_upstream::{CallContext, ResourceWatch, UpstreamError};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::admission::Admission;
-use crate::broker::{
-    Broker, BrokerContext, CallReport, CallerKind, InvokeError, Invoked, Journal, is_withdrawn,
-};
+use crate::approvals::OnAsk;
+use crate::broker::{Broker, BrokerContext, CallReport, InvokeError, Journal, is_withdrawn};
 use crate::clock::now_us;
 use crate::config::{LOCAL_PRINCIPAL, other_principal};
-use crate::executor::mint_id;
+use crate::executor::{Shown, mint_id};
 use crate::policy_in_force::PolicyVersion;
 use crate::store_errors::call_error;
+pub(crate) use attempt::{Attempted, DirectAttempt, program_error};
+pub(crate) use recorded::RecordedCall;
 
 /// Where a call came from, in listings.
 const ORIGIN: &str = "mcp direct";
@@ -41,6 +44,21 @@ const CALL_AFTER: &str = "].raw(input);";
 fn program_of(tool: &ToolId) -> String {
     let (server, tool) = (json!(tool.server.as_str()), json!(tool.tool));
     format!("{CALL_BEFORE}{server}{CALL_BETWEEN}{tool}{CALL_AFTER}")
+}
+
+/// The call that a client makes, as a program would make it.
+pub(crate) fn call_of(tool: &ToolId, arguments: String) -> HostCall {
+    let target = ToolTarget {
+        server: Some(tool.server.to_string()),
+        tool: tool.tool.to_string(),
+        form: CallForm::Raw,
+    };
+    HostCall {
+        id: CallId(1),
+        op: HostOp::Tool,
+        head: json!(target).to_string(),
+        body: arguments,
+    }
 }
 
 /// Tool of a direct call, from the origin and the program (or the title) of its record. `None` for every other execution,
@@ -103,6 +121,29 @@ pub struct DirectCall {
     pub arguments: String,
 }
 
+/// What a client gets of a call of an exposed tool.
+#[derive(Debug)]
+pub enum DirectAnswer {
+    /// The call was made.
+    Result {
+        /// The `CallToolResult` as the server sent it.
+        result: Box<RawValue>,
+        /// Something that the reader should know beside it.
+        note: Option<String>,
+    },
+    /// Nothing was sent: a person has to approve the call. The answer has the id to go on with.
+    Paused(Box<Shown>),
+}
+
+/// How far a call was made.
+#[derive(Debug)]
+pub(crate) enum MadeCall {
+    /// To its end.
+    Ended(Box<RawValue>),
+    /// Until a person has decided; it is paused under this id.
+    Waits(ExecutionId),
+}
+
 /// Makes requests to one server for clients and users.
 #[derive(Debug)]
 pub(crate) struct DirectCalls {
@@ -115,43 +156,37 @@ impl DirectCalls {
         Self { admission, broker }
     }
 
-    /// Calls a tool for a client and gives the `CallToolResult` as the server sent it.
+    /// Calls a tool for a client, as far as no person has to be asked first.
     pub(crate) async fn call_for_client(
         &self,
         call: DirectCall,
         context: CallContext,
-    ) -> Result<Box<RawValue>, DirectError> {
+    ) -> Result<MadeCall, DirectError> {
         let _place = tokio::select! {
             place = self.admission.enter(&call.principal) => place.map_err(|busy| {
                 CallError::new(CallCode::LimitExceeded, busy.to_string()).retryable()
             })?,
             () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled.into()),
         };
-        let started = Instant::now();
         let id = mint_id();
-        self.begin(&id, &call).await?;
-        let journal = Journal::new(self.broker.store.clone(), id.clone(), JOURNAL_BYTES_MAX);
-        let broker = Broker::new(&self.broker, &call.principal, journal, context);
-        let target = ToolTarget {
-            server: Some(call.tool.server.to_string()),
-            tool: call.tool.tool.to_string(),
-            form: CallForm::Raw,
+        let created_us = now_us();
+        self.begin(&id, &call, created_us).await?;
+        let program = program_of(&call.tool);
+        let attempt = DirectAttempt {
+            id: id.clone(),
+            principal: call.principal,
+            journal: Journal::new(self.broker.store.clone(), id.clone(), JOURNAL_BYTES_MAX),
+            call: call_of(&call.tool, call.arguments),
+            program,
+            created_us,
+            asked: BTreeMap::new(),
         };
-        let call = HostCall {
-            id: CallId(1),
-            op: HostOp::Tool,
-            head: json!(target).to_string(),
-            body: call.arguments,
-        };
-        let Invoked {
-            result, reached, ..
-        } = broker.invoke(call, &target, CallerKind::Direct).await;
-        let result = match result {
-            Ok(output) => output.into_json().map_err(DirectError::from),
-            Err(error) => Err(error.into()),
-        };
-        self.end(&id, &result, effects_of(reached), started).await;
-        result
+        Ok(
+            match attempt.make(&self.broker, context, OnAsk::Wait).await {
+                Attempted::Ended(result) => MadeCall::Ended(result?),
+                Attempted::Waits => MadeCall::Waits(id),
+            },
+        )
     }
 
     /// Calls one tool for the user, outside of any execution, and returns its result as sent. Nothing is journalled.
@@ -176,7 +211,12 @@ impl DirectCalls {
         broker.call_once(&target, arguments).await
     }
 
-    async fn begin(&self, id: &ExecutionId, call: &DirectCall) -> Result<(), DirectError> {
+    async fn begin(
+        &self,
+        id: &ExecutionId,
+        call: &DirectCall,
+        created_us: u64,
+    ) -> Result<(), DirectError> {
         if let Err(error) = self.broker.store.check_disk() {
             let what = "the disk is nearly full, so nothing was sent";
             return Err(call_error(&error, what).into());
@@ -190,7 +230,7 @@ impl DirectCalls {
                 input: call.arguments.clone(),
                 servers: "[]".to_owned(),
                 seed: [0; 32],
-                now_us: now_us(),
+                now_us: created_us,
                 limits: ExecutionLimits::default(),
                 mode: Mode::Run,
                 scope: None,
@@ -200,53 +240,13 @@ impl DirectCalls {
             },
             guest_hash: NO_GUEST.to_owned(),
             sandbox: Sandbox::of(Vec::new(), Vec::new()),
-            created_us: now_us(),
+            created_us,
             origin: ORIGIN.to_owned(),
         };
         self.broker.store.begin(new).await.map_err(|error| {
             let what = "the journal could not be written, so nothing was sent";
             call_error(&error, what).into()
         })
-    }
-
-    async fn end(
-        &self,
-        id: &ExecutionId,
-        result: &Result<Box<RawValue>, DirectError>,
-        effects: Effects,
-        started: Instant,
-    ) {
-        let error = match result {
-            Ok(_) => None,
-            Err(DirectError::Upstream(
-                UpstreamError::Cancelled | UpstreamError::CancelledUnsent,
-            )) => Some(given_up()),
-            // It waited for its place at the server.
-            Err(DirectError::Call(error)) if error.code == CallCode::Cancelled => Some(given_up()),
-            Err(DirectError::Upstream(error)) => {
-                Some(ProgramError::new(ErrorKind::Exception, error.full_text()))
-            }
-            Err(DirectError::Call(error)) => {
-                Some(ProgramError::new(ErrorKind::Exception, &error.message))
-            }
-        };
-        let status = match &error {
-            None => ExecutionStatus::Completed,
-            Some(error) if error.kind == ErrorKind::Cancelled => ExecutionStatus::Cancelled,
-            Some(_) => ExecutionStatus::Failed,
-        };
-        let envelope = Envelope {
-            error,
-            effects: Some(effects).filter(|effects| effects.reads + effects.writes > 0),
-            ..Envelope::new(id.clone(), status)
-        };
-        let summary = ExecutionSummary {
-            calls: 1,
-            took_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
-        };
-        if let Err(error) = self.broker.store.finish(id, &envelope, summary).await {
-            tracing::error!(execution = %id, error = &error as &dyn std::error::Error, "end of a direct call could not be written");
-        }
     }
 
     /// Decides about a read for `principal` by the newest policy.
@@ -308,25 +308,6 @@ impl DirectCalls {
         let principal = other_principal(principal);
         let watch = self.broker.upstreams.watch(permit, principal.as_ref());
         Ok(watch.await?)
-    }
-}
-
-fn given_up() -> ProgramError {
-    ProgramError::new(ErrorKind::Cancelled, "the client gave the call up")
-}
-
-/// Effects of one call; none when nothing was sent.
-fn effects_of(reached: Option<EffectClass>) -> Effects {
-    match reached {
-        Some(effect) if effect.may_write() => Effects {
-            reads: 0,
-            writes: 1,
-        },
-        Some(_) => Effects {
-            reads: 1,
-            writes: 0,
-        },
-        None => Effects::default(),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::broker::{BrokerContext, CallReport};
 use crate::computing::{Computing, ComputingError};
 use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 use crate::counters::Counters;
-use crate::direct::{DirectCall, DirectCalls, DirectError};
+use crate::direct::{DirectAnswer, DirectCall, DirectCalls, DirectError, MadeCall};
 use crate::embeddings::Embeddings;
 use crate::executor::{
     AnswerForm, Examination, ExecuteRequest, Executor, ReplayError, ReplayReport, ResumeError,
@@ -322,7 +322,8 @@ impl Gateway {
         self.parts.executor.sandbox().await
     }
 
-    /// Calls a tool for a client and returns the `CallToolResult` as the server sent it.
+    /// Calls a tool for a client and returns the `CallToolResult` as the server sent it. Where a person has to approve the call,
+    /// waits for a while, and then returns that it is paused.
     ///
     /// # Errors
     ///
@@ -331,8 +332,29 @@ impl Gateway {
         &self,
         call: DirectCall,
         context: CallContext,
-    ) -> Result<Box<RawValue>, DirectError> {
-        self.parts.direct.call_for_client(call, context).await
+    ) -> Result<DirectAnswer, DirectError> {
+        let principal = Arc::clone(&call.principal);
+        let made = self.parts.direct.call_for_client(call, context.clone());
+        match made.await? {
+            MadeCall::Ended(result) => Ok(DirectAnswer::Result { result, note: None }),
+            MadeCall::Waits(id) => {
+                let executor = &self.parts.executor;
+                executor.direct_answer(&id, &principal, context).await
+            }
+        }
+    }
+
+    /// What the client of a direct call that has ended gets, once more. `None` for every other execution.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn direct_result(
+        &self,
+        id: &ExecutionId,
+        principal: &str,
+    ) -> Result<Option<Result<DirectAnswer, DirectError>>, StoreError> {
+        self.parts.executor.direct_result(id, principal).await
     }
 
     /// Calls one tool for the user, outside of any execution, and returns its result as sent. Nothing is journalled.

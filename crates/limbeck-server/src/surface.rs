@@ -18,6 +18,7 @@ mod capabilities;
 mod change_notifications;
 mod client_names;
 mod client_surface;
+mod direct_results;
 mod exchange;
 mod exposed_lists;
 mod exposed_tools;

@@ -5,6 +5,7 @@
 pub(crate) mod approvals;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
+pub(crate) mod direct_calls;
 pub(crate) mod doubts;
 pub(crate) mod embeddings;
 pub(crate) mod executions;

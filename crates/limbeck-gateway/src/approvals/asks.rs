@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use limbeck_domain::{ApprovalId, CallError, CallId, ErrorKind, ProgramError, ToolId};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Denials by a person that end a program: it asks for what is not wanted.
@@ -32,6 +33,8 @@ pub(crate) struct Asks {
     /// Questions that the journal has, by their call: they are not asked a second time.
     recorded: BTreeMap<CallId, ApprovalId>,
     state: Mutex<State>,
+    /// Notified when a call begins to wait.
+    began: Notify,
     /// Why the run has to end.
     end: OnceLock<ProgramError>,
     ended: CancellationToken,
@@ -83,13 +86,20 @@ impl Asks {
     pub(super) fn wait(&self, call: CallId, approval: &ApprovalId) -> WaitingCall<'_> {
         let approval = Some(approval.clone());
         self.state().waiting.insert(call, approval);
+        self.began.notify_one();
         WaitingCall { asks: self, call }
     }
 
     /// Notes that a call waits until there is room for its question.
     pub(super) fn wait_unasked(&self, call: CallId) -> WaitingCall<'_> {
         self.state().waiting.insert(call, None);
+        self.began.notify_one();
         WaitingCall { asks: self, call }
+    }
+
+    /// Returns once a call has begun to wait. It may wait no more by then.
+    pub(crate) async fn began_waiting(&self) {
+        self.began.notified().await;
     }
 
     /// Calls that wait for a person.

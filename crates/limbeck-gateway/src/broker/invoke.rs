@@ -38,7 +38,7 @@ const CONTRADICTION_BYTES_MAX: usize = 200;
 pub(crate) enum CallerKind {
     /// A program. Its call waits until its result has room, and it gets the value of the result.
     Program,
-    /// A client that called an exposed tool. It gets the result as the server sent it.
+    /// A client that called an exposed tool. It gets the result as the server sent it, and a person may be asked first.
     Direct,
     /// A user, outside of any execution. The result is as the server sent it, and no list is refreshed afterwards.
     Once,
@@ -175,15 +175,15 @@ impl Broker {
     ) -> Invoked {
         let (id, started) = (call.id, Instant::now());
         let admitted = match caller_kind {
-            CallerKind::Program => tokio::select! {
+            CallerKind::Program | CallerKind::Direct => tokio::select! {
                 biased;
-                // The program has ended, so its call is not sent.
+                // The program has ended, or the client gave the call up, so it is not sent.
                 () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
                 admitted = self.admit_approved(target, &call) => admitted,
             },
-            CallerKind::Direct | CallerKind::Once => tokio::select! {
+            CallerKind::Once => tokio::select! {
                 biased;
-                // The client or user gave the call up, while its server was starting, for example.
+                // The user gave the call up, while its server was starting, for example.
                 () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
                 admitted = self.admit_alone(target, &call) => admitted,
             },
@@ -273,7 +273,7 @@ impl Broker {
         }
     }
 
-    /// Admits a call that no program makes: nothing is reserved for its result.
+    /// Admits a call outside of any execution: nothing is reserved for its result, and no person is asked about it.
     async fn admit_alone(
         &self,
         target: &ToolTarget,

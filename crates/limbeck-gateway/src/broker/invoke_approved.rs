@@ -1,4 +1,4 @@
-//! Admission of a program's call, which a person may have to allow first.
+//! Admission of a call of a program or of a client, which a person may have to allow first.
 //!
 //! While a person thinks, the call holds nothing that others wait for: no room for its result, no place at its server. After
 //! the answer everything is decided again, because tools and rules may have changed meanwhile.
@@ -17,7 +17,7 @@ use crate::approvals::Approved;
 const ASKED_MAX: usize = 3;
 
 impl Broker {
-    /// Admits a call of a program: asks a person where the policy says so, reserves room for the result, and waits until the
+    /// Admits a call of an execution: asks a person where the policy says so, reserves room for the result, and waits until the
     /// server can take the call and the results that are here leave room for another.
     pub(super) async fn admit_approved(
         &self,

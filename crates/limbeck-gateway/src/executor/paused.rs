@@ -8,7 +8,7 @@ use crate::tokens;
 ///
 /// The reader is a model: it must not send the program again, which would ask the same questions a second time.
 pub(super) fn with_next_step(mut envelope: Envelope) -> Envelope {
-    if envelope.status != ExecutionStatus::Paused {
+    if envelope.status != ExecutionStatus::Paused || envelope.next_step.is_some() {
         return envelope;
     }
     let next_step = if envelope.pending.is_empty() {

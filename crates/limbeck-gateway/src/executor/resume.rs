@@ -13,8 +13,8 @@ use limbeck_domain::{
 use limbeck_launcher::WorkerError;
 use limbeck_policy::Scope;
 use limbeck_store::{
-    ApprovalFilter, DoubtfulCall, ExecutionRecord, ExecutionSummary, PausedExecution, StoreError,
-    Taken,
+    ApprovalFilter, DoubtfulCall, ExecutionRecord, ExecutionSummary, NO_GUEST, PausedExecution,
+    StoreError, Taken,
 };
 use limbeck_upstream::CallContext;
 use time::OffsetDateTime;
@@ -320,7 +320,7 @@ impl Executor {
         record.ok_or(ResumeError::Unknown)
     }
 
-    async fn pending(&self, id: &ExecutionId) -> Result<Vec<Approval>, StoreError> {
+    pub(super) async fn pending(&self, id: &ExecutionId) -> Result<Vec<Approval>, StoreError> {
         let filter = ApprovalFilter {
             execution: Some(id.clone()),
             only_pending: true,
@@ -337,7 +337,12 @@ impl Executor {
         Shown::of(envelope, render)
     }
 
-    fn paused_answer(&self, id: ExecutionId, pending: &[Approval], render: Render) -> Shown {
+    pub(super) fn paused_answer(
+        &self,
+        id: ExecutionId,
+        pending: &[Approval],
+        render: Render,
+    ) -> Shown {
         let mut envelope = Envelope::new(id, ExecutionStatus::Paused);
         add_pending(&mut envelope, pending);
         Shown::of(with_next_step(envelope), render)
@@ -351,6 +356,9 @@ impl Executor {
         on_ask: OnAsk,
         context: &CallContext,
     ) -> Result<Option<Ended>, ResumeError> {
+        if record.guest_hash == NO_GUEST {
+            return self.continue_direct(record, answer, on_ask, context).await;
+        }
         let id = record.row.id.clone();
         let principal: Arc<str> = record.row.principal.as_str().into();
         let admitted = tokio::select! {

@@ -18,7 +18,7 @@ use super::client_surface::Surface;
 use super::exchange::{Exchange, RequestIdentity, RequestKind, Step, answers, is_modern};
 use super::exposed_tools::ExposedTool;
 use super::log_level::LogLevel;
-use super::{exposed_lists, upstream_results};
+use super::{direct_results, exposed_lists, upstream_results};
 use crate::answer_place;
 use crate::answer_room::BusyError;
 use crate::request_memory::held_by;
@@ -74,15 +74,14 @@ impl Surface {
                 &subject,
                 resume,
                 context,
-                raw_bytes,
+                direct_results::bytes,
                 |calling| Box::pin(async move { gateway.call_directly(call, calling).await }),
             )
             .await?;
         match forwarded {
             Outcome::InputRequired(result) => Ok(result.into()),
-            Outcome::Done(Ok(raw)) => Ok(upstream_results::tool_result(&raw).into()),
-            Outcome::Done(Err(failure)) => {
-                upstream_results::call_failed(failure, &listed.id).map(Into::into)
+            Outcome::Done(called) => {
+                direct_results::result(called, Some(&listed.id)).map(Into::into)
             }
         }
     }

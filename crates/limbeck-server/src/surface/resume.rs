@@ -2,10 +2,12 @@
 //!
 //! A decision that comes this way has the channel `model`. Whether that channel may decide is for the gateway to say.
 
-use limbeck_domain::{Approval, ApprovalChannel, ExecutionId};
+use limbeck_domain::{Approval, ApprovalChannel, ExecutionId, ExecutionStatus};
 use limbeck_gateway::approval_view::earlier_outcome;
+use limbeck_gateway::direct::{DirectAnswer, DirectError};
 use limbeck_gateway::{
-    AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk, ResumeError, Shown,
+    AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway, OnAsk,
+    ResumeError, Shown,
 };
 use limbeck_policy::Requester;
 use rmcp::ErrorData;
@@ -15,6 +17,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use super::built_in_results::{failed, program_result, result_bytes, with_hint};
 use super::built_in_tools::BuiltInTool;
 use super::client_surface::Surface;
+use super::direct_results;
 use super::exchange::RequestKind;
 use super::forward::{Outcome, ResumeParams};
 use super::resume_arguments::{ModelDecision, ResumeAction, ResumeArguments};
@@ -59,21 +62,25 @@ impl Surface {
                 &subject,
                 resume,
                 context,
-                resumed_bytes,
+                Resumed::bytes,
                 |calling| {
                     Box::pin(async move {
                         let form = AnswerForm::default();
-                        gateway
+                        let done = gateway
                             .resume(&execution_id, Some(&principal), form, OnAsk::Wait, calling)
-                            .await
+                            .await;
+                        Resumed::of(done, &gateway, &principal).await
                     })
                 },
             )
             .await?;
-        Ok(match forwarded {
-            Outcome::InputRequired(result) => result.into(),
-            Outcome::Done(done) => resumed(done).into(),
-        })
+        match forwarded {
+            Outcome::InputRequired(result) => Ok(result.into()),
+            Outcome::Done(Resumed::Program(done)) => Ok(resumed(done).into()),
+            Outcome::Done(Resumed::Direct(called)) => {
+                direct_results::result(called, None).map(Into::into)
+            }
+        }
     }
 
     /// Records the decision about one question, or about every pending one of the execution. `Err` is the text of the
@@ -158,11 +165,39 @@ fn resumed(done: Result<Shown, ResumeError>) -> CallToolResult {
     }
 }
 
-/// Bytes of the result that `done` becomes.
-fn resumed_bytes(done: &Result<Shown, ResumeError>) -> usize {
-    match done {
-        Ok(shown) => result_bytes(shown),
-        Err(ResumeError::Ended(shown)) => result_bytes(shown),
-        Err(_) => 0,
+/// What a client gets that goes on with an execution.
+enum Resumed {
+    /// The answer of a program.
+    Program(Result<Shown, ResumeError>),
+    /// The result of a call that a client made of an exposed tool.
+    Direct(Result<DirectAnswer, DirectError>),
+}
+
+impl Resumed {
+    async fn of(done: Result<Shown, ResumeError>, gateway: &Gateway, principal: &str) -> Self {
+        let shown = match &done {
+            Ok(shown) => shown,
+            Err(ResumeError::Ended(shown)) => shown,
+            Err(_) => return Self::Program(done),
+        };
+        if shown.envelope.status == ExecutionStatus::Paused {
+            return Self::Program(done);
+        }
+        let id = &shown.envelope.execution_id;
+        match gateway.direct_result(id, principal).await {
+            Ok(Some(called)) => Self::Direct(called),
+            Ok(None) => Self::Program(done),
+            Err(error) => Self::Program(Err(error.into())),
+        }
+    }
+
+    /// Bytes of the result that this becomes.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Program(Ok(shown)) => result_bytes(shown),
+            Self::Program(Err(ResumeError::Ended(shown))) => result_bytes(shown),
+            Self::Program(Err(_)) => 0,
+            Self::Direct(called) => direct_results::bytes(called),
+        }
     }
 }

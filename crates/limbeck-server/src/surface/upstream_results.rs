@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::built_in_results::with_hint;
+use super::built_in_results::{failed, with_hint};
 use limbeck_gateway::direct::DirectError;
 
 /// Error codes of an unknown resource: in revision 2026-07-28, and before.
@@ -89,7 +89,7 @@ pub(super) fn resource(raw: &RawValue) -> Result<ReadResourceResult, ErrorData> 
 /// result with `isError`, which the model reads.
 pub(super) fn call_failed(
     failure: DirectError,
-    tool: &ToolId,
+    tool: Option<&ToolId>,
 ) -> Result<CallToolResult, ErrorData> {
     match failure {
         DirectError::Upstream(UpstreamError::Protocol {
@@ -97,7 +97,10 @@ pub(super) fn call_failed(
             message,
             data,
         }) => Err(protocol_error(code, message, data.map(|data| *data))),
-        DirectError::Upstream(error) => Ok(said(&error.to_call_error(tool))),
+        DirectError::Upstream(error) => Ok(match tool {
+            Some(tool) => said(&error.to_call_error(tool)),
+            None => failed(error.full_text()),
+        }),
         DirectError::Call(error) => Ok(said(&error)),
     }
 }

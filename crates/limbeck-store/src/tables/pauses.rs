@@ -7,6 +7,7 @@ use limbeck_domain::{
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use super::approvals::{self, EncodedApproval};
+use super::direct_calls;
 use super::executions::decode_word;
 use super::journal::{self, BYTES, COUNTED, CallMarks};
 use super::timestamp::{from_stored, to_stored};
@@ -61,8 +62,13 @@ pub(crate) fn hand_on(
         .prepare_cached("SELECT guest_hash, thinned > 0 FROM execution WHERE row = ?1")?
         .query_row([row], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let error = if guest_hash == NO_GUEST {
-        ProgramError::new(ErrorKind::Gateway, "the gateway ended before the call did")
-            .with_hint("no call is in doubt, so you can call the tool again")
+        match direct_calls::ended_by(transaction, row)? {
+            Some(error) => error,
+            None => {
+                release(transaction, row)?;
+                return Ok(ExecutionStatus::Paused);
+            }
+        }
     } else if is_thinned {
         ProgramError::new(
             ErrorKind::Gateway,

@@ -21,6 +21,7 @@ use crate::admission::Admission;
 use crate::approvals::{Approvals, Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
+use crate::clock::now_us;
 use crate::computing::{Computing, ComputingError};
 use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 use crate::counters::Counters;
@@ -247,6 +248,41 @@ impl Gateway {
         self.parts.broker.decide(request).await
     }
 
+    /// Records the answer of a client of `principal` to the form of a question, which it got earlier, from this process or
+    /// another.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn answered_by_client(
+        &self,
+        principal: &str,
+        approval: &ApprovalId,
+        answer: &RawValue,
+    ) -> Result<(), StoreError> {
+        let broker = &self.parts.broker;
+        broker.answered_by_client(principal, approval, answer).await
+    }
+
+    /// The key that seals what clients keep for the gateway. It is in the state file, for all processes that have it open.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn sealing_key(&self, candidate: [u8; 32]) -> Result<Vec<u8>, StoreError> {
+        self.store().sealing_key(candidate).await
+    }
+
+    /// Notes that a sealed state was used, and returns whether it was not used before, in any process. It expires at
+    /// `expires_us`, in microseconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn spend_state(&self, id: &str, expires_us: u64) -> Result<bool, StoreError> {
+        self.store().spend_state(id, expires_us, now_us()).await
+    }
+
     /// What a person is shown of a question, whole.
     pub async fn question_text(&self, approval: &Approval) -> String {
         self.parts.broker.question_text(approval).await
@@ -342,6 +378,21 @@ impl Gateway {
                 executor.direct_answer(&id, &principal, context).await
             }
         }
+    }
+
+    /// Goes on with a paused direct call, and gives what its client gets; see [`Gateway::call_directly`].
+    ///
+    /// # Errors
+    ///
+    /// [`DirectError`]
+    pub async fn resume_directly(
+        &self,
+        id: &ExecutionId,
+        principal: &str,
+        context: CallContext,
+    ) -> Result<DirectAnswer, DirectError> {
+        let executor = &self.parts.executor;
+        executor.direct_answer(id, principal, context).await
     }
 
     /// What the client of a direct call that has ended gets, once more. `None` for every other execution.

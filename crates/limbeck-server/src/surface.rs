@@ -16,6 +16,7 @@ mod built_in_results;
 mod built_in_tools;
 mod capabilities;
 mod change_notifications;
+mod client_exchanges;
 mod client_names;
 mod client_surface;
 mod direct_results;

@@ -274,6 +274,18 @@ const MIGRATIONS: &[&str] = &["
         hash BLOB NOT NULL
     ) STRICT;
     INSERT INTO audit_removed VALUES (0, zeroblob(32));
+",
+"
+    -- The key of what clients keep for the gateway, in one row, and the sealed states that were used, until they expire.
+    CREATE TABLE sealing_key (
+        row INTEGER PRIMARY KEY CHECK (row = 1),
+        key BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE used_state (
+        id         TEXT NOT NULL UNIQUE,
+        expires_us INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX used_state_expiry ON used_state (expires_us);
 "];
 
 /// Newest format that this program reads, and the one it writes.

@@ -12,6 +12,7 @@ mod ledger;
 mod observations;
 mod pauses;
 mod reading;
+mod sealed_states;
 mod state;
 #[cfg(test)]
 mod tests;

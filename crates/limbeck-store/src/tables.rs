@@ -14,6 +14,7 @@ pub(crate) mod ledger;
 pub(crate) mod observations;
 pub(crate) mod pauses;
 pub(crate) mod removed;
+pub(crate) mod sealed_states;
 pub(crate) mod state;
 pub(crate) mod timestamp;
 pub(crate) mod tool_lists;

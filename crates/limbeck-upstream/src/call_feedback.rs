@@ -181,6 +181,7 @@ impl CallFeedback {
             kind,
             key,
             together,
+            execution: None,
             params,
         };
         // The limit is shared by all requests of the call, or a server could extend a call without end.

@@ -1,6 +1,6 @@
 //! Requests of a server to the client: their kinds, and which of them a client can answer.
 
-use limbeck_domain::ServerName;
+use limbeck_domain::{ExecutionId, ServerName};
 use serde_json::value::RawValue;
 
 /// Requests of a server that a client can answer.
@@ -90,6 +90,9 @@ pub struct ServerRequest {
     pub key: Option<String>,
     /// Number of requests sent together, this one included.
     pub together: usize,
+    /// Execution that a question of the gateway itself is about. It waits also when the client answers after a restart; a
+    /// server's question does not.
+    pub execution: Option<ExecutionId>,
     /// `params` of the request, a JSON object, as the server sent it: at most
     /// [`limbeck_domain::limits::UPSTREAM_LINE_BYTES_MAX`] bytes.
     pub params: Box<RawValue>,

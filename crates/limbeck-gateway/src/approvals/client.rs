@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use limbeck_domain::{Approval, ApprovalChannel, ServerName};
+use limbeck_domain::{Approval, ApprovalChannel, ApprovalId, ServerName};
+use limbeck_store::StoreError;
 use limbeck_upstream::{CallObserver, ServerRequest, ServerRequestKind};
 use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::decide::{Decider, DecisionRequest};
 use super::question;
 use crate::approval_view::line_numbers;
-use crate::broker::Broker;
+use crate::broker::{Broker, BrokerContext};
 
 /// Name that the question shows in place of a server's.
 const ASKER: &str = "limbeck";
@@ -95,11 +96,43 @@ impl Broker {
             kind: ServerRequestKind::ElicitationForm,
             key: Some(approval.id.to_string()),
             together: 1,
+            execution: Some(approval.execution.clone()),
             params,
         };
         let Ok(answer) = caller.request(request).await else {
             return;
         };
+        let context = self.context();
+        context
+            .note_client_answer(approval, is_whole, &answer)
+            .await;
+    }
+}
+
+impl BrokerContext {
+    /// Records the answer of a client to the form of a question about a call of `principal`, which the client got earlier, from
+    /// this process or another. What does not decide leaves the question as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub(crate) async fn answered_by_client(
+        &self,
+        principal: &str,
+        id: &ApprovalId,
+        answer: &RawValue,
+    ) -> Result<(), StoreError> {
+        let approval = self.store.approval(id).await?;
+        let Some(approval) = approval.filter(|approval| approval.principal == principal) else {
+            return Ok(());
+        };
+        let is_whole = self.is_whole_in_form(&approval).await;
+        self.note_client_answer(&approval, is_whole, answer).await;
+        Ok(())
+    }
+
+    /// Records what the person behind a client answered. `is_whole` is whether the form showed the whole call.
+    async fn note_client_answer(&self, approval: &Approval, is_whole: bool, answer: &RawValue) {
         let Ok(answer) = serde_json::from_str::<FormAnswer>(answer.get()) else {
             return;
         };
@@ -121,15 +154,15 @@ impl Broker {
             approval: approval.id.clone(),
             approve,
             decider: Decider {
-                who: vec![format!("user:{}", self.principal())],
-                principal: self.principal().to_owned(),
+                who: vec![format!("user:{}", approval.principal)],
+                principal: approval.principal.clone(),
                 channel: ApprovalChannel::Client,
             },
             reason: content.reason.filter(|reason| !reason.is_empty()),
             edited: None,
             lines: lines.filter(|_| approve),
         };
-        if let Err(error) = self.context().decide(request).await {
+        if let Err(error) = self.decide(request).await {
             tracing::warn!(approval = %approval.id, error = %error, "a client's answer to a question does not count");
         }
     }

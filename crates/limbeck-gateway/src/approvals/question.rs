@@ -14,11 +14,7 @@ const FORM_ARGUMENTS_MAX: usize = 40;
 
 /// For the form of a client, and whether it shows every byte of the arguments.
 pub(super) fn for_form(approval: &Approval, program: &ProgramText) -> (String, bool) {
-    let of = |width| shown(approval, &program.text, program.language, width);
-    let mut text = of(ArgumentBytes::FORM);
-    let is_whole = text.len() <= FORM_BYTES_MAX
-        && has_few_arguments(approval)
-        && text == of(ArgumentBytes::WHOLE);
+    let (mut text, is_whole) = form_text(approval, &program.text, program.language);
     let next_step = if is_whole {
         format!("\nQuestion {}", approval.id)
     } else {
@@ -31,6 +27,16 @@ pub(super) fn for_form(approval: &Approval, program: &ProgramText) -> (String, b
     (text, is_whole)
 }
 
+/// The text of a form without its end, and whether it shows every byte of the arguments.
+fn form_text(approval: &Approval, program: &str, language: Language) -> (String, bool) {
+    let of = |width| shown(approval, program, language, width);
+    let text = of(ArgumentBytes::FORM);
+    let is_whole = text.len() <= FORM_BYTES_MAX
+        && has_few_arguments(approval)
+        && text == of(ArgumentBytes::WHOLE);
+    (text, is_whole)
+}
+
 /// Whether every argument has a line in the text of the question.
 fn has_few_arguments(approval: &Approval) -> bool {
     let arguments = serde_json::from_str::<serde_json::Map<String, Value>>(&approval.arguments);
@@ -40,13 +46,23 @@ fn has_few_arguments(approval: &Approval) -> bool {
 impl BrokerContext {
     /// For a terminal or a page, whole.
     pub(crate) async fn question_text(&self, approval: &Approval) -> String {
+        let (program, language) = self.program_of(approval).await;
+        shown(approval, &program, language, ArgumentBytes::WHOLE)
+    }
+
+    /// Whether the form of a client shows every byte of the arguments.
+    pub(super) async fn is_whole_in_form(&self, approval: &Approval) -> bool {
+        let (program, language) = self.program_of(approval).await;
+        form_text(approval, &program, language).1
+    }
+
+    async fn program_of(&self, approval: &Approval) -> (String, Language) {
         let record = self.store.execution(approval.execution.as_str()).await;
         let start = record.ok().flatten().map(|record| record.start);
-        let (program, language) = match &start {
-            Some(start) => (start.program.as_str(), start.language),
-            None => ("", Language::Typescript),
-        };
-        shown(approval, program, language, ArgumentBytes::WHOLE)
+        match start {
+            Some(start) => (start.program, start.language),
+            None => (String::new(), Language::Typescript),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calls of `search` and `execute`.
 
 use limbeck_domain::{ErrorKind, Mode, ProgramError};
-use limbeck_gateway::{ExecuteRequest, OnAsk};
+use limbeck_gateway::{AnswerForm, ExecuteRequest, OnAsk, ResumeError, Shown};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::arguments::{ArgumentError, ExecuteArguments, SearchArguments};
 use super::built_in_results::{failed, program_result, result_bytes, text, with_hint};
 use super::built_in_tools::BuiltInTool;
+use super::client_exchanges::{Again, Outcome, ResumeParams};
 use super::client_surface::Surface;
 use super::exchange::RequestKind;
-use super::forward::{Outcome, ResumeParams};
 
 impl Surface {
     pub(super) async fn search(&self, arguments: JsonObject) -> CallToolResult {
@@ -42,6 +42,7 @@ impl Surface {
         resume: ResumeParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let subject = self.subject("tools/call", BuiltInTool::Execute.name(), Some(&arguments));
         let arguments = match ExecuteArguments::read(arguments) {
             Ok(arguments) => arguments,
             Err(ArgumentError { message, hint }) => {
@@ -66,8 +67,8 @@ impl Surface {
                 .await
                 .into());
         }
-        let subject = self.subject("tools/call", BuiltInTool::Execute.name());
         let gateway = self.gateway.clone();
+        let again = self.executing_again(request.answer);
         let forwarded = self
             .exchange(
                 RequestKind::Program,
@@ -76,11 +77,35 @@ impl Surface {
                 context,
                 result_bytes,
                 |calling| Box::pin(async move { gateway.answer(request, calling).await }),
+                Some(again),
             )
             .await?;
         Ok(match forwarded {
             Outcome::InputRequired(result) => result.into(),
             Outcome::Done(shown) => program_result(shown).into(),
+        })
+    }
+
+    /// Goes on with a program whose client sent its request again after a restart.
+    fn executing_again(&self, form: AnswerForm) -> Again<Shown> {
+        let (gateway, principal) = (self.gateway.clone(), self.principal.clone());
+        Box::new(move |id, calling| {
+            Box::pin(async move {
+                let resumed = gateway
+                    .resume(id.as_str(), Some(&principal), form, OnAsk::Wait, calling)
+                    .await;
+                match resumed {
+                    Ok(shown) => shown,
+                    Err(ResumeError::Ended(shown)) => *shown,
+                    Err(error) => {
+                        let failed = ProgramError::new(ErrorKind::Gateway, error.to_string());
+                        gateway.not_run(match error.hint() {
+                            Some(hint) => failed.with_hint(hint),
+                            None => failed,
+                        })
+                    }
+                }
+            })
         })
     }
 

@@ -8,6 +8,7 @@
 
 mod pending_question;
 mod progress_reporter;
+mod state_seal;
 mod suspended;
 
 use std::collections::VecDeque;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
+use limbeck_domain::{ApprovalId, ExecutionId};
 use limbeck_upstream::{
     CallContext, CallObserver, ClientCapabilities, DeclinedError, ProgressUpdate, ServerRequest,
 };
@@ -30,7 +32,8 @@ use super::log_level::LogLevel;
 use pending_question::PendingQuestion;
 pub(crate) use pending_question::answers;
 use progress_reporter::ProgressReporter;
-pub(crate) use suspended::{RequestIdentity, SuspendedExchanges};
+pub(crate) use state_seal::digest_of;
+pub(crate) use suspended::{RequestIdentity, SuspendedExchanges, refused_state};
 
 /// Events queued for a handler; further progress and log messages are dropped, questions wait for room.
 const EVENTS_MAX: usize = 64;
@@ -247,6 +250,27 @@ impl<T: Send + 'static> Exchange<T> {
             .chain(numbered)
             .find(is_free)
             .expect("there are more numbers than questions")
+    }
+
+    /// Whether the work has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.result.is_empty() || self.result.is_terminated()
+    }
+
+    /// The execution that waits for answers to open questions, also without this exchange, and those questions.
+    fn waiting_execution(&self) -> (Option<ExecutionId>, Vec<ApprovalId>) {
+        let of_execution = self
+            .open
+            .iter()
+            .filter_map(|(key, question)| Some((key, question.ask.execution.clone()?)));
+        let mut execution = None;
+        let mut approvals = Vec::new();
+        for (key, of) in of_execution {
+            if *execution.get_or_insert_with(|| of.clone()) == of {
+                approvals.push(ApprovalId::new(key.as_str()));
+            }
+        }
+        (execution, approvals)
     }
 
     fn requests(&self) -> InputRequests {

@@ -2,45 +2,28 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use limbeck_domain::{ReadMethod, ServerName, text};
 use limbeck_upstream::{CallContext, ResourceWatch};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptResponse,
-    InputRequiredResult, InputResponses, JsonObject, ReadResourceResponse, Reference, Tool,
+    CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptResponse, JsonObject,
+    ReadResourceResponse, Reference, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::client_exchanges::{Again, Outcome, ResumeParams};
 use super::client_surface::Surface;
-use super::exchange::{Exchange, RequestIdentity, RequestKind, Step, answers, is_modern};
+use super::exchange::{RequestIdentity, RequestKind};
 use super::exposed_tools::ExposedTool;
-use super::log_level::LogLevel;
 use super::{direct_results, exposed_lists, upstream_results};
 use crate::answer_place;
-use crate::answer_room::BusyError;
-use crate::request_memory::held_by;
 use limbeck_gateway::Gateway;
 use limbeck_gateway::direct::{DirectCall, DirectError};
 
 /// Bytes of a resource URI that a client may subscribe to; published ones are below 200 bytes.
 const URI_BYTES_MAX: usize = 2 << 10;
-
-/// Answers and state of a client that sends a suspended request again.
-pub(super) struct ResumeParams {
-    pub(super) responses: Option<InputResponses>,
-    pub(super) state: Option<String>,
-}
-
-/// What the handler of a request sends its client.
-pub(super) enum Outcome<T> {
-    /// The result of the work.
-    Done(T),
-    /// Questions that the client has to answer before there is a result.
-    InputRequired(InputRequiredResult),
-}
 
 /// A server's result as it sent it.
 type ForwardedResult = Result<Box<RawValue>, DirectError>;
@@ -61,13 +44,17 @@ impl Surface {
         resume: ResumeParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let subject = self.subject("tools/call", &listed.tool.name, Some(&arguments));
         let call = DirectCall {
             principal: Arc::clone(&self.principal),
             tool: listed.id.clone(),
             arguments: Value::Object(arguments).to_string(),
         };
-        let subject = self.subject("tools/call", &listed.tool.name);
         let gateway = self.gateway.clone();
+        let (resuming, principal) = (self.gateway.clone(), self.principal.clone());
+        let again: Again<_> = Box::new(move |id, calling| {
+            Box::pin(async move { resuming.resume_directly(&id, &principal, calling).await })
+        });
         let forwarded = self
             .exchange(
                 RequestKind::Server,
@@ -76,6 +63,7 @@ impl Surface {
                 context,
                 direct_results::bytes,
                 |calling| Box::pin(async move { gateway.call_directly(call, calling).await }),
+                Some(again),
             )
             .await?;
         match forwarded {
@@ -99,7 +87,7 @@ impl Surface {
                 Some(about),
             ));
         };
-        let subject = self.subject("resources/read", uri);
+        let subject = self.subject("resources/read", uri, None);
         let params = about.to_string();
         let read = ReadMethod::ReadResource;
         match self
@@ -123,11 +111,11 @@ impl Surface {
         context: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let (server, own) = self.prompt_of(name).await?;
+        let subject = self.subject("prompts/get", name, arguments.as_ref());
         let mut params = json!({ "name": own });
         if let Some(arguments) = arguments {
             params["arguments"] = arguments.into();
         }
-        let subject = self.subject("prompts/get", name);
         let (get, params) = (ReadMethod::GetPrompt, params.to_string());
         match self
             .ask(server, get, params, &subject, resume, context)
@@ -215,87 +203,9 @@ impl Surface {
                         .await
                 })
             },
+            None,
         )
         .await
-    }
-
-    pub(super) fn subject<'a>(
-        &'a self,
-        method: &'static str,
-        name: &'a str,
-    ) -> RequestIdentity<'a> {
-        RequestIdentity {
-            principal: &self.principal,
-            method,
-            name,
-        }
-    }
-
-    /// Starts `work`, or resumes it when the client sends `resume` with a state, and forwards its events to the
-    /// client. `size` counts the bytes of the answer that a result becomes: a result waits for room before it is given,
-    /// also one of a request that is suspended.
-    pub(super) async fn exchange<T: Send + 'static>(
-        &self,
-        kind: RequestKind,
-        subject: &RequestIdentity<'_>,
-        resume: ResumeParams,
-        context: &RequestContext<RoleServer>,
-        size: fn(&T) -> usize,
-        work: impl FnOnce(CallContext) -> BoxFuture<'static, T>,
-    ) -> Result<Outcome<T>, ErrorData> {
-        let exchanges = &self.exchanges;
-        let level = self.log_level(context);
-        let mut responses = resume.responses.unwrap_or_default();
-        let mut exchange = match &resume.state {
-            Some(state) => {
-                let mut exchange = exchanges.resume(subject, state)?;
-                exchange.answer(&mut responses);
-                exchange
-            }
-            None => {
-                answer_place::turn(context).await?;
-                let declared = context.client_capabilities().unwrap_or_default();
-                // The work goes on for a moment after its client has cancelled, and while it is suspended.
-                let held = held_by(context);
-                let place = answer_place::of(context);
-                Exchange::begin(kind, answers(&declared), level, |calling| {
-                    let cancel = calling.cancel.clone();
-                    let work = work(calling);
-                    Box::pin(async move {
-                        let result = work.await;
-                        drop(held);
-                        let Some(place) = place else {
-                            return Some((result, None));
-                        };
-                        let bytes = size(&result);
-                        let room = tokio::select! {
-                            room = place.room_for(bytes) => room,
-                            () = cancel.cancelled() => Err(BusyError),
-                        };
-                        // Without room the result is dropped at once.
-                        room.ok().map(|room| (result, room))
-                    })
-                })
-            }
-        };
-        match exchange.go_on(&mut responses, context, level).await? {
-            Step::Done(Some((result, room))) => {
-                answer_place::hold(context, room);
-                Ok(Outcome::Done(result))
-            }
-            Step::Done(None) => Err(answer_place::dropped()),
-            Step::InputRequired => exchanges
-                .suspend(subject, exchange)
-                .map(Outcome::InputRequired),
-        }
-    }
-
-    /// Log level of the client: a modern client sends it with each request, a legacy client once for its session.
-    fn log_level(&self, context: &RequestContext<RoleServer>) -> Option<LogLevel> {
-        if is_modern(context) {
-            return context.meta.log_level().map(LogLevel::from);
-        }
-        Some(self.session.level())
     }
 }
 

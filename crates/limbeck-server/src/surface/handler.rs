@@ -14,8 +14,8 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
 use super::built_in_tools::BuiltInTool;
+use super::client_exchanges::ResumeParams;
 use super::client_surface::Surface;
-use super::forward::ResumeParams;
 use super::instructions::instructions;
 use super::{change_notifications, exposed_lists, forward, legacy_session};
 use limbeck_gateway::artifacts::URI_PREFIX;

@@ -2,6 +2,7 @@
 //!
 //! A decision that comes this way has the channel `model`. Whether that channel may decide is for the gateway to say.
 
+use futures::future::BoxFuture;
 use limbeck_domain::{Approval, ApprovalChannel, ExecutionId, ExecutionStatus};
 use limbeck_gateway::approval_view::earlier_outcome;
 use limbeck_gateway::direct::{DirectAnswer, DirectError};
@@ -16,10 +17,10 @@ use rmcp::service::{RequestContext, RoleServer};
 
 use super::built_in_results::{failed, program_result, result_bytes, with_hint};
 use super::built_in_tools::BuiltInTool;
+use super::client_exchanges::{Outcome, ResumeParams};
 use super::client_surface::Surface;
 use super::direct_results;
 use super::exchange::RequestKind;
-use super::forward::{Outcome, ResumeParams};
 use super::resume_arguments::{ModelDecision, ResumeAction, ResumeArguments};
 
 /// What a model does about a question that it cannot decide.
@@ -33,6 +34,7 @@ impl Surface {
         resume: ResumeParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let subject = self.subject("tools/call", BuiltInTool::Resume.name(), Some(&arguments));
         let ResumeArguments {
             execution_id,
             action,
@@ -54,8 +56,20 @@ impl Surface {
                 }
             }
         }
-        let subject = self.subject("tools/call", BuiltInTool::Resume.name());
-        let (gateway, principal) = (self.gateway.clone(), self.principal.clone());
+        let gone_on = |execution: String| {
+            let (gateway, principal) = (self.gateway.clone(), self.principal.clone());
+            move |calling| -> BoxFuture<'static, Resumed> {
+                Box::pin(async move {
+                    let form = AnswerForm::default();
+                    let done = gateway
+                        .resume(&execution, Some(&principal), form, OnAsk::Wait, calling)
+                        .await;
+                    Resumed::of(done, &gateway, &principal).await
+                })
+            }
+        };
+        // The execution of the state is that of the arguments.
+        let again = gone_on(execution_id.clone());
         let forwarded = self
             .exchange(
                 RequestKind::Program,
@@ -63,15 +77,8 @@ impl Surface {
                 resume,
                 context,
                 Resumed::bytes,
-                |calling| {
-                    Box::pin(async move {
-                        let form = AnswerForm::default();
-                        let done = gateway
-                            .resume(&execution_id, Some(&principal), form, OnAsk::Wait, calling)
-                            .await;
-                        Resumed::of(done, &gateway, &principal).await
-                    })
-                },
+                gone_on(execution_id),
+                Some(Box::new(|_, calling| again(calling))),
             )
             .await?;
         match forwarded {

@@ -210,6 +210,7 @@ mod tests {
             kind: ServerRequestKind::ElicitationForm,
             key: None,
             together: 1,
+            execution: None,
             params: serde_json::value::to_raw_value(&params).unwrap(),
         };
         (PendingQuestion::new(ask, reply), answered)
@@ -269,6 +270,7 @@ mod tests {
             kind,
             key: None,
             together: 1,
+            execution: None,
             params: serde_json::value::to_raw_value(params).unwrap(),
         };
         let question = PendingQuestion::new(ask, reply).presentable()?;

@@ -8,6 +8,7 @@ mod erasure;
 mod examine;
 mod execute;
 mod found_out;
+mod given_again;
 mod handle;
 mod in_flight_calls;
 mod inner_calls;

@@ -41,6 +41,7 @@ use crate::render::Render;
 use crate::search::{SearchReport, SearchRequest, ToolSearch};
 use crate::server_reports::ServerReport;
 use crate::server_source::{ServerChange, ServerSource};
+use crate::waiting_execution::WaitingExecution;
 
 /// Questions that are listed at once.
 const APPROVALS_LISTED_MAX: u32 = 1_000;
@@ -302,9 +303,28 @@ impl Gateway {
         context: CallContext,
     ) -> Result<Shown, ResumeError> {
         let executor = &self.parts.executor;
-        executor
-            .resume(execution, principal, answer, on_ask, context)
-            .await
+        let resumed = executor.resume(execution, principal, answer, on_ask, context);
+        match (resumed.await, principal) {
+            // A client gets no more of it than of the answer that it lost.
+            (Err(ResumeError::Ended(whole)), Some(principal)) => {
+                let shown = executor.given_again(*whole, principal, answer).await;
+                Err(ResumeError::Ended(Box::new(shown)))
+            }
+            (resumed, _) => resumed,
+        }
+    }
+
+    /// How far an execution is, and what it waits for. `id` is a whole id; `None` when `principal` has no such execution.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn waiting_execution(
+        &self,
+        id: &str,
+        principal: &str,
+    ) -> Result<Option<WaitingExecution>, StoreError> {
+        self.parts.broker.waiting_execution(id, principal).await
     }
 
     /// Ends a paused execution, and withdraws its questions.

@@ -53,6 +53,7 @@ mod server_source;
 mod sha256;
 mod store_errors;
 pub mod tokens;
+mod waiting_execution;
 
 pub use admission::AdmissionSize;
 pub use approvals::{Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
@@ -69,3 +70,4 @@ pub use policy_in_force::PolicyReading;
 pub use render::Render;
 pub use server_reports::{ServerReport, ToolReport};
 pub use server_source::{ServerChange, ServerSource};
+pub use waiting_execution::WaitingExecution;

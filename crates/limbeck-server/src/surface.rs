@@ -32,7 +32,9 @@ mod mcp_server;
 mod own_addresses;
 mod resume;
 mod resume_arguments;
+mod running_tasks;
 mod stdio;
+mod tasks;
 mod upstream_results;
 
 pub use client_surface::Surface;

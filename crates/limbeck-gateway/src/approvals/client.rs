@@ -65,39 +65,8 @@ impl Broker {
 
     async fn ask_caller(&self, caller: &dyn CallObserver, approval: &Approval) {
         let (text, is_whole) = question::for_form(approval, self.program());
-        // Who has not seen all of it cannot allow it.
-        let decisions: &[&str] = if is_whole {
-            &["approve", "deny"]
-        } else {
-            &["deny"]
-        };
-        let mut properties = json!({
-            "decision": {"type": "string", "enum": decisions, "title": "Decision"},
-            "reason": {"type": "string", "title": "Reason (for the program)", "maxLength": 1000},
-        });
-        if approval.is_plan() && is_whole {
-            let title = "Lines, such as 1,3 (empty: all but the destructive ones)";
-            properties["lines"] =
-                json!({"type": "string", "title": title, "maxLength": LINES_BYTES_MAX});
-        }
-        let params = json!({
-            "message": text,
-            "requestedSchema": {
-                "type": "object",
-                "properties": properties,
-                "required": ["decision"],
-            },
-        });
-        let Ok(params) = to_raw_value(&params) else {
+        let Some(request) = form(approval, &text, is_whole) else {
             return;
-        };
-        let request = ServerRequest {
-            server: ServerName::new(ASKER),
-            kind: ServerRequestKind::ElicitationForm,
-            key: Some(approval.id.to_string()),
-            together: 1,
-            execution: Some(approval.execution.clone()),
-            params,
         };
         let Ok(answer) = caller.request(request).await else {
             return;
@@ -109,7 +78,51 @@ impl Broker {
     }
 }
 
+/// The form of a question. Who has not seen all of the call cannot allow it.
+fn form(approval: &Approval, text: &str, is_whole: bool) -> Option<ServerRequest> {
+    let decisions: &[&str] = if is_whole {
+        &["approve", "deny"]
+    } else {
+        &["deny"]
+    };
+    let mut properties = json!({
+        "decision": {"type": "string", "enum": decisions, "title": "Decision"},
+        "reason": {"type": "string", "title": "Reason (for the program)", "maxLength": 1000},
+    });
+    if approval.is_plan() && is_whole {
+        let title = "Lines, such as 1,3 (empty: all but the destructive ones)";
+        properties["lines"] =
+            json!({"type": "string", "title": title, "maxLength": LINES_BYTES_MAX});
+    }
+    let params = json!({
+        "message": text,
+        "requestedSchema": {
+            "type": "object",
+            "properties": properties,
+            "required": ["decision"],
+        },
+    });
+    Some(ServerRequest {
+        server: ServerName::new(ASKER),
+        kind: ServerRequestKind::ElicitationForm,
+        key: Some(approval.id.to_string()),
+        together: 1,
+        execution: Some(approval.execution.clone()),
+        params: to_raw_value(&params).ok()?,
+    })
+}
+
 impl BrokerContext {
+    /// The form of a question that a client may answer, to be shown by any process.
+    pub(crate) async fn form_of(&self, approval: &Approval) -> Option<ServerRequest> {
+        let may_answer = approval.terms.channels.contains(&ApprovalChannel::Client);
+        if !may_answer {
+            return None;
+        }
+        let (text, is_whole) = self.form_text_of(approval).await;
+        form(approval, &text, is_whole)
+    }
+
     /// Records the answer of a client to the form of a question about a call of `principal`, which the client got earlier, from
     /// this process or another. What does not decide leaves the question as it is.
     ///
@@ -126,7 +139,7 @@ impl BrokerContext {
         let Some(approval) = approval.filter(|approval| approval.principal == principal) else {
             return Ok(());
         };
-        let is_whole = self.is_whole_in_form(&approval).await;
+        let (_, is_whole) = self.form_text_of(&approval).await;
         self.note_client_answer(&approval, is_whole, answer).await;
         Ok(())
     }

@@ -14,7 +14,15 @@ const FORM_ARGUMENTS_MAX: usize = 40;
 
 /// For the form of a client, and whether it shows every byte of the arguments.
 pub(super) fn for_form(approval: &Approval, program: &ProgramText) -> (String, bool) {
-    let (mut text, is_whole) = form_text(approval, &program.text, program.language);
+    form_text(approval, &program.text, program.language)
+}
+
+fn form_text(approval: &Approval, program: &str, language: Language) -> (String, bool) {
+    let of = |width| shown(approval, program, language, width);
+    let mut text = of(ArgumentBytes::FORM);
+    let is_whole = text.len() <= FORM_BYTES_MAX
+        && has_few_arguments(approval)
+        && text == of(ArgumentBytes::WHOLE);
     let next_step = if is_whole {
         format!("\nQuestion {}", approval.id)
     } else {
@@ -24,16 +32,6 @@ pub(super) fn for_form(approval: &Approval, program: &ProgramText) -> (String, b
         )
     };
     text.push_str(&next_step);
-    (text, is_whole)
-}
-
-/// The text of a form without its end, and whether it shows every byte of the arguments.
-fn form_text(approval: &Approval, program: &str, language: Language) -> (String, bool) {
-    let of = |width| shown(approval, program, language, width);
-    let text = of(ArgumentBytes::FORM);
-    let is_whole = text.len() <= FORM_BYTES_MAX
-        && has_few_arguments(approval)
-        && text == of(ArgumentBytes::WHOLE);
     (text, is_whole)
 }
 
@@ -50,10 +48,10 @@ impl BrokerContext {
         shown(approval, &program, language, ArgumentBytes::WHOLE)
     }
 
-    /// Whether the form of a client shows every byte of the arguments.
-    pub(super) async fn is_whole_in_form(&self, approval: &Approval) -> bool {
+    /// For the form of a client, and whether it shows every byte of the arguments.
+    pub(super) async fn form_text_of(&self, approval: &Approval) -> (String, bool) {
         let (program, language) = self.program_of(approval).await;
-        form_text(approval, &program, language).1
+        form_text(approval, &program, language)
     }
 
     async fn program_of(&self, approval: &Approval) -> (String, Language) {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{ArgumentError, ExecuteArguments, SearchArguments};
-use super::built_in_results::{failed, program_result, result_bytes, text, with_hint};
+use super::built_in_results::{failed, paused, program_result, result_bytes, text, with_hint};
 use super::built_in_tools::BuiltInTool;
 use super::client_exchanges::{Again, Outcome, ResumeParams};
 use super::client_surface::Surface;
@@ -80,10 +80,14 @@ impl Surface {
                 Some(again),
             )
             .await?;
-        Ok(match forwarded {
-            Outcome::InputRequired(result) => result.into(),
-            Outcome::Done(shown) => program_result(shown).into(),
-        })
+        match forwarded {
+            Outcome::InputRequired(result) => Ok(result.into()),
+            Outcome::Task(id) => self.created_task(&id).await,
+            Outcome::Done(shown) => {
+                let paused = paused(&shown);
+                self.task_or(paused, context, program_result(shown)).await
+            }
+        }
     }
 
     /// Goes on with a program whose client sent its request again after a restart.

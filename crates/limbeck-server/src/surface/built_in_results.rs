@@ -1,6 +1,6 @@
 //! Results of `search` and `execute`.
 
-use limbeck_domain::Emitted;
+use limbeck_domain::{Emitted, ExecutionId, ExecutionStatus};
 use limbeck_gateway::Shown;
 use rmcp::model::{CallToolResult, ContentBlock};
 
@@ -11,6 +11,12 @@ pub(super) fn result_bytes(shown: &Shown) -> usize {
         block.unwrap_or_else(|| emitted.text.as_ref().map_or(0, String::len))
     });
     emitted.fold(shown.text.len(), usize::saturating_add)
+}
+
+/// The execution of an answer that says that it waits.
+pub(super) fn paused(shown: &Shown) -> Option<ExecutionId> {
+    let envelope = &shown.envelope;
+    (envelope.status == ExecutionStatus::Paused).then(|| envelope.execution_id.clone())
 }
 
 /// Result of `execute`: the answer as text, then the blocks that the program emitted. There is no

@@ -20,12 +20,22 @@ impl Surface {
     }
 
     pub(super) fn capabilities(&self) -> ServerCapabilities {
+        let mut capabilities = self.lists_and_tasks();
+        if !self.gateway.can_pause() {
+            // No call waits for a person, so none becomes a task.
+            capabilities.extensions = None;
+        }
+        capabilities
+    }
+
+    fn lists_and_tasks(&self) -> ServerCapabilities {
         if !self.may_expose() {
             // Tools of the gateway that never change, artifacts as resources, and empty lists of the rest.
             return ServerCapabilities::builder()
                 .enable_tools()
                 .enable_prompts()
                 .enable_resources()
+                .enable_tasks()
                 .build();
         }
         ServerCapabilities::builder()
@@ -38,6 +48,7 @@ impl Surface {
             .enable_resources_subscribe()
             .enable_logging()
             .enable_completions()
+            .enable_tasks()
             .build()
     }
 }

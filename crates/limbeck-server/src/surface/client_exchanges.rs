@@ -1,7 +1,7 @@
 //! Exchanges of requests: begun, suspended while the client answers questions, and taken up again.
 
 use futures::future::BoxFuture;
-use limbeck_domain::ExecutionId;
+use limbeck_domain::{ExecutionId, ExecutionStatus};
 use limbeck_upstream::CallContext;
 use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses, JsonObject};
@@ -13,6 +13,7 @@ use super::exchange::{
     Exchange, RequestIdentity, RequestKind, Step, answers, digest_of, is_modern, refused_state,
 };
 use super::log_level::LogLevel;
+use super::tasks;
 use crate::answer_place;
 use crate::answer_room::{BusyError, HeldRoom};
 use crate::request_memory::held_by;
@@ -29,6 +30,8 @@ pub(super) enum Outcome<T> {
     Done(T),
     /// Questions that the client has to answer before there is a result.
     InputRequired(InputRequiredResult),
+    /// The work goes on as a task, which waits for a person.
+    Task(ExecutionId),
 }
 
 /// Goes on with an execution that waits without its request.
@@ -100,6 +103,16 @@ impl Surface {
             }
             Step::Done(None) => Err(answer_place::dropped()),
             Step::InputRequired => {
+                if tasks::may_give(context)
+                    && let Some(execution) = exchange.task()
+                {
+                    let (running, principal) = (&self.running_tasks, &self.principal);
+                    match running.start(&execution, principal, exchange, Exchange::finish) {
+                        Ok(()) => return Ok(Outcome::Task(execution)),
+                        // Too many are running.
+                        Err(unstarted) => exchange = unstarted,
+                    }
+                }
                 let seal = self.exchanges.seal(&self.gateway).await?;
                 let suspended = self.exchanges.suspend(seal, subject, exchange);
                 suspended.map(Outcome::InputRequired)
@@ -172,8 +185,12 @@ impl Surface {
         }
         match (exchange, state.execution) {
             (Some(exchange), None) => Ok(Suspended::Exchange(exchange)),
-            // Its work waits for the answers.
-            (Some(exchange), Some(_)) if !exchange.has_ended() => Ok(Suspended::Exchange(exchange)),
+            // Its work waits for the answers, or has the answer of the execution.
+            (Some(exchange), Some(execution))
+                if !exchange.has_ended() || !self.is_paused(&execution).await =>
+            {
+                Ok(Suspended::Exchange(exchange))
+            }
             (_, Some(execution)) => {
                 for approval in &state.approvals {
                     let Some(answer) = responses.remove(approval.as_str()) else {
@@ -193,6 +210,12 @@ impl Surface {
             }
             (None, None) => Err(used()),
         }
+    }
+
+    async fn is_paused(&self, execution: &ExecutionId) -> bool {
+        let (id, principal) = (execution.as_str(), &self.principal);
+        let found = self.gateway.waiting_execution(id, principal).await;
+        matches!(found, Ok(Some(found)) if found.status == ExecutionStatus::Paused)
     }
 
     /// Log level of the client: a modern client sends it with each request, a legacy client once for its session.

@@ -7,6 +7,7 @@ use limbeck_gateway::Gateway;
 use super::exchange::SuspendedExchanges;
 use super::exposed_tools::{ExposedTools, ExposedToolsCache};
 use super::legacy_session::LegacySession;
+use super::running_tasks::RunningTasks;
 
 /// The protocol's server side for one connection of one principal.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub struct Surface {
     pub(super) principal: Arc<str>,
     pub(super) session: Arc<LegacySession>,
     pub(super) exchanges: Arc<SuspendedExchanges>,
+    pub(super) running_tasks: RunningTasks,
     pub(super) exposed_tools_cache: Arc<ExposedToolsCache>,
 }
 

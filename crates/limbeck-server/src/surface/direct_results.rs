@@ -1,6 +1,6 @@
 //! Results of calls of exposed tools, at once or after a person approved the call.
 
-use limbeck_domain::ToolId;
+use limbeck_domain::{ExecutionId, ToolId};
 use limbeck_gateway::direct::{DirectAnswer, DirectError};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
@@ -32,6 +32,14 @@ pub(super) fn result(
             Ok(result)
         }
         Err(failure) => upstream_results::call_failed(failure, tool),
+    }
+}
+
+/// The execution of a call that waits for a person.
+pub(super) fn paused(called: &Result<DirectAnswer, DirectError>) -> Option<ExecutionId> {
+    match called {
+        Ok(DirectAnswer::Paused(shown)) => Some(shown.envelope.execution_id.clone()),
+        Ok(DirectAnswer::Result { .. }) | Err(_) => None,
     }
 }
 

@@ -21,7 +21,7 @@ use limbeck_upstream::{
     CallContext, CallObserver, ClientCapabilities, DeclinedError, ProgressUpdate, ServerRequest,
 };
 use rmcp::ErrorData;
-use rmcp::model::{InputRequests, InputResponses, ProtocolVersion};
+use rmcp::model::{InputRequest, InputRequests, InputResponses, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
@@ -257,6 +257,24 @@ impl<T: Send + 'static> Exchange<T> {
         !self.result.is_empty() || self.result.is_terminated()
     }
 
+    /// The execution that all open questions are about, where it waits also without this exchange.
+    pub(crate) fn task(&self) -> Option<ExecutionId> {
+        let (execution, approvals) = self.waiting_execution();
+        execution.filter(|_| approvals.len() == self.open.len())
+    }
+
+    /// Goes on without a client until the work ends: what a server asks meanwhile is asked of no person.
+    pub(crate) async fn finish(mut self) {
+        // Questions of executions stay open in the store.
+        self.open.clear();
+        loop {
+            tokio::select! {
+                Some(event) = self.events.recv() => drop(event),
+                _ = &mut self.result => return,
+            }
+        }
+    }
+
     /// The execution that waits for answers to open questions, also without this exchange, and those questions.
     fn waiting_execution(&self) -> (Option<ExecutionId>, Vec<ApprovalId>) {
         let of_execution = self
@@ -278,6 +296,15 @@ impl<T: Send + 'static> Exchange<T> {
         open.filter_map(|(key, question)| Some((key.clone(), question.input_request()?)))
             .collect()
     }
+}
+
+/// A question of the gateway as a client shows it; `None` when it cannot be shown.
+pub(crate) fn input_request_of(ask: ServerRequest) -> Option<InputRequest> {
+    // The answer comes with another request.
+    let (reply, _) = oneshot::channel();
+    PendingQuestion::new(ask, reply)
+        .presentable()?
+        .input_request()
 }
 
 /// Waits for the answer to the nested question; for ever without one.

@@ -68,8 +68,11 @@ impl Surface {
             .await?;
         match forwarded {
             Outcome::InputRequired(result) => Ok(result.into()),
+            Outcome::Task(id) => self.created_task(&id).await,
             Outcome::Done(called) => {
-                direct_results::result(called, Some(&listed.id)).map(Into::into)
+                let paused = direct_results::paused(&called);
+                let result = direct_results::result(called, Some(&listed.id))?;
+                self.task_or(paused, context, result).await
             }
         }
     }
@@ -95,6 +98,7 @@ impl Surface {
             .await?
         {
             Outcome::InputRequired(result) => Ok(result.into()),
+            Outcome::Task(_) => Err(no_task()),
             Outcome::Done(result) => {
                 let raw = result
                     .map_err(|failure| upstream_results::read_failed(failure, Some(about)))?;
@@ -122,6 +126,7 @@ impl Surface {
             .await?
         {
             Outcome::InputRequired(result) => Ok(result.into()),
+            Outcome::Task(_) => Err(no_task()),
             Outcome::Done(result) => {
                 let raw = result.map_err(|failure| upstream_results::read_failed(failure, None))?;
                 upstream_results::result::<rmcp::model::GetPromptResult>(&raw).map(Into::into)
@@ -207,6 +212,11 @@ impl Surface {
         )
         .await
     }
+}
+
+/// A read has no execution, so it is never a task.
+fn no_task() -> ErrorData {
+    ErrorData::internal_error("a read cannot become a task", None)
 }
 
 /// Bytes of the answer that `result` becomes.

@@ -7,12 +7,14 @@ use limbeck_gateway::Gateway;
 use super::client_surface::Surface;
 use super::exchange::SuspendedExchanges;
 use super::exposed_tools::ExposedToolsCache;
+use super::running_tasks::RunningTasks;
 
 /// MCP server over one gateway: makes a [`Surface`] for each connection. Clones share it.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     gateway: Gateway,
     exchanges: Arc<SuspendedExchanges>,
+    running_tasks: RunningTasks,
     exposed_tools_cache: Arc<ExposedToolsCache>,
 }
 
@@ -22,6 +24,7 @@ impl McpServer {
         Self {
             gateway,
             exchanges: Arc::default(),
+            running_tasks: RunningTasks::default(),
             exposed_tools_cache: Arc::default(),
         }
     }
@@ -35,6 +38,7 @@ impl McpServer {
             principal,
             session: Arc::default(),
             exchanges: Arc::clone(&self.exchanges),
+            running_tasks: self.running_tasks.clone(),
             exposed_tools_cache: Arc::clone(&self.exposed_tools_cache),
         }
     }

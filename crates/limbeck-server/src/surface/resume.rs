@@ -83,10 +83,8 @@ impl Surface {
             .await?;
         match forwarded {
             Outcome::InputRequired(result) => Ok(result.into()),
-            Outcome::Done(Resumed::Program(done)) => Ok(resumed(done).into()),
-            Outcome::Done(Resumed::Direct(called)) => {
-                direct_results::result(called, None).map(Into::into)
-            }
+            Outcome::Task(id) => self.created_task(&id).await,
+            Outcome::Done(resumed) => resumed.result().map(Into::into),
         }
     }
 
@@ -173,7 +171,7 @@ fn resumed(done: Result<Shown, ResumeError>) -> CallToolResult {
 }
 
 /// What a client gets that goes on with an execution.
-enum Resumed {
+pub(super) enum Resumed {
     /// The answer of a program.
     Program(Result<Shown, ResumeError>),
     /// The result of a call that a client made of an exposed tool.
@@ -181,7 +179,11 @@ enum Resumed {
 }
 
 impl Resumed {
-    async fn of(done: Result<Shown, ResumeError>, gateway: &Gateway, principal: &str) -> Self {
+    pub(super) async fn of(
+        done: Result<Shown, ResumeError>,
+        gateway: &Gateway,
+        principal: &str,
+    ) -> Self {
         let shown = match &done {
             Ok(shown) => shown,
             Err(ResumeError::Ended(shown)) => shown,
@@ -195,6 +197,18 @@ impl Resumed {
             Ok(Some(called)) => Self::Direct(called),
             Ok(None) => Self::Program(done),
             Err(error) => Self::Program(Err(error.into())),
+        }
+    }
+
+    /// The result that the client gets.
+    ///
+    /// # Errors
+    ///
+    /// A protocol error of a server.
+    pub(super) fn result(self) -> Result<CallToolResult, ErrorData> {
+        match self {
+            Self::Program(done) => Ok(resumed(done)),
+            Self::Direct(called) => direct_results::result(called, None),
         }
     }
 

@@ -4,12 +4,11 @@
 //! restart, can open it, and a client can neither read nor change it. It is bound to the principal, the method, the name and the
 //! params of its request, and has an end.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use limbeck_domain::{ApprovalId, ExecutionId};
+use limbeck_gateway::clock::now_us;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -95,14 +94,6 @@ impl StateSeal {
         }
         Ok(content)
     }
-}
-
-/// The present in microseconds since 1970.
-pub(crate) fn now_us() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
-    })
 }
 
 /// Digest of the params of a request, whatever the order of their members.

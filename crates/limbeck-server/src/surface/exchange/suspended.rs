@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use limbeck_gateway::Gateway;
+use limbeck_gateway::clock::now_us;
 use rmcp::ErrorData;
 use rmcp::model::InputRequiredResult;
 use tokio::sync::OnceCell;
 
 use super::Exchange;
-use super::state_seal::{StateContent, StateSeal, now_us};
+use super::state_seal::{StateContent, StateSeal};
 
 /// Time for which the work of a suspended request goes on; upstream servers wait as long.
 const KEPT: Duration = Duration::from_secs(300);

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use limbeck_domain::limits::JOURNAL_BYTES_MAX;
 use limbeck_domain::{
-    CallCode, CallError, CallForm, CallId, ExecutionId, ExecutionLimits, GUEST_ABI, HostCall, HostOp,
-    Language, Mode, ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
+    CallCode, CallError, CallForm, CallId, ExecutionId, ExecutionLimits, GUEST_ABI, HostCall,
+    HostOp, Language, Mode, ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Requester, Scope};
 use limbeck_store::{NO_GUEST, NewExecution};

@@ -2,6 +2,7 @@
 //! member names of equal rows once.
 
 use limbeck_domain::Envelope;
+use serde::Serialize;
 use toon_format::EncodeOptions;
 
 use crate::tokens;
@@ -55,6 +56,11 @@ pub fn text(envelope: &Envelope, render: Render) -> String {
         Render::Auto | Render::Toon => toon,
         Render::Json => json,
     }
+}
+
+/// Renders a small value in TOON; `None` for one that TOON cannot write.
+pub fn toon(value: &impl Serialize) -> Option<String> {
+    toon_format::encode(value, &EncodeOptions::default()).ok()
 }
 
 #[cfg(test)]

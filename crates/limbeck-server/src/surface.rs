@@ -1,5 +1,6 @@
-//! MCP server for one connection: the tools `search`, `execute` and `resume`, artifacts as resources, and the tools,
-//! resources and prompts of exposed servers as they are.
+//! MCP server for one connection: the tools `search`, `execute` and `resume`, those of three earlier systems under their own
+//! names, artifacts and descriptions of servers and tools as resources, and the tools, resources and prompts of exposed servers
+//! as they are.
 //!
 //! One process serves both generations of the protocol; the SDK selects by the client's first message.
 //! Handshake and lists do not wait for upstream servers, except for the first list of an exposed one.
@@ -19,6 +20,7 @@ mod change_notifications;
 mod client_exchanges;
 mod client_names;
 mod client_surface;
+mod compat;
 mod direct_results;
 mod exchange;
 mod exposed_lists;
@@ -30,6 +32,7 @@ mod legacy_session;
 mod log_level;
 mod mcp_server;
 mod own_addresses;
+mod own_resources;
 mod resume;
 mod resume_arguments;
 mod running_tasks;
@@ -38,6 +41,7 @@ mod tasks;
 mod upstream_results;
 
 pub use client_surface::Surface;
+pub use compat::options::{CompatError, CompatOptions, PayloadForm, Predecessor};
 pub use exposed_tools::client_listing;
 pub use mcp_server::McpServer;
 pub use stdio::{ServeError, serve_stdio};

@@ -246,7 +246,7 @@ const MIGRATIONS: &[&str] = &["
         INSERT INTO audit_note (kind, subject, detail) VALUES ('status', new.row, new.status);
     END;
     CREATE TRIGGER audit_entry AFTER INSERT ON journal
-        WHEN substr(new.entry, 3, 5) IN ('call\"', 'outco', 'asked', 'decid', 'settl') BEGIN
+        WHEN substr(new.entry, 3, 5) IN ('call\"', 'outco', 'asked', 'decid', 'settl', 'plan_') BEGIN
         INSERT INTO audit_note (kind, subject, detail) VALUES ('entry', new.row, '');
     END;
     CREATE TRIGGER audit_approval AFTER UPDATE OF state ON approval

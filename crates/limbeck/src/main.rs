@@ -19,6 +19,7 @@ mod environment;
 mod exit;
 mod format;
 mod invocation;
+mod listed_surfaces;
 mod live_output;
 mod logging;
 mod output_files;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::http_bounds::HttpBounds;
 use super::sessions::{PrincipalSessions, SessionCount};
-use crate::surface::{McpServer, Surface};
+use crate::surface::{CompatOptions, McpServer, Surface};
 use limbeck_gateway::Gateway;
 
 /// State of all principals with sessions or requests.
@@ -48,9 +48,14 @@ pub(crate) enum ClientLimitError {
 }
 
 impl PrincipalClients {
-    pub(crate) fn new(gateway: Gateway, bounds: HttpBounds, ended: CancellationToken) -> Self {
+    pub(crate) fn new(
+        gateway: Gateway,
+        compat: CompatOptions,
+        bounds: HttpBounds,
+        ended: CancellationToken,
+    ) -> Self {
         Self {
-            server: McpServer::new(gateway),
+            server: McpServer::new(gateway).with_compat(compat),
             by_principal: Mutex::default(),
             sessions: Arc::default(),
             bounds,

@@ -7,6 +7,7 @@ use super::allowed_hosts::HostNameError;
 use super::authentication::Authentication;
 use super::http_bounds::HttpBounds;
 use super::tls::{TlsError, TlsFiles};
+use crate::surface::CompatOptions;
 
 /// Settings of the HTTP server.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct HttpOptions {
     pub security: Security,
     /// Load limits and timeouts.
     pub bounds: HttpBounds,
+    /// Tools of earlier systems that clients list.
+    pub compat: CompatOptions,
 }
 
 /// Protection of tokens and data in transit.

@@ -105,7 +105,12 @@ impl HttpServer {
         let service = HttpService {
             names: AllowedHosts::new(bound, &options.allow_hosts, &options.allow_origins)?,
             authentication: options.authentication,
-            clients: PrincipalClients::new(gateway.clone(), options.bounds, ended.clone()),
+            clients: PrincipalClients::new(
+                gateway.clone(),
+                options.compat,
+                options.bounds,
+                ended.clone(),
+            ),
             metrics: HttpMetrics::default(),
             bodies: BodyReader::new(&options.bounds),
             answers: AnswerRoom::new(

@@ -8,6 +8,8 @@ use serde_json::Value;
 use limbeck_gateway::search::{Detail, QUERIES_MAX, SearchRequest};
 use limbeck_gateway::{AnswerForm, Render};
 
+use super::compat::execute_synonyms::with_own_names;
+
 const SEARCH_FORM: &str = "accepted: {queries: string[], server?: string, limit?: number, detail?: \"brief\" | \"signature\" | \"full\", cursor?: string, language?: \"typescript\" | \"python\"}";
 const EXECUTE_FORM: &str = "accepted: {code: string, input?: any, timeout_ms?: number, max_output_tokens?: number, render?: \"json\" | \"toon\" | \"auto\", tools?: string[], language?: \"typescript\" | \"python\", mode?: \"run\" | \"check\" | \"plan\"}";
 
@@ -90,7 +92,8 @@ pub(super) struct ExecuteArguments {
 }
 
 impl ExecuteArguments {
-    pub(super) fn read(mut arguments: JsonObject) -> Result<Self, ArgumentError> {
+    pub(super) fn read(arguments: JsonObject) -> Result<Self, ArgumentError> {
+        let mut arguments = with_own_names(arguments, EXECUTE_FORM)?;
         let code = optional_string(&mut arguments, "code", EXECUTE_FORM)?
             .ok_or_else(|| ArgumentError::new("`code` is missing", EXECUTE_FORM))?;
         let input = arguments.remove("input").unwrap_or(Value::Null).to_string();
@@ -307,8 +310,8 @@ mod tests {
             (json!({"code": "x", "tools": "a"}), "`tools` must be a list"),
             (json!({"code": "x", "mode": "dry"}), "`mode` must be"),
             (
-                json!({"code": "x", "timeout": 1}),
-                "unknown argument `timeout`, did you mean `timeout_ms`?",
+                json!({"code": "x", "max_out": 1}),
+                "unknown argument `max_out`, did you mean `max_output_tokens`?",
             ),
         ] {
             let error = execute(arguments).unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! Results of `search` and `execute`.
 
-use limbeck_domain::{Emitted, ExecutionId, ExecutionStatus};
+use limbeck_domain::{Emitted, Envelope, ExecutionId, ExecutionStatus};
 use limbeck_gateway::Shown;
 use rmcp::model::{CallToolResult, ContentBlock};
 
@@ -27,9 +27,13 @@ pub(super) fn program_result(shown: Shown) -> CallToolResult {
         text: answer,
     } = shown;
     let mut result = text(answer, envelope.error.is_some());
-    let emitted = envelope.emitted.iter().map(emitted_block);
-    result.content.extend(emitted);
+    result.content.extend(emitted_blocks(&envelope));
     result
+}
+
+/// Content blocks that a program emitted beside its result.
+pub(super) fn emitted_blocks(envelope: &Envelope) -> impl Iterator<Item = ContentBlock> {
+    envelope.emitted.iter().map(emitted_block)
 }
 
 fn emitted_block(emitted: &Emitted) -> ContentBlock {

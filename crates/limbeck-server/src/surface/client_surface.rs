@@ -1,9 +1,11 @@
 //! State of one client connection, which the handler and its helpers share.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use limbeck_gateway::Gateway;
 
+use super::compat::options::CompatOptions;
 use super::exchange::SuspendedExchanges;
 use super::exposed_tools::{ExposedTools, ExposedToolsCache};
 use super::legacy_session::LegacySession;
@@ -18,11 +20,15 @@ pub struct Surface {
     pub(super) exchanges: Arc<SuspendedExchanges>,
     pub(super) running_tasks: RunningTasks,
     pub(super) exposed_tools_cache: Arc<ExposedToolsCache>,
+    pub(super) compat: Arc<CompatOptions>,
+    /// When the server was made.
+    pub(super) started: Instant,
 }
 
 impl Surface {
     /// Tools of exposed servers as clients list them now.
     pub(super) fn exposed_tools(&self) -> Arc<ExposedTools> {
-        self.exposed_tools_cache.get(self.gateway.exposed())
+        self.exposed_tools_cache
+            .get(self.gateway.exposed(), &self.compat)
     }
 }

@@ -1,4 +1,5 @@
-//! Tools that a client lists: `search`, `execute`, `resume` where executions can pause, and those of exposed servers under their client names.
+//! Tools that a client lists: `search` and `execute`, or those of earlier systems in their place, `resume` where executions can
+//! pause, and those of exposed servers under their client names.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,6 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::built_in_tools::BuiltInTool;
 use super::client_names::client_names;
+use super::compat::alias;
+use super::compat::options::CompatOptions;
 use super::instructions::instructions;
 
 /// Names that no tool of a server is listed by.
@@ -35,13 +38,16 @@ pub(super) struct ExposedTool {
 pub(super) struct ExposedTools(Vec<ExposedTool>);
 
 impl ExposedTools {
-    pub(super) fn of(exposed: &Exposed) -> Self {
+    pub(super) fn of(exposed: &Exposed, options: &CompatOptions) -> Self {
         let ids: Vec<ToolId> = exposed
             .servers
             .iter()
             .flat_map(|server| server.tools.tools().iter().map(|tool| tool.id().clone()))
             .collect();
-        let mut names = client_names(&ids, &exposed.configured, &RESERVED).into_iter();
+        let compat = alias::listed(options);
+        let compat = compat.iter().map(|tool| &*tool.name);
+        let reserved: Vec<&str> = RESERVED.into_iter().chain(compat).collect();
+        let mut names = client_names(&ids, &exposed.configured, &reserved).into_iter();
         let mut listed = Vec::new();
         for server in &exposed.servers {
             for tool in server.tools.tools() {
@@ -65,13 +71,25 @@ impl ExposedTools {
         self.0.iter()
     }
 
-    /// Every tool a client lists: those of the gateway, then these.
-    pub(super) fn with_built_in(&self, time: TimeLimits, can_pause: bool) -> Vec<Tool> {
+    /// Every tool a client lists: those of the gateway or of earlier systems, then these.
+    pub(super) fn with_built_in(
+        &self,
+        time: TimeLimits,
+        can_pause: bool,
+        options: &CompatOptions,
+    ) -> Vec<Tool> {
         let exposed = self.iter().map(|listed| listed.tool.clone());
         let built_in = BuiltInTool::ALL.into_iter();
-        let built_in = built_in.filter(|tool| tool.is_listed(can_pause));
+        let built_in = built_in.filter(|tool| match tool {
+            // A paused execution goes on through it, with the tools of any system.
+            BuiltInTool::Resume => can_pause,
+            BuiltInTool::Search | BuiltInTool::Execute => {
+                options.lists_own() && tool.is_listed(can_pause)
+            }
+        });
         let built_in = built_in.map(|tool| tool.definition(time));
-        built_in.chain(exposed).collect()
+        let compat = alias::listed(options).into_iter();
+        compat.chain(built_in).chain(exposed).collect()
     }
 }
 
@@ -80,12 +98,13 @@ impl ExposedTools {
 pub(super) struct ExposedToolsCache(Mutex<Option<(Arc<Exposed>, Arc<ExposedTools>)>>);
 
 impl ExposedToolsCache {
-    pub(super) fn get(&self, exposed: Arc<Exposed>) -> Arc<ExposedTools> {
+    /// `options` are those of the server, which every caller shares.
+    pub(super) fn get(&self, exposed: Arc<Exposed>, options: &CompatOptions) -> Arc<ExposedTools> {
         let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*latest {
             Some((of, tools)) if Arc::ptr_eq(of, &exposed) => Arc::clone(tools),
             _ => {
-                let tools = Arc::new(ExposedTools::of(&exposed));
+                let tools = Arc::new(ExposedTools::of(&exposed, options));
                 *latest = Some((exposed, Arc::clone(&tools)));
                 tools
             }
@@ -94,9 +113,10 @@ impl ExposedToolsCache {
 }
 
 /// What a model reads of the tools and instructions when a client connects, for the ledger: without `resume`, which only
-/// gateways with questions list.
+/// gateways with questions list, and as a client without a surface of an earlier system lists it.
 pub fn client_listing(exposed: &Exposed, time: TimeLimits) -> Value {
-    let tools = ExposedTools::of(exposed).with_built_in(time, false);
+    let own = CompatOptions::default();
+    let tools = ExposedTools::of(exposed, &own).with_built_in(time, false, &own);
     let tools: Vec<Value> = tools
         .iter()
         .map(|tool| {
@@ -104,7 +124,7 @@ pub fn client_listing(exposed: &Exposed, time: TimeLimits) -> Value {
             ledger::shown(&tool.name, tool.description.as_deref(), &schema)
         })
         .collect();
-    let instructions = instructions(exposed.searched.catalog());
+    let instructions = instructions(exposed.searched.catalog(), &own);
     json!({"tools": tools, "instructions": instructions})
 }
 

@@ -32,8 +32,11 @@ impl Surface {
     /// All tools that a client lists: the built-in ones and those of exposed servers.
     pub(super) async fn all_tools(&self) -> Vec<Tool> {
         exposed_lists::discover_exposed(&self.gateway).await;
-        self.exposed_tools()
-            .with_built_in(self.gateway.time_limits(), self.gateway.can_pause())
+        self.exposed_tools().with_built_in(
+            self.gateway.time_limits(),
+            self.gateway.can_pause(),
+            &self.compat,
+        )
     }
 
     /// Calls a tool of an exposed server.

@@ -16,8 +16,11 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use super::built_in_tools::BuiltInTool;
 use super::client_exchanges::ResumeParams;
 use super::client_surface::Surface;
+use super::compat::alias::alias_named;
+use super::compat::options::Predecessor;
+use super::compat::right_name::unknown_tool;
 use super::instructions::instructions;
-use super::{change_notifications, exposed_lists, forward, legacy_session};
+use super::{change_notifications, exposed_lists, forward, legacy_session, own_resources};
 use limbeck_gateway::artifacts::URI_PREFIX;
 
 /// Time that a client may cache a list; it is notified of earlier changes.
@@ -29,7 +32,10 @@ impl ServerHandler for Surface {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(self.capabilities())
             .with_server_info(Implementation::new("limbeck", env!("CARGO_PKG_VERSION")))
-            .with_instructions(instructions(self.gateway.exposed().searched.catalog()))
+            .with_instructions(instructions(
+                self.gateway.exposed().searched.catalog(),
+                &self.compat,
+            ))
     }
 
     async fn list_tools(
@@ -66,15 +72,25 @@ impl ServerHandler for Surface {
             Some(BuiltInTool::Execute) => self.execute(arguments, resume, &context).await,
             Some(BuiltInTool::Resume) => self.resume(arguments, resume, &context).await,
             None => {
+                let alias = alias_named(&request.name);
+                if let Some(alias) = alias.filter(|alias| self.compat.lists(alias.system)) {
+                    return self.call_alias(alias, arguments, resume, &context).await;
+                }
                 let mut tools = self.exposed_tools();
                 if tools.get(&request.name).is_none() {
                     // It may be a tool of a server whose tools were never listed.
                     exposed_lists::discover_exposed(&self.gateway).await;
                     tools = self.exposed_tools();
                 }
-                match tools.get(&request.name) {
-                    Some(listed) => self.call_listed(listed, arguments, resume, &context).await,
-                    None => Err(unknown_tool(&request.name)),
+                match (tools.get(&request.name), alias) {
+                    (Some(listed), _) => {
+                        self.call_listed(listed, arguments, resume, &context).await
+                    }
+                    // Every tool of an earlier system can be called, listed or not.
+                    (None, Some(alias)) => {
+                        self.call_alias(alias, arguments, resume, &context).await
+                    }
+                    (None, None) => Err(unknown_tool(&request.name, &self.compat)),
                 }
             }
         }
@@ -105,8 +121,8 @@ impl ServerHandler for Surface {
         self.cancelled_task(&request.task_id).await
     }
 
-    // Prompts and templates come from exposed servers, resources from artifacts as well. Without exposed servers
-    // the lists are empty and carry cache hints, which revision 2026-07-28 requires of all lists.
+    // Prompts come from exposed servers, resources and templates from the gateway as well. All lists carry cache hints, which
+    // revision 2026-07-28 requires.
 
     async fn list_prompts(
         &self,
@@ -143,7 +159,9 @@ impl ServerHandler for Surface {
     ) -> Result<ListResourcesResult, ErrorData> {
         let listed = exposed_lists::resources(&self.gateway).await;
         let listed = listed.into_iter().map(|(_, resource)| resource);
-        let resources = self.artifact_resources().await.into_iter().chain(listed);
+        let own = own_resources::listed(self.compat.lists(Predecessor::S2));
+        let artifacts = self.artifact_resources().await.into_iter();
+        let resources = artifacts.chain(own).chain(listed);
         let (resources, next) = exposed_lists::page(resources.collect(), cursor(request.as_ref()))?;
         let mut result = ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(LISTS_TTL_MS)
@@ -158,7 +176,8 @@ impl ServerHandler for Surface {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let listed = exposed_lists::templates(&self.gateway).await;
-        let templates = listed.into_iter().map(|(_, template)| template).collect();
+        let templates = listed.into_iter().map(|(_, template)| template);
+        let templates = own_resources::templates().chain(templates).collect();
         let (templates, next) = exposed_lists::page(templates, cursor(request.as_ref()))?;
         let mut result = ListResourceTemplatesResult::with_all_items(templates)
             .with_ttl_ms(LISTS_TTL_MS)
@@ -176,11 +195,15 @@ impl ServerHandler for Surface {
             let read = self.read_artifact(id, &request.uri, &context).await;
             return read.map(Into::into);
         }
+        if let Some(read) = self.read_own(&request.uri, &context).await {
+            return read.map(Into::into);
+        }
         let resume = ResumeParams {
             responses: request.input_responses,
             state: request.request_state,
         };
-        self.read(&request.uri, resume, &context).await
+        let read = self.read(&request.uri, resume, &context).await;
+        read.map_err(|error| self.in_terms_of_listed(error))
     }
 
     async fn complete(
@@ -260,14 +283,4 @@ impl ServerHandler for Surface {
 
 fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {
     request?.cursor.as_deref()
-}
-
-fn unknown_tool(name: &str) -> ErrorData {
-    let name = limbeck_domain::text::clean_line(name, 128);
-    ErrorData::invalid_params(
-        format!(
-            "unknown tool `{name}`; call `search` or `execute`, and call the tools of other servers inside a program"
-        ),
-        None,
-    )
 }

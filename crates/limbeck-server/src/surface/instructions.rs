@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 use limbeck_catalog::{Catalog, ServerTools};
 use limbeck_domain::text::{clean_line, cut};
 
+use super::compat::options::CompatOptions;
+
 /// Tokens (o200k) of the whole text.
 #[cfg(test)]
 const TOKENS_MAX: usize = 600;
@@ -29,6 +31,11 @@ const INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that cal
 Use `search` to find tools with their exact signatures, then `execute` one program that calls as many of them as the task needs \
 (`await tools.server.tool({...})`, loops, `Promise.all`) and returns only what you want to read.";
 
+/// What a client with the tools of earlier systems reads instead.
+const COMPAT_INTRODUCTION: &str = "Limbeck runs TypeScript and Python programs that call the tools of all connected MCP servers. \
+The listed tools have the names, arguments and results of an earlier system; `search` and `execute` of Limbeck itself can be \
+called as well.";
+
 /// What the user does when no server is configured: a running gateway does not read its configuration again.
 const NO_SERVERS: &str =
     "No MCP servers are configured: the user adds one with `limbeck add` or `limbeck import FILE`.";
@@ -39,15 +46,24 @@ const UNLISTED: &str = "; `search` also lists those of a server without a number
 /// Instructions for `catalog`: every server with the number of its tools and one line about it. When that
 /// exceeds the bounds the lines get shorter, then only names and numbers are listed, then the last servers are
 /// left out.
-pub(crate) fn instructions(catalog: &Catalog) -> String {
+pub(crate) fn instructions(catalog: &Catalog, options: &CompatOptions) -> String {
+    let introduction = match options.lists_own() {
+        true => INTRODUCTION,
+        false => COMPAT_INTRODUCTION,
+    };
+    after(introduction, catalog)
+}
+
+/// The introduction with the servers and sentences about the configuration.
+fn after(introduction: &str, catalog: &Catalog) -> String {
     let total = catalog.servers().len();
     let notices = &catalog.absences().notices;
     if total == 0 && notices.is_empty() {
-        return format!("{INTRODUCTION}\n{NO_SERVERS}");
+        return format!("{introduction}\n{NO_SERVERS}");
     }
     let mut text = match total {
-        0 => format!("{INTRODUCTION}\nNo MCP servers can be used."),
-        _ => servers(catalog, total),
+        0 => format!("{introduction}\nNo MCP servers can be used."),
+        _ => servers(introduction, catalog, total),
     };
     for notice in notices {
         let _ = write!(text, "\n{}", cut(notice, NOTICE_BYTES_MAX));
@@ -56,19 +72,19 @@ pub(crate) fn instructions(catalog: &Catalog) -> String {
 }
 
 /// The introduction with the servers.
-fn servers(catalog: &Catalog, total: usize) -> String {
+fn servers(introduction: &str, catalog: &Catalog, total: usize) -> String {
     LINE_BYTES
         .into_iter()
-        .map(|line_bytes| with_lines(catalog, line_bytes))
+        .map(|line_bytes| with_lines(introduction, catalog, line_bytes))
         .find(|text| fits(text))
-        .unwrap_or_else(|| names_alone(catalog, total))
+        .unwrap_or_else(|| names_alone(introduction, catalog, total))
 }
 
 fn fits(text: &str) -> bool {
     text.len() <= BYTES_MAX && cost(text) <= COST_MAX
 }
 
-fn with_lines(catalog: &Catalog, line_bytes: usize) -> String {
+fn with_lines(introduction: &str, catalog: &Catalog, line_bytes: usize) -> String {
     let total = catalog.servers().len();
     let is_unlisted = |server: &ServerTools| server.tools().is_empty();
     let unlisted = if catalog.servers().any(is_unlisted) {
@@ -77,7 +93,7 @@ fn with_lines(catalog: &Catalog, line_bytes: usize) -> String {
         ""
     };
     let mut text =
-        format!("{INTRODUCTION}\nServers ({total} of {total} shown) and their tools{unlisted}:");
+        format!("{introduction}\nServers ({total} of {total} shown) and their tools{unlisted}:");
     for server in catalog.servers() {
         let _ = write!(text, "\n- {}", name(server));
         let tools = server.tools().len();
@@ -99,13 +115,13 @@ fn with_lines(catalog: &Catalog, line_bytes: usize) -> String {
     text
 }
 
-fn names_alone(catalog: &Catalog, total: usize) -> String {
+fn names_alone(introduction: &str, catalog: &Catalog, total: usize) -> String {
     let mut shown = 0;
     let mut list = String::new();
     // Measured with the largest number, because the number shown is known only after the loop.
     let head = |shown: usize| {
         format!(
-            "{INTRODUCTION}\nServers ({shown} of {total} shown, `search` finds all) and their tools: "
+            "{introduction}\nServers ({shown} of {total} shown, `search` finds all) and their tools: "
         )
     };
     let mut left = COST_MAX.saturating_sub(cost(&head(total)));
@@ -200,6 +216,10 @@ mod tests {
 
     use super::*;
     use limbeck_gateway::tokens;
+
+    fn instructions(catalog: &Catalog) -> String {
+        super::instructions(catalog, &CompatOptions::default())
+    }
 
     /// What Claude Code shows of instructions.
     const CLAUDE_CODE_CHARS_MAX: usize = 4_096;
@@ -379,5 +399,19 @@ mod tests {
         let text = checked_instructions(Vec::new());
         assert!(text.contains("No MCP servers are configured"), "{text}");
         assert!(text.ends_with("`limbeck import FILE`."), "{text}");
+    }
+
+    #[test]
+    fn a_client_with_the_tools_of_an_earlier_system_reads_no_advice_for_others() {
+        let catalog = Catalog::new(vec![server("files", 2, None)]);
+        let options = CompatOptions {
+            listed: vec![crate::surface::Predecessor::S0],
+            ..CompatOptions::default()
+        };
+        let text = super::instructions(&catalog, &options);
+        assert!(!text.contains("then `execute` one program"), "{text}");
+        assert!(text.contains("- files (2)"), "{text}");
+        // The control.
+        assert!(instructions(&catalog).contains("then `execute` one program"));
     }
 }

@@ -1,10 +1,12 @@
 //! The MCP server of a gateway, which makes the surface of each client.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use limbeck_gateway::Gateway;
 
 use super::client_surface::Surface;
+use super::compat::options::CompatOptions;
 use super::exchange::SuspendedExchanges;
 use super::exposed_tools::ExposedToolsCache;
 use super::running_tasks::RunningTasks;
@@ -16,6 +18,8 @@ pub struct McpServer {
     exchanges: Arc<SuspendedExchanges>,
     running_tasks: RunningTasks,
     exposed_tools_cache: Arc<ExposedToolsCache>,
+    compat: Arc<CompatOptions>,
+    started: Instant,
 }
 
 impl McpServer {
@@ -26,7 +30,16 @@ impl McpServer {
             exchanges: Arc::default(),
             running_tasks: RunningTasks::default(),
             exposed_tools_cache: Arc::default(),
+            compat: Arc::default(),
+            started: Instant::now(),
         }
+    }
+
+    /// Lists the tools of earlier systems as `options` say.
+    #[must_use]
+    pub fn with_compat(mut self, options: CompatOptions) -> Self {
+        self.compat = Arc::new(options);
+        self
     }
 
     /// The surface of one connection of `principal`: executions belong to that principal, count against
@@ -40,6 +53,8 @@ impl McpServer {
             exchanges: Arc::clone(&self.exchanges),
             running_tasks: self.running_tasks.clone(),
             exposed_tools_cache: Arc::clone(&self.exposed_tools_cache),
+            compat: Arc::clone(&self.compat),
+            started: self.started,
         }
     }
 }

@@ -26,6 +26,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::compat::options::CompatOptions;
 use super::mcp_server::McpServer;
 use client_line::{ClientLine, LineBuffer};
 use limbeck_gateway::{Gateway, LOCAL_PRINCIPAL};
@@ -56,7 +57,7 @@ pub enum ServeError {
 /// # Errors
 ///
 /// [`ServeError`]; a disconnect before or after the handshake is not an error.
-pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
+pub async fn serve_stdio(gateway: Gateway, compat: CompatOptions) -> Result<(), ServeError> {
     let (input, output) = rmcp::transport::stdio_pipes();
     let gone = CancellationToken::new();
     let output = Output(Arc::new(Mutex::new(Some(output))));
@@ -67,7 +68,11 @@ pub async fn serve_stdio(gateway: Gateway) -> Result<(), ServeError> {
         output: output.clone(),
         open_requests: open_requests.clone(),
     };
-    let surface = Arc::new(McpServer::new(gateway).surface(LOCAL_PRINCIPAL));
+    let surface = Arc::new(
+        McpServer::new(gateway)
+            .with_compat(compat)
+            .surface(LOCAL_PRINCIPAL),
+    );
     let serving = async {
         match serve_server_with_ct(surface, pipe, gone.clone()).await {
             Ok(running) => running.waiting().await.map(drop).map_err(ServeError::Task),

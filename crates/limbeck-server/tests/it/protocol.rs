@@ -312,8 +312,8 @@ async fn mistakes_in_the_arguments_of_execute_have_the_form_of_all_its_errors() 
     for (arguments, message, hint) in [
         (json!({}), "`code` is missing", "accepted: {code: string"),
         (
-            json!({"code": "x", "timeout": 1}),
-            "unknown argument `timeout`, did you mean `timeout_ms`?",
+            json!({"code": "x", "max_out": 1}),
+            "unknown argument `max_out`, did you mean `max_output_tokens`?",
             "accepted: {code: string",
         ),
         (

@@ -135,6 +135,7 @@ pub(crate) fn options(security: Security) -> HttpOptions {
         allow_origins: Vec::new(),
         security,
         bounds: HttpBounds::default(),
+        compat: Default::default(),
     }
 }
 

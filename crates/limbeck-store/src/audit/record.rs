@@ -85,6 +85,9 @@ pub(super) struct Event {
     rule: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<&'static str>,
+    /// Lines of a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     approver: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -223,7 +226,17 @@ impl Event {
                 }),
                 ..Self::new("settle", execution)
             },
+            JournalEntry::PlanAsked { approval } => Self {
+                approval: Some(approval.to_string()),
+                ..Self::new("ask", execution)
+            },
+            JournalEntry::PlanSettled { approval, lines } => Self {
+                approval: Some(approval.to_string()),
+                lines: Some(lines.clone()),
+                ..Self::new("grant", execution)
+            },
             JournalEntry::Check { .. }
+            | JournalEntry::Erased(_)
             | JournalEntry::Part { .. }
             | JournalEntry::Removed { .. }
             | JournalEntry::Delivered(_)

@@ -4,14 +4,27 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
+use limbeck_server::surface::{CompatError, CompatOptions, Predecessor};
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct ServeArgs {
     /// Listen for HTTP on ADDR: `8080` or `:8080` for this machine only, or `ADDRESS:PORT`
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub(crate) http: Option<SocketAddr>,
+    /// List the tools of an earlier system, in place of `search` and `execute`: s0, s1, s2, several with commas, all or none
+    /// [default: $LIMBECK_COMPAT, else the system whose variables are set]
+    #[arg(long, value_name = "SYSTEMS", value_parser = surfaces)]
+    pub(crate) compat: Option<Surfaces>,
     #[command(flatten)]
     pub(crate) over_http: HttpArgs,
+}
+
+/// Value of `--compat`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Surfaces(pub(crate) Vec<Predecessor>);
+
+fn surfaces(text: &str) -> Result<Surfaces, CompatError> {
+    CompatOptions::systems(text).map(Surfaces)
 }
 
 /// Options of `serve --http`.

@@ -18,6 +18,7 @@ use crate::cli::DoctorArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::format::limit_text;
 use crate::invocation::Invocation;
+use crate::listed_surfaces::ListedSurfaces;
 use crate::printer::Printer;
 use crate::report::sandbox_line;
 use crate::table::TextTable;
@@ -96,6 +97,7 @@ struct DoctorReport<'a> {
     configuration: ConfigurationReport<'a>,
     minimum_tier: EffectiveSetting<Tier>,
     wall_ms: EffectiveSetting<u64>,
+    surfaces: EffectiveSetting<Vec<&'static str>>,
     sandbox: Option<Sandbox>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox_error: Option<String>,
@@ -133,6 +135,7 @@ impl<'a> DoctorReport<'a> {
         configuration: &'a Configuration,
         minimum_tier: EffectiveSetting<Tier>,
     ) -> Result<Self, CommandError> {
+        let surfaces = ListedSurfaces::choose(invocation, None)?;
         let mut signals = EndSignals::listen()?;
         // Workers of any tier, to show which layers are missing; no program runs in them.
         let session = GatewaySession::with(
@@ -186,6 +189,7 @@ impl<'a> DoctorReport<'a> {
             },
             minimum_tier,
             wall_ms: wiring::wall_ms(&configuration.settings),
+            surfaces: surfaces.effective(),
             sandbox_error,
             sandbox,
             embeddings,
@@ -210,6 +214,7 @@ impl<'a> DoctorReport<'a> {
         let (wall_ms, minimum) = (&self.wall_ms, &self.minimum_tier);
         let wall = format!("{} ({})", limit_text(wall_ms.value), wall_ms.source);
         table.row(["time limit", &wall]);
+        table.row(["surfaces", &self.surfaces_text()]);
         let sandbox = match &self.sandbox {
             Some(sandbox) => sandbox_line(sandbox),
             None => "unknown".to_owned(),
@@ -240,6 +245,15 @@ impl<'a> DoctorReport<'a> {
         if let Some(embeddings) = &self.embeddings {
             embeddings.print_problem(printer);
         }
+    }
+
+    fn surfaces_text(&self) -> String {
+        let EffectiveSetting { value, source } = &self.surfaces;
+        let listed = match value.is_empty() {
+            true => "search and execute".to_owned(),
+            false => value.join(", "),
+        };
+        format!("{listed} ({source})")
     }
 
     fn print_sandbox_problem(&self, printer: &Printer) {

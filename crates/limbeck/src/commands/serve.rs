@@ -6,12 +6,13 @@ use std::convert::Infallible;
 
 use limbeck_gateway::{Gateway, sandbox};
 use limbeck_launcher::{WorkerError, process};
-use limbeck_server::surface;
+use limbeck_server::surface::{self, CompatOptions};
 
 use super::signals::EndSignals;
 use crate::cli::ServeArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
+use crate::listed_surfaces::ListedSurfaces;
 use crate::wiring::{ConfigurationFiles, GatewayLifetime, GatewaySession};
 
 /// Serves over HTTP when an address is given, else over standard input and output.
@@ -19,14 +20,18 @@ pub(super) async fn serve(
     invocation: &Invocation,
     arguments: &ServeArgs,
 ) -> Result<ExitStatus, CommandError> {
+    let asked = arguments.compat.as_ref();
+    let surfaces = ListedSurfaces::choose(invocation, asked.map(|surfaces| &surfaces.0[..]))?;
+    surfaces.note(&invocation.printer);
+    let compat = surfaces.options;
     match arguments.http {
-        Some(address) => http::serve(invocation, address, &arguments.over_http).await,
-        None => stdio(invocation).await,
+        Some(address) => http::serve(invocation, address, &arguments.over_http, compat).await,
+        None => stdio(invocation, compat).await,
     }
 }
 
 /// Serves until the client closes standard input or a signal arrives.
-async fn stdio(invocation: &Invocation) -> Result<ExitStatus, CommandError> {
+async fn stdio(invocation: &Invocation, compat: CompatOptions) -> Result<ExitStatus, CommandError> {
     // Before servers are started: a signal during the start must stop them in order.
     let mut signals = EndSignals::listen()?;
     let files = ConfigurationFiles::of(invocation);
@@ -38,7 +43,7 @@ async fn stdio(invocation: &Invocation) -> Result<ExitStatus, CommandError> {
     // After the configuration was read: paths like `/dev/fd/63` cannot be opened afterwards.
     process::refuse_dumps();
     let served = tokio::select! {
-        served = surface::serve_stdio(session.gateway.clone()) => served.map_err(CommandError::fault),
+        served = surface::serve_stdio(session.gateway.clone(), compat) => served.map_err(CommandError::fault),
         _ = signals.received() => Ok(()),
         never = log_sandbox_state(&session.gateway) => match never {},
         never = files.follow(invocation, &session) => match never {},

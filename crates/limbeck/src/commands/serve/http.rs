@@ -9,6 +9,7 @@ use limbeck_server::http::{
     Authentication, BearerTokens, BearerTokensError, HttpBounds, HttpError, HttpListener,
     HttpOptions, HttpServer, Issuer, Security, TlsFiles,
 };
+use limbeck_server::surface::CompatOptions;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +47,7 @@ pub(super) async fn serve(
     invocation: &Invocation,
     address: SocketAddr,
     arguments: &HttpArgs,
+    compat: CompatOptions,
 ) -> Result<ExitStatus, CommandError> {
     let mut signals = EndSignals::listen()?;
     let security = security(address, arguments)?;
@@ -68,6 +70,7 @@ pub(super) async fn serve(
         allow_origins: arguments.allow_origin.clone(),
         security,
         bounds: HttpBounds::default(),
+        compat,
     };
     let face = match HttpServer::on(listener, session.gateway.clone(), options) {
         Ok(face) => face,

@@ -1,0 +1,126 @@
+//! Calls of the earlier systems' tools.
+
+use limbeck_gateway::{AnswerForm, ExecuteRequest, OnAsk, inner_calls};
+use limbeck_upstream::CallContext;
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
+use rmcp::service::{RequestContext, RoleServer};
+use tokio::time::Instant;
+
+use super::alias::{Alias, AliasKind};
+use super::alias_arguments::{AliasProgram, ArgumentMistake, checked};
+use super::finished_run::{FinishedRun, ToolCalls};
+use super::options::Predecessor;
+use super::{s0_results, s1_results, s2_results};
+use crate::surface::client_surface::Surface;
+use crate::surface::exchange::RequestKind;
+use crate::surface::client_exchanges::{Outcome, ResumeParams};
+
+/// Tokens of an answer of which 25,000 characters are shown, so that nothing is cut twice.
+const S0_TOKENS: u64 = 60_000;
+
+impl Surface {
+    /// Calls a tool of an earlier system.
+    pub(in crate::surface) async fn call_alias(
+        &self,
+        alias: &'static Alias,
+        arguments: JsonObject,
+        resume: ResumeParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if alias.kind() != AliasKind::Run
+            && let Err(mistake) = checked(alias, &arguments)
+        {
+            return Ok(self.refused(alias, &mistake).into());
+        }
+        let result = match alias.kind() {
+            AliasKind::Run => return self.run_alias(alias, arguments, resume, context).await,
+            AliasKind::Health => self.health(),
+            AliasKind::SearchTools => self.search_tools(&arguments).await,
+            AliasKind::ToolSignature => self.tool_signature(&arguments).await,
+            AliasKind::ListServers => self.list_servers().await,
+        };
+        Ok(result.into())
+    }
+
+    async fn run_alias(
+        &self,
+        alias: &'static Alias,
+        arguments: JsonObject,
+        resume: ResumeParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let program = match AliasProgram::read(alias, arguments, &self.gateway.catalog()) {
+            Ok(program) => program,
+            Err(mistake) => return Ok(self.refused(alias, &mistake).into()),
+        };
+        let AliasProgram {
+            code,
+            language,
+            timeout_ms,
+            scope,
+            servers,
+        } = program;
+        let request = ExecuteRequest {
+            language,
+            program: code,
+            input: "null".to_owned(),
+            timeout_ms: Some(timeout_ms),
+            scope,
+            principal: self.principal.to_string(),
+            origin: "mcp".to_owned(),
+            answer: AnswerForm {
+                tokens_max: (alias.system == Predecessor::S0).then_some(S0_TOKENS),
+                ..AnswerForm::default()
+            },
+            on_ask: OnAsk::Wait,
+        };
+        let subject = self.subject("tools/call", alias.name());
+        let surface = self.clone();
+        let forwarded = self
+            .exchange(
+                RequestKind::Program,
+                &subject,
+                resume,
+                context,
+                FinishedRun::bytes,
+                |calling| Box::pin(async move { surface.finished(request, calling).await }),
+            )
+            .await?;
+        let run = match forwarded {
+            Outcome::InputRequired(result) => return Ok(result.into()),
+            Outcome::Done(run) => run,
+        };
+        let result = match alias.system {
+            Predecessor::S0 => s0_results::result(&run, language),
+            Predecessor::S1 => s1_results::result(&run),
+            Predecessor::S2 => s2_results::result(&run, &servers, self.compat.payload),
+        };
+        Ok(result.into())
+    }
+
+    /// Runs a program and reads its calls from the journal. A journal that cannot be read has been logged by the store, and
+    /// then no calls are named.
+    async fn finished(&self, request: ExecuteRequest, calling: CallContext) -> FinishedRun {
+        let begun = Instant::now();
+        let timeout_ms = request.timeout_ms.unwrap_or_default();
+        let shown = self.gateway.answer(request, calling).await;
+        let took = begun.elapsed();
+        let store = self.gateway.store();
+        let journal = store.journal(&shown.envelope.execution_id).await;
+        FinishedRun {
+            envelope: shown.envelope,
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            timeout_ms,
+            calls: ToolCalls::of(&inner_calls(&journal.unwrap_or_default())),
+        }
+    }
+
+    fn refused(&self, alias: &Alias, mistake: &ArgumentMistake) -> CallToolResult {
+        match alias.system {
+            Predecessor::S0 => s0_results::refused(mistake, alias.name()),
+            Predecessor::S1 => s1_results::refused(mistake, alias.name()),
+            Predecessor::S2 => s2_results::refused(mistake, self.compat.payload),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+"""Users of code-executor-mcp: `executeTypescript`, `executePython` and `health`."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from client import Client
+
+READ = "const text = await callMCPTool('mcp__filesystem__read_file', { path: '/plain.txt' }); console.log(text);"
+
+
+@pytest.fixture(scope="module")
+def s0(start: Callable[..., Client]) -> Client:
+    """A gateway in the environment of that system's complete example."""
+    return start(
+        ENABLE_AUDIT_LOG="true",
+        ALLOWED_PROJECTS="/tmp:/home",
+        PYTHON_SANDBOX_READY="true",
+        CODE_EXECUTOR_SAMPLING_ENABLED="false",
+    )
+
+
+def test_01_the_environment_alone_lists_its_tools(s0: Client) -> None:
+    tools = s0.tools()
+    assert list(tools) == ["executeTypescript", "executePython", "health"]
+    for name in ("executeTypescript", "executePython"):
+        tool = tools[name]
+        assert tool["inputSchema"]["required"] == ["code"]
+        assert tool["inputSchema"]["properties"]["timeoutMs"]["default"] == 30000
+        assert "default" not in tool["inputSchema"]["properties"]["allowedTools"]
+        hints = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": True}
+        assert tool["annotations"] == hints
+        assert tool["outputSchema"]["properties"]["executionTimeMs"]["type"] == "number"
+    assert tools["health"]["annotations"]["readOnlyHint"] is True
+    assert "lists the tools of code-executor-mcp" in s0.log()
+
+
+def test_02_the_quick_example_works_without_a_list_of_tools(s0: Client) -> None:
+    result = s0.call("executeTypescript", code=READ)
+    assert result.output == "plain text\n"
+    assert result.structured["toolCallsMade"] == ["mcp__filesystem__read_file"]
+    [summary] = result.structured["toolCallSummary"]
+    assert (summary["toolName"], summary["callCount"]) == ("mcp__filesystem__read_file", 1)
+    assert (summary["successCount"], summary["errorCount"], summary["lastCallStatus"]) == (1, 0, "success")
+    sections = [line for line in result.text.splitlines() if line and not line.startswith(" ")]
+    assert [section.split(":")[0] for section in sections] == ["Status", "Stdout", "Stderr", "Duration", "Tool Calls"]
+    assert result.text.startswith("Status: SUCCESS\n\nStdout:\n  plain text\n\nStderr:\n  (none)\n")
+    assert not result.is_error
+
+
+def test_03_a_pattern_allows_a_server_and_a_call_outside_of_it_names_its_tool(s0: Client) -> None:
+    outside = "try { await callMCPTool('mcp__filesystem__' + 'echo', {}) } catch (e) { console.log(e.message) }"
+    result = s0.call("executeTypescript", code=READ + outside, allowedTools=["mcp__filesystem__read_*"])
+    assert "filesystem.echo" in result.output, result.text
+    assert result.structured["toolCallsMade"] == ["mcp__filesystem__read_file"]
+    # The control.
+    assert s0.call("executeTypescript", code=READ, allowedTools=["mcp__filesystem__*"]).output == "plain text\n"
+
+
+def test_04_an_empty_list_allows_nothing(s0: Client) -> None:
+    result = s0.call("executeTypescript", code=READ, allowedTools=[])
+    assert result.is_error and result.structured["success"] is False
+    assert "filesystem.read_file" in result.structured["error"]
+    assert result.structured["toolCallsMade"] == []
+
+
+def test_05_a_result_is_read_as_text_and_as_a_value(s0: Client) -> None:
+    code = """
+        const file = await callMCPTool('mcp__filesystem__read_file', { path: './package.json' });
+        console.log(JSON.parse(file).name, file.name);
+    """
+    assert s0.call("executeTypescript", code=code).output == "demo demo\n"
+
+
+def test_06_wrong_parameters_are_named(s0: Client) -> None:
+    code = """
+        const args = JSON.parse('{"path": "/x", "mode": "fats", "pth": 1}');
+        try { await callMCPTool('mcp__filesystem__write_file', args) } catch (e) { console.log(e.message) }
+    """
+    output = s0.call("executeTypescript", code=code).output
+    for part in ("content", "pth", "mode"):
+        assert part in output, output
+
+
+def test_08_fifty_discoveries_in_one_run_succeed(s0: Client) -> None:
+    code = """
+        const found = await Promise.all(Array.from({ length: 50 }, () => discoverMCPTools({ search: ['file'] })));
+        console.log(found.length, found.every((tools) => tools.some((tool) => tool.name === 'mcp__filesystem__read_file')));
+    """
+    assert s0.call("executeTypescript", code=code).output == "50 true\n"
+
+
+def test_11_python_runs_with_asyncio_run_and_without_await(s0: Client) -> None:
+    code = """
+import asyncio
+async def main():
+    text = await call_mcp_tool('mcp__filesystem__read_file', {'path': '/plain.txt'})
+    print('in main:', text)
+asyncio.run(main())
+text = call_mcp_tool('mcp__filesystem__read_file', {'path': '/plain.txt'})
+print('at top level:', text)
+1 + 1
+"""
+    assert s0.call("executePython", code=code).output == "in main: plain text\nat top level: plain text\n2"
+
+
+def test_12_an_endless_program_ends_and_health_answers_meanwhile(s0: Client) -> None:
+    endless = s0.start("executePython", code="while True: pass", timeoutMs=1000)
+    health = s0.call("health")
+    assert health.structured["healthy"] is True
+    assert health.json == health.structured
+    assert set(health.structured) == {"healthy", "auditLog", "mcpClients", "connectionPool", "uptime", "timestamp"}
+    assert set(health.structured["connectionPool"]) == {"active", "waiting", "max"}
+    ended = s0.answer(endless)["result"]
+    structured = ended["structuredContent"]
+    assert structured["error"].startswith("Execution timeout after 1.00s"), structured
+    assert structured["executionTimeMs"] >= 1000
+    assert ended["content"][0]["text"].startswith("Status: TIMEOUT\n")
+
+
+def test_13_runs_share_nothing(s0: Client) -> None:
+    s0.call("executePython", code="left = 1")
+    assert s0.call("executePython", code="print('left' in globals())").output == "False\n"
+    numbers = {n: s0.start("executeTypescript", code=f"console.log({n}); console.log({n})") for n in range(4)}
+    for n, number in numbers.items():
+        assert s0.answer(number)["result"]["structuredContent"]["output"] == f"{n}\n{n}\n"
+
+
+def test_16_ordinary_code_is_no_dangerous_pattern(s0: Client) -> None:
+    assert s0.call("executeTypescript", code="console.log(/a(b)/.exec('ab')![1])").output == "b\n"
+    python = "import re\nprint(re.compile('a(b)').match('ab').group(1))"
+    result = s0.call("executePython", code=python, skipDangerousPatternCheck=True)
+    assert result.output == "b\n"
+
+
+def test_19_the_old_names_can_be_called_although_they_are_not_listed(s0: Client) -> None:
+    assert "run-typescript-code" not in s0.tools()
+    assert s0.call("run-typescript-code", code="console.log(1)").output == "1\n"
+    assert s0.call("run-python-code", code="print(1)").output == "1\n"
+
+
+@pytest.mark.parametrize("end", ["", "throw new Error('boom')"])
+def test_20_a_long_output_is_cut_with_a_notice_on_failure_too(s0: Client, end: str) -> None:
+    code = f"console.log('x'.repeat(30000)); console.log('after'); {end}"
+    result = s0.call("executeTypescript", code=code)
+    output = result.structured["output"]
+    assert 20_000 <= len(output) <= 25_000
+    assert "[Output truncated: " in output and output.endswith("after\n")
+    assert result.is_error == bool(end)
+
+
+def test_errors_before_a_run_have_their_forms(s0: Client) -> None:
+    empty = s0.call("executeTypescript", code="")
+    assert empty.is_error and empty.text.startswith("MCP error -32602: Input validation error")
+    late = s0.call("executeTypescript", code="1", timeoutMs=300_001)
+    assert late.is_error and "structuredContent" not in late.raw
+    assert (late.json["success"], late.json["output"], late.json["executionTimeMs"]) == (False, "", 0)
+    assert late.json["error"].startswith("Input validation failed: ")
+    name = s0.call("executeTypescript", code="1", allowedTools=[""])
+    assert name.is_error and set(name.json) == {"error", "errorType", "suggestion"}
+
+
+def test_failures_of_programs_have_status_and_place(s0: Client) -> None:
+    thrown = s0.call("executeTypescript", code="console.log('before');\nthrow new Error('boom')")
+    assert thrown.structured["output"] == "before\n"
+    assert "Error: boom" in thrown.structured["error"] and "line 2" in thrown.structured["error"]
+    assert thrown.text.startswith("Status: FAILURE\n")
+    syntax = s0.call("executeTypescript", code="const x: = 3")
+    assert syntax.is_error and "SyntaxError" in syntax.structured["error"]
+    python = s0.call("executePython", code="1/0")
+    assert "ZeroDivisionError: division by zero" in python.structured["error"]
+
+
+def test_a_failed_tool_is_returned_as_its_text(s0: Client) -> None:
+    code = "console.log(await callMCPTool('mcp__filesystem__fail', {}))"
+    assert s0.call("executeTypescript", code=code).output == "it broke\n"
+
+
+def test_a_destructive_call_asks_no_person(s0: Client) -> None:
+    code = "console.log(await callMCPTool('mcp__filesystem__write_file', { path: '/a', content: 'b' }))"
+    assert json.loads(s0.call("executeTypescript", code=code).output)["path"] == "/a"
+
+
+def test_15_two_hundred_mixed_calls_leave_only_json_rpc_on_stdout(s0: Client) -> None:
+    calls = [
+        ("executeTypescript", {"code": "console.log('{\\'jsonrpc\\'}'); console.error('x')"}),
+        ("executePython", {"code": "import sys\nprint('out')\nprint('err', file=sys.stderr)"}),
+        ("executeTypescript", {"code": "const x: ="}),
+        ("health", {}),
+        ("executeTypescript", {"code": ""}),
+    ]
+    for _ in range(10):
+        numbers = [s0.start(name, **arguments) for _ in range(4) for name, arguments in calls]
+        assert all("result" in s0.answer(number) for number in numbers)
+    assert s0.not_protocol == []

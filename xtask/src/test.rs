@@ -107,6 +107,7 @@ pub(crate) fn run_stages(
     });
     stages.run_if_wanted("the corpus of Python programs", || pytest("tests/python"));
     stages.run_if_wanted("tests against real servers", || pytest("tests/real"));
+    stages.run_if_wanted("users of earlier systems", || pytest("tests/successors"));
     stages.run_if_wanted("token benchmarks match their page", || {
         bench::tokens(root, &python, Profile::Dev, true)
     });

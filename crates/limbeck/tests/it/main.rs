@@ -32,6 +32,7 @@ mod serve;
 mod servers;
 mod sign_ins;
 mod signals;
+mod surfaces;
 mod trust;
 mod types;
 mod usage;

@@ -11,7 +11,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 LIMBECK = Path(os.environ.get("LIMBECK_BIN", REPOSITORY / "target/debug/limbeck"))
 
-# Longest wait for an answer; reached only when there is none.
+# Longest wait for an answer; reached only when no answer comes.
 PATIENCE_S = 50.0
 
 
@@ -122,7 +122,7 @@ class Result:
 
     @property
     def structured(self) -> dict[str, Any]:
-        """Its structured content; fails the test when there is none."""
+        """Its structured content; fails the test when it is absent."""
         assert "structuredContent" in self.raw, self.raw
         return self.raw["structuredContent"]
 

@@ -1,4 +1,4 @@
-"""What users of three earlier systems keep when they put `limbeck serve` in the place of theirs.
+"""What users of three earlier systems keep when they put `limbeck serve` in the place of their own server.
 
 `cargo xtask test` runs the tests; afterwards a single one runs with `.tools/venv/bin/python -m pytest tests/successors -k NAME`.
 `LIMBECK_BIN` names another binary. Each test is named after one of the migration tests of the compatibility contract, or after the

@@ -27,6 +27,9 @@ impl RecordedCall {
                 JournalEntry::Call { call, .. } => recorded.call = Some(call),
                 JournalEntry::Outcome { result, .. } => recorded.outcome = Some(result),
                 JournalEntry::Check { .. }
+                | JournalEntry::Erased(_)
+                | JournalEntry::PlanAsked { .. }
+                | JournalEntry::PlanSettled { .. }
                 | JournalEntry::Part { .. }
                 | JournalEntry::Removed { .. }
                 | JournalEntry::Delivered(_)

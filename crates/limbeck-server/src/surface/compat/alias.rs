@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(alias.name(), alias.entry.definition.name);
             for name in alias.entry.arguments.keys() {
                 let known = alias.schema()["properties"].get(name).is_some();
-                // S1 is told apart from the canonical form by the absence of `language`, which it takes all the same.
+                // The one argument that S1 did not have: its programs may be written in Python as well.
                 assert!(known || name == "language", "{name} of {}", alias.name());
             }
         }

@@ -12,9 +12,9 @@ use super::alias_arguments::{AliasProgram, ArgumentMistake, checked};
 use super::finished_run::{FinishedRun, ToolCalls};
 use super::options::Predecessor;
 use super::{s0_results, s1_results, s2_results};
+use crate::surface::client_exchanges::{Outcome, ResumeParams};
 use crate::surface::client_surface::Surface;
 use crate::surface::exchange::RequestKind;
-use crate::surface::client_exchanges::{Outcome, ResumeParams};
 
 /// Tokens of an answer of which 25,000 characters are shown, so that nothing is cut twice.
 const S0_TOKENS: u64 = 60_000;
@@ -50,6 +50,7 @@ impl Surface {
         resume: ResumeParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let subject = self.subject("tools/call", alias.name(), Some(&arguments));
         let program = match AliasProgram::read(alias, arguments, &self.gateway.catalog()) {
             Ok(program) => program,
             Err(mistake) => return Ok(self.refused(alias, &mistake).into()),
@@ -75,7 +76,6 @@ impl Surface {
             },
             on_ask: OnAsk::Wait,
         };
-        let subject = self.subject("tools/call", alias.name());
         let surface = self.clone();
         let forwarded = self
             .exchange(
@@ -85,10 +85,13 @@ impl Surface {
                 context,
                 FinishedRun::bytes,
                 |calling| Box::pin(async move { surface.finished(request, calling).await }),
+                // Clients of these systems know no state that outlives a gateway.
+                None,
             )
             .await?;
         let run = match forwarded {
             Outcome::InputRequired(result) => return Ok(result.into()),
+            Outcome::Task(id) => return self.created_task(&id).await,
             Outcome::Done(run) => run,
         };
         let result = match alias.system {

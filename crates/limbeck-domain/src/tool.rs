@@ -15,7 +15,7 @@ pub enum EffectClass {
     Write,
     /// Changes something that cannot be changed back.
     Destructive,
-    /// Nobody said, or only a server whose word does not count. It may write.
+    /// Neither the operator nor a server that the operator trusts said what it does. It may write.
     Unknown,
 }
 

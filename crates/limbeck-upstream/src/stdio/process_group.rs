@@ -28,10 +28,11 @@ mod unix {
             Self { leader }
         }
 
-        /// Whether a process is in it, also one that waits to be reaped.
+        /// Whether a process is in it that has not ended. One that waits to be reaped has: the first process of a container may
+        /// never reap it.
         pub(in crate::stdio) fn has_process(&self) -> bool {
-            self.leader
-                .is_some_and(|leader| test_kill_process_group(leader) != Err(Errno::SRCH))
+            let is_there = |leader: &Pid| test_kill_process_group(*leader) != Err(Errno::SRCH);
+            self.leader.filter(is_there).is_some_and(has_running)
         }
 
         pub(in crate::stdio) fn ask_to_end(&self) {
@@ -66,8 +67,16 @@ mod unix {
         pub(in crate::stdio) fn kill(self) {}
     }
 
+    /// Without procfs every process counts.
+    #[cfg(not(target_os = "linux"))]
+    fn has_running(_: Pid) -> bool {
+        true
+    }
+
     #[cfg(target_os = "linux")]
     pub(in crate::stdio) use linux::Descendants;
+    #[cfg(target_os = "linux")]
+    use linux::has_running;
 
     #[cfg(target_os = "linux")]
     mod linux {
@@ -102,6 +111,31 @@ mod unix {
                     let _ = pidfd_send_signal(descendant, Signal::KILL);
                 }
             }
+        }
+
+        /// Whether a process of the group runs: it does not wait to be reaped.
+        pub(super) fn has_running(group: Pid) -> bool {
+            let leader = group.as_raw_nonzero().to_string();
+            let Ok(processes) = std::fs::read_dir("/proc") else {
+                return true;
+            };
+            let names = processes.flatten().map(|process| process.file_name());
+            let names = names.filter_map(|name| name.into_string().ok());
+            // Mostly it is the leader, which is found without a look at the others.
+            std::iter::once(leader.clone())
+                .chain(names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())))
+                .any(|process| is_running_in(&process, &leader))
+        }
+
+        fn is_running_in(process: &str, group: &str) -> bool {
+            let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+            // The name before the bracket may hold anything.
+            let fields = stat.rsplit(')').next().unwrap_or_default();
+            let mut fields = fields.split_whitespace();
+            let state = fields
+                .next()
+                .is_some_and(|state| !matches!(state, "Z" | "X"));
+            state && fields.nth(1) == Some(group)
         }
 
         /// Children of all threads of `pid`; none when the kernel does not list them.

@@ -264,7 +264,7 @@ fn the_audit_trail_is_shown_checked_and_exported_and_a_changed_record_is_named()
         .json();
     assert_eq!(changed["first_bad"]["kind"], "edited");
     let shown = world
-        .limbeck(["audit", "verify", &file])
+        .limbeck(["audit", "verify", file.to_str().unwrap()])
         .ends_with(1)
         .stderr;
     assert!(shown.contains("is edited"), "{shown}");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallId, EffectClass, ExecutionId, ToolId};
+use crate::{CallId, EffectClass, ExecutionId, RememberChoice, RememberOffer, ToolId};
 
 /// Id of an approval: `ap_` and 32 hexadecimal digits, which are random.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -211,8 +211,9 @@ pub struct ApprovalTerms {
     /// Arguments that a person may change; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edit: Vec<String>,
-    /// Whether the same call with the same arguments is not asked about again in this execution.
-    pub remember: bool,
+    /// Calls for which a person may let the answer count too; absent where it counts for this one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<Box<RememberOffer>>,
     /// Whether the program receives a denial when no person decides in time; otherwise the execution ends.
     pub deny_on_expiry: bool,
 }
@@ -236,6 +237,15 @@ pub struct ApprovalDecision {
     /// person chose it by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<u32>>,
+    /// Whether a denial ends the program too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop: bool,
+    /// For how long the answer counts for calls that are alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remember: Option<RememberChoice>,
+    /// The remembered choice that this decision was made by, which the person had made with an earlier question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<String>,
     /// When, in microseconds since 1970.
     pub at_us: u64,
 }

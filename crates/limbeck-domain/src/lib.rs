@@ -20,6 +20,7 @@ pub mod ledger;
 pub mod limits;
 pub mod plan;
 pub mod read;
+pub mod remember;
 pub mod sandbox;
 pub mod site;
 pub mod text;
@@ -47,6 +48,7 @@ pub use ledger::{
 pub use limits::ExecutionLimits;
 pub use plan::{ApprovalPlan, PLAN_CALL, PlanConstant, PlanCount, PlanSite, PlanSource};
 pub use read::ReadMethod;
+pub use remember::{Remember, RememberChoice, RememberError, RememberOffer, Remembered};
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};
 pub use site::{
     DynamicSite, InputUse, Repeat, Site, SiteArgument, SiteComparison, SiteError, SiteListing,

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use limbeck_domain::limits::DECISION_REASON_BYTES_MAX;
 use limbeck_domain::text::clean;
-use limbeck_domain::{Approval, ApprovalChannel, ApprovalDecision, ApprovalState, EffectClass};
+use limbeck_domain::{
+    Approval, ApprovalChannel, ApprovalDecision, ApprovalState, EffectClass, Remember,
+    RememberChoice,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -47,9 +50,21 @@ pub struct ApprovalView<'a> {
     approvers: &'a [Vec<String>],
     quorum: u32,
     not_requester: bool,
+    /// For which other calls, and how long, a person may let the approval count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remember: Option<OfferView<'a>>,
     decisions: Vec<DecisionView<'a>>,
     created_at: Option<String>,
     expires_at: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfferView<'a> {
+    at_most: Remember,
+    /// Arguments that such calls have with the same values.
+    same: &'a [String],
+    /// Arguments that may have any value.
+    any: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -64,6 +79,12 @@ struct DecisionView<'a> {
     /// Numbers of the accepted lines of a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<&'a [u32]>,
+    /// How long it counts for calls that are alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remember: Option<RememberChoice>,
+    /// The remembered choice that it was made by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remembered: Option<&'a str>,
     at: Option<String>,
 }
 
@@ -136,6 +157,11 @@ impl<'a> ApprovalView<'a> {
             approvers: &approval.terms.approvers,
             quorum: approval.terms.quorum,
             not_requester: approval.terms.not_requester,
+            remember: approval.terms.offer.as_ref().map(|offer| OfferView {
+                at_most: offer.at_most,
+                same: &offer.same,
+                any: &offer.any,
+            }),
             decisions: approval.decisions.iter().map(DecisionView::new).collect(),
             created_at: rfc3339(approval.created_us),
             expires_at: rfc3339(approval.expires_us),
@@ -152,6 +178,8 @@ impl<'a> DecisionView<'a> {
             reason: decision.reason.as_deref(),
             edited: decision.edited.is_some(),
             lines: decision.lines.as_deref(),
+            remember: decision.remember,
+            remembered: decision.remembered.as_deref(),
             at: rfc3339(decision.at_us),
         }
     }
@@ -281,7 +309,7 @@ mod tests {
                 quorum: 1,
                 not_requester: false,
                 edit: Vec::new(),
-                remember: false,
+                offer: None,
                 deny_on_expiry: false,
             },
             created_us: 1_778_311_773_000_000,
@@ -314,6 +342,9 @@ mod tests {
             reason: Some("not today".to_owned()),
             edited: None,
             lines: None,
+            stop: false,
+            remember: None,
+            remembered: None,
             at_us: 1_778_311_774_000_000,
         });
         let text = serde_json::to_string(&approval_views(&list, usize::MAX)).unwrap();
@@ -368,6 +399,9 @@ mod tests {
             reason: None,
             edited: None,
             lines: None,
+            stop: false,
+            remember: None,
+            remembered: None,
             at_us: 0,
         };
         asked.decisions = vec![decision(true, "user:a"), decision(false, "user:b")];

@@ -8,15 +8,20 @@
 //! - `ask_plan` asks about the plan of a program before it runs, and `plan` has what was accepted of it.
 //! - `client` asks the person behind the client of the request.
 //! - `decide` takes an answer and checks the right of who gives it.
+//! - `remember` answers a question by what a person chose with an earlier one.
 
 mod ask;
 mod ask_plan;
 mod asks;
 mod client;
 mod decide;
+mod forms;
+mod notify;
 mod origins;
 mod plan;
 mod question;
+mod remember;
+mod repeats;
 pub(crate) mod shown;
 
 use std::collections::HashSet;
@@ -34,8 +39,10 @@ pub(crate) use ask::Approved;
 pub(crate) use asks::Asks;
 pub use asks::OnAsk;
 pub use decide::{Decider, DecisionError, DecisionReport, DecisionRequest};
+pub use notify::{Notice, Notifier};
 pub(crate) use origins::Origins;
 pub(crate) use plan::{PlanRecord, ProgramPlan};
+pub use remember::covered;
 
 /// How often the file is looked at for what other processes decide, while a person waits.
 const POLLED: Duration = Duration::from_millis(25);
@@ -55,6 +62,12 @@ pub(crate) struct Approvals {
     waiting: Mutex<Waiting>,
     /// Questions that a client of this process shows.
     shown: Arc<Mutex<HashSet<ApprovalId>>>,
+    /// Groups of questions that a client of this process shows.
+    forms: forms::Forms,
+    /// Notices to people who are not here.
+    notices: notify::Notices,
+    /// Name of this gateway until it ends; absent where the system gave no random bits.
+    session: Option<String>,
 }
 
 /// A question that a client shows, until this is dropped.
@@ -93,7 +106,20 @@ impl Approvals {
             changed: watch::Sender::new(0),
             waiting: Mutex::default(),
             shown: Arc::default(),
+            forms: forms::Forms::default(),
+            notices: notify::Notices::default(),
+            session: remember::new_session(),
         }
+    }
+
+    /// Takes up the ways by which people are notified of questions; a second time has no effect.
+    pub(crate) fn notify_by(&self, notifiers: Vec<Arc<dyn Notifier>>) {
+        self.notices.set(notifiers);
+    }
+
+    /// Name of this gateway, for choices that count until it ends.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     /// Ends questions, and executions that wait, whose time has passed, from now on and for as long as this exists.

@@ -288,6 +288,11 @@ impl Broker {
         &self.principal
     }
 
+    /// Tools that the execution may use.
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     pub(crate) fn context(&self) -> &Arc<BrokerContext> {
         &self.context
     }

@@ -1,5 +1,7 @@
 //! The running gateway: its parts, started together and shut down together.
 
+mod people;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

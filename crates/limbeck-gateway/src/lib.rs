@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+pub mod approval_groups;
 pub mod approval_view;
 mod approvals;
 pub mod artifacts;
@@ -56,7 +57,10 @@ pub mod tokens;
 mod waiting_execution;
 
 pub use admission::AdmissionSize;
-pub use approvals::{Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
+pub use approvals::{
+    Decider, DecisionError, DecisionReport, DecisionRequest, Notice, Notifier, OnAsk,
+    covered as remember_covers,
+};
 pub use broker::CallReport;
 pub use computing::ComputingError;
 pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};

@@ -7,8 +7,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use limbeck_policy::{
-    Decided, Denied, Facts, Grant, Policy, Question, ReadPermit, ReadRequest, Requester, Scope,
-    ToolCall, decide_or_ask, decide_read,
+    Decided, Denied, Facts, Grant, Permit, Policy, Question, ReadPermit, ReadRequest, Requester,
+    Scope, ToolCall, ask_about_repeat, decide_or_ask, decide_read,
 };
 use limbeck_upstream::{SendPass, SendWindow};
 
@@ -141,6 +141,18 @@ impl PolicyVersion {
         let names = requester.names();
         let facts = facts(&self.policy, scope, &names);
         question.covered(&facts, grant, Some(pin), counted)
+    }
+
+    /// The question about a call that this policy allows and that the program makes again and again; `None` where the policy does
+    /// not ask about that.
+    pub(crate) fn ask_about_repeat(
+        &self,
+        permit: &Permit,
+        scope: &Scope,
+        requester: &Requester,
+    ) -> Option<Box<Question>> {
+        let names = requester.names();
+        ask_about_repeat(permit, &facts(&self.policy, scope, &names))
     }
 
     /// Decides about a read.

@@ -15,6 +15,7 @@
 mod grant;
 mod in_doubt;
 mod index;
+mod memory;
 mod outlook;
 mod policy;
 mod question;
@@ -31,7 +32,9 @@ pub use policy::{
     ClassError, ClassSource, Classes, DenialCause, Policy, PolicyDenial, PolicyFault, Requester,
     ToolClass,
 };
-pub use question::{Decided, Question, Ticket, decide_or_ask, decide_with_ticket};
+pub use question::{
+    Decided, Question, Ticket, ask_about_repeat, decide_or_ask, decide_with_ticket,
+};
 pub use read::{ReadPermit, ReadRequest, decide_read};
 pub use scope::{PatternError, Scope};
 

@@ -264,6 +264,39 @@ impl Policy {
         self.fault.is_none() && self.rules.preset().asks_by_plan()
     }
 
+    /// The preset, where it allows a call and no rule is about it.
+    pub(crate) fn allowed_by_preset(
+        &self,
+        tool: &ToolId,
+        class: ToolClass,
+        arguments: &str,
+        who: &[&str],
+    ) -> Option<Preset> {
+        let parsed = if self.rules.reads_arguments_of(tool) {
+            serde_json::from_str(arguments).unwrap_or(Value::Null)
+        } else {
+            Value::Null
+        };
+        let call = CallFacts {
+            tool,
+            class: class.class,
+            class_by_operator: class.source.is_operators(),
+            arguments: &parsed,
+            who,
+        };
+        let decision = self.rules.decide(&call);
+        match (decision.effect, decision.by) {
+            (Effect::Allow, DecidedBy::Preset { preset, .. }) => Some(preset),
+            (Effect::Allow | Effect::Ask | Effect::Deny, _) => None,
+        }
+    }
+
+    fn names_in_conditions(&self, call: &CallFacts<'_>) -> Vec<String> {
+        let rules = &self.rules;
+        let names = rules.conditioned_arguments(call.tool, call.class, call.who);
+        names.into_iter().map(str::to_owned).collect()
+    }
+
     /// Decision about a call with arguments in JSON text.
     pub(crate) fn answer(
         &self,
@@ -306,6 +339,8 @@ impl Policy {
                 cause: cause(),
                 unit: decision.unit(),
                 options: self.rules.ask_options(&call),
+                named_by_rules: self.names_in_conditions(&call),
+                rules_text: self.rules.text_about(tool, class, who),
             },
             Effect::Deny => Answer::Deny(cause()),
         }
@@ -322,6 +357,10 @@ pub(crate) enum Answer {
         cause: DenialCause,
         unit: AskUnit,
         options: AskOptions,
+        /// Arguments that conditions of rules name.
+        named_by_rules: Vec<String>,
+        /// All that the rules about such calls say.
+        rules_text: String,
     },
     /// It is not sent.
     Deny(DenialCause),

@@ -7,7 +7,7 @@ use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 use sha2::{Digest as _, Sha256};
 
 use crate::policy::Answer;
-use crate::rules::{AskOptions, AskUnit, Preset};
+use crate::rules::{AskOptions, AskUnit, Preset, Remember};
 use crate::{DenialCause, Denied, Facts, Permit, ToolCall, ToolClass};
 
 /// Decision about a call that may be asked about.
@@ -28,6 +28,9 @@ pub struct Question {
     cause: DenialCause,
     unit: AskUnit,
     options: AskOptions,
+    named_by_rules: Vec<String>,
+    rules_text: String,
+    is_repeat: bool,
 }
 
 /// What the approval of a call is bound to.
@@ -69,9 +72,24 @@ impl Question {
         self.unit
     }
 
+    /// Whether the preset allows the call, and it is asked about because the program makes it again and again.
+    pub fn is_repeat(&self) -> bool {
+        self.is_repeat
+    }
+
     /// How a person is asked.
     pub fn options(&self) -> &AskOptions {
         &self.options
+    }
+
+    /// Names of the arguments that conditions of rules about such calls are about.
+    pub(crate) fn named_by_rules(&self) -> &[String] {
+        &self.named_by_rules
+    }
+
+    /// All that the rules about such calls say.
+    pub(crate) fn rules_text(&self) -> &str {
+        &self.rules_text
     }
 
     /// What an approval of the call is bound to. `pin` is that of the tool's definition now.
@@ -148,15 +166,49 @@ pub fn decide_or_ask(call: ToolCall, facts: &Facts<'_>) -> Result<Decided, Denie
             cause,
             unit,
             options,
+            named_by_rules,
+            rules_text,
         } => Ok(Decided::Ask(Box::new(Question {
             call,
             class,
             cause,
             unit,
             options,
+            named_by_rules,
+            rules_text,
+            is_repeat: false,
         }))),
         Answer::Deny(cause) => Err(Denied::by_policy(call.tool, cause)),
     }
+}
+
+/// The question about a call that has its permit, and that a program makes again and again. `None` unless the
+/// preset `balanced` allows it: a rule that allows a call allows it as often as it is made.
+pub fn ask_about_repeat(permit: &Permit, facts: &Facts<'_>) -> Option<Box<Question>> {
+    let call = permit.call().clone();
+    let class = permit.class();
+    let (policy, who) = (facts.policy, facts.who);
+    let preset = policy.allowed_by_preset(&call.tool, class, call.arguments.as_str(), who)?;
+    if !preset.asks_about_repeats() {
+        return None;
+    }
+    let rules_text = policy.rules.text_about(&call.tool, class.class, who);
+    Some(Box::new(Question {
+        call,
+        class,
+        cause: DenialCause::Preset {
+            preset: preset.as_str(),
+            class: class.class,
+        },
+        unit: AskUnit::Call,
+        options: AskOptions {
+            remember: Remember::Run,
+            ..AskOptions::default()
+        },
+        named_by_rules: Vec::new(),
+        rules_text,
+        is_repeat: true,
+    }))
 }
 
 /// Decides about a call for which a person's approval is there. The policy is asked again: what it denies now stays denied, and

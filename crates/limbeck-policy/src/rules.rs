@@ -18,9 +18,7 @@ mod preset;
 mod rule;
 mod truth;
 
-pub use ask::{
-    Approvers, AskOptions, Channel, Channels, EXPIRES_S_MAX, OnExpiry, QUORUM_MAX, Remember,
-};
+pub use ask::{Approvers, AskOptions, Channel, Channels, EXPIRES_S_MAX, OnExpiry, QUORUM_MAX};
 pub use condition::{Condition, ConditionError, Operator};
 pub use decide::{CallFacts, DecidedBy, Decision};
 pub use explain::{Explanation, FailedCondition};
@@ -30,6 +28,7 @@ pub use path::{ArgumentPath, PathError};
 pub use preset::{AskUnit, Preset, PresetAnswer};
 pub use rule::{Effect, Layer, Rule, RuleError};
 
+pub use limbeck_domain::Remember;
 use limbeck_domain::{EffectClass, ToolId};
 
 use crate::index::ScopeIndex;
@@ -100,6 +99,18 @@ impl RuleSet {
         about
             .flat_map(|rule| rule.arguments.iter().map(|(path, _)| path.argument()))
             .collect()
+    }
+
+    /// Text of all rules about calls of `tool` with this class by this requester, and of the preset: equal texts ask in the same
+    /// way. The lines of files are not in it.
+    pub(crate) fn text_about(&self, tool: &ToolId, class: EffectClass, who: &[&str]) -> String {
+        let candidates = self.index.candidates(tool).into_iter();
+        let rules = candidates.map(|at| &self.rules[at]);
+        let about = rules.filter(|rule| rule.is_about(tool, class, who).is_ok());
+        let mut texts: Vec<String> = about.map(Rule::text).collect();
+        texts.sort_unstable();
+        texts.push(self.preset.as_str().to_owned());
+        texts.join("\n")
     }
 
     /// The rules, in the order in which they were given.

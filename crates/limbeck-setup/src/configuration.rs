@@ -68,6 +68,8 @@ pub struct Settings {
     /// `[search.embeddings]`: endpoint that embeds texts. `None` means the table in the binary. A repository's
     /// file cannot set it.
     pub embeddings: Option<Setting<EmbeddingsEntry>>,
+    /// `[notify]`: how people are notified that a question waits. A repository's file cannot set it.
+    pub notify: NotifySettings,
     /// `[policy]` of all files.
     pub policy: PolicySettings,
 }
@@ -139,6 +141,35 @@ impl fmt::Debug for EmbeddingsEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmbeddingsEntry")
             .field("model", &self.model)
+            .field("allow_http", &self.allow_http)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How people are notified that a question waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotifySettings {
+    /// Whether the desktop of the user shows it.
+    pub desktop: bool,
+    /// Webhook that gets it.
+    pub webhook: Option<WebhookEntry>,
+}
+
+/// A webhook with the secret that signs what is sent to it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WebhookEntry {
+    /// Its `http` or `https` address; path and query may hold secrets.
+    pub url: String,
+    /// Reference to the secret, such as `env:NAME`; never the secret itself.
+    pub secret: String,
+    /// Whether it may be reached without encryption although it is not on this machine.
+    pub allow_http: bool,
+}
+
+/// Omits the url, which may hold secrets.
+impl fmt::Debug for WebhookEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebhookEntry")
             .field("allow_http", &self.allow_http)
             .finish_non_exhaustive()
     }

@@ -119,6 +119,9 @@ fn form_of_settings(file: &Path, key: &str) -> Option<&'static str> {
         "search" => Some(
             r#"the accepted form is [search.embeddings] url = "https://…/v1", model = "…", key = "env:NAME""#,
         ),
+        "notify" => Some(
+            r#"the accepted form is [notify] desktop = true, webhook = { url = "https://…", secret = "env:NAME" }"#,
+        ),
         _ => Some(
             "the file has the tables [servers.NAME], [limits], [sandbox] and [search.embeddings], and the key `observe`",
         ),

@@ -21,7 +21,7 @@
 //! `sandbox.minimum_tier` protects the reader of a repository from it, so the repository's own file can only
 //! raise it, and a `[sandbox]` section that cannot be read counts as the strictest.
 //!
-//! `[search.embeddings]` decides where descriptions and queries are sent, so a repository's file cannot set it.
+//! `[notify]` decides who is notified that a question waits, and `[search.embeddings]` decides where descriptions and queries are sent, so a repository's file cannot set it.
 //!
 //! An entry that starts Limbeck itself is skipped: the gateway would start itself without end.
 //!
@@ -52,7 +52,8 @@ mod variables;
 mod world;
 
 pub use configuration::{
-    Configuration, Discovery, EmbeddingsEntry, ManagedFile, PolicySettings, Setting, Settings,
+    Configuration, Discovery, EmbeddingsEntry, ManagedFile, NotifySettings, PolicySettings,
+    Setting, Settings, WebhookEntry,
 };
 pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};
@@ -61,8 +62,8 @@ pub use error::ConfigError;
 pub use load::{files, load};
 pub use oauth::{GrantEntry, OAuthEntry};
 pub use own_file::{
-    Existing, FoundServers, ImportFailure, ImportedEntry, NewServer, OwnFile, OwnFileError,
-    WrittenServer,
+    AllowedCalls, Existing, FoundServers, ImportFailure, ImportedEntry, NewServer, OwnFile,
+    OwnFileError, WrittenServer,
 };
 pub use trust::{
     AcceptedBy, ProgramFingerprint, TrustError, TrustFile, TrustPolicy, TrustRecord, TrustRecords,

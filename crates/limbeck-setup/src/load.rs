@@ -5,6 +5,7 @@ mod embeddings;
 mod formats;
 mod managed;
 mod merge;
+mod notify;
 mod open_file;
 mod policy;
 mod settings;

@@ -6,6 +6,7 @@
 mod client_files;
 mod conversion;
 mod import;
+mod rule;
 mod workspace;
 
 use std::fs::File;
@@ -28,6 +29,7 @@ use crate::variables::Variables;
 use crate::world::World;
 
 pub use import::{FoundServers, ImportFailure, ImportedEntry};
+pub use rule::AllowedCalls;
 
 /// Key of the table of servers.
 const SERVERS: &str = "servers";

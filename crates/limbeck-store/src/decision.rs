@@ -98,7 +98,7 @@ mod tests {
                 quorum,
                 not_requester: false,
                 edit: Vec::new(),
-                remember: false,
+                offer: None,
                 deny_on_expiry: false,
             },
             created_us: 0,
@@ -121,6 +121,9 @@ mod tests {
             reason: None,
             edited: edited.map(str::to_owned),
             lines: None,
+            stop: false,
+            remember: None,
+            remembered: None,
             at_us: 1,
         };
         add(approval, decision)

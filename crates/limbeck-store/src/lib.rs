@@ -46,7 +46,7 @@ mod writer;
 
 pub use audit::{AuditCheck, AuditFault, AuditFaultKind, check_extract};
 pub use error::{CallerText, StoreError};
-pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX};
+pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX, REMEMBERED_MAX};
 pub use records::{
     ApprovalFilter, ArtifactInfo, AuditFilter, CachedTools, Decided, DoubtfulCall, ExecutionRecord,
     ExecutionRow, ExecutionSummary, LedgerRow, MergeObservation, NO_GUEST, NewArtifact,

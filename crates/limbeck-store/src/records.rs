@@ -15,6 +15,10 @@ use serde::{Deserialize, Serialize};
 pub(crate) const APPROVAL_BYTES_MAX: usize = 6 * CALL_ARGS_BYTES_MAX;
 /// Questions of one principal that wait for a decision: more than a person reads at once.
 pub const APPROVALS_PENDING_MAX: u32 = 20;
+/// Time for which a denial counts in other runs, in microseconds: 10 minutes.
+pub(crate) const DENIED_US: u64 = 10 * 60 * 1_000_000;
+/// Remembered choices of one principal; another one replaces the oldest, and its calls are asked about again.
+pub const REMEMBERED_MAX: u32 = 1_000;
 /// Paused executions of one principal.
 pub const PAUSED_MAX: u32 = 1_000;
 /// Title of a program in listings, in bytes.

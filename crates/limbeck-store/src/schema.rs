@@ -286,6 +286,40 @@ const MIGRATIONS: &[&str] = &["
         expires_us INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX used_state_expiry ON used_state (expires_us);
+",
+"
+    -- Choices of people to let an approval count for calls that are alike. `execution` is set for a choice for one run,
+    -- `session` for one until a gateway ends, `uses` where the number of calls is limited. `key` is a hash of what the
+    -- calls have in common.
+    CREATE TABLE remembered (
+        row        INTEGER PRIMARY KEY,
+        id         TEXT NOT NULL UNIQUE,
+        key        TEXT NOT NULL,
+        principal  TEXT NOT NULL,
+        execution  INTEGER,
+        session    TEXT,
+        uses       INTEGER,
+        created_us INTEGER NOT NULL,
+        expires_us INTEGER NOT NULL,
+        body       TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX remembered_key ON remembered (key);
+    CREATE INDEX remembered_principal ON remembered (principal);
+    CREATE INDEX remembered_execution ON remembered (execution) WHERE execution IS NOT NULL;
+
+    -- Calls that people denied lately.
+    CREATE TABLE denied (
+        row       INTEGER PRIMARY KEY,
+        approval  TEXT NOT NULL UNIQUE,
+        principal TEXT NOT NULL,
+        server    TEXT NOT NULL,
+        tool      TEXT NOT NULL,
+        sha256    TEXT NOT NULL,
+        at_us     INTEGER NOT NULL,
+        body      TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX denied_call ON denied (sha256);
+    CREATE INDEX denied_time ON denied (at_us);
 "];
 
 /// Newest format that this program reads, and the one it writes.

@@ -12,6 +12,7 @@ mod ledger;
 mod observations;
 mod pauses;
 mod reading;
+mod remembered;
 mod sealed_states;
 mod state;
 #[cfg(test)]

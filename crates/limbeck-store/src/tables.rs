@@ -5,6 +5,7 @@
 pub(crate) mod approvals;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
+pub(crate) mod denied;
 pub(crate) mod direct_calls;
 pub(crate) mod doubts;
 pub(crate) mod embeddings;
@@ -13,6 +14,7 @@ pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod observations;
 pub(crate) mod pauses;
+pub(crate) mod remembered;
 pub(crate) mod removed;
 pub(crate) mod sealed_states;
 pub(crate) mod state;

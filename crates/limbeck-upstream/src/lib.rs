@@ -62,6 +62,7 @@ mod upstream;
 mod upstream_request;
 mod url_needed;
 mod watch;
+pub mod webhook;
 
 pub use call_context::{CallContext, RequestKey, UnaskedQuestions};
 pub use call_observer::{CallObserver, PrintedStream, ProgressUpdate};

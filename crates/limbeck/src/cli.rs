@@ -19,7 +19,9 @@ use limbeck_domain::limits::{OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, WALL_MS_MAX};
 use limbeck_domain::{Language, Tier};
 use limbeck_gateway::search::{Detail, LIMIT_MAX, QUERIES_MAX};
 
-pub(crate) use approvals::{ApprovalsArgs, OnAskName, ReconcileArgs, ResumeArgs};
+pub(crate) use approvals::{
+    ApprovalsArgs, OnAskName, ReconcileArgs, RememberedCommand, ResumeArgs,
+};
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditTailArgs, AuditVerifyArgs};
 pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
 pub(crate) use ledger::{LedgerArgs, SinceTime};

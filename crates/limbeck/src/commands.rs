@@ -14,6 +14,7 @@ mod own_servers;
 mod policy;
 mod questions;
 mod reconcile;
+mod remembered;
 mod replay;
 mod resume;
 mod run;

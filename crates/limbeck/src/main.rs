@@ -31,6 +31,7 @@ mod table;
 mod terminal;
 mod time_zone;
 mod wiring;
+mod wrapped;
 
 use std::process::ExitCode;
 

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::exit::{CommandError, ExitStatus};
 use crate::table::TextTable;
 use crate::time_zone::TimeZone;
+use crate::wrapped::wrapped;
 
 /// Time after which a person at a terminal wants to know what a command does.
 const PROGRESS_AFTER: Duration = Duration::from_secs(1);
@@ -126,6 +127,13 @@ impl Printer {
     /// Writes what a person is asked about to standard error, whole: a part that is cut could be what matters.
     pub(crate) fn question(&self, text: &str) {
         let text = clean(text, text.len());
+        let stderr = io::stderr();
+        let is_terminal = stderr.is_terminal();
+        let size = is_terminal.then(|| terminal_size::terminal_size_of(stderr));
+        let text = match size.flatten() {
+            Some((width, _)) => wrapped(&text, usize::from(width.0)),
+            None => text,
+        };
         complain(&format!("\n{}\n", text.trim_end_matches('\n')));
     }
 

@@ -2,6 +2,7 @@
 
 mod configuration;
 mod embeddings;
+mod notify;
 mod reload;
 mod servers;
 mod state;
@@ -36,6 +37,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::shell::quoted;
 use configuration::{looked_in, notices};
+use notify::notifiers;
 use servers::servers_in_use;
 use state::{open_store_or_memory, recover};
 
@@ -192,6 +194,11 @@ impl GatewaySession {
             client_listing,
         })
         .await;
+        let (notifiers, problem) = notifiers(&configuration.settings, &secrets);
+        if let Some(problem) = problem {
+            tracing::warn!("people are not notified of questions: {problem}");
+        }
+        gateway.notify_by(notifiers);
         // A file that cannot be read has been reported; its servers are not known.
         let is_configuration_broken = is_broken(configuration);
         let empty = configuration.servers.is_empty() && !is_configuration_broken;

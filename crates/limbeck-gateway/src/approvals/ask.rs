@@ -5,14 +5,14 @@ use std::sync::Arc;
 use limbeck_catalog::Tool;
 use limbeck_domain::{
     Approval, ApprovalChannel, ApprovalDecision, ApprovalId, ApprovalState, ApprovalTerms,
-    CallCode, CallError, CallId, ErrorKind, HostCall, ProgramError, ToolId,
+    CallCode, CallError, CallId, ErrorKind, HostCall, ProgramError, RememberOffer, ToolId,
 };
 use limbeck_policy::rules::{AskOptions, Channels, OnExpiry};
 use limbeck_policy::{DenialCause, Question, Ticket};
 use limbeck_store::StoreError;
 use sha2::{Digest as _, Sha256};
 
-use super::asks::OnAsk;
+use super::asks::{DenialAct, OnAsk};
 use crate::broker::Broker;
 use crate::clock::now_us;
 use crate::config::LOCAL_PRINCIPAL;
@@ -22,8 +22,11 @@ use crate::store_errors::call_error;
 
 /// Bytes of a person's reason in an error.
 pub(super) const REASON_BYTES_MAX: usize = 1_000;
-const HINT_DENIED: &str =
+pub(super) const HINT_DENIED: &str =
     "a person said no: do not try it again in another way; tell the user what you wanted to do";
+
+/// Why a call is asked about that the preset allows.
+const REPEATED: &str = "the program makes the same call once more";
 
 /// A call that a person allowed.
 #[derive(Debug)]
@@ -45,18 +48,16 @@ impl Approved {
     /// Whether those who allowed the call may do so by `options`, which are those of the rules now. A list of approvers that was in
     /// force when they decided was checked with their groups, which no person knows later.
     pub(crate) fn is_by_right(&self, options: &AskOptions) -> bool {
-        let channels = options.channels(self.default_channels);
-        let counted = self.approvals.iter().filter(|approval| {
-            let mut channels = channels.iter();
-            let by_channel = channels.any(|it| it.as_str() == approval.channel.as_str());
-            let is_requester = approval.by == self.requester;
-            let lists = options.approvers.lists();
-            let is_named = lists
-                .iter()
-                .all(|list| list.contains(&approval.by) || self.terms.approvers.contains(list));
-            by_channel && is_named && !(options.not_requester && is_requester)
-        });
-        counted.count() >= usize::from(options.quorum)
+        let Self {
+            terms, requester, ..
+        } = self;
+        is_by_right(
+            &self.approvals,
+            terms,
+            requester,
+            options,
+            self.default_channels,
+        )
     }
 }
 
@@ -77,6 +78,13 @@ impl Broker {
         if let Some(error) = self.asks.denied_before(tool.id(), &asked) {
             return Err(error);
         }
+        if let Some(error) = self.denied_lately(call, tool, &sha256).await? {
+            return Err(error);
+        }
+        let pin = pins::digest(tool.definition());
+        if let Some(approval) = self.remembered(call, tool, question, &sha256, &pin).await? {
+            return self.answered(approval, tool.id(), question, &pin);
+        }
         match self.asks.on_ask() {
             OnAsk::Wait | OnAsk::Pause => {}
             OnAsk::Deny => return Err(nobody_to_ask(tool.id(), question)),
@@ -90,10 +98,12 @@ impl Broker {
                 return Err(error);
             }
         }
-        let pin = pins::digest(tool.definition());
         let approval = match self.asked_before(call, &sha256, &pin).await? {
             Some(approval) => approval,
-            None => self.ask(call, tool, question, &sha256, &pin).await?,
+            None => {
+                let approval = self.new_question(call, tool, question, &sha256, &pin)?;
+                self.ask(call, tool, approval).await?
+            }
         };
         let decided = if approval.state == ApprovalState::Pending {
             let _waiting = self.asks.wait(call.id, &approval.id);
@@ -129,7 +139,7 @@ impl Broker {
             ApprovalState::Denied => {
                 let error = denied_by_person(&approval, tool.id());
                 let asked = self.asked_hash(tool.id(), call.id, &approval.arguments);
-                self.asks.deny(tool.id(), &asked, &error);
+                self.asks.deny(tool.id(), &asked, &error, act_of(&approval));
                 Some(error)
             }
             ApprovalState::Expired => Some(self.expired(&approval, tool.id())),
@@ -187,7 +197,7 @@ impl Broker {
             ApprovalState::Denied => {
                 let error = denied_by_person(&approval, tool);
                 let asked = self.asked_hash(tool, approval.call, &approval.arguments);
-                self.asks.deny(tool, &asked, &error);
+                self.asks.deny(tool, &asked, &error, act_of(&approval));
                 Err(error)
             }
             ApprovalState::Expired => Err(self.expired(&approval, tool)),
@@ -245,8 +255,8 @@ impl Broker {
         }
     }
 
-    /// Records a new question. It is on disk before any person sees it.
-    async fn ask(
+    /// A new question about a call.
+    pub(super) fn new_question(
         &self,
         call: &HostCall,
         tool: &Arc<Tool>,
@@ -254,16 +264,23 @@ impl Broker {
         sha256: &str,
         pin: &str,
     ) -> Result<Approval, CallError> {
-        let not_asked = |error: &StoreError| not_asked(error, tool.id());
         let now = now_us();
         let options = question.options();
+        let offer = question.offer(Some(pin), self.principal()).map(|offer| {
+            let session = self.context().approvals.session();
+            let session = session.map(str::to_owned);
+            Box::new(RememberOffer { session, ..offer })
+        });
         let (rule, preset, reason) = match question.cause() {
             DenialCause::Rule { id, reason } => (Some(id.clone()), None, reason.clone()),
-            DenialCause::Preset { preset, .. } => (None, Some((*preset).to_owned()), None),
+            DenialCause::Preset { preset, .. } => {
+                let reason = question.is_repeat().then(|| REPEATED.to_owned());
+                (None, Some((*preset).to_owned()), reason)
+            }
             DenialCause::Fault(fault) => (None, None, Some(fault.problem.clone())),
         };
         let class = question.class();
-        let approval = Approval {
+        Ok(Approval {
             id: mint_id().map_err(|error| {
                 let message = format!("the system gave no random id for a question: {error}");
                 CallError::new(CallCode::GatewayFault, message)
@@ -287,17 +304,30 @@ impl Broker {
             reason,
             line: self.line_of(tool.id()),
             origins: self.origins_of(tool.id(), question.arguments().as_str()),
-            terms: terms_of(options, self.default_channels()),
+            terms: terms_of(options, self.default_channels(), offer),
             created_us: now,
             expires_us: now.saturating_add(u64::from(options.expires_s) * 1_000_000),
             state: ApprovalState::Pending,
             decisions: Vec::new(),
-        };
+        })
+    }
+
+    /// Records a new question. It is on disk before any person sees it.
+    async fn ask(
+        &self,
+        call: &HostCall,
+        tool: &Arc<Tool>,
+        approval: Approval,
+    ) -> Result<Approval, CallError> {
+        let not_asked = |error: &StoreError| not_asked(error, tool.id());
         let approvals = &self.context().approvals;
         loop {
             let asked = self.journal().ask(call.clone(), approval.clone()).await;
             match asked {
-                Ok(()) => return Ok(approval),
+                Ok(()) => {
+                    approvals.notices.asked(&approval);
+                    return Ok(approval);
+                }
                 // As many questions of the principal are open as one person can look through: this one waits, unseen.
                 Err(StoreError::TooManyPending { .. }) => {
                     let _waiting = self.asks.wait_unasked(call.id);
@@ -309,7 +339,33 @@ impl Broker {
     }
 }
 
-pub(super) fn terms_of(options: &AskOptions, default: Channels) -> ApprovalTerms {
+/// Whether these approvals, of a question with these terms that `requester` caused, are enough by `options`.
+pub(super) fn is_by_right(
+    approvals: &[ApprovalDecision],
+    terms: &ApprovalTerms,
+    requester: &str,
+    options: &AskOptions,
+    default_channels: Channels,
+) -> bool {
+    let channels = options.channels(default_channels);
+    let counted = approvals.iter().filter(|approval| {
+        let mut channels = channels.iter();
+        let by_channel = channels.any(|it| it.as_str() == approval.channel.as_str());
+        let is_requester = approval.by == requester;
+        let lists = options.approvers.lists();
+        let is_named = lists
+            .iter()
+            .all(|list| list.contains(&approval.by) || terms.approvers.contains(list));
+        by_channel && is_named && !(options.not_requester && is_requester)
+    });
+    counted.count() >= usize::from(options.quorum)
+}
+
+pub(super) fn terms_of(
+    options: &AskOptions,
+    default: Channels,
+    offer: Option<Box<RememberOffer>>,
+) -> ApprovalTerms {
     let channels = options.channels(default).iter();
     let channels = channels.filter_map(|channel| ApprovalChannel::from_name(channel.as_str()));
     ApprovalTerms {
@@ -318,7 +374,7 @@ pub(super) fn terms_of(options: &AskOptions, default: Channels) -> ApprovalTerms
         quorum: u32::from(options.quorum),
         not_requester: options.not_requester,
         edit: options.edit.clone(),
-        remember: false,
+        offer,
         deny_on_expiry: options.on_expiry == OnExpiry::Deny,
     }
 }
@@ -347,7 +403,7 @@ fn nobody_to_ask(tool: &ToolId, question: &Question) -> CallError {
         .with_hint("do not try it again in another way; tell the user what you wanted to do")
 }
 
-fn not_asked(error: &StoreError, tool: &ToolId) -> CallError {
+pub(super) fn not_asked(error: &StoreError, tool: &ToolId) -> CallError {
     call_error(
         error,
         "the question to the user could not be recorded, so the call was not sent",
@@ -355,14 +411,31 @@ fn not_asked(error: &StoreError, tool: &ToolId) -> CallError {
     .with_target(tool.server.as_str(), &*tool.tool)
 }
 
+/// Who denied, and when.
+fn act_of(approval: &Approval) -> DenialAct {
+    let denial = approval.decisions.iter().rev().find(|it| !it.approve);
+    denial.map_or_else(Default::default, |it| DenialAct {
+        by: it.by.clone(),
+        at_us: it.at_us,
+        stop: it.stop,
+    })
+}
+
 fn denied_by_person(approval: &Approval, tool: &ToolId) -> CallError {
     let denial = approval.decisions.iter().rev().find(|it| !it.approve);
-    let by = denial.map_or("a person", |it| it.by.as_str());
-    let mut message = format!(
-        "`{tool}` was denied by {}",
-        limbeck_domain::text::clean_line(by, 128)
-    );
-    if let Some(reason) = denial.and_then(|it| it.reason.as_deref()) {
+    match denial {
+        Some(denial) => denial_error(denial, tool),
+        None => CallError::new(CallCode::Denied, format!("`{tool}` was denied by a person"))
+            .with_target(tool.server.as_str(), &*tool.tool)
+            .with_hint(HINT_DENIED),
+    }
+}
+
+/// The error of a call that a person denied.
+pub(super) fn denial_error(denial: &ApprovalDecision, tool: &ToolId) -> CallError {
+    let by = limbeck_domain::text::clean_line(&denial.by, 128);
+    let mut message = format!("`{tool}` was denied by {by}");
+    if let Some(reason) = denial.reason.as_deref() {
         message.push_str(": ");
         message.push_str(&limbeck_domain::text::clean_line(reason, REASON_BYTES_MAX));
     }

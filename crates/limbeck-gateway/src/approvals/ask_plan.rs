@@ -117,7 +117,7 @@ impl Broker {
             reason: None,
             line: Some(first.line),
             origins: BTreeMap::new(),
-            terms: terms_of(&options, self.default_channels()),
+            terms: terms_of(&options, self.default_channels(), None),
             created_us: now,
             expires_us: now.saturating_add(u64::from(options.expires_s) * 1_000_000),
             state: ApprovalState::Pending,

@@ -1,6 +1,6 @@
 //! Questions of one run: which of its calls wait for a person, and what was denied so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use limbeck_domain::{ApprovalId, CallError, CallId, ErrorKind, ProgramError, ToolId};
@@ -9,6 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Denials by a person that end a program: it asks for what is not wanted.
 const DENIALS_MAX: usize = 3;
+/// Different calls that are counted.
+const COUNTED_MAX: usize = 1_000;
 /// Denied calls that are remembered; a program that makes more has ended.
 const DENIED_MAX: usize = 64;
 
@@ -40,12 +42,25 @@ pub(crate) struct Asks {
     ended: CancellationToken,
 }
 
+/// One act of denying: who, and when, in microseconds since 1970.
+#[derive(Debug, Default)]
+pub(super) struct DenialAct {
+    pub(super) by: String,
+    pub(super) at_us: u64,
+    /// Whether the person ends the program by it.
+    pub(super) stop: bool,
+}
+
 #[derive(Debug, Default)]
 struct State {
     /// Calls that wait, with their questions; `None` of one that is not asked about yet.
     waiting: BTreeMap<CallId, Option<ApprovalId>>,
+    /// How often a call was made, by tool and hash of the arguments.
+    made: BTreeMap<(ToolId, String), u32>,
     /// Calls that a person denied, by tool and hash of the arguments.
     denied: Vec<(ToolId, String, CallError)>,
+    /// Acts of denying, each by who denied and when: the members of a group are denied in one.
+    acts: BTreeSet<(String, u64)>,
 }
 
 /// A call that waits for a person.
@@ -112,6 +127,27 @@ impl Asks {
         self.state().waiting.values().flatten().cloned().collect()
     }
 
+    /// Counts a call, and returns how often it was made before in this process, or `at_least`. Of a program that makes very many different
+    /// calls the first ones are counted.
+    pub(super) fn count(&self, tool: &ToolId, sha256: &str, at_least: u32) -> u32 {
+        let mut state = self.state();
+        let call = (tool.clone(), sha256.to_owned());
+        let has_room = state.made.len() < COUNTED_MAX;
+        match state.made.get_mut(&call) {
+            Some(made) => {
+                let before = (*made).max(at_least);
+                *made = before.saturating_add(1);
+                before
+            }
+            None => {
+                if has_room {
+                    state.made.insert(call, at_least.saturating_add(1));
+                }
+                at_least
+            }
+        }
+    }
+
     /// The error of the same call, when a person has denied it in this run.
     pub(crate) fn denied_before(&self, tool: &ToolId, sha256: &str) -> Option<CallError> {
         let state = self.state();
@@ -120,18 +156,24 @@ impl Asks {
         same.map(|(_, _, error)| error.clone())
     }
 
-    /// Remembers a denial by a person. The third ends the run.
-    pub(super) fn deny(&self, tool: &ToolId, sha256: &str, error: &CallError) {
+    /// Remembers a denial by a person. The third act of denying ends the run, and one that says so.
+    pub(super) fn deny(&self, tool: &ToolId, sha256: &str, error: &CallError, act: DenialAct) {
         let mut state = self.state();
         if state.denied.len() < DENIED_MAX {
             let denied = (tool.clone(), sha256.to_owned(), error.clone());
             state.denied.push(denied);
         }
+        let DenialAct { by, at_us, stop } = act;
+        if state.acts.len() < DENIALS_MAX {
+            state.acts.insert((by, at_us));
+        }
+        let is_stopped = stop || state.acts.len() >= DENIALS_MAX;
         let denials = state.denied.len();
         drop(state);
-        if denials >= DENIALS_MAX {
+        if is_stopped {
+            let calls = if denials == 1 { "call" } else { "calls" };
             let message = format!(
-                "the user denied {denials} calls of this program; the last was {}",
+                "the user denied {denials} {calls} of this program; the last was {}",
                 error.message
             );
             self.end(
@@ -170,14 +212,36 @@ mod tests {
         let asks = Asks::new(OnAsk::Wait, BTreeMap::new());
         let tool = ToolId::new("mail", "send");
         let error = CallError::new(CallCode::Denied, "no");
-        for hash in ["a", "b"] {
-            asks.deny(&tool, hash, &error);
+        let act = |at_us| DenialAct {
+            by: "user:local".to_owned(),
+            at_us,
+            stop: false,
+        };
+        for (at_us, hash) in [(1, "a"), (2, "b")] {
+            asks.deny(&tool, hash, &error, act(at_us));
         }
+        // Members of a group, denied in one act.
+        asks.deny(&tool, "b2", &error, act(2));
         assert!(!asks.ended.is_cancelled());
         assert_eq!(asks.denied_before(&tool, "a"), Some(error.clone()));
         assert_eq!(asks.denied_before(&tool, "c"), None);
         assert_eq!(asks.denied_before(&ToolId::new("mail", "read"), "a"), None);
-        asks.deny(&tool, "c", &error);
+        asks.deny(&tool, "c", &error, act(3));
+        assert!(asks.ended.is_cancelled());
+        assert_eq!(asks.end.get().unwrap().kind, ErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn a_denial_that_says_so_ends_the_run_at_once() {
+        let asks = Asks::new(OnAsk::Wait, BTreeMap::new());
+        let tool = ToolId::new("mail", "send");
+        let error = CallError::new(CallCode::Denied, "no");
+        let act = DenialAct {
+            by: "user:local".to_owned(),
+            at_us: 1,
+            stop: true,
+        };
+        asks.deny(&tool, "a", &error, act);
         assert!(asks.ended.is_cancelled());
         assert_eq!(asks.end.get().unwrap().kind, ErrorKind::Cancelled);
     }

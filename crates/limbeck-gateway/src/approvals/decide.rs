@@ -2,11 +2,12 @@
 
 use limbeck_domain::{
     Approval, ApprovalChannel, ApprovalDecision, ApprovalId, CallCode, CallError, CompactArguments,
-    EffectClass, Language,
+    EffectClass, Language, RememberChoice,
 };
 use limbeck_store::{Decided, StoreError};
 use serde_json::{Map, Value};
 
+use super::remember::may_remember;
 use crate::approval_view::is_visible_to;
 use crate::broker::BrokerContext;
 use crate::clock::now_us;
@@ -40,6 +41,10 @@ pub struct DecisionRequest {
     pub edited: Option<String>,
     /// Numbers of the accepted lines of a plan, from 1; absent for all but the destructive ones.
     pub lines: Option<Vec<u32>>,
+    /// Whether a denial ends the program too.
+    pub stop: bool,
+    /// For how long the approval counts for calls that are alike.
+    pub remember: Option<RememberChoice>,
 }
 
 /// What resulted from a decision.
@@ -85,6 +90,19 @@ impl BrokerContext {
         &self,
         request: DecisionRequest,
     ) -> Result<DecisionReport, DecisionError> {
+        self.decide_at(request, now_us()).await
+    }
+
+    /// [`Self::decide`] at a time that the caller read: decisions of one time by one person are one act.
+    ///
+    /// # Errors
+    ///
+    /// [`DecisionError`]; then nothing was decided.
+    pub(crate) async fn decide_at(
+        &self,
+        request: DecisionRequest,
+        at_us: u64,
+    ) -> Result<DecisionReport, DecisionError> {
         let DecisionRequest {
             approval: id,
             approve,
@@ -92,11 +110,16 @@ impl BrokerContext {
             reason,
             edited,
             lines,
+            stop,
+            remember,
         } = request;
         let approval = self.store.approval(&id).await?;
         let approval = approval.filter(|it| is_visible_to(it, &decider));
         let approval = approval.ok_or(DecisionError::Unknown)?;
         may_decide(&approval, &decider, approve)?;
+        if let Some(choice) = remember {
+            may_remember(&approval, &decider, approve && edited.is_none(), choice)?;
+        }
         let edited = match edited {
             Some(edited) if approve => Some(self.edited(&approval, &edited)?),
             Some(_) | None => None,
@@ -110,7 +133,10 @@ impl BrokerContext {
                 .map(|reason| limbeck_domain::text::cut(&reason, REASON_BYTES_MAX).to_owned()),
             edited,
             lines,
-            at_us: now_us(),
+            stop: stop && !approve,
+            remember,
+            remembered: None,
+            at_us,
         };
         let decided = self.store.decide(&id, decision).await?;
         self.approvals.note_change();
@@ -308,7 +334,7 @@ mod tests {
                 quorum: 1,
                 not_requester: false,
                 edit: Vec::new(),
-                remember: false,
+                offer: None,
                 deny_on_expiry: false,
             },
             created_us: 0,

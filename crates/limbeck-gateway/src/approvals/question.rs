@@ -3,36 +3,73 @@
 use limbeck_domain::{Approval, Language};
 use serde_json::Value;
 
-use super::shown::{ArgumentBytes, ShownQuestion, is_plan_whole, text};
+use super::shown::{ArgumentBytes, ShownQuestion, TEXT_BYTES_MAX, is_plan_whole, member, text};
 use crate::broker::{BrokerContext, ProgramText};
 use crate::clock::now_us;
 
 /// Bytes of a text that clients show whole.
 const FORM_BYTES_MAX: usize = 3 << 10;
+/// Bytes of the text of a group: as much as one question may have, and its members beside it.
+const GROUP_BYTES_MAX: usize = 2 * TEXT_BYTES_MAX;
 /// Arguments that the text of a question lists, with a margin.
 const FORM_ARGUMENTS_MAX: usize = 40;
 
-/// For the form of a client, and whether it shows every byte of the arguments.
-pub(super) fn for_form(approval: &Approval, program: &ProgramText) -> (String, bool) {
-    form_text(approval, &program.text, program.language)
+/// What a form shows.
+pub(super) struct FormText {
+    pub(super) text: String,
+    /// How many questions it is about, from the first.
+    pub(super) count: usize,
+    /// Whether it shows every byte of their arguments.
+    pub(super) is_whole: bool,
 }
 
-fn form_text(approval: &Approval, program: &str, language: Language) -> (String, bool) {
-    let of = |width| shown(approval, program, language, width);
+/// For the form of a client: as many of the questions, which are one group, as it can show whole. Of a first one that does not fit
+/// it shows a part.
+pub(super) fn for_form(group: &[&Approval], program: &ProgramText) -> FormText {
+    form_text(group, &program.text, program.language)
+}
+
+fn form_text(group: &[&Approval], program: &str, language: Language) -> FormText {
+    let Some((first, others)) = group.split_first() else {
+        return FormText {
+            text: String::new(),
+            count: 0,
+            is_whole: false,
+        };
+    };
+    let of = |width| shown(first, program, language, width);
     let mut text = of(ArgumentBytes::FORM);
     let is_whole = text.len() <= FORM_BYTES_MAX
-        && has_few_arguments(approval)
+        && has_few_arguments(first)
         && text == of(ArgumentBytes::WHOLE);
+    let mut count = 1;
+    for other in others {
+        let number = count + 1;
+        let next = member(other, number, ArgumentBytes::FORM);
+        let fits = is_whole
+            && text.len() + next.len() <= FORM_BYTES_MAX
+            && has_few_arguments(other)
+            && next == member(other, number, ArgumentBytes::WHOLE);
+        if !fits {
+            break;
+        }
+        text.push_str(&next);
+        count = number;
+    }
     let next_step = if is_whole {
-        format!("\nQuestion {}", approval.id)
+        format!("\nQuestion {}", first.id)
     } else {
         format!(
             "\nThere is more of it than fits here, so it cannot be approved here: `limbeck approvals {}` shows all, `limbeck resume {} --approve` allows it",
-            approval.id, approval.execution
+            first.id, first.execution
         )
     };
     text.push_str(&next_step);
-    (text, is_whole)
+    FormText {
+        text,
+        count,
+        is_whole,
+    }
 }
 
 /// Whether every argument has a line in the text of the question.
@@ -48,10 +85,10 @@ impl BrokerContext {
         shown(approval, &program, language, ArgumentBytes::WHOLE)
     }
 
-    /// For the form of a client, and whether it shows every byte of the arguments.
-    pub(super) async fn form_text_of(&self, approval: &Approval) -> (String, bool) {
+    /// For the form of a client, about one question alone.
+    pub(super) async fn form_text_of(&self, approval: &Approval) -> FormText {
         let (program, language) = self.program_of(approval).await;
-        form_text(approval, &program, language)
+        form_text(&[approval], &program, language)
     }
 
     async fn program_of(&self, approval: &Approval) -> (String, Language) {
@@ -67,6 +104,28 @@ impl BrokerContext {
 /// Whether everything that a person accepts of a plan has room in its text.
 pub(super) fn has_room_for_plan(approval: &Approval, program: &ProgramText) -> bool {
     is_plan_whole(&question(approval, &program.text, program.language))
+}
+
+impl BrokerContext {
+    /// For a terminal: the first question of a group whole, and what is different in the others. Returns how many are in the
+    /// text, from the first.
+    pub(crate) async fn group_text(&self, group: &[&Approval]) -> (String, usize) {
+        let Some((first, others)) = group.split_first() else {
+            return (String::new(), 0);
+        };
+        let mut text = self.question_text(first).await;
+        let mut shown = 1;
+        for other in others {
+            let number = shown + 1;
+            let member = member(other, number, ArgumentBytes::WHOLE);
+            if text.len() + member.len() > GROUP_BYTES_MAX {
+                break;
+            }
+            text.push_str(&member);
+            shown = number;
+        }
+        (text, shown)
+    }
 }
 
 fn shown(approval: &Approval, program: &str, language: Language, width: ArgumentBytes) -> String {

@@ -17,6 +17,7 @@ use limbeck_domain::{Approval, ArgumentOrigin, Language};
 use self::arguments::Arguments;
 use self::lookalikes::Lookalikes;
 use self::safe::{line, name, thousands};
+use super::remember::covered;
 
 mod arguments;
 pub(crate) mod json;
@@ -24,6 +25,8 @@ mod lookalikes;
 mod plan;
 mod safe;
 
+/// Most spaces before a line of the program that are shown as they are.
+const INDENT_MAX: usize = 40;
 /// Most bytes of the text.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
 /// Lines of the program shown before and after that of the call.
@@ -91,8 +94,31 @@ pub(crate) fn text(question: &ShownQuestion<'_>, width: ArgumentBytes) -> String
         text.push_str(&arguments.changes_since(&previous));
     }
     write_program(&mut text, question);
+    if let Some(offer) = &approval.terms.offer {
+        let names = |names: &[String]| names.iter().map(|it| name(it)).collect::<Vec<_>>();
+        let covered = covered(&names(&offer.same), &names(&offer.any));
+        let at_most = offer.at_most;
+        let _ = write!(
+            text,
+            "\n  Can be remembered up to `{at_most}`, for calls with: {covered}."
+        );
+    }
     let _ = write!(text, "\n{}", last_line(question));
     bounded(text)
+}
+
+/// Another member of a group, after the text of the first: its number and its arguments, beginning with a newline.
+pub(crate) fn member(approval: &Approval, number: usize, width: ArgumentBytes) -> String {
+    let sha256 = name(&approval.sha256);
+    let mut text = format!("\n{number}. the same call with other arguments, sha256 {sha256}:");
+    let arguments = Arguments::of(&approval.arguments);
+    let mut lookalikes = Lookalikes::default();
+    arguments.look_for_lookalikes(&mut lookalikes);
+    for warning in lookalikes.warnings(std::iter::empty()) {
+        let _ = write!(text, "\n  Warning: {warning}");
+    }
+    arguments.write(&mut text, &approval.origins, width.0);
+    text
 }
 
 /// The tool, its class, whose word the class is, and who asks.
@@ -149,7 +175,14 @@ fn write_program(text: &mut String, question: &ShownQuestion<'_>) {
     let _ = write!(text, "\n  {language} program, call at line {call}:");
     for (number, program_line) in lines {
         let mark = if number == call { '>' } else { ' ' };
-        let shown = line(program_line.trim_end(), LINE_BYTES_MAX);
+        let program_line = program_line.trim_end();
+        let code = program_line.trim_start_matches(' ');
+        let indent = program_line.len() - code.len();
+        let shown = if indent <= INDENT_MAX {
+            format!("{:indent$}{}", "", line(code, LINE_BYTES_MAX))
+        } else {
+            line(program_line, LINE_BYTES_MAX)
+        };
         let shown = format!("  {mark}{number:>5} | {shown}");
         let _ = write!(text, "\n{}", shown.trim_end());
     }

@@ -32,8 +32,16 @@ impl Broker {
             let prepared = self
                 .prepare_or_ask(target, call.id, arguments, approved.as_ref())
                 .await?;
-            let (tool, question) = match prepared {
-                Prepared::Call(mut prepared) => {
+            let repeated = match &prepared {
+                Prepared::Call(prepared) if approved.is_none() => {
+                    let question = self.repeated(call, &prepared.decided.permit);
+                    question.map(|question| (Arc::clone(&prepared.tool), question))
+                }
+                Prepared::Call(_) | Prepared::Ask { .. } => None,
+            };
+            let (tool, question) = match (repeated, prepared) {
+                (Some(repeated), _) => repeated,
+                (None, Prepared::Call(mut prepared)) => {
                     // The rules may ask no more: what a person said about this call counts all the same.
                     if approved.is_none()
                         && let Some(error) = self.denied_earlier(call, &prepared.tool).await
@@ -52,7 +60,7 @@ impl Broker {
                     admitted.approval = approved.map(|it| it.id.clone());
                     return Ok(admitted);
                 }
-                Prepared::Ask { tool, question } => (tool, question),
+                (None, Prepared::Ask { tool, question }) => (tool, question),
             };
             drop(room);
             if let Some(earlier) = approved.take() {

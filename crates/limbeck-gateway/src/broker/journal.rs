@@ -313,6 +313,30 @@ impl Journal {
         }
     }
 
+    /// A question that the choice called `remembered` answers, approved, with its decisions; `None` when the choice counts no
+    /// more, and nothing was written.
+    pub(crate) async fn ask_remembered(
+        &self,
+        call: HostCall,
+        approval: Approval,
+        remembered: String,
+    ) -> Result<Option<Approval>, StoreError> {
+        let Some((store, id)) = &self.record else {
+            return Ok(None);
+        };
+        let entry = JournalEntry::Asked {
+            call,
+            tool: approval.tool.clone(),
+            approval: approval.id.clone(),
+        };
+        let asked = store.ask_remembered(id, entry.clone(), approval, remembered, now_us());
+        let asked = asked.await?;
+        if asked.is_some() {
+            self.count(&entry);
+        }
+        Ok(asked)
+    }
+
     /// A call that a person allowed and that is about to be sent: its intent is written and the approval spent, together.
     ///
     /// # Errors

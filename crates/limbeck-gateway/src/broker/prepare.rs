@@ -210,7 +210,7 @@ impl Broker {
     }
 
     /// Who asks for the calls of this broker, as rules name them.
-    pub(super) fn requester(&self) -> Requester {
+    pub(crate) fn requester(&self) -> Requester {
         Requester::of_principal(&self.principal)
     }
 

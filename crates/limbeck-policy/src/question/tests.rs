@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::rules::{Channel, Channels, Effect, Layer, Preset, Rule, RuleSet};
+use crate::rules::{Channel, Channels, Effect, Layer, Preset, Remember, Rule, RuleSet};
 use crate::{Classes, Policy, Scope, decide};
 
 fn call(arguments: &str) -> ToolCall {
@@ -108,7 +108,11 @@ fn a_preset_asks_as_its_table_says() {
         (question.unit(), question.options().clone())
     };
     let (unit, options) = of(Preset::Balanced, EffectClass::Write);
-    assert_eq!((unit, options), (AskUnit::Program, AskOptions::default()));
+    let balanced = AskOptions {
+        remember: Remember::Always,
+        ..AskOptions::default()
+    };
+    assert_eq!((unit, options), (AskUnit::Program, balanced));
     let (unit, _) = of(Preset::Balanced, EffectClass::Destructive);
     assert_eq!(unit, AskUnit::Call);
     let (unit, options) = of(Preset::Strict, EffectClass::Destructive);
@@ -172,4 +176,25 @@ fn a_ticket_never_overrides_a_denial_and_is_not_needed_where_the_policy_allows_n
     let other = call(r#"{"x":1}"#);
     let allowed = decided(&allowing, other, Some(&ticket), None);
     assert!(matches!(allowed, Answered::Sent(_)));
+}
+
+#[test]
+fn a_repeat_is_asked_about_where_balanced_allows_the_call_and_no_rule_does() {
+    let asked = |effect, preset| {
+        let policy = policy(effect, preset, Some(EffectClass::Read));
+        let scope = Scope::everything();
+        let facts = Facts {
+            scope: &scope,
+            policy: &policy,
+            who: &[],
+            now_us: 0,
+        };
+        let permit = decide(call("{}"), &facts).unwrap();
+        ask_about_repeat(&permit, &facts).map(|question| question.is_repeat())
+    };
+    assert_eq!(asked(None, Preset::Balanced), Some(true));
+    assert_eq!(asked(Some(Effect::Allow), Preset::Balanced), None);
+    for preset in [Preset::Observe, Preset::Strict, Preset::Readonly] {
+        assert_eq!(asked(None, preset), None, "{preset}");
+    }
 }

@@ -1,6 +1,6 @@
 //! How a person is asked about a call: who may approve it, over which channel, and until when.
 
-use limbeck_domain::EffectClass;
+use limbeck_domain::{EffectClass, Remember};
 
 use super::rule::RuleError;
 
@@ -128,33 +128,6 @@ impl OnExpiry {
         match self {
             Self::Deny => "deny",
             Self::Cancel => "cancel",
-        }
-    }
-}
-
-/// How long an approver may let an answer count for calls that are alike.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Remember {
-    /// For the one call.
-    #[default]
-    None,
-    /// For the rest of the run.
-    Run,
-}
-
-impl Remember {
-    /// The choice of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::None, Self::Run]
-            .into_iter()
-            .find(|choice| choice.as_str() == name)
-    }
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Run => "run",
         }
     }
 }
@@ -289,7 +262,8 @@ impl AskOptions {
         }
     }
 
-    /// The options for a call of this class: a model never approves a destructive one. Where the rule names no other channel,
+    /// The options for a call of this class: a model never approves a destructive one, and its approval counts no longer than
+    /// its run. Where the rule names no other channel,
     /// people are asked on theirs.
     pub(crate) fn for_class(self, class: EffectClass) -> Self {
         let channels = match (class, self.channels) {
@@ -299,7 +273,15 @@ impl AskOptions {
             }
             (_, named) => named,
         };
-        Self { channels, ..self }
+        let remember = match class {
+            EffectClass::Destructive => self.remember.min(Remember::Run),
+            EffectClass::Read | EffectClass::Write | EffectClass::Unknown => self.remember,
+        };
+        Self {
+            channels,
+            remember,
+            ..self
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use limbeck_domain::EffectClass;
+use limbeck_domain::{EffectClass, Remember};
 
 use super::ask::{AskOptions, Channel, Channels};
 use super::rule::Layer;
@@ -105,12 +105,25 @@ impl Preset {
                 not_requester: true,
                 ..AskOptions::default()
             },
+            // The person whose policy it is may write it down once and for all.
+            (Self::Balanced, EffectClass::Write | EffectClass::Unknown) => AskOptions {
+                remember: Remember::Always,
+                ..AskOptions::default()
+            },
             _ => AskOptions::default(),
         }
     }
 
     /// Whether one approval of the program's plan answers its questions.
     pub fn asks_by_plan(self) -> bool {
+        match self {
+            Self::Balanced => true,
+            Self::Observe | Self::Strict | Self::Readonly | Self::Unattended => false,
+        }
+    }
+
+    /// Whether it asks about a call that it allows when a program makes it again and again.
+    pub fn asks_about_repeats(self) -> bool {
         match self {
             Self::Balanced => true,
             Self::Observe | Self::Strict | Self::Readonly | Self::Unattended => false,

@@ -207,6 +207,29 @@ impl Rule {
         self.tools.covers(tool) && !self.is_excepted(tool)
     }
 
+    /// All that the rule says, without its place in a file.
+    pub(super) fn text(&self) -> String {
+        let Self {
+            id,
+            effect,
+            tools,
+            except,
+            classes,
+            arguments,
+            who,
+            reason,
+            ask,
+            layer,
+            is_default,
+            origin: _,
+        } = self;
+        let conditions = (tools, except, classes, arguments, who);
+        format!(
+            "{:?}",
+            (id, effect, conditions, reason, ask, layer, is_default)
+        )
+    }
+
     pub(super) fn is_excepted(&self, tool: &ToolId) -> bool {
         self.except
             .as_ref()

@@ -3,7 +3,8 @@
 //! ```text
 //! GET  /approvals       pending questions about calls of the token's principal
 //! GET  /approvals/ID    one question whole, with the text that a person is shown
-//! POST /approvals/ID    {"decision": "approve" | "deny", "reason"?: string, "edited"?: object, "lines"?: number[]}
+//! POST /approvals/ID    {"decision": "approve" | "deny" | "deny_and_stop", "reason"?: string, "edited"?: object, "lines"?: number[],
+//!                        "remember"?: string, "members"?: [string]}
 //! ```
 //!
 //! A question of another principal reads as one that does not exist, unless it names the token's owner as an approver: then
@@ -17,7 +18,8 @@ use http::uri::Authority;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use limbeck_domain::{Approval, ApprovalChannel, ApprovalId};
+use limbeck_domain::{Approval, ApprovalChannel, ApprovalId, RememberChoice};
+use limbeck_gateway::approval_groups::are_one_question;
 use limbeck_gateway::approval_view::{
     approval_view, approval_views, decision_reason, earlier_outcome, is_visible_to,
 };
@@ -39,6 +41,8 @@ use crate::answer_place::AnswerPlace;
 pub(super) const APPROVALS: &str = "/approvals/";
 /// Arguments above this are left out of a list and of the answer to a decision, which stay small.
 const ARGUMENTS_LISTED_BYTES_MAX: usize = 16 << 10;
+/// Other questions that one decision is about: as many as a principal has open.
+const MEMBERS_MAX: usize = 20;
 /// Questions in a list; a principal has far fewer pending at a time.
 const LISTED_MAX: usize = 200;
 
@@ -55,6 +59,12 @@ struct DecisionBody {
     /// Numbers of the accepted lines of a plan.
     #[serde(default)]
     lines: Option<Vec<u32>>,
+    /// For how long the approval counts for calls that are alike.
+    #[serde(default)]
+    remember: Option<RememberChoice>,
+    /// Ids of other questions of the same group, which are decided in the same way.
+    #[serde(default)]
+    members: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -62,6 +72,7 @@ struct DecisionBody {
 enum DecisionName {
     Approve,
     Deny,
+    DenyAndStop,
 }
 
 /// Answer to a request about questions that is not carried out.
@@ -208,6 +219,38 @@ impl HttpService {
             .ok_or_else(Refused::unknown)
     }
 
+    /// The other questions that a decision names, each of them one question with `asked`.
+    async fn members(
+        &self,
+        asked: &Approval,
+        ids: Vec<String>,
+        decider: &Decider,
+    ) -> Result<Vec<ApprovalId>, Refused> {
+        let other = || {
+            let message = "`members` has a question that is not one with this one";
+            Refused::new(StatusCode::UNPROCESSABLE_ENTITY, message)
+        };
+        if ids.len() > MEMBERS_MAX {
+            return Err(other());
+        }
+        let mut members = Vec::with_capacity(ids.len());
+        for id in ids {
+            let id = approval_id(id).ok_or_else(other)?;
+            let member = self.visible(&id, decider).await;
+            let member = member.map_err(|refused| match refused.status {
+                StatusCode::NOT_FOUND => other(),
+                _ => refused,
+            })?;
+            if !are_one_question(asked, &member) {
+                return Err(other());
+            }
+            if id != asked.id && !members.contains(&id) {
+                members.push(id);
+            }
+        }
+        Ok(members)
+    }
+
     /// The decision in the body of a request.
     async fn decision(
         &self,
@@ -223,12 +266,12 @@ impl HttpService {
         let (body, _held) = read.await.map_err(form)?;
         let decision: DecisionBody = serde_json::from_slice(&body).map_err(|_| Refused {
             hint: Some(
-                "send {\"decision\": \"approve\" | \"deny\", \"reason\"?: string, \"edited\"?: object, \"lines\"?: number[]}"
+                "send {\"decision\": \"approve\" | \"deny\" | \"deny_and_stop\", \"reason\"?: string, \"edited\"?: object, \"lines\"?: number[], \"remember\"?: \"run\" | \"session\" | \"8h\"}"
                     .to_owned(),
             ),
             ..Refused::new(StatusCode::BAD_REQUEST, "the body is not a decision")
         })?;
-        if decision.edited.is_some() && decision.decision == DecisionName::Deny {
+        if decision.edited.is_some() && decision.decision != DecisionName::Approve {
             let message = "`edited` belongs to an approval";
             return Err(Refused::new(StatusCode::BAD_REQUEST, message));
         }
@@ -248,7 +291,12 @@ impl HttpService {
         let reason = decision_reason(body.reason.as_deref().unwrap_or_default())
             .map_err(|error| Refused::new(StatusCode::BAD_REQUEST, error.to_string()))?;
         // First of all: what a refusal says of it must not show that a question of another principal exists.
-        self.visible(&id, &decider).await?;
+        let asked = self.visible(&id, &decider).await?;
+        let members = self.members(&asked, body.members, &decider).await?;
+        if body.edited.is_some() && !members.is_empty() {
+            let message = "`edited` belongs to a decision about one question";
+            return Err(Refused::new(StatusCode::BAD_REQUEST, message));
+        }
         let request = DecisionRequest {
             approval: id,
             approve: body.decision == DecisionName::Approve,
@@ -258,8 +306,21 @@ impl HttpService {
                 .edited
                 .map(|edited| Box::<str>::from(edited).into_string()),
             lines: body.lines,
+            stop: body.decision == DecisionName::DenyAndStop,
+            remember: body.remember,
         };
-        let (status, outcome, approval) = match self.gateway.decide(request).await {
+        let others = members.into_iter().map(|approval| DecisionRequest {
+            approval,
+            ..request.clone()
+        });
+        let requests = std::iter::once(request.clone()).chain(others).collect();
+        let mut reports = self.gateway.decide_together(requests).await.into_iter();
+        let first = reports.next().unwrap_or(Err(DecisionError::Unknown));
+        // The others say for themselves what came out: `GET /approvals/ID`.
+        for error in reports.filter_map(Result::err) {
+            tracing::warn!(error = %error, "a member of a group is not decided");
+        }
+        let (status, outcome, approval) = match first {
             Ok(DecisionReport::Decided(approval)) => {
                 (StatusCode::OK, json!({"outcome": "decided"}), approval)
             }
@@ -357,9 +418,16 @@ mod tests {
                 .as_deref(),
             Some("no")
         );
+        let group = read(r#"{"decision":"deny_and_stop","members":["ap_1"]}"#).unwrap();
+        assert_eq!(group.decision, DecisionName::DenyAndStop);
+        assert_eq!(group.members, ["ap_1"]);
+        let remembered = read(r#"{"decision":"approve","remember":"run:40"}"#).unwrap();
+        assert_eq!(remembered.remember.and_then(|it| it.count), Some(40));
         for body in [
             "",
             "{}",
+            r#"{"decision":"approve","remember":"for ever"}"#,
+            r#"{"decision":"approve","members":"ap_1"}"#,
             "[]",
             r#"{"decision":"maybe"}"#,
             r#"{"decision":"approve","by":"user:anna"}"#,

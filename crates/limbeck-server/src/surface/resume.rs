@@ -129,6 +129,8 @@ impl Surface {
                 reason: reason.clone(),
                 edited: edited.clone(),
                 lines: None,
+                stop: false,
+                remember: None,
             };
             match self.gateway.decide(request).await {
                 Ok(DecisionReport::Decided(_) | DecisionReport::Same(_)) => {}

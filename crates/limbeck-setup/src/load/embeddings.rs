@@ -76,14 +76,20 @@ impl Loader<'_> {
         };
         let key = place.get("key")?.map(|key| reference(&key)).transpose()?;
         Ok(EmbeddingsEntry {
-            url: self.address(&url, allow_http)?,
+            url: self.address(&url, allow_http, "key")?,
             model: model_name(&model)?,
             key,
             allow_http,
         })
     }
 
-    fn address(&self, place: &ConfigPlace<'_>, allow_http: bool) -> Result<String, ValueError> {
+    /// An address of the user's, whose secret the entry names in `secret_key`.
+    pub(super) fn address(
+        &self,
+        place: &ConfigPlace<'_>,
+        allow_http: bool,
+        secret_key: &str,
+    ) -> Result<String, ValueError> {
         let url = self
             .variables
             .expand(place.text()?)
@@ -91,8 +97,9 @@ impl Loader<'_> {
         match check_url(&url, allow_http) {
             Ok(()) => Ok(url),
             Err(UrlError::Form(problem)) => Err(place.malformed(problem)),
-            Err(UrlError::User) => Err(place
-                .malformed("expected a url without a user name; name the secret with `key`")),
+            Err(UrlError::User) => Err(place.malformed(format!(
+                "expected a url without a user name; name the secret with `{secret_key}`"
+            ))),
             Err(UrlError::Unencrypted) => Err(place
                 .unusable("`http://` to another machine sends everything unencrypted")
                 .with_hint(
@@ -103,7 +110,7 @@ impl Loader<'_> {
 }
 
 /// Reads a reference to a secret. A secret itself is rejected: other programs read this file too.
-fn reference(place: &ConfigPlace<'_>) -> Result<String, ValueError> {
+pub(super) fn reference(place: &ConfigPlace<'_>) -> Result<String, ValueError> {
     let text = place.text()?;
     let is_reference = |scheme: &&&str| text.len() > scheme.len() && text.starts_with(**scheme);
     if REFERENCES.iter().find(is_reference).is_none() || text.chars().any(char::is_control) {

@@ -8,6 +8,7 @@ mod examples;
 mod hostile;
 #[cfg(unix)]
 mod managed;
+mod notify;
 mod oauth;
 mod own_file;
 mod policy;

@@ -2,7 +2,13 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use limbeck_setup::{Existing, ImportFailure, NewServer, OwnFile, OwnFileError, Transport, World};
+use limbeck_domain::{EffectClass, ToolId};
+use limbeck_policy::rules::Effect;
+use limbeck_setup::{
+    AllowedCalls, Existing, ImportFailure, NewServer, OwnFile, OwnFileError, Transport, World,
+};
+
+use serde_json::json;
 
 use crate::{TestProject, world};
 
@@ -497,4 +503,64 @@ fn an_import_says_which_settings_of_a_client_are_not_copied_or_are_copied_in_ano
     assert!(warnings(1).contains("`disabled = true`"), "{done:?}");
     assert_eq!(warnings(2), "");
     assert_eq!(content(&project).matches("disabled = true").count(), 1);
+}
+
+#[test]
+fn a_rule_that_allows_calls_for_good_is_added_and_every_other_byte_stays() {
+    let before = "# mine\n[policy]\npreset = 'balanced' # asks\n\n[[policy.rule]]\nid = 'a'  # first\neffect = 'deny'\ntools = ['x.*']\n\n# the one for git\n[servers.git]\ncommand = 'git-server'\n# the end\n";
+    let project = TestProject::new().file(OWN, before);
+    let own_world = own_world(&project);
+    let own = OwnFile::of(&own_world).unwrap();
+    let calls = AllowedCalls {
+        id: "always-1".to_owned(),
+        tool: ToolId::new("slack", "post"),
+        class: EffectClass::Write,
+        who: "user:local".to_owned(),
+        same: vec![
+            ("channel".to_owned(), json!("#eng\"\n")),
+            ("a.b".to_owned(), json!(7)),
+        ],
+        absent: vec!["thread".to_owned()],
+        reason: "always allowed".to_owned(),
+    };
+    own.allow(&calls).unwrap();
+    // A second time changes nothing.
+    own.allow(&calls).unwrap();
+    let after = content(&project);
+    for line in before.lines().filter(|line| !line.is_empty()) {
+        assert_eq!(
+            after.matches(line).count(),
+            before.matches(line).count(),
+            "{line}: {after}"
+        );
+    }
+    assert_eq!(after.matches("always-1").count(), 1, "{after}");
+    let found = project.load(&[]).unwrap();
+    let policy = &found.settings.policy;
+    assert_eq!(policy.fault, None, "{after}");
+    let rule = policy
+        .rules
+        .iter()
+        .find(|rule| rule.id == "always-1")
+        .unwrap();
+    assert_eq!((rule.effect, rule.arguments.len()), (Effect::Allow, 3));
+    assert!(rule.covers(&calls.tool) && !rule.covers(&ToolId::new("slack", "post_all")));
+    // What a rule cannot say exactly is not written.
+    for value in [json!(["a"]), json!({}), json!(null), json!(1.5)] {
+        let other = AllowedCalls {
+            id: "always-2".to_owned(),
+            same: vec![("to".to_owned(), value)],
+            ..calls.clone()
+        };
+        assert!(matches!(
+            own.allow(&other),
+            Err(OwnFileError::Refused { .. })
+        ));
+    }
+    let pattern = AllowedCalls {
+        tool: ToolId::new("slack", "post*"),
+        ..calls
+    };
+    assert!(own.allow(&pattern).is_err());
+    assert_eq!(content(&project), after);
 }

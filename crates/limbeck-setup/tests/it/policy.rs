@@ -230,6 +230,15 @@ fn how_a_person_is_asked_is_read() {
     assert_eq!(options.on_expiry, OnExpiry::Deny);
     assert_eq!(options.remember, Remember::Run);
     assert_eq!(options.edit, ["subject"]);
+    for (name, remember) in [
+        ("never", Remember::None),
+        ("session", Remember::Session),
+        ("8h", Remember::For(28_800)),
+        ("30d", Remember::For(2_592_000)),
+        ("always", Remember::Always),
+    ] {
+        assert_eq!(read(&format!("remember = '{name}'")).remember, remember);
+    }
     assert_eq!(read(""), AskOptions::default());
     for (time, seconds) in [("1s", 1), ("15m", 900), ("24h", 86_400), ("30d", 2_592_000)] {
         assert_eq!(read(&format!("expires = '{time}'")).expires_s, seconds);
@@ -255,7 +264,10 @@ fn a_mistake_in_how_a_person_is_asked_names_its_line() {
         "expires = '99999999999d'",
         "expires = 24",
         "on_expiry = 'allow'",
-        "remember = 'always'",
+        "remember = 'forever'",
+        "remember = '7h'",
+        "remember = '31d'",
+        "remember = true",
         "edit = 'subject'",
         "edit = ['']",
     ] {

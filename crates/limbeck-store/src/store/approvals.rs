@@ -14,7 +14,7 @@ use crate::reader::Reader;
 use crate::records::{ApprovalFilter, Decided, Spent};
 use crate::tables::approvals::{self, EncodedApproval, EncodedQuestion};
 use crate::tables::journal::{self, CallMarks};
-use crate::tables::pauses;
+use crate::tables::{denied, pauses, remembered};
 
 impl Store {
     /// Records questions, each with its [`JournalEntry::Asked`], in one transaction; returns once they are on disk.
@@ -81,7 +81,8 @@ impl Store {
 
     /// Adds a decision to a pending approval and its [`JournalEntry::Decided`] to the journal, in one transaction; returns
     /// once they are on disk. A denial ends the question at once, an approval when `terms.quorum` different people gave one
-    /// of the same arguments. The caller has checked the right of who decides.
+    /// of the same arguments. What those people chose to remember is kept, and approves the questions of the execution that
+    /// are alike. The caller has checked the right of who decides.
     ///
     /// # Errors
     ///
@@ -105,7 +106,7 @@ impl Store {
                 path: &path,
             };
             match found.decode(&reader) {
-                Ok(approval) => decide(transaction, &found, approval, decision, &entry),
+                Ok(approval) => decide(&reader, transaction, &found, approval, decision, &entry),
                 Err(error) => Ok(Err(error)),
             }
         })
@@ -202,6 +203,7 @@ impl Store {
 }
 
 fn decide(
+    reader: &Reader<'_>,
     transaction: &Transaction<'_>,
     found: &EncodedApproval,
     mut approval: Approval,
@@ -217,6 +219,17 @@ fn decide(
             };
             approvals::replace(transaction, found.row, approval.state, &body)?;
             journal::add_beside(transaction, found.execution, CallMarks::default(), entry)?;
+            if approval.state == ApprovalState::Denied
+                && let Some(denial) = approval.decisions.iter().rev().find(|it| !it.approve)
+            {
+                denied::note(transaction, &approval, denial)?;
+            }
+            if approval.state == ApprovalState::Approved
+                && let Some(choice) = remembered::chosen(&approval)
+            {
+                let execution = found.execution;
+                remembered::choose(transaction, reader, execution, &approval, choice)?;
+            }
             Decided::Counted(Box::new(approval))
         }
         DecisionEffect::Expires => {

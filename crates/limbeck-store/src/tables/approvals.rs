@@ -7,6 +7,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params, params_from_iter};
 
 use super::journal::{self, CallMarks};
+use super::remembered;
 use super::timestamp::to_stored;
 use crate::error::StoreError;
 use crate::journal_operation::encode;
@@ -97,29 +98,54 @@ pub(crate) fn ask(
         }
     }
     for question in questions {
-        journal::add(
-            transaction,
-            execution,
-            CallMarks::default(),
-            &question.entry,
-        )?;
-        transaction
-            .prepare_cached(
-                "INSERT INTO approval
-                     (id, execution, call, state, created_us, expires_us, principal, body)
-                 SELECT ?1, row, ?3, 'pending', ?4, ?5, principal, ?6
-                 FROM execution WHERE row = ?2",
-            )?
-            .execute(params![
-                question.id,
-                execution,
-                question.call,
-                to_stored(question.created_us),
-                to_stored(question.expires_us),
-                question.body,
-            ])?;
+        add(transaction, execution, question, ApprovalState::Pending)?;
     }
     Ok(Ok(()))
+}
+
+/// Adds a question that a remembered choice answers, its entry, and those of the decisions.
+pub(crate) fn add_approved(
+    transaction: &Transaction<'_>,
+    execution: i64,
+    question: &EncodedQuestion,
+    decided: &[String],
+) -> rusqlite::Result<Result<(), StoreError>> {
+    if find_by(transaction, &question.id)?.is_some() {
+        let id = question.id.clone();
+        return Ok(Err(StoreError::DuplicateApproval { id }));
+    }
+    add(transaction, execution, question, ApprovalState::Approved)?;
+    for entry in decided {
+        journal::add(transaction, execution, CallMarks::default(), entry)?;
+    }
+    Ok(Ok(()))
+}
+
+fn add(
+    transaction: &Transaction<'_>,
+    execution: i64,
+    question: &EncodedQuestion,
+    state: ApprovalState,
+) -> rusqlite::Result<()> {
+    let marks = CallMarks::default();
+    journal::add(transaction, execution, marks, &question.entry)?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO approval
+                 (id, execution, call, state, created_us, expires_us, principal, body)
+             SELECT ?1, row, ?3, ?7, ?4, ?5, principal, ?6
+             FROM execution WHERE row = ?2",
+        )?
+        .execute(params![
+            question.id,
+            execution,
+            question.call,
+            to_stored(question.created_us),
+            to_stored(question.expires_us),
+            question.body,
+            state.as_str(),
+        ])?;
+    Ok(())
 }
 
 /// The question with this id.
@@ -278,7 +304,7 @@ pub(crate) fn withdraw(transaction: &Transaction<'_>, id: &ApprovalId) -> rusqli
     Ok(())
 }
 
-/// Ends the questions of an execution that ends: none of them will be spent.
+/// Ends the questions of an execution that ends: none of them will be spent. What was remembered for it is forgotten.
 pub(crate) fn withdraw_of(
     transaction: &Transaction<'_>,
     execution: &ExecutionId,
@@ -290,7 +316,7 @@ pub(crate) fn withdraw_of(
                AND state IN ('pending', 'approved')",
         )?
         .execute([execution.as_str()])?;
-    Ok(())
+    remembered::forget_of(transaction, execution)
 }
 
 /// Pending questions of an execution, oldest first.

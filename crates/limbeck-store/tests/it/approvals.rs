@@ -41,7 +41,7 @@ pub(crate) fn approval(name: &str, execution: &str, number: u32) -> (JournalEntr
             quorum: 1,
             not_requester: false,
             edit: Vec::new(),
-            remember: false,
+            offer: None,
             deny_on_expiry: false,
         },
         created_us: 10,
@@ -69,6 +69,9 @@ pub(crate) fn decision(by: &str, approve: bool) -> ApprovalDecision {
         reason: None,
         edited: None,
         lines: None,
+        stop: false,
+        remember: None,
+        remembered: None,
         at_us: 20,
     }
 }

@@ -12,6 +12,7 @@ mod ledger;
 mod lost_tail;
 mod observations;
 mod pauses;
+mod remembered;
 mod retention;
 mod state;
 

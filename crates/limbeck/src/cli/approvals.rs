@@ -1,6 +1,7 @@
 //! Arguments of `limbeck approvals`, `resume` and `reconcile`, and of `--on-ask`.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
+use limbeck_domain::RememberChoice;
 use limbeck_gateway::OnAsk;
 
 /// Names of what a call does that has to be approved first.
@@ -24,8 +25,28 @@ impl From<OnAskName> for OnAsk {
     }
 }
 
+/// Answers that count for more calls than one.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RememberedCommand {
+    /// List answers that count for more calls than one
+    Remembered {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget such answers: their calls are asked about again
+    Forget {
+        /// Their ids, or the beginnings of them; the whole id of a question that was denied in the last 10 minutes
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
+}
+
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ApprovalsArgs {
+    #[command(subcommand)]
+    pub(crate) remembered: Option<RememberedCommand>,
     /// Question to show, by its id or the beginning of it
     pub(crate) id: Option<String>,
     /// List decided and expired questions too
@@ -51,11 +72,19 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "AP", num_args = 0..)]
     pub(crate) deny: Option<Vec<String>>,
     /// End the execution; its questions are withdrawn and nothing is sent
-    #[arg(long, conflicts_with_all = ["approve", "lines", "deny", "edit", "reason", "wait"])]
+    #[arg(long, conflicts_with_all = ["approve", "lines", "deny", "edit", "reason", "remember", "wait"])]
     pub(crate) stop: bool,
     /// Why, for the program and the model
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
+    /// Let the approvals count for calls like them too: `run`, `run:N` for N calls, `session`, `8h` to `30d`, `always`
+    #[arg(
+        long,
+        value_name = "HOW-LONG",
+        requires = "approve",
+        conflicts_with = "edit"
+    )]
+    pub(crate) remember: Option<RememberChoice>,
     /// Approve the question AP with other arguments: JSON has all of them; repeat for more questions
     #[arg(long, value_name = "AP=JSON")]
     pub(crate) edit: Vec<String>,

@@ -7,6 +7,7 @@ use limbeck_gateway::Gateway;
 use limbeck_gateway::approval_view::{ApprovalView, approval_view, approval_views, plan_lines};
 use serde::Serialize;
 
+use super::remembered::remembered;
 use crate::cli::ApprovalsArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::format::{counted, grouped_digits};
@@ -25,9 +26,10 @@ pub(super) async fn approvals(
 ) -> Result<ExitStatus, CommandError> {
     let session = GatewaySession::open_past(invocation).await?;
     let printer = &invocation.printer;
-    let printed = match &arguments.id {
-        Some(id) => one(printer, &session.gateway, id, arguments.json).await,
-        None => list(printer, &session.gateway, arguments).await,
+    let printed = match (&arguments.remembered, &arguments.id) {
+        (Some(command), _) => remembered(printer, &session.gateway, command).await,
+        (None, Some(id)) => one(printer, &session.gateway, id, arguments.json).await,
+        (None, None) => list(printer, &session.gateway, arguments).await,
     };
     session.close().await;
     printed.map(|()| ExitStatus::Completed)

@@ -93,6 +93,7 @@ async fn ask(
     let questions = TerminalQuestions {
         gateway: &session.gateway,
         printer: &invocation.printer,
+        world: &invocation.world,
         terminal,
         answer: AnswerForm::default(),
     };

@@ -281,7 +281,7 @@ fn asked(unit: AskUnit, options: &AskOptions) -> Value {
         "channels": channels,
         "expires_s": options.expires_s,
         "on_expiry": options.on_expiry.as_str(),
-        "remember": options.remember.as_str(),
+        "remember": options.remember.name(),
         "edit": options.edit,
     })
 }

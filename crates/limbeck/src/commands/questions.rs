@@ -1,19 +1,26 @@
 //! Questions about calls, asked on the terminal of the person who runs the command, and decisions about them.
 
+mod always;
+mod reply;
+
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use limbeck_domain::{
-    Approval, ApprovalChannel, ApprovalState, Envelope, ExecutionId, ExecutionStatus,
+    Approval, ApprovalChannel, ApprovalState, Envelope, ExecutionId, ExecutionStatus, Remember,
+    RememberChoice,
 };
-use limbeck_gateway::approval_view::{decision_reason, earlier_outcome, line_numbers};
+use limbeck_gateway::approval_groups::groups;
+use limbeck_gateway::approval_view::{decision_reason, earlier_outcome};
 use limbeck_gateway::{
     AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway, LOCAL_PRINCIPAL,
     OnAsk, ResumeError, Shown,
 };
 use limbeck_policy::Requester;
+use limbeck_setup::World;
 use limbeck_upstream::CallContext;
 
+use self::reply::{Reply, reply, reply_to_plan};
 use super::signals::{EndSignal, EndSignals};
 use crate::exit::{CommandError, ExitStatus};
 use crate::printer::Printer;
@@ -48,22 +55,12 @@ pub(super) enum Noted {
     Refused,
 }
 
-/// What a person said to a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Reply {
-    Approve,
-    /// These lines of a plan.
-    Lines(Vec<u32>),
-    Deny,
-    Stop,
-    Later,
-    Unclear,
-}
-
 /// An execution and the parts of the program that ask about its calls.
 pub(super) struct TerminalQuestions<'a> {
     pub(super) gateway: &'a Gateway,
     pub(super) printer: &'a Printer,
+    /// Whose own file gets the rules that a person lets an answer write.
+    pub(super) world: &'a World,
     pub(super) terminal: Terminal,
     /// Form of the answers.
     pub(super) answer: AnswerForm,
@@ -139,13 +136,14 @@ impl TerminalQuestions<'_> {
             (false, true) => Asked::LeftOpen,
             (false, false) => Asked::Answered,
         };
-        let count = open.len();
-        for (index, approval) in open.into_iter().enumerate() {
+        let groups = groups(open);
+        let count = groups.len();
+        for (index, group) in groups.into_iter().enumerate() {
             if count > 1 {
                 self.printer
                     .note(&format!("\nquestion {} of {count}", index + 1));
             }
-            match self.ask(approval).await? {
+            match self.ask_group(group).await? {
                 Asked::Answered | Asked::NoneWaited => {}
                 Asked::LeftOpen => asked = Asked::LeftOpen,
                 Asked::Stop => return Ok(Asked::Stop),
@@ -154,40 +152,100 @@ impl TerminalQuestions<'_> {
         Ok(asked)
     }
 
-    /// Shows one question and records the decision.
-    async fn ask(&self, approval: &Approval) -> Result<Asked, CommandError> {
+    /// Asks about the members of a group, together, until each is decided or the rest is left open.
+    async fn ask_group(&self, mut group: Vec<&Approval>) -> Result<Asked, CommandError> {
+        let mut asked = Asked::Answered;
+        while !group.is_empty() {
+            let (answer, decided) = self.ask(&group).await?;
+            match answer {
+                Asked::Answered | Asked::NoneWaited => {}
+                Asked::LeftOpen => asked = Asked::LeftOpen,
+                Asked::Stop => return Ok(Asked::Stop),
+            }
+            if decided.is_empty() {
+                break;
+            }
+            let mut place = 0..;
+            group.retain(|_| !place.next().is_some_and(|at| decided.contains(&at)));
+            // A choice for calls like it may have decided the others too.
+            let mut open = Vec::new();
+            for approval in group {
+                let now = self.gateway.approval(&approval.id).await?;
+                if now.is_some_and(|now| now.state == ApprovalState::Pending) {
+                    open.push(approval);
+                }
+            }
+            group = open;
+        }
+        Ok(asked)
+    }
+
+    /// Shows one question, or several of a group as one, and records the decision. Returns also which members it was about.
+    async fn ask(&self, group: &[&Approval]) -> Result<(Asked, Vec<usize>), CommandError> {
         let printer = self.printer;
-        printer.question(&self.gateway.question_text(approval).await);
+        let (text, count) = self.gateway.group_text(group).await;
+        printer.question(&text);
+        let all: Vec<usize> = (0..count).collect();
+        let Some(first) = group.first() else {
+            return Ok((Asked::NoneWaited, all));
+        };
         for _ in 0..UNCLEAR_MAX {
             self.terminal
                 .discard_typed_input()
                 .context("what was typed before the question cannot be discarded")
                 .map_err(CommandError::usage)?;
-            printer.prompt(prompt(approval));
-            let Some(line) = self.line_while_open(approval).await? else {
-                return Ok(Asked::Answered);
+            printer.prompt(&prompt(first, count));
+            let Some(line) = self.line_while_open(first).await? else {
+                return Ok((Asked::Answered, vec![0]));
             };
-            let (approve, lines) = match reply(&line, approval.is_plan()) {
+            let said = match first.is_plan() {
+                true => reply_to_plan(&line),
+                false => reply(&line, count),
+            };
+            let mut lines = None;
+            let (approve, members, remember) = match said {
                 Reply::Unclear => continue,
-                Reply::Later => return Ok(Asked::LeftOpen),
-                Reply::Stop => return Ok(Asked::Stop),
-                Reply::Approve => (true, None),
-                Reply::Lines(lines) => (true, Some(lines)),
-                Reply::Deny => (false, None),
+                Reply::Later => return Ok((Asked::LeftOpen, Vec::new())),
+                Reply::Stop => return Ok((Asked::Stop, Vec::new())),
+                Reply::Approve(remember) => (true, all, remember),
+                Reply::ApproveSome(members) => (true, members, None),
+                Reply::Lines(numbers) => {
+                    lines = Some(numbers);
+                    (true, all, None)
+                }
+                Reply::Deny => (false, all, None),
+                Reply::DenySome(members) => (false, members, None),
             };
-            let content = DecisionContent {
-                reason: if approve { None } else { self.reason().await? },
+            let reason = if approve { None } else { self.reason().await? };
+            let decision = PersonsDecision {
+                approve,
+                reason,
+                edited: None,
                 lines,
-                ..DecisionContent::default()
+                remember,
             };
-            let decided = decide(self.gateway, approval, approve, content).await?;
-            return Ok(match note(printer, approval, decided) {
-                Noted::Answered => Asked::Answered,
-                Noted::StillPending | Noted::Refused => Asked::LeftOpen,
-            });
+            let chosen: Vec<&Approval> = members
+                .iter()
+                .filter_map(|at| group.get(*at).copied())
+                .collect();
+            let decisions = chosen.iter().map(|one| (*one, decision.clone()));
+            let place = DecisionPlace {
+                gateway: self.gateway,
+                printer,
+                world: self.world,
+            };
+            let mut asked = Asked::Answered;
+            let decided = decide(&place, decisions.collect()).await?;
+            for (one, decided) in chosen.into_iter().zip(decided) {
+                match note(printer, one, decided) {
+                    Noted::Answered => {}
+                    Noted::StillPending | Noted::Refused => asked = Asked::LeftOpen,
+                }
+            }
+            return Ok((asked, members));
         }
         printer.note("neither yes nor no: the question is left open");
-        Ok(Asked::LeftOpen)
+        Ok((Asked::LeftOpen, Vec::new()))
     }
 
     /// The next line of the terminal; `None` when the question was decided elsewhere or expired meanwhile.
@@ -229,32 +287,6 @@ impl TerminalQuestions<'_> {
     }
 }
 
-/// What a person can type.
-fn prompt(approval: &Approval) -> &'static str {
-    let Some(plan) = approval.plan() else {
-        return "allow? y: yes, n: no, s: stop the program, Enter: decide later ";
-    };
-    if plan.accepted_together().len() == plan.lines.len() {
-        "allow? y: all lines, 1,3: these lines, n: no, s: stop the program, Enter: decide later "
-    } else {
-        "allow? y: all lines but the destructive ones, 1,3: these lines, n: no, s: stop the program, Enter: decide later "
-    }
-}
-
-/// What a line means. Numbers of lines answer a question about a plan alone.
-fn reply(line: &str, is_plan: bool) -> Reply {
-    if is_plan && let Ok(Some(lines)) = line_numbers(line) {
-        return Reply::Lines(lines);
-    }
-    match line.trim().to_ascii_lowercase().as_str() {
-        "" => Reply::Later,
-        "y" | "yes" => Reply::Approve,
-        "n" | "no" => Reply::Deny,
-        "s" | "stop" => Reply::Stop,
-        _ => Reply::Unclear,
-    }
-}
-
 /// The person in front of this terminal: the user who runs the gateway.
 pub(super) fn decider() -> Decider {
     let requester = Requester::of_principal(LOCAL_PRINCIPAL);
@@ -265,41 +297,74 @@ pub(super) fn decider() -> Decider {
     }
 }
 
-/// What a decision has beside its yes or no.
-#[derive(Debug, Default)]
-pub(super) struct DecisionContent {
+/// Where decisions are recorded and reported.
+pub(super) struct DecisionPlace<'a> {
+    pub(super) gateway: &'a Gateway,
+    pub(super) printer: &'a Printer,
+    pub(super) world: &'a World,
+}
+
+/// What the person in front of this terminal decided about one question.
+#[derive(Clone, Debug)]
+pub(super) struct PersonsDecision {
+    pub(super) approve: bool,
     pub(super) reason: Option<String>,
-    /// JSON text of the arguments to send instead.
     pub(super) edited: Option<String>,
     /// Numbers of the accepted lines of a plan.
     pub(super) lines: Option<Vec<u32>>,
+    pub(super) remember: Option<RememberChoice>,
 }
 
-/// Records a decision of the person in front of this terminal.
+/// Records decisions of the person in front of this terminal, as one act. The reports are in the order of the decisions.
 ///
 /// # Errors
 ///
 /// An error of the store, or arguments that cannot be sent. What the person may not decide is in the report.
 pub(super) async fn decide(
-    gateway: &Gateway,
-    approval: &Approval,
-    approve: bool,
-    content: DecisionContent,
-) -> Result<Result<DecisionReport, DecisionError>, CommandError> {
-    let DecisionContent {
-        reason,
-        edited,
-        lines,
-    } = content;
-    let request = DecisionRequest {
-        approval: approval.id.clone(),
-        approve,
-        decider: decider(),
-        reason,
-        edited,
-        lines,
+    place: &DecisionPlace<'_>,
+    decisions: Vec<(&Approval, PersonsDecision)>,
+) -> Result<Vec<Result<DecisionReport, DecisionError>>, CommandError> {
+    let is_for_good = |decision: &PersonsDecision| {
+        decision.remember.map(|choice| choice.until) == Some(Remember::Always)
     };
-    match gateway.decide(request).await {
+    let requests = decisions
+        .iter()
+        .map(|(approval, decision)| DecisionRequest {
+            approval: approval.id.clone(),
+            approve: decision.approve,
+            decider: decider(),
+            reason: decision.reason.clone(),
+            edited: decision.edited.clone(),
+            lines: decision.lines.clone(),
+            stop: false,
+            // The rule is for later runs; in this one the others like it wait already.
+            remember: if is_for_good(decision) {
+                Some(Remember::Run.into())
+            } else {
+                decision.remember
+            },
+        });
+    let reports = place.gateway.decide_together(requests.collect()).await;
+    let mut decided = Vec::new();
+    for ((approval, decision), report) in decisions.into_iter().zip(reports) {
+        let is_approved = matches!(
+            report,
+            Ok(DecisionReport::Decided(_) | DecisionReport::Same(_))
+        );
+        if is_approved && is_for_good(&decision) {
+            always::allow(place.world, place.gateway, place.printer, approval);
+        }
+        decided.push(reported(approval, report)?);
+    }
+    Ok(decided)
+}
+
+/// The report, unless it is an error of the command.
+fn reported(
+    approval: &Approval,
+    report: Result<DecisionReport, DecisionError>,
+) -> Result<Result<DecisionReport, DecisionError>, CommandError> {
+    match report {
         Err(DecisionError::Store(error)) => Err(error.into()),
         Err(DecisionError::InvalidEdit(error)) => {
             let failure = anyhow!(
@@ -315,6 +380,32 @@ pub(super) async fn decide(
         }
         other => Ok(other),
     }
+}
+
+/// What a person may type, in the last line of a question.
+fn prompt(approval: &Approval, count: usize) -> String {
+    if let Some(plan) = approval.plan() {
+        let all = match plan.accepted_together().len() == plan.lines.len() {
+            true => "all lines",
+            false => "all lines but the destructive ones",
+        };
+        return format!(
+            "allow? y: {all}, 1,3: these lines, n: no, s: stop the program, Enter: decide later "
+        );
+    }
+    let mut prompt = if count > 1 {
+        format!("allow? y: all {count}, y 1-3,5: these, n: none of them, n 4: not this one, ")
+    } else {
+        "allow? y: yes, n: no, ".to_owned()
+    };
+    if let Some(offer) = &approval.terms.offer {
+        let and_more = match offer.at_most {
+            Remember::None | Remember::Run => String::new(),
+            longest => format!(" (or up to `y {longest}`)"),
+        };
+        prompt.push_str(&format!("y run: also those like it{and_more}, "));
+    }
+    prompt + "s: stop the program, Enter: decide later "
 }
 
 /// Prints what a decision led to, where that is not what the person expects.
@@ -385,30 +476,6 @@ pub(super) fn resume_failure(error: ResumeError) -> CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_plain_yes_approves() {
-        for line in ["y", "Y", " yes ", "YES"] {
-            assert_eq!(reply(line, false), Reply::Approve, "{line}");
-        }
-        for line in ["n", "No"] {
-            assert_eq!(reply(line, false), Reply::Deny, "{line}");
-        }
-        for line in ["s", "Stop"] {
-            assert_eq!(reply(line, false), Reply::Stop, "{line}");
-        }
-        for line in ["", "  "] {
-            assert_eq!(reply(line, false), Reply::Later, "{line}");
-        }
-        for line in ["yy", "yes please", "ja", "1", "allow", "y n"] {
-            assert_eq!(reply(line, false), Reply::Unclear, "{line}");
-        }
-        assert_eq!(reply("1, 3", true), Reply::Lines(vec![1, 3]));
-        for line in ["1-3", "0", "all", "yes 1"] {
-            assert_eq!(reply(line, true), Reply::Unclear, "{line}");
-        }
-        assert_eq!(reply("", true), Reply::Later);
-    }
 
     #[test]
     fn the_person_at_a_terminal_is_the_user_of_the_gateway() {

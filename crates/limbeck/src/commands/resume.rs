@@ -5,13 +5,15 @@ mod choices;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use limbeck_domain::{ApprovalId, Envelope, ExecutionId, ExecutionStatus};
+use limbeck_domain::{Approval, ApprovalId, Envelope, ExecutionId, ExecutionStatus};
 use limbeck_gateway::{AnswerForm, OnAsk};
 use limbeck_store::{ExecutionRecord, StoreError};
 use limbeck_upstream::CallContext;
 
-use self::choices::{Choice, Wanted};
-use super::questions::{DecisionContent, Noted, TerminalQuestions, decide, note, shown};
+use self::choices::{Wanted, acts};
+use super::questions::{
+    DecisionPlace, Noted, PersonsDecision, TerminalQuestions, decide, note, shown,
+};
 use super::run::whole;
 use super::signals::{EndSignal, EndSignals};
 use crate::cli::ResumeArgs;
@@ -99,22 +101,30 @@ impl Resumption<'_> {
         if choices.is_empty() {
             printer.note(&format!("no question of execution `{id}` waits"));
         }
+        let place = DecisionPlace {
+            gateway,
+            printer,
+            world: &self.invocation.world,
+        };
         let mut all_allowed = true;
-        for choice in choices {
-            let Choice {
-                approval,
-                approve,
-                edited,
-                lines,
-            } = choice;
-            let reason = wanted.reason.clone();
-            let content = DecisionContent {
-                reason,
-                edited,
-                lines,
-            };
-            let decided = decide(gateway, approval, approve, content).await?;
-            all_allowed &= note(printer, approval, decided) != Noted::Refused;
+        // The denials of members of one group are one act.
+        for together in acts(choices) {
+            let decisions = together.into_iter().map(|choice| {
+                let decision = PersonsDecision {
+                    approve: choice.approve,
+                    reason: wanted.reason.clone(),
+                    edited: choice.edited,
+                    lines: choice.lines,
+                    remember: wanted.remember.filter(|_| choice.approve),
+                };
+                (choice.approval, decision)
+            });
+            let decisions: Vec<_> = decisions.collect();
+            let asked: Vec<&Approval> = decisions.iter().map(|(asked, _)| *asked).collect();
+            let decided = decide(&place, decisions).await?;
+            for (asked, decided) in asked.into_iter().zip(decided) {
+                all_allowed &= note(printer, asked, decided) != Noted::Refused;
+            }
         }
         Ok(all_allowed)
     }
@@ -151,6 +161,7 @@ impl Resumption<'_> {
         let questions = TerminalQuestions {
             gateway: &self.session.gateway,
             printer: &self.invocation.printer,
+            world: &self.invocation.world,
             terminal,
             answer: AnswerForm::default(),
         };

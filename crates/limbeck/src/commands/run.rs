@@ -61,6 +61,7 @@ pub(super) async fn run(
         let questions = TerminalQuestions {
             gateway: &session.gateway,
             printer: &invocation.printer,
+            world: &invocation.world,
             terminal,
             answer,
         };

@@ -2,10 +2,12 @@
 
 mod channels;
 mod decisions;
+mod groups;
 mod headless;
 mod plan_mutations;
 mod plans;
 mod reconcile;
+mod remembered;
 mod terminal;
 
 use std::path::PathBuf;

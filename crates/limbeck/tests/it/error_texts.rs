@@ -306,6 +306,8 @@ async fn diverged() -> String {
         reason: None,
         edited: None,
         lines: None,
+        stop: false,
+        remember: None,
     };
     gateway.decide(decision).await.unwrap();
     let context = CallContext::new(CancellationToken::new());

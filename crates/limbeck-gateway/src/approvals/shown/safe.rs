@@ -2,7 +2,7 @@
 //!
 //! Characters that could move a cursor, reverse a line, hide words or carry hidden ones are written by their number, as
 //! `<U+202E>`: a person sees that they are there. A text that has `<U+` itself is written with the number of its `<`.
-//! Newlines are `\n`. Marks that are stacked on one letter are counted after the fourth.
+//! Newlines are `\n`. Of a long run of spaces the number is written. Marks that are stacked on one letter are counted after the fourth.
 
 use std::fmt::Write as _;
 
@@ -14,6 +14,8 @@ use super::json::{Piece, Pieces};
 
 /// Marks on one letter that are shown: more than the writing of any language needs.
 const MARKS_MAX: usize = 4;
+/// Spaces in a row that are shown as they are.
+const SPACES_MAX: usize = 8;
 /// Bytes that a byte of a text can become: `<U+0007>`.
 pub(super) const EXPANSION_MAX: usize = 8;
 /// Most bytes of a name.
@@ -24,6 +26,14 @@ pub(super) fn is_marked(c: char) -> bool {
     is_hidden(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
+/// Whether a character is shown as an empty place: spaces of any width, and the pattern of Braille without a dot.
+fn is_blank(c: char) -> bool {
+    matches!(
+        c,
+        ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}'
+    ) || matches!(c, '\u{2800}' | '\u{3000}')
+}
+
 /// Text that holds only visible characters.
 #[derive(Default)]
 struct SafeText {
@@ -31,6 +41,9 @@ struct SafeText {
     /// Whether the last character may carry marks.
     has_base: bool,
     marks: usize,
+    /// Spaces at the end of the text, of any kind, and where they begin.
+    spaces: usize,
+    spaces_at: usize,
 }
 
 impl SafeText {
@@ -44,7 +57,12 @@ impl SafeText {
             return;
         }
         self.end_marks();
-        self.has_base = true;
+        self.has_base = !is_blank(c);
+        if is_blank(c) {
+            self.push_blank(c);
+            return;
+        }
+        self.end_spaces();
         match c {
             '\n' => self.text.push_str("\\n"),
             '\r' => self.text.push_str("\\r"),
@@ -59,16 +77,37 @@ impl SafeText {
         }
     }
 
+    /// A space of any kind. Of a long run the number is written: it could move what follows to a row of its own.
+    fn push_blank(&mut self, c: char) {
+        if self.spaces == 0 {
+            self.spaces_at = self.text.len();
+        }
+        self.spaces += 1;
+        if self.spaces <= SPACES_MAX {
+            self.text.push(c);
+        }
+    }
+
+    fn end_spaces(&mut self) {
+        if self.spaces > SPACES_MAX {
+            self.text.truncate(self.spaces_at);
+            let _ = write!(self.text, "<{} spaces>", self.spaces);
+        }
+        self.spaces = 0;
+    }
+
     /// A character inside of quotation marks.
     fn push_quoted(&mut self, c: char) {
         if matches!(c, '"' | '\\') {
             self.end_marks();
+            self.end_spaces();
             self.text.push('\\');
         }
         self.push(c);
     }
 
     fn number(&mut self, number: u32) {
+        self.end_spaces();
         let _ = write!(self.text, "<U+{number:04X}>");
         self.has_base = false;
     }
@@ -77,6 +116,7 @@ impl SafeText {
     fn own(&mut self, words: &str) {
         self.end_marks();
         self.has_base = false;
+        self.end_spaces();
         self.text.push_str(words);
     }
 
@@ -84,12 +124,14 @@ impl SafeText {
         let more = self.marks.saturating_sub(MARKS_MAX);
         self.marks = 0;
         if more > 0 {
+            self.end_spaces();
             let _ = write!(self.text, "<{more} more marks>");
         }
     }
 
     fn finish(mut self) -> String {
         self.end_marks();
+        self.end_spaces();
         self.text
     }
 
@@ -241,6 +283,23 @@ mod tests {
         let escaped = r#""a\u202eb\u200Bc\u001b[2J\udb40\udc41\ufe0f\u0085\u2028d""#;
         assert_eq!(json(escaped, 500), format!("\"{shown}\""));
         assert_eq!(json(r#""\ud800 \udc00""#, 500), "\"<U+D800> <U+DC00>\"");
+    }
+
+    #[test]
+    fn a_long_run_of_spaces_is_a_number_and_a_short_one_is_not() {
+        let spaces = |count: usize| " ".repeat(count);
+        let text = format!("a{}Allow", spaces(200));
+        assert_eq!(line(&text, 500), "a<200 spaces>Allow");
+        assert_eq!(quoted(&text, 500), "\"a<200 spaces>Allow\"");
+        assert_eq!(json(&format!("\"{text}\""), 500), "\"a<200 spaces>Allow\"");
+        let mixed = "a\u{2003}\u{3000}\u{2800}\u{a0}".to_owned() + &spaces(6) + "b";
+        assert_eq!(line(&mixed, 500), "a<10 spaces>b");
+        // A mark on a space is shown by its number, and ends the run.
+        let marked = format!("a{}\u{301}b", spaces(9));
+        assert_eq!(line(&marked, 500), "a<9 spaces><U+0301>b");
+        // The controls: what texts have, and two short runs.
+        let text = format!("a{}b{}c \u{3000}d", spaces(8), spaces(8));
+        assert_eq!(line(&text, 500), text);
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn approval(tool: ToolId, arguments: &str) -> Approval {
             quorum: 1,
             not_requester: false,
             edit: Vec::new(),
-            remember: false,
+            offer: None,
             deny_on_expiry: false,
         },
         created_us: 0,

@@ -88,7 +88,10 @@ fn on_expiry(place: &ConfigPlace<'_>) -> Result<OnExpiry, ValueError> {
 }
 
 fn remember(place: &ConfigPlace<'_>) -> Result<Remember, ValueError> {
-    Remember::named(place.text()?).ok_or_else(|| place.malformed("expected `none` or `run`"))
+    Remember::named(place.text()?).ok_or_else(|| {
+        place
+            .malformed("expected `never`, `run`, `session`, a time from `8h` to `30d`, or `always`")
+    })
 }
 
 fn names(place: &ConfigPlace<'_>) -> Result<Vec<String>, ValueError> {

@@ -2,7 +2,8 @@
 
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{Approval, ApprovalState};
+use limbeck_domain::{Approval, ApprovalState, RememberChoice};
+use limbeck_gateway::approval_groups::are_one_question;
 use limbeck_gateway::approval_view::{decision_reason, line_numbers};
 use serde_json::Value;
 
@@ -24,6 +25,8 @@ pub(super) struct Wanted {
     pub(super) reason: Option<String>,
     /// Numbers of the accepted lines of a plan.
     pub(super) lines: Option<Vec<u32>>,
+    /// How long the approvals count for other calls.
+    pub(super) remember: Option<RememberChoice>,
 }
 
 /// A decision about one question.
@@ -56,6 +59,7 @@ impl Wanted {
             edited: edited?,
             reason,
             lines: lines_of(arguments)?,
+            remember: arguments.remember,
         };
         let decides =
             wanted.approve.is_some() || wanted.deny.is_some() || !wanted.edited.is_empty();
@@ -169,6 +173,23 @@ fn lines_of(arguments: &ResumeArgs) -> Result<Option<Vec<u32>>, CommandError> {
     }
 }
 
+/// The choices in acts: those about members of one group that say the same are one.
+pub(super) fn acts(choices: Vec<Choice<'_>>) -> Vec<Vec<Choice<'_>>> {
+    let mut acts: Vec<Vec<Choice<'_>>> = Vec::new();
+    for choice in choices {
+        let is_its = |act: &&mut Vec<Choice<'_>>| {
+            act.first().is_some_and(|first| {
+                first.approve == choice.approve && are_one_question(first.approval, choice.approval)
+            })
+        };
+        match acts.iter_mut().find(is_its) {
+            Some(act) => act.push(choice),
+            None => acts.push(vec![choice]),
+        }
+    }
+    acts
+}
+
 /// Id and arguments of `AP=JSON`. The arguments stay as they are written.
 fn parsed_edit(edit: &str) -> Result<(String, String), CommandError> {
     let hint = "write the id and all arguments of the call: `--edit 'ap_12={\"to\": \"anna\"}'`";
@@ -219,7 +240,7 @@ mod tests {
                 quorum: 1,
                 not_requester: false,
                 edit: Vec::new(),
-                remember: false,
+                offer: None,
                 deny_on_expiry: false,
             },
             created_us: 0,

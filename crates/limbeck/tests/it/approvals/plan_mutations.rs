@@ -153,6 +153,8 @@ async fn accept(gateway: &Gateway, question: &Approval) {
         reason: None,
         edited: None,
         lines: None,
+        stop: false,
+        remember: None,
     };
     gateway.decide(decision).await.unwrap();
 }

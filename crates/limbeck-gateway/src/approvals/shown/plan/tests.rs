@@ -65,7 +65,7 @@ fn asked(lines: Vec<PlanSite>) -> Approval {
             quorum: 1,
             not_requester: false,
             edit: Vec::new(),
-            remember: false,
+            offer: None,
             deny_on_expiry: false,
         },
         created_us: 0,

@@ -1,0 +1,83 @@
+//! What people chose about calls beyond one question.
+
+use std::sync::Arc;
+
+use limbeck_domain::{Approval, ApprovalId, Remembered};
+use limbeck_store::StoreError;
+
+use super::Gateway;
+use crate::approvals::{Decider, DecisionError, DecisionReport, DecisionRequest, Notifier};
+use crate::clock::now_us;
+
+impl Gateway {
+    /// Takes up the ways by which people are notified that a question waits; a second time has no effect.
+    pub fn notify_by(&self, notifiers: Vec<Arc<dyn Notifier>>) {
+        self.parts.broker.approvals.notify_by(notifiers);
+    }
+
+    /// Records decisions about several questions as one act of one person, in their order: denials that are one act count as
+    /// one of those that end a program. The reports are in the order of the requests.
+    pub async fn decide_together(
+        &self,
+        requests: Vec<DecisionRequest>,
+    ) -> Vec<Result<DecisionReport, DecisionError>> {
+        let at_us = now_us();
+        let mut reports = Vec::with_capacity(requests.len());
+        for request in requests {
+            reports.push(self.parts.broker.decide_at(request, at_us).await);
+        }
+        reports
+    }
+
+    /// What a person is shown of a group of questions, and how many of its members are in it whole, from the first. The others
+    /// are not to be decided by it.
+    pub async fn group_text(&self, group: &[&Approval]) -> (String, usize) {
+        self.parts.broker.group_text(group).await
+    }
+
+    /// Names of the arguments that the tool of a question takes, where its definition is that of the question.
+    pub fn arguments_of(&self, approval: &Approval) -> Option<Vec<String>> {
+        let catalog = self.catalog();
+        let definition = catalog.tool(&approval.tool)?.definition();
+        let pin = crate::pins::digest(definition);
+        if approval.pin.as_ref() != Some(&pin) {
+            return None;
+        }
+        let properties = definition.input_schema.get("properties");
+        let properties = properties.and_then(serde_json::Value::as_object);
+        Some(properties.map_or_else(Vec::new, |named| named.keys().cloned().collect()))
+    }
+
+    /// Choices of people to let approvals count for calls that are alike, oldest first: of one principal's calls, or of all.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn remembered(&self, principal: Option<&str>) -> Result<Vec<Remembered>, StoreError> {
+        self.store().remembered(principal, now_us()).await
+    }
+
+    /// Lets a call be asked about again that was denied with this question in the last 10 minutes. Returns whether the denial
+    /// still counted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn forget_denial(
+        &self,
+        id: &ApprovalId,
+        decider: &Decider,
+    ) -> Result<bool, StoreError> {
+        self.parts.broker.forget_denial(id, decider).await
+    }
+
+    /// Forgets such a choice: calls like those are asked about again. Returns whether there was one of this id that `decider`
+    /// may forget.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn forget(&self, id: &str, decider: &Decider) -> Result<bool, StoreError> {
+        self.parts.broker.forget(id, decider).await
+    }
+}

@@ -1,0 +1,359 @@
+//! What calls have in common with one that a person approved, so that the approval may count for them too.
+//!
+//! An argument is the same in all of them when a rule's condition names it, when its name or its value looks like a target (a
+//! recipient, a channel, a repository, a path, a URL, an amount, a command), and when it is neither a text, a number nor a list
+//! of those. The others are free: a text of a mail, a title, a limit. All calls have the same names of arguments.
+
+use std::collections::BTreeMap;
+
+use limbeck_domain::{Remember, RememberOffer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::{DenialCause, Question};
+
+/// Most arguments of a call whose approval may be remembered: the question names each of them.
+const ARGUMENTS_MAX: usize = 24;
+/// Most bytes of a value that is free; a longer one is read for nothing.
+const FREE_BYTES_MAX: usize = 1 << 20;
+
+/// Words of names of arguments that say what a call is about. A name is split at `_`, `-`, `.` and capitals; a plural counts
+/// as its singular.
+const TARGET_WORDS: &[&str] = &[
+    // Whom it reaches.
+    "to",
+    "cc",
+    "bcc",
+    "from",
+    "sender",
+    "recipient",
+    "receiver",
+    "addressee",
+    "assignee",
+    "reviewer",
+    "invitee",
+    "attendee",
+    "member",
+    "user",
+    "username",
+    "login",
+    "email",
+    "mail",
+    "address",
+    "phone",
+    "contact",
+    "customer",
+    "client",
+    "account",
+    "person",
+    "people",
+    "group",
+    "team",
+    "role",
+    "owner",
+    "author",
+    "handle",
+    "webhook",
+    // Where it goes.
+    "channel",
+    "chat",
+    "room",
+    "conversation",
+    "thread",
+    "workspace",
+    "tenant",
+    "org",
+    "organization",
+    "organisation",
+    "company",
+    "repo",
+    "repository",
+    "project",
+    "branch",
+    "tag",
+    "ref",
+    "commit",
+    "sha",
+    "remote",
+    "path",
+    "file",
+    "filename",
+    "dir",
+    "directory",
+    "folder",
+    "root",
+    "cwd",
+    "destination",
+    "dest",
+    "target",
+    "source",
+    "src",
+    "url",
+    "uri",
+    "link",
+    "href",
+    "host",
+    "hostname",
+    "domain",
+    "server",
+    "endpoint",
+    "port",
+    "site",
+    "region",
+    "zone",
+    "cluster",
+    "namespace",
+    "database",
+    "db",
+    "schema",
+    "table",
+    "collection",
+    "index",
+    "bucket",
+    "queue",
+    "topic",
+    "stream",
+    "device",
+    "instance",
+    "container",
+    "image",
+    "package",
+    "calendar",
+    "board",
+    "list",
+    "location",
+    // Which one it is.
+    "id",
+    "ids",
+    "uuid",
+    "guid",
+    "key",
+    "name",
+    "number",
+    "no",
+    "slug",
+    "issue",
+    "ticket",
+    "order",
+    "invoice",
+    "event",
+    "record",
+    "item",
+    "object",
+    "resource",
+    "entity",
+    "node",
+    "parent",
+    // How much it is.
+    "amount",
+    "price",
+    "total",
+    "sum",
+    "cost",
+    "value",
+    "quantity",
+    "qty",
+    "currency",
+    "budget",
+    "balance",
+    "rate",
+    "payment",
+    // What it may do, and what is run.
+    "permission",
+    "access",
+    "scope",
+    "visibility",
+    "mode",
+    "command",
+    "cmd",
+    "arg",
+    "argument",
+    "argv",
+    "script",
+    "code",
+    "sql",
+    "query",
+    "statement",
+    "expression",
+    "program",
+    "function",
+    "method",
+    "action",
+    "operation",
+    "env",
+    "header",
+    "iban",
+    "bic",
+    "card",
+    "payee",
+    "token",
+    "secret",
+    "password",
+];
+
+impl Question {
+    /// For which calls beside this one a person may let the approval count. `pin` is that of the tool's definition now.
+    /// `None` where the rules allow it for no other call, and where what the calls have in common cannot be shown.
+    pub fn offer(&self, pin: Option<&str>, principal: &str) -> Option<RememberOffer> {
+        let at_most = match (self.options().remember, self.cause()) {
+            (Remember::None, _) | (_, DenialCause::Fault(_)) => return None,
+            // An allowing rule does not win over one that asks.
+            (Remember::Always, DenialCause::Rule { .. }) => {
+                Remember::For(limbeck_domain::remember::REMEMBER_S_MAX)
+            }
+            (at_most, _) => at_most,
+        };
+        let shape = Shape::of(self.arguments().as_str(), self.named_by_rules())?;
+        let mut key = Sha256::new();
+        let cause = match self.cause() {
+            DenialCause::Rule { id, .. } => format!("rule {id}"),
+            DenialCause::Preset { preset, .. } => format!("preset {preset}"),
+            DenialCause::Fault(_) => return None,
+        };
+        let parts = [
+            principal,
+            self.tool().server.as_str(),
+            &self.tool().tool,
+            pin.unwrap_or_default(),
+            self.class().class.as_str(),
+            self.class().source.as_str(),
+            &cause,
+            self.rules_text(),
+            &shape.text,
+        ];
+        for part in parts {
+            key.update((part.len() as u64).to_le_bytes());
+            key.update(part);
+        }
+        let digest = key.finalize();
+        Some(RememberOffer {
+            at_most,
+            key: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            same: shape.same,
+            any: shape.any,
+            session: None,
+        })
+    }
+}
+
+/// Arguments of a call, divided into those that are the same in all calls that are alike and those that are free.
+#[derive(Debug, PartialEq, Eq)]
+struct Shape {
+    same: Vec<String>,
+    any: Vec<String>,
+    /// Names of all arguments, with the JSON text of those that are the same.
+    text: String,
+}
+
+impl Shape {
+    /// `None` for a call that cannot be divided: its arguments are not an object, are too many, or have a name twice.
+    fn of(arguments: &str, named_by_rules: &[String]) -> Option<Self> {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
+        // A name that is given twice has a value that is not seen here.
+        if members.len() > ARGUMENTS_MAX || members.len() != count_members(arguments)? {
+            return None;
+        }
+        let (mut same, mut any, mut text) = (Vec::new(), Vec::new(), String::new());
+        for (name, value) in members {
+            let is_named = named_by_rules.contains(&name);
+            let quoted = Value::from(name.as_str());
+            if is_named || is_target_name(&name) || !is_free(value.get()) {
+                text.push_str(&format!("{quoted}:{},", value.get()));
+                same.push(name);
+            } else {
+                text.push_str(&format!("{quoted},"));
+                any.push(name);
+            }
+        }
+        Some(Self { same, any, text })
+    }
+}
+
+/// Members of a JSON object as they are written, a name that is given twice counted twice.
+fn count_members(object: &str) -> Option<usize> {
+    let (mut members, mut depth, mut is_empty) = (1_usize, 0_usize, true);
+    let mut bytes = object.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'{' | b'[' => {
+                is_empty &= depth == 0;
+                depth += 1;
+            }
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            b',' if depth == 1 => members += 1,
+            b'"' => {
+                is_empty = false;
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'"' => break,
+                        b'\\' => drop(bytes.next()),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(if is_empty { 0 } else { members })
+}
+
+/// Whether a name has a word of [`TARGET_WORDS`].
+fn is_target_name(name: &str) -> bool {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        was_lower = c.is_lowercase() || c.is_numeric();
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+    }
+    // A name in another script says nothing to these words.
+    !name.is_ascii()
+        || words.iter().any(|word| {
+            let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+            let singular = word
+                .strip_suffix("es")
+                .filter(|one| TARGET_WORDS.contains(one));
+            let singular = singular.or_else(|| word.strip_suffix('s'));
+            TARGET_WORDS.contains(&word) || singular.is_some_and(|one| TARGET_WORDS.contains(&one))
+        })
+}
+
+/// Whether a value, as JSON text, is a text, a number or a list of those, and does not look like a target.
+fn is_free(json: &str) -> bool {
+    if json.len() > FREE_BYTES_MAX {
+        return false;
+    }
+    match serde_json::from_str::<Value>(json) {
+        Ok(Value::Array(elements)) => elements.iter().all(is_free_element),
+        Ok(value) => is_free_element(&value),
+        // Such as a lone surrogate.
+        Err(_) => false,
+    }
+}
+
+fn is_free_element(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::String(text) => !is_target_value(text),
+        // A switch changes what the call does.
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+/// Whether a text is one word that has the form of an address, a path, a channel or a variable.
+fn is_target_value(text: &str) -> bool {
+    let text = text.trim();
+    let is_word = !text.contains(char::is_whitespace);
+    let has_mark = text.contains(['@', '/', '\\', ':']);
+    is_word && (has_mark || text.starts_with(['#', '~', '$', '+', '.', '-']))
+}
+
+#[cfg(test)]
+mod tests;

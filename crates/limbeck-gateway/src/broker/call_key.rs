@@ -45,7 +45,7 @@ impl CallKey {
     /// # Errors
     ///
     /// [`CallError`] when the program gives the argument itself.
-    pub(super) fn into_arguments<'a>(&self, arguments: &'a str) -> Result<Cow<'a, str>, CallError> {
+    pub(super) fn added_to<'a>(&self, arguments: &'a str) -> Result<Cow<'a, str>, CallError> {
         let KeyPlace::Argument(name) = &self.place else {
             return Ok(arguments.into());
         };
@@ -172,7 +172,7 @@ mod tests {
     fn the_key_is_added_to_the_arguments_and_nothing_else_of_them_changes() {
         let one = key(argument(), "ex_1", 1);
         let value = one.value();
-        let added = |arguments: &str| one.into_arguments(arguments).map(Cow::into_owned);
+        let added = |arguments: &str| one.added_to(arguments).map(Cow::into_owned);
         assert_eq!(added("{}").unwrap(), format!(r#"{{"id":"{value}"}}"#));
         assert_eq!(
             added(r#" {"n": 9007199254740993, "b":1.0}"#).unwrap(),
@@ -191,6 +191,6 @@ mod tests {
             assert_eq!(added(other).unwrap(), other);
         }
         let beside = key(KeyPlace::Meta("id".to_owned()), "ex_1", 1);
-        assert_eq!(beside.into_arguments("{}").unwrap(), "{}");
+        assert_eq!(beside.added_to("{}").unwrap(), "{}");
     }
 }

@@ -138,7 +138,7 @@ impl Broker {
         let key = self.key_of(resolved.tool.id(), call);
         let arguments = match &key {
             Some(key) => key
-                .into_arguments(arguments)
+                .added_to(arguments)
                 .map_err(|error| RefusedCall::of(&resolved.tool, error))?,
             None => arguments.into(),
         };

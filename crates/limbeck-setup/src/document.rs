@@ -13,7 +13,7 @@ use crate::escaped_text;
 
 pub(crate) use line_index::LineIndex;
 pub(crate) use place::ConfigPlace;
-pub(crate) use syntax::{Syntax, parse};
+pub(crate) use syntax::{Syntax, parse, parse_json_tree};
 
 /// One value of a document.
 #[derive(Debug)]
@@ -95,6 +95,34 @@ impl Node<'_> {
                 out.push('}');
             }
         }
+    }
+}
+
+impl Node<'_> {
+    /// The canonical form without the member that the keys of `path` lead to.
+    pub(crate) fn canonical_without(&self, path: &[&str]) -> String {
+        let mut out = String::new();
+        let (Some((key, rest)), NodeData::Table(members)) = (path.split_first(), &self.data) else {
+            self.write_canonical(&mut out);
+            return out;
+        };
+        let mut parts: Vec<String> = Vec::new();
+        for member in members {
+            let mut part = String::new();
+            write_string(&member.key, &mut part);
+            part.push(':');
+            if member.key != *key {
+                member.value.write_canonical(&mut part);
+            } else if rest.is_empty() {
+                continue;
+            } else {
+                part.push_str(&member.value.canonical_without(rest));
+            }
+            parts.push(part);
+        }
+        parts.sort();
+        out.push_str(&parts.join(","));
+        out
     }
 }
 

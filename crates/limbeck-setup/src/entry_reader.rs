@@ -22,6 +22,7 @@ use keys::{CLIENT_KEYS, LIMBECK_KEYS, UNSUPPORTED_KEYS};
 
 pub(crate) use address::{UrlError, check_url};
 pub(crate) use keys::unknown_key;
+pub(crate) use references::is_file_reference;
 
 /// Name of a server, in characters; programs and listings use it as a word.
 const NAME_CHARS_MAX: usize = 64;
@@ -279,10 +280,16 @@ impl EntryReader<'_> {
                 {
                     warnings.push(value.malformed(format!("lets the repository choose {what}")));
                 }
-                if let Some(problem) = references::literal_reference(value.text()?) {
-                    warnings.push(value.malformed(problem));
-                }
-                declared.push((name.to_owned(), self.expanded(&value)?));
+                let found = match self.referred(&value)? {
+                    Some(found) => found,
+                    None => {
+                        if let Some(problem) = references::literal_reference(value.text()?) {
+                            warnings.push(value.malformed(problem));
+                        }
+                        self.expanded(&value)?
+                    }
+                };
+                declared.push((name.to_owned(), found));
             }
         }
         if self.dialect == EntryDialect::Codex

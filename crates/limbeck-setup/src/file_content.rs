@@ -9,10 +9,15 @@ use std::path::Path;
 use crate::error::{ConfigError, NOT_A_FILE};
 use crate::world::World;
 
+/// Byte order mark of UTF-8.
+pub(crate) const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+
 /// Content of a file.
 pub(crate) struct FileContent {
     /// The text without a byte order mark.
     pub(crate) text: String,
+    /// Whether the file begins with a byte order mark.
+    pub(crate) has_mark: bool,
     /// Why another user may have written it, a fragment that follows the file's name; `None` when no other
     /// user can.
     pub(crate) exposure: Option<String>,
@@ -95,9 +100,11 @@ fn read_judged(
     if bytes.len() > bytes_max {
         return Err(too_large(path, bytes_max));
     }
+    let has_mark = bytes.starts_with(MARK);
     let text = decode(bytes).map_err(|problem| unusable(path, problem))?;
     Ok(Some(FileContent {
         text,
+        has_mark,
         exposure: exposure(&metadata),
     }))
 }
@@ -131,8 +138,8 @@ fn decode(mut bytes: Vec<u8>) -> Result<String, String> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err("is UTF-16; save it as UTF-8".to_owned());
     }
-    if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
-        bytes.drain(..3);
+    if bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
     }
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
         return Err(format!("has a NUL character at byte {at}"));

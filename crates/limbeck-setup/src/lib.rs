@@ -7,7 +7,8 @@
 //!
 //! 1. `~/.claude.json`: the servers for every project, then those of the nearest project around `cwd`
 //! 2. `./.mcp.json`
-//! 3. `~/.config/limbeck/config.toml` (or under `XDG_CONFIG_HOME`), then `./limbeck.toml`
+//! 3. `~/.config/limbeck/imported.toml` with the servers that setup moved, then `config.toml` beside it (or both under
+//!    `XDG_CONFIG_HOME`), then `./limbeck.toml`
 //! 4. files named with `--config`, in order: JSON with `mcpServers`, `servers` or `context_servers`, Codex's
 //!    TOML with `[mcp_servers.NAME]`, or Limbeck's TOML
 //!
@@ -31,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod choosing_variables;
+mod clients;
 mod configuration;
 mod definition_text;
 mod diagnostic;
@@ -51,6 +53,11 @@ mod trust;
 mod variables;
 mod world;
 
+pub use clients::{
+    ClientAction, ClientPlan, FoundClients, ProbeOutcomes, ServerAction, ServerPlan, ServersBeside,
+    SetupDone, SetupError, SetupPlan, SetupRequest, SetupSecrets, SetupState, SetupSteps,
+    UndoneFile, UndoneState,
+};
 pub use configuration::{
     Configuration, Discovery, EmbeddingsEntry, ManagedFile, NotifySettings, PolicySettings,
     Setting, Settings, WebhookEntry,

@@ -28,6 +28,7 @@ use crate::trust::create_directory;
 use crate::variables::Variables;
 use crate::world::World;
 
+pub(crate) use conversion::own_table;
 pub use import::{FoundServers, ImportFailure, ImportedEntry};
 pub use rule::AllowedCalls;
 
@@ -160,6 +161,19 @@ impl<'a> OwnFile<'a> {
         let directory = world.config_directory().ok_or(OwnFileError::NoHome)?;
         let path = directory.join("limbeck").join("config.toml");
         Ok(Self { world, path })
+    }
+
+    /// The file beside it into which setup moves servers.
+    ///
+    /// # Errors
+    ///
+    /// [`OwnFileError::NoHome`].
+    pub fn imported(world: &'a World) -> Result<Self, OwnFileError> {
+        let own = Self::of(world)?;
+        Ok(Self {
+            path: own.path.with_file_name("imported.toml"),
+            ..own
+        })
     }
 
     /// Path of the file.

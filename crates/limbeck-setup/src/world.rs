@@ -198,6 +198,11 @@ impl World {
             .collect()
     }
 
+    /// Whether `path` is absolute on this world's system.
+    pub(crate) fn is_absolute(&self, path: &str) -> bool {
+        self.system.is_absolute(path)
+    }
+
     /// Microseconds since 1970.
     pub fn now_us(&self) -> u64 {
         self.clock.now_us()

@@ -8,6 +8,7 @@ mod ledger;
 mod own_servers;
 mod policy;
 mod serve;
+mod setup;
 mod usage_error;
 
 use std::ffi::OsString;
@@ -28,6 +29,7 @@ pub(crate) use ledger::{LedgerArgs, SinceTime};
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
 pub(crate) use policy::{PolicyCheckArgs, PolicyCommand, PolicyExplainArgs};
 pub(crate) use serve::{HttpArgs, ServeArgs};
+pub(crate) use setup::SetupArgs;
 pub(crate) use usage_error::usage_error;
 
 /// One MCP server in front of all others: models send programs instead of single tool calls.
@@ -127,6 +129,8 @@ pub(crate) enum LogLevel {
 pub(crate) enum Command {
     /// Run a sample program with a built-in server
     Demo,
+    /// Move the servers of your clients to Limbeck, or take that back
+    Setup(SetupArgs),
     /// Copy the servers of a client's file into your own configuration
     Import(ImportArgs),
     /// Add a server to your own configuration
@@ -409,7 +413,9 @@ mod tests {
     fn help_lists_the_commands_in_the_order_of_their_first_use() {
         let help = Cli::command().render_help().to_string();
         let place = |command: &str| help.find(&format!("\n  {command} ")).unwrap();
-        let order = ["demo", "import", "tools", "call", "run", "serve", "doctor"];
+        let order = [
+            "demo", "setup", "import", "tools", "call", "run", "serve", "doctor",
+        ];
         assert!(order.map(place).is_sorted(), "{help}");
     }
 

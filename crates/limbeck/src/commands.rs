@@ -20,6 +20,7 @@ mod resume;
 mod run;
 mod search;
 mod serve;
+mod setup;
 mod signals;
 mod tools;
 mod trust;

@@ -33,7 +33,12 @@ pub(crate) fn parse(text: &str, syntax: Syntax) -> Result<Node<'_>, ValueError> 
     }
 }
 
-fn parse_json(text: &str) -> Result<Node<'_>, ValueError> {
+/// Parses JSON into the parser's own tree, which has the range of every value; `None` for a text without a value.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub(crate) fn parse_json_tree(text: &str) -> Result<Option<ast::Value<'_>>, ValueError> {
     let collect = jsonc_parser::CollectOptions {
         comments: jsonc_parser::CommentCollectionStrategy::Off,
         tokens: false,
@@ -54,7 +59,11 @@ fn parse_json(text: &str) -> Result<Node<'_>, ValueError> {
         let problem = error.kind().to_string();
         ValueError::malformed(error.range().start, "", lower_first(&problem))
     })?;
-    match parsed.value {
+    Ok(parsed.value)
+}
+
+fn parse_json(text: &str) -> Result<Node<'_>, ValueError> {
+    match parse_json_tree(text)? {
         Some(value) => from_json(value, 0),
         None => Err(ValueError::malformed(0, "", "is empty, expected an object")),
     }

@@ -29,6 +29,7 @@ impl Loader<'_> {
             Ok(None) => return,
             Ok(Some(FileContent {
                 text,
+                has_mark: _,
                 exposure: None,
             })) => {
                 self.found.sources.push(source.path.clone());

@@ -78,8 +78,10 @@ pub(super) fn sources(discovery: &Discovery<'_>) -> Vec<ConfigSource> {
         let path = world.cwd.join(".mcp.json");
         add(path, EntryScope::Repository, FileRole::Repository);
         if let Some(directory) = world.config_directory() {
-            let path = directory.join("limbeck").join("config.toml");
-            add(path, EntryScope::User, FileRole::Limbeck);
+            for name in ["imported.toml", "config.toml"] {
+                let path = directory.join("limbeck").join(name);
+                add(path, EntryScope::User, FileRole::Limbeck);
+            }
         }
         let path = world.cwd.join("limbeck.toml");
         add(path, EntryScope::Repository, FileRole::Limbeck);

@@ -76,6 +76,15 @@ pub(super) fn table(
     Ok(table)
 }
 
+/// [`table`] of an entry of the user.
+pub(crate) fn own_table(
+    dialect: EntryDialect,
+    place: &ConfigPlace<'_>,
+    entry: &ServerEntry,
+) -> Result<Table, ValueError> {
+    table(dialect, place, entry, None)
+}
+
 /// Settings without references.
 fn insert_settings(
     table: &mut Table,

@@ -315,7 +315,7 @@ fn common_mistakes_in_an_entry_are_named_with_what_to_write() {
                 "line": { "command": "npx -y @scope/server" },
                 "misspelt": { "comand": "x" },
                 "spaces": { "command": "$ROOT/home/with space/server" },
-                "letters": { "command": "x", "env": { "KEY": "env:TOKEN", "TAGS": "env:production" } } } }"#,
+                "letters": { "command": "x", "env": { "KEY": "env:NOT_SET", "TAGS": "env:production" } } } }"#,
         );
     let found = project.load(&[]).unwrap();
     insta::assert_snapshot!(project.messages(&found, Severity::Error).join("\n"), @"
@@ -552,5 +552,54 @@ fn an_unencrypted_url_has_its_own_hint_and_the_other_servers_of_its_file_work() 
     ] {
         let refused = usable(name).unwrap_err();
         assert!(refused.hint().unwrap().contains(hint), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_variable_of_a_server_may_refer_to_one_of_the_gateway_and_in_an_own_file_to_a_file() {
+    let own = "[servers.own]\ncommand = 'x'\nenv = { A = 'env:TOKEN', B = 'file:$ROOT/home/secret', C = 'file:~/secret', D = 'file:./x.db', E = 'file:///x.db' }\n[servers.missing]\ncommand = 'x'\nenv = { A = 'file:$ROOT/home/none' }\n[servers.unset]\ncommand = 'x'\nenv = { A = 'env:NOT_SET' }\n";
+    let project = TestProject::new()
+        .file("home/secret", "from a file\n")
+        .file("home/.config/limbeck/config.toml", own)
+        .file("project/limbeck.toml", "[servers.repository]\ncommand = 'x'\nenv = { A = 'file:$ROOT/home/secret' }\n")
+        .file(
+            "home/.claude.json",
+            r#"{"mcpServers": {"client": {"command": "x", "env": {"A": "env:TOKEN", "B": "file:$ROOT/home/secret"}}}}"#,
+        );
+    let found = project.load(&[]).unwrap();
+    let value = |server: &str, name: &str| {
+        let mut servers = found.servers.iter();
+        let server = servers.find(|entry| entry.name.as_str() == server).unwrap();
+        match &server.definition {
+            Ok(limbeck_setup::Transport::Stdio { env, .. }) => {
+                let found = env.iter().find(|(found, _)| found == name);
+                project.redact(&found.unwrap().1)
+            }
+            Ok(limbeck_setup::Transport::Http { .. }) => unreachable!(),
+            Err(error) => project.redact(error),
+        }
+    };
+    for (server, name, expected) in [
+        ("own", "A", "s3cret"),
+        ("own", "B", "from a file"),
+        ("own", "C", "from a file"),
+        ("own", "D", "file:./x.db"),
+        ("own", "E", "file:///x.db"),
+        ("client", "A", "s3cret"),
+        // The words of another program, and what a stranger wrote, are no references to files.
+        ("client", "B", "file:$ROOT/home/secret"),
+        ("repository", "A", "file:$ROOT/home/secret"),
+        (
+            "missing",
+            "A",
+            "`servers.missing.env.A`: `$ROOT/home/none` does not exist",
+        ),
+        (
+            "unset",
+            "A",
+            "`servers.unset.env.A`: the environment variable `NOT_SET` is not set",
+        ),
+    ] {
+        assert_eq!(value(server, name), expected, "{server} {name}");
     }
 }

@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::signals::EndSignals;
 use super::{
     approvals, audit, auth, call, doctor, executions, learn, ledger, own_servers, policy,
-    reconcile, replay, resume, run, search, serve, tools, trust, types,
+    reconcile, replay, resume, run, search, serve, setup, tools, trust, types,
 };
 use crate::cli::{
     Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
@@ -120,6 +120,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
             Command::Trust(arguments) => trust::trust(invocation, &arguments),
             Command::Policy { command } => policy::policy(invocation, &command).await,
+            Command::Setup(arguments) => setup::setup(invocation, &arguments).await,
             Command::Add(arguments) => own_servers::add(invocation, &arguments),
             Command::Remove(arguments) => own_servers::remove(invocation, &arguments),
             Command::Import(arguments) => own_servers::import(invocation, &arguments),
@@ -217,6 +218,7 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
             Command::Tools(_)
             | Command::Search(_)
             | Command::Types(_)
+            | Command::Setup(_)
             | Command::Trust(_)
             | Command::Doctor(_) => LogLevel::Error,
             _ => LogLevel::Warn,

@@ -1,5 +1,6 @@
 //! `limbeck doctor`: what is configured, what works, and how programs are confined.
 
+mod clients;
 mod embeddings;
 mod sandbox;
 
@@ -23,6 +24,7 @@ use crate::printer::Printer;
 use crate::report::sandbox_line;
 use crate::table::TextTable;
 use crate::wiring::{self, EffectiveSetting, GatewayLifetime, GatewaySession, call_error};
+use clients::Finding;
 use embeddings::EmbeddingsReport;
 use sandbox::{MachineInfo, SandboxReport};
 
@@ -107,6 +109,8 @@ struct DoctorReport<'a> {
     /// Files that were searched for servers, when none is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     looked_in: Option<String>,
+    /// What could be better, each with its remedy.
+    findings: Vec<Finding>,
     ok: bool,
     /// Signal that ended the inspection: what is not known by then is left out.
     #[serde(skip)]
@@ -195,6 +199,7 @@ impl<'a> DoctorReport<'a> {
             embeddings,
             servers,
             looked_in,
+            findings: clients::findings(&invocation.world),
             ok,
             ended_by,
         })
@@ -241,6 +246,7 @@ impl<'a> DoctorReport<'a> {
                 None => tools::print(printer, world, &self.servers, false),
             }
         }
+        clients::print(printer, &self.findings);
         self.print_sandbox_problem(printer);
         if let Some(embeddings) = &self.embeddings {
             embeddings.print_problem(printer);

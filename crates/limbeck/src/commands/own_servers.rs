@@ -104,11 +104,19 @@ pub(super) fn remove(
     invocation: &Invocation,
     arguments: &RemoveArgs,
 ) -> Result<ExitStatus, CommandError> {
-    let own = OwnFile::of(&invocation.world).map_err(failure)?;
-    own.remove(&arguments.name).map_err(|error| match error {
-        OwnFileError::Missing { .. } => not_own(invocation, &arguments.name, error),
-        error => failure(error),
-    })?;
+    let mut own = OwnFile::of(&invocation.world).map_err(failure)?;
+    if let Err(error) = own.remove(&arguments.name) {
+        // Setup moves servers into a file of its own.
+        let imported = OwnFile::imported(&invocation.world).map_err(failure)?;
+        let is_missing = matches!(error, OwnFileError::Missing { .. });
+        if !is_missing || imported.remove(&arguments.name).is_err() {
+            return Err(match error {
+                OwnFileError::Missing { .. } => not_own(invocation, &arguments.name, error),
+                error => failure(error),
+            });
+        }
+        own = imported;
+    }
     let name = clean_line(&arguments.name, TARGET_BYTES_MAX);
     invocation.printer.note(&format!(
         "server `{name}` is removed from {}",

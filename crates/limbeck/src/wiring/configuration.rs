@@ -56,15 +56,15 @@ const WARNING_BYTES_MAX: usize = 1 << 10;
 /// A configuration file that was named and cannot be used.
 pub(crate) fn configuration(invocation: &Invocation) -> Result<Configuration, CommandError> {
     let configuration = read_configuration(invocation)?;
-    let own = OwnFile::of(&invocation.world).ok();
+    let world = &invocation.world;
+    let own = [OwnFile::of(world), OwnFile::imported(world)].map(Result::ok);
     let home = invocation.world.home.as_ref();
     let of_client = home.map(|home| home.join(CLIENT_STATE));
     let is_own_file = |note: &&Diagnostic| {
-        let own = own.as_ref();
+        let mut own = own.iter().flatten();
         note.severity == Severity::Error
             && note.is_of_whole_file
-            && (own.is_some_and(|own| own.path() == note.file)
-                || of_client.as_ref() == Some(&note.file))
+            && (own.any(|own| own.path() == note.file) || of_client.as_ref() == Some(&note.file))
     };
     // First: without a file of the user, the other findings are of another configuration than the user's.
     for note in configuration.diagnostics.iter().filter(is_own_file) {

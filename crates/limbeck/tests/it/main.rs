@@ -30,6 +30,7 @@ mod run;
 mod secrets;
 mod serve;
 mod servers;
+mod setup;
 mod sign_ins;
 mod signals;
 mod surfaces;

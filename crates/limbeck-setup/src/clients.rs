@@ -1,0 +1,36 @@
+//! Setup: servers move from the files of clients into Limbeck's own, and one entry for Limbeck takes their place.
+//!
+//! - [`FoundClients::read`] reads the files of every client in `clients/table.rs`; nothing is written or started.
+//! - [`FoundClients::candidates`] are the servers that would move. The caller starts them, because this crate starts nothing.
+//! - [`FoundClients::plan`] decides for each server and file, and has the new bytes of every file.
+//! - [`SetupState::apply`] writes them, after it has put the old and new bytes of all of them into the state directory. So a
+//!   process that is killed leaves what a second start or [`SetupState::undo`] brings to an end.
+//!
+//! Start reading at `clients/plan.rs`, then `clients/splice.rs` for the bytes and `clients/target.rs` for the files.
+
+mod apply;
+mod form;
+mod found;
+mod identity;
+mod model;
+mod own_program;
+mod own_text;
+mod plan;
+mod problem;
+mod record;
+mod repository;
+mod same;
+mod secrets;
+mod splice;
+mod table;
+mod target;
+mod undo;
+mod verify;
+
+pub use apply::{SetupDone, SetupState};
+pub use model::{
+    ClientAction, ClientPlan, ProbeOutcomes, ServerAction, ServerPlan, ServersBeside, SetupError,
+    SetupPlan, SetupRequest, SetupSecrets, SetupSteps,
+};
+pub use plan::FoundClients;
+pub use undo::{UndoneFile, UndoneState};

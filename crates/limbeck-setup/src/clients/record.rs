@@ -1,0 +1,249 @@
+//! Record of one setup in the state directory: the old and new bytes of every file, written before the first is changed.
+//!
+//! `setup/ID/record.json` names the files; `N.before` and `N.after` have the bytes of file N. Only the user can read them.
+//! They are outside of every repository's history: the directory has a `.gitignore` for all of it.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::model::FileKind;
+use super::table::{CLIENTS, Form};
+use crate::trust::create_directory;
+
+/// Name of the file that describes a setup.
+const RECORD: &str = "record.json";
+/// Largest record that is read.
+const RECORD_BYTES_MAX: u64 = 4 << 20;
+/// Setups whose records are kept.
+const KEPT_MAX: usize = 10;
+
+/// One setup.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) version: u32,
+    pub(super) id: String,
+    pub(super) at_us: u64,
+    pub(super) state: RecordState,
+    pub(super) files: Vec<RecordedFile>,
+}
+
+/// How far a setup came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RecordState {
+    /// Files are being written, or the process was killed meanwhile.
+    Started,
+    /// Every file was written or reported.
+    Finished,
+    /// It was taken back.
+    Undone,
+}
+
+/// One file of a setup.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct RecordedFile {
+    /// Path in the world.
+    pub(super) path: PathBuf,
+    /// `secret`, `own`, or the id of a client.
+    pub(super) kind: String,
+    /// Whether there was a file before.
+    pub(super) existed: bool,
+    /// SHA-256 of the old bytes; of nothing when there was no file.
+    pub(super) before: String,
+    /// SHA-256 of the new bytes.
+    pub(super) after: String,
+    /// Whether the file was written, or at least begun.
+    pub(super) is_written: bool,
+    /// Names of the entries that left it.
+    pub(super) removed: Vec<String>,
+    /// Names of the entries that came into it.
+    pub(super) added: Vec<String>,
+}
+
+impl RecordedFile {
+    /// Form of its servers; `None` for a file with a secret.
+    pub(super) fn form(&self) -> Option<Form> {
+        match self.kind.as_str() {
+            "secret" => None,
+            "own" => Some(Form::Own),
+            id => CLIENTS
+                .iter()
+                .find(|client| client.id == id)
+                .map(|client| client.form),
+        }
+    }
+
+    pub(super) fn is_of_client(&self) -> bool {
+        self.kind != "secret" && self.kind != "own"
+    }
+}
+
+/// Word of a record for a kind of file.
+pub(super) fn kind_word(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Secret => "secret",
+        FileKind::Own => "own",
+        FileKind::Client(id) => id,
+    }
+}
+
+/// Directory of all records, under a lock that one process has at a time.
+pub(super) struct Records {
+    directory: PathBuf,
+    _lock: File,
+}
+
+impl Records {
+    /// Opens the directory, which is created.
+    pub(super) fn open(state: &Path) -> io::Result<Self> {
+        let directory = state.join("setup");
+        create_directory(&directory)?;
+        let ignore = directory.join(".gitignore");
+        if !ignore.exists() {
+            write(&ignore, b"*\n")?;
+        }
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(directory.join("lock"))?;
+        lock.lock()?;
+        Ok(Self {
+            directory,
+            _lock: lock,
+        })
+    }
+
+    /// Id of the next setup of the day `day`, such as `20261123-1`.
+    pub(super) fn next_id(&self, day: &str) -> io::Result<String> {
+        let mut number = 1_u32;
+        loop {
+            let id = format!("{day}-{number}");
+            if !self.directory.join(&id).exists() {
+                return Ok(id);
+            }
+            number = number
+                .checked_add(1)
+                .ok_or_else(|| io::Error::other("too many setups"))?;
+        }
+    }
+
+    /// Every record, oldest first. One that cannot be read is left out.
+    pub(super) fn all(&self) -> io::Result<Vec<Record>> {
+        let mut records = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let path = entry?.path().join(RECORD);
+            let is_small = fs::metadata(&path).is_ok_and(|found| found.len() <= RECORD_BYTES_MAX);
+            if !is_small {
+                continue;
+            }
+            let record: Result<Record, _> = serde_json::from_slice(&fs::read(&path)?);
+            records.extend(record.ok());
+        }
+        records.sort_by(|a, b| (a.at_us, number(&a.id)).cmp(&(b.at_us, number(&b.id))));
+        Ok(records)
+    }
+
+    /// Writes a record: a reader sees the old one or the new one.
+    pub(super) fn write(&self, record: &Record) -> io::Result<()> {
+        let directory = self.directory.join(&record.id);
+        create_directory(&directory)?;
+        let text = serde_json::to_vec_pretty(record).map_err(io::Error::other)?;
+        let mut fresh = tempfile::NamedTempFile::new_in(&directory)?;
+        fresh.write_all(&text)?;
+        fresh.as_file().sync_all()?;
+        fresh.persist(directory.join(RECORD))?;
+        sync(&directory)?;
+        sync(&self.directory)
+    }
+
+    /// Writes the bytes of one file.
+    pub(super) fn write_bytes(
+        &self,
+        id: &str,
+        index: usize,
+        which: Which,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        let directory = self.directory.join(id);
+        create_directory(&directory)?;
+        write(&directory.join(which.name(index)), bytes)
+    }
+
+    /// The bytes of one file, which are those that were recorded.
+    pub(super) fn bytes(&self, record: &Record, index: usize, which: Which) -> io::Result<Vec<u8>> {
+        let bytes = fs::read(self.directory.join(&record.id).join(which.name(index)))?;
+        let file = record.files.get(index);
+        let expected = file.map(|file| match which {
+            Which::Before => &file.before,
+            Which::After => &file.after,
+        });
+        if expected == Some(&digest(&bytes)) {
+            Ok(bytes)
+        } else {
+            Err(io::Error::other("the recorded bytes were changed"))
+        }
+    }
+
+    /// Removes the records of setups that were taken back, and the oldest ones.
+    pub(super) fn prune(&self) -> io::Result<()> {
+        let records = self.all()?;
+        let kept = records.len().saturating_sub(KEPT_MAX);
+        for (index, record) in records.iter().enumerate() {
+            if index < kept && record.state != RecordState::Started {
+                fs::remove_dir_all(self.directory.join(&record.id))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which bytes of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Which {
+    Before,
+    After,
+}
+
+impl Which {
+    fn name(self, index: usize) -> String {
+        match self {
+            Self::Before => format!("{index}.before"),
+            Self::After => format!("{index}.after"),
+        }
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Number behind the day of an id.
+fn number(id: &str) -> u32 {
+    let number = id.rsplit_once('-').map(|(_, number)| number.parse());
+    number.and_then(Result::ok).unwrap_or_default()
+}
+
+/// Writes a file that its owner alone can read.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = File::options();
+    options.create(true).truncate(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn sync(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Taking a setup back: exact bytes where a file is as setup left it, else only what setup changed.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use super::apply::SetupState;
+use super::model::SetupError;
+use super::record::{Record, RecordState, RecordedFile, Records, Which, digest};
+use super::splice::{self, Change};
+use super::target::{ReplaceError, Target, is_torn};
+use super::verify::is_as_intended;
+use crate::file_content::MARK;
+use crate::world::World;
+
+/// Writes of another program that the undo of one file gives way to.
+const RETRIES_MAX: usize = 50;
+
+/// What the undo did with one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoneFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What was done.
+    pub state: UndoneState,
+}
+
+/// What the undo did with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UndoneState {
+    /// It has its old bytes.
+    Restored,
+    /// It was created by setup, and is removed.
+    Removed,
+    /// It was changed since; what setup changed is taken back, and the rest stays.
+    Merged,
+    /// It has its old bytes already.
+    Unchanged,
+    /// It was changed since where setup changed it, or cannot be written: it stays as it is.
+    Conflict(String),
+}
+
+impl UndoneState {
+    /// Word of JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Restored => "restored",
+            Self::Removed => "removed",
+            Self::Merged => "merged",
+            Self::Unchanged => "unchanged",
+            Self::Conflict(_) => "conflict",
+        }
+    }
+}
+
+impl SetupState<'_> {
+    /// Takes back the setup `id`, or the last one that was not taken back, and returns its id and what was done with each
+    /// file. While a client's file is in conflict, Limbeck keeps the servers that left it.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::NothingToUndo`] and [`SetupError::Records`].
+    pub fn undo(&self, id: Option<&str>) -> Result<(String, Vec<UndoneFile>), SetupError> {
+        let nothing = || SetupError::NothingToUndo {
+            id: id.map(str::to_owned),
+        };
+        if !self.directory.join("setup").exists() {
+            return Err(nothing());
+        }
+        let records = self.records()?;
+        let all = records.all().map_err(|error| self.failed(error))?;
+        let is_wanted = |record: &Record| match id {
+            Some(id) => record.id == id,
+            None => record.state != RecordState::Undone,
+        };
+        let record = all.into_iter().rfind(is_wanted).ok_or_else(nothing)?;
+        let id = record.id.clone();
+        let files = take_back(self.world, &records, record).map_err(|error| self.failed(error))?;
+        Ok((id, files))
+    }
+}
+
+/// Takes `record` back, the last written file first.
+pub(super) fn take_back(
+    world: &World,
+    records: &Records,
+    mut record: Record,
+) -> io::Result<Vec<UndoneFile>> {
+    let mut done: Vec<UndoneFile> = Vec::new();
+    let mut has_conflict = false;
+    for index in (0..record.files.len()).rev() {
+        let file = &record.files[index];
+        let state = if has_conflict && !file.is_of_client() {
+            let reason = "it stays until the files in conflict are resolved".to_owned();
+            UndoneState::Conflict(reason)
+        } else if !file.is_written {
+            UndoneState::Unchanged
+        } else {
+            let undone = undo_file(world, records, &record, index);
+            undone.unwrap_or_else(UndoneState::Conflict)
+        };
+        has_conflict |= matches!(state, UndoneState::Conflict(_));
+        done.push(UndoneFile {
+            path: file.path.clone(),
+            state,
+        });
+    }
+    if !has_conflict {
+        record.state = RecordState::Undone;
+        records.write(&record)?;
+    }
+    done.reverse();
+    Ok(done)
+}
+
+fn undo_file(
+    world: &World,
+    records: &Records,
+    record: &Record,
+    index: usize,
+) -> Result<UndoneState, String> {
+    let file = &record.files[index];
+    let io = |error: io::Error| error.to_string();
+    let before = records.bytes(record, index, Which::Before).map_err(io)?;
+    let after = records.bytes(record, index, Which::After).map_err(io)?;
+    let old = file.existed.then_some(before.as_slice());
+    for _ in 0..RETRIES_MAX {
+        let on_disk = world.on_disk(&file.path);
+        if fs::symlink_metadata(&on_disk).is_err() && old.is_none() {
+            return Ok(UndoneState::Unchanged);
+        }
+        let target = Target::of(world, &file.path)?;
+        let current = target.bytes().map_err(io)?;
+        let same = |digest_of: &str| current.as_deref().map(digest).as_deref() == Some(digest_of);
+        if current.as_deref() == old {
+            return Ok(UndoneState::Unchanged);
+        }
+        let bytes = current.as_deref().unwrap_or_default();
+        let (new, state) =
+            if same(&file.after) || is_torn(bytes, &before, &after) && target.in_place {
+                match old {
+                    Some(old) => (Some(old.to_vec()), UndoneState::Restored),
+                    None => (None, UndoneState::Removed),
+                }
+            } else {
+                let merged = merged(file, &before, &after, bytes)?;
+                if merged == bytes {
+                    return Ok(UndoneState::Unchanged);
+                }
+                if old.is_none() && merged.trim_ascii().is_empty() {
+                    // Setup created it, and only what setup wrote was left in it.
+                    (None, UndoneState::Removed)
+                } else {
+                    (Some(merged), UndoneState::Merged)
+                }
+            };
+        match target.replace(current.as_deref(), new.as_deref()) {
+            Ok(()) => return Ok(state),
+            Err(ReplaceError::Changed) => {}
+            Err(ReplaceError::Io(error)) => return Err(error.to_string()),
+        }
+    }
+    Err("another program keeps writing it".to_owned())
+}
+
+/// The present bytes with the entries of setup taken out and those that it took out put back.
+fn merged(
+    file: &RecordedFile,
+    before: &[u8],
+    after: &[u8],
+    current: &[u8],
+) -> Result<Vec<u8>, String> {
+    let Some(form) = file.form() else {
+        return Err("its secret was changed since".to_owned());
+    };
+    let text = |bytes: &[u8]| {
+        let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
+        String::from_utf8(bytes.to_vec()).map_err(|_| "it is not UTF-8 any more".to_owned())
+    };
+    let (old, new, now) = (text(before)?, text(after)?, text(current)?);
+    let entries = |text: &str| splice::entry_texts(text, form);
+    let (old, new) = (entries(&old)?, entries(&new)?);
+    let present = entries(&now)?;
+    let find = |entries: &[(String, String)], name: &str| {
+        let found = entries.iter().find(|(found, _)| found == name);
+        found.map(|(_, text)| text.trim().to_owned())
+    };
+    let mut change = Change::default();
+    for name in &file.added {
+        match find(&present, name) {
+            // The user removed it.
+            None => {}
+            Some(text) if Some(&text) == find(&new, name).as_ref() => change.removed.push(name),
+            Some(_) => return Err(format!("its entry `{name}` was changed since")),
+        }
+    }
+    for name in &file.removed {
+        let Some(text) = find(&old, name) else {
+            continue;
+        };
+        // The entry that setup wrote under the same name goes.
+        let present = find(&present, name).filter(|_| !change.removed.contains(&name.as_str()));
+        match present {
+            None => change.added.push((name, text)),
+            Some(present) if present == text => {}
+            Some(_) => return Err(format!("it has another entry `{name}` now")),
+        }
+    }
+    let spliced = splice::changed(&now, form, &change)?;
+    is_as_intended(&now, &spliced, form, &change)?;
+    let mark = if current.starts_with(MARK) { MARK } else { &[] };
+    Ok([mark, spliced.as_bytes()].concat())
+}

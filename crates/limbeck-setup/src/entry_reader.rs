@@ -13,6 +13,7 @@ use limbeck_domain::{Expose, ServerName, ToolRules, text};
 
 use crate::diagnostic::ValueError;
 use crate::document::ConfigPlace;
+use crate::earlier_users::disabled_means_on_demand;
 use crate::entry::{EntryScope, HttpKind, Origin, ServerEntry, Transport, TrustState};
 use crate::oauth::OAuthEntry;
 use crate::variables::Variables;
@@ -115,7 +116,10 @@ impl EntryReader<'_> {
         entry: &mut ServerEntry,
         warnings: &mut Vec<ValueError>,
     ) -> Result<(), ValueError> {
-        entry.disabled = flag(place, "disabled")? == Some(true);
+        let is_on_demand =
+            self.dialect == EntryDialect::Client && disabled_means_on_demand(self.variables.world);
+        entry.disabled = flag(place, "disabled")? == Some(true) && !is_on_demand
+            || flag(place, "blocked")? == Some(true);
         if self.dialect != EntryDialect::Limbeck && flag(place, "enabled")? == Some(false) {
             entry.disabled = true;
         }

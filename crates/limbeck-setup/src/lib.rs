@@ -5,8 +5,10 @@
 //!
 //! Files, weakest first; a later entry replaces an earlier one of the same name as a whole:
 //!
+//! 0. files of earlier gateways: `MCP_SERVERS_CONFIG`, `~/MCPs/*.json`, `~/.config/claude-code/mcp.json`,
+//!    `~/.claude/.mcp.json`
 //! 1. `~/.claude.json`: the servers for every project, then those of the nearest project around `cwd`
-//! 2. `./.mcp.json`
+//! 2. `./.mcp.json`, then the files that S0's `mcpConfigPath` and `MCP_CONFIG_PATH` name
 //! 3. `~/.config/limbeck/imported.toml` with the servers that setup moved, then `config.toml` beside it (or both under
 //!    `XDG_CONFIG_HOME`), then `./limbeck.toml`
 //! 4. files named with `--config`, in order: JSON with `mcpServers`, `servers` or `context_servers`, Codex's
@@ -37,6 +39,7 @@ mod configuration;
 mod definition_text;
 mod diagnostic;
 mod document;
+mod earlier_users;
 mod entry;
 mod entry_reader;
 mod error;

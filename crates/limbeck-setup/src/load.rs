@@ -1,6 +1,7 @@
 //! Loading: finds the files, reads them in order and merges their entries.
 
 mod client_approvals;
+mod earlier_systems;
 mod embeddings;
 mod formats;
 mod managed;
@@ -46,6 +47,9 @@ pub fn load(discovery: &Discovery<'_>) -> Result<Configuration, ConfigError> {
     }
     for source in sources::sources(discovery) {
         loader.read_source(&source)?;
+    }
+    if discovery.discover {
+        loader.report_earlier_systems();
     }
     Ok(loader.found)
 }
@@ -138,7 +142,7 @@ impl Loader<'_> {
             (FileRole::Limbeck | FileRole::Managed, _) | (_, Syntax::Toml) => {
                 self.read_toml(file, root)
             }
-            (FileRole::Repository | FileRole::Named, Syntax::Json) => {
+            (FileRole::Repository | FileRole::Earlier | FileRole::Named, Syntax::Json) => {
                 self.read_client_file(file, root)
             }
         };

@@ -16,6 +16,9 @@ const RUNNERS: &[&str] = &[
 /// files and start every server in them.
 const EARLIER_GATEWAYS: &[&str] = &["code-executor-mcp", "mcp-server-code-execution-mode"];
 
+/// The directory of a third one, which has no package.
+const EARLIER_SCRIPT: &str = "code-executor";
+
 /// Command of an entry.
 struct LaunchCommand<'a> {
     command: &'a Path,
@@ -72,7 +75,20 @@ fn starts_limbeck(world: &World, launch: &LaunchCommand<'_>) -> bool {
 
 /// The earlier gateway that a command starts: directly, with a package runner, or as a script in a directory of its name.
 pub(crate) fn earlier_gateway(command: &Path, args: &[String]) -> Option<&'static str> {
+    // Its name is too common for that of a package.
+    if args.iter().any(|arg| is_script_of(arg, EARLIER_SCRIPT)) {
+        return Some(EARLIER_SCRIPT);
+    }
     EARLIER_GATEWAYS.iter().copied().find(|name| {
+        let is_module = |pair: &[String]| {
+            pair.first().is_some_and(|option| option == "-m")
+                && pair
+                    .get(1)
+                    .is_some_and(|module| module.replace('_', "-") == *name)
+        };
+        if args.windows(2).any(is_module) {
+            return true;
+        }
         let is_runner = RUNNERS.contains(&program_name(command).as_str());
         program_name(command) == *name
             || args.iter().any(|arg| {
@@ -214,12 +230,16 @@ mod tests {
             "uvx mcp-server-code-execution-mode",
             "uvx --from git+https://github.com/x/mcp-server-code-execution-mode@main run",
             "python3 /src/mcp_server_code_execution_mode.py",
+            "python -m mcp_server_code_execution_mode run",
+            "node /src/mcp/code-executor/dist/index.js",
         ] {
             assert!(found(line).is_some(), "{line}");
         }
         for line in [
             "npx -y server-filesystem /src/code-executor-mcp",
             "npx -y my-code-executor-mcp",
+            "npx -y code-executor",
+            "node /src/my-code-executor/index.js",
             "node /opt/other/dist/index.js",
             "limbeck demo-upstream",
         ] {

@@ -134,7 +134,7 @@ impl Loader<'_> {
         root: &ConfigPlace<'_>,
     ) -> Result<(), LoadError> {
         let scope = file.source.scope.clone();
-        if file.source.role == FileRole::Named
+        if matches!(file.source.role, FileRole::Named | FileRole::Earlier)
             && let Some(servers) = root.get("mcp_servers")?
         {
             return self.read_servers(file, &servers, EntryDialect::Codex, &scope);

@@ -205,6 +205,7 @@ impl Loader<'_> {
                 FileRole::ClaudeState
                 | FileRole::Repository
                 | FileRole::Limbeck
+                | FileRole::Earlier
                 | FileRole::Managed => Severity::Warning,
             };
             let problem = format!("replaces the one in {}", earlier.origin);

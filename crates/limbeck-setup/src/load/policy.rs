@@ -82,7 +82,9 @@ impl Loader<'_> {
         let may_have_rules = match source.role {
             FileRole::Limbeck => source.scope != EntryScope::Repository,
             FileRole::Managed => true,
-            FileRole::ClaudeState | FileRole::Repository | FileRole::Named => false,
+            FileRole::ClaudeState | FileRole::Repository | FileRole::Earlier | FileRole::Named => {
+                false
+            }
         };
         if may_have_rules {
             let problem = without_directory(finding);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use limbeck_domain::limits::CONFIG_BYTES_MAX;
 
+use super::earlier_systems;
 use crate::configuration::Discovery;
 use crate::diagnostic::ValueError;
 use crate::document::Syntax;
@@ -30,6 +31,8 @@ pub(super) enum FileRole {
     Limbeck,
     /// The administrator's file of rules.
     Managed,
+    /// Of a gateway that came before Limbeck.
+    Earlier,
     /// Named with `--config`; its suffix and content decide.
     Named,
 }
@@ -37,7 +40,8 @@ pub(super) enum FileRole {
 impl ConfigSource {
     pub(super) fn bytes_max(&self) -> usize {
         match self.role {
-            FileRole::ClaudeState => CLIENT_STATE_BYTES_MAX,
+            // It may be the same file under another name.
+            FileRole::ClaudeState | FileRole::Earlier => CLIENT_STATE_BYTES_MAX,
             FileRole::Repository | FileRole::Limbeck | FileRole::Managed | FileRole::Named => {
                 CONFIG_BYTES_MAX
             }
@@ -68,7 +72,11 @@ impl ConfigSource {
 /// The files, weakest first.
 pub(super) fn sources(discovery: &Discovery<'_>) -> Vec<ConfigSource> {
     let world = discovery.world;
-    let mut sources = Vec::new();
+    let mut sources = if discovery.discover {
+        earlier_systems::weak_sources(world)
+    } else {
+        Vec::new()
+    };
     let mut add = |path: PathBuf, scope, role| sources.push(ConfigSource { path, scope, role });
     if discovery.discover {
         if let Some(home) = &world.home {
@@ -77,6 +85,8 @@ pub(super) fn sources(discovery: &Discovery<'_>) -> Vec<ConfigSource> {
         }
         let path = world.cwd.join(".mcp.json");
         add(path, EntryScope::Repository, FileRole::Repository);
+        let strong = earlier_systems::strong_sources(world).into_iter();
+        strong.for_each(|source| add(source.path, source.scope, source.role));
         if let Some(directory) = world.config_directory() {
             for name in ["imported.toml", "config.toml"] {
                 let path = directory.join("limbeck").join(name);

@@ -4,6 +4,7 @@
 
 mod clients;
 mod discovery;
+mod earlier_systems;
 mod embeddings;
 mod examples;
 mod hostile;

@@ -15,6 +15,8 @@ pub(crate) const PATH_NAMES_MAX: usize = 8;
 pub(crate) const READS_PER_RESULT_MAX: usize = 32;
 /// Reads of all results of a program.
 pub(crate) const READS_MAX: usize = 1_000;
+/// Branches of conditions that take a whole result as it is.
+pub(crate) const WHOLE_BRANCHES_MAX: usize = 16;
 /// Comparisons of parts of one result with constants.
 pub(crate) const COMPARISONS_PER_RESULT_MAX: usize = 16;
 /// Constants of one comparison, and bytes of one.

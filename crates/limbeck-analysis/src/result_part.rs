@@ -1,6 +1,6 @@
 //! Expressions of a program as parts of a result.
 
-use limbeck_domain::site::{ANY_ITEM, ANY_MEMBER};
+use limbeck_domain::site::{ANY_ITEM, ANY_MEMBER, PARSED};
 
 /// What an expression has of a result.
 #[derive(Clone, Default)]
@@ -26,12 +26,14 @@ pub(crate) enum PartForm {
     Entries,
     /// A member with its name.
     Entry,
+    /// The JSON text that the program makes of it.
+    Json,
 }
 
 /// Whether a path ends in the name of a member: neither at the result itself nor at any of its items.
 pub(crate) fn ends_in_name(path: &[String]) -> bool {
     path.last()
-        .is_some_and(|name| name != ANY_ITEM && name != ANY_MEMBER)
+        .is_some_and(|name| ![ANY_ITEM, ANY_MEMBER, PARSED].contains(&name.as_str()))
 }
 
 impl ResultPart {
@@ -63,6 +65,27 @@ impl ResultPart {
         Some(self)
     }
 
+    /// Whether it is of what the program parses.
+    pub(crate) fn is_parsed(&self) -> bool {
+        self.path.iter().any(|name| name == PARSED)
+    }
+
+    /// What the program parses of it. `None` for what is no text of the result, or was parsed before.
+    pub(crate) fn parsed(mut self) -> Option<Self> {
+        if self.lists == 0 && self.form == PartForm::Json {
+            self.form = PartForm::Itself;
+            return Some(self);
+        }
+        let is_text = self.is_itself() && !self.is_parsed();
+        is_text.then(|| self.named(PARSED))
+    }
+
+    /// The items of the lists that are in it. `None` for a list that the program did not make.
+    pub(crate) fn flat(mut self) -> Option<Self> {
+        self.lists = self.lists.checked_sub(1)?;
+        Some(self)
+    }
+
     pub(crate) fn shared(mut self) -> Self {
         self.is_shared = true;
         self
@@ -80,7 +103,7 @@ impl ResultPart {
                 (Some(ANY_MEMBER), PartForm::Itself)
             }
             (PartForm::Entries, _) => (None, PartForm::Entry),
-            (PartForm::Entry, _) => return None,
+            (PartForm::Entry | PartForm::Json, _) => return None,
         };
         self.path.extend(step.map(str::to_owned));
         self.form = form;
@@ -89,6 +112,7 @@ impl ResultPart {
 
     /// The rest of a list that a pattern takes apart. `None` for that of an entry.
     pub(crate) fn rest(self) -> Option<Self> {
-        (self.is_in_list() || self.form != PartForm::Entry).then_some(self)
+        let is_list = !matches!(self.form, PartForm::Entry | PartForm::Json);
+        (self.is_in_list() || is_list).then_some(self)
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct ResultRead {
     pub(crate) certain: bool,
     /// Whether an absent part does what one that says that all is well does.
     pub(crate) absent_is_well: bool,
+    /// Whether the program asks what the whole value is.
+    pub(crate) form_asked: bool,
 }
 
 /// How a program uses a value from outside: a result, or its input.
@@ -128,7 +130,29 @@ impl ResultRead {
             either: self.either,
             certain: self.certain && !self.optional,
             absent_is_well: self.absent_is_well,
+            form_asked: self.form_asked,
         }
+    }
+}
+
+/// A value that a program has in place of another: in one branch of a condition it takes the whole result as it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholeInstead {
+    /// The bytes of the whole condition with its branches, and those of the branch.
+    pub(crate) condition: (u32, u32),
+    pub(crate) branch: (u32, u32),
+}
+
+/// Marks the reads for which the program takes the whole result where they find nothing, as `r.items` in
+/// `Array.isArray(r) ? r : r.items`.
+pub(crate) fn provide_by_whole(reads: &mut [ResultRead], instead: &[WholeInstead]) {
+    let is_in = |at: u32, (start, end): (u32, u32)| (start..end).contains(&at);
+    for read in reads {
+        let has_whole = instead
+            .iter()
+            .any(|whole| is_in(read.at, whole.condition) && !is_in(read.at, whole.branch));
+        read.optional |= has_whole;
+        read.asked |= has_whole;
     }
 }
 

@@ -34,6 +34,7 @@ mod positions;
 mod reflection;
 mod shape;
 mod sites;
+mod slips;
 mod tree;
 
 use std::path::Path;
@@ -253,7 +254,10 @@ fn analyse(
     let (sites, warnings) = if may_have_sites {
         (
             sites::collect(&analysed.semantic, text, origin),
-            conditions::warnings(&analysed.semantic, text, origin),
+            [conditions::warnings, slips::warnings]
+                .iter()
+                .flat_map(|warnings| warnings(&analysed.semantic, text, origin))
+                .collect(),
         )
     } else {
         (Sites::default(), Vec::new())

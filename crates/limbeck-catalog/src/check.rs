@@ -26,10 +26,11 @@ use serde_json::Value;
 
 pub use self::findings::{Edit, Finding, FindingKind, Findings};
 use self::reads::{
-    AS_IT_IS, alternatives_found, before_repeating, instead_of_raw, is_of_raw_result,
-    is_only_asked, is_outcome_of_write, missing_part, path, unwrapped,
+    AS_IT_IS, alternatives_found, before_repeating, instead_of_raw, is_found_otherwise,
+    is_of_raw_result, is_only_asked, is_outcome_of_write, is_slip, missing_part, path,
+    takes_blocks, unwrapped,
 };
-use self::results::PartLookup;
+use self::results::{Available, PartLookup};
 use crate::catalog::Catalog;
 use crate::names;
 use crate::observed::Provenance;
@@ -208,7 +209,15 @@ impl CallSiteCheck<'_> {
             let message =
                 format!("`{call}` may write, and is in a loop whose header has no end condition");
             let hint = "bound the loop, for example with a counter".to_owned();
-            self.warn(finding(FindingKind::EndlessWrite, message).with_hint(Some(hint)));
+            let finding = finding(FindingKind::EndlessWrite, message).with_hint(Some(hint));
+            match self.options.mode {
+                // A program that comes to its end has ended its loop.
+                Mode::Run if self.findings.of_endless.len() < WARNINGS_MAX => {
+                    self.findings.of_endless.push(finding);
+                }
+                Mode::Run => {}
+                _ => self.warn(finding),
+            }
         }
         self.check_reads(site, tool);
         self.check_compared(site, tool);
@@ -248,10 +257,11 @@ impl CallSiteCheck<'_> {
 
     fn check_reads(&mut self, site: &Site, tool: &Tool) {
         let Some(shape) = tool.output_shape() else {
-            // What the tool gives is a text, or a list of content blocks where there are several. A program that looks at
-            // the types of blocks knows that.
-            let is_of_blocks = |read: &SiteRead| matches!(read.path.as_slice(), [item, kind] if item == ANY_ITEM && kind == "type");
-            let takes_blocks = site.reads.iter().any(is_of_blocks);
+            // In a run the results themselves say what they have.
+            if self.options.mode == Mode::Run {
+                return;
+            }
+            let takes_blocks = takes_blocks(site);
             let is_unknown = |read: &&SiteRead| {
                 let is_of_block = read.path.first().is_some_and(|name| name == ANY_ITEM);
                 is_of_raw_result(&read.path)
@@ -287,10 +297,17 @@ impl CallSiteCheck<'_> {
                 continue;
             }
             let is_outcome = is_outcome_of_write(tool, read);
-            if is_only_asked(read) && !is_outcome || found.contains(&read.either) {
+            if is_only_asked(read) && !is_outcome
+                || found.contains(&read.either)
+                || is_found_otherwise(read, &looked_up)
+            {
                 continue;
             }
             let is_raw = is_of_raw_result(&read.path);
+            // In a run the results themselves say what they have.
+            if is_raw && !is_declared && self.options.mode == Mode::Run {
+                continue;
+            }
             let mut finding = missing_part(tool, read, missing);
             if is_raw {
                 let is = instead_of_raw(read, missing, finding.hint.as_deref());
@@ -300,7 +317,16 @@ impl CallSiteCheck<'_> {
             if is_outcome {
                 finding.hint = Some(before_repeating(finding.hint.as_deref()));
             }
-            let is_near = is_declared && finding.edit.is_some();
+            let is_near = is_declared
+                && match (&finding.edit, &missing.available) {
+                    (Some(_), Available::Properties(names, _)) if read.optional => {
+                        let asked = &read.path[missing.depth - 1];
+                        names.iter().any(|name| is_slip(asked, name))
+                    }
+                    (edit, _) => edit.is_some(),
+                };
+            // A program that asks what its result is knows of several forms.
+            let is_raw = is_raw && !read.form_asked;
             if missing.surely && is_declared && !read.optional {
                 self.report(site, finding);
             } else if self.options.mode != Mode::Run || is_raw || is_near || is_outcome {

@@ -7,19 +7,25 @@
 //!
 //! A part that no result of the run has is a warning where the program surely reads it and provides for nothing else, where
 //! its name is a part's name in other letters, or where the result is a text whose JSON has the part. Where the program
-//! provides for its absence it only explains an empty value. The same is done for an `input` that was sent as a text.
+//! provides for its absence it only explains an empty value. A read as of MCP's own result, and one that asks whether there are
+//! more pages where the results say so in another way, are warnings in any case. The same is done for an `input` that was sent
+//! as a text.
 
+mod pages;
 mod seen;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use limbeck_domain::site::ANY_ITEM;
 use limbeck_domain::{InputUse, Language, Site, SiteListing, SiteRead, Sites, ToolId};
 
+use self::pages::{SeenPages, is_about_pages};
 use self::seen::{Absence, Lookup, SeenValue, WantedParts};
 use crate::catalog::Catalog;
 use crate::check::reads::{
-    asks_for_outcome, before_repeating, is_of_raw_result, is_only_asked, missing_part, path,
+    asks_for_outcome, before_repeating, instead_of_raw, is_of_raw_result, is_only_asked,
+    missing_part, path, takes_blocks, unwrapped,
 };
 use crate::check::{self, Finding, FindingKind, results};
 use crate::resolve::{self, Resolved, Suggest};
@@ -50,6 +56,9 @@ struct ToolReads {
     bytes_left: usize,
     /// Whether some results were not looked at.
     some_unseen: bool,
+    /// Whether the program asks whether there are more pages, and what the results say about that.
+    asks_for_pages: bool,
+    pages: SeenPages,
 }
 
 /// What the text of a result is.
@@ -113,7 +122,12 @@ impl ResultReads {
         let listing = site.listed.filter(|_| !is_declared);
         let (listed, mut unlisted): (Vec<&SiteRead>, Vec<&SiteRead>) =
             site.reads.iter().partition(|read| is_listed(&read.path));
-        unlisted.retain(|read| !is_of_raw_result(&read.path) && !is_of_language(&read.path));
+        // A read of a raw result against a declared type was named before the run.
+        let is_named = |read: &SiteRead| {
+            let is_of_block = read.path.first().is_some_and(|name| name == ANY_ITEM);
+            is_of_raw_result(&read.path) && (is_declared || is_of_block && takes_blocks(site))
+        };
+        unlisted.retain(|read| !is_named(read) && !is_of_language(&read.path));
         if unlisted.is_empty() && listing.is_none() {
             return;
         }
@@ -126,6 +140,7 @@ impl ResultReads {
         let of = self.tools.entry(tool.id().clone());
         let of = of.or_insert_with(|| ToolReads::new(tool));
         of.listings.extend(listing);
+        of.asks_for_pages |= unlisted.iter().any(|read| is_about_pages(&read.path));
         of.reads.extend(
             watched
                 .chain(alternatives)
@@ -155,6 +170,19 @@ impl ResultReads {
         let mut findings: Vec<Finding> = Vec::new();
         for of in self.tools.values() {
             findings.extend(of.warnings(self.language));
+        }
+        sentences(findings)
+    }
+
+    /// What a program has to know that failed: it may have taken a result for one as MCP's own clients see it.
+    pub fn raw_reads(&self) -> Vec<String> {
+        let mut findings: Vec<Finding> = Vec::new();
+        for of in self.tools.values() {
+            let absent = of.absent();
+            let raw = absent.filter(|(watched, _)| of.is_taken_for_raw(&watched.read));
+            findings.extend(
+                raw.map(|(watched, absence)| of.raw(&watched.read, absence, self.language)),
+            );
         }
         sentences(findings)
     }
@@ -245,6 +273,8 @@ impl ToolReads {
             json_text: None,
             bytes_left: TOOL_BYTES_MAX,
             some_unseen: false,
+            asks_for_pages: false,
+            pages: SeenPages::default(),
         }
     }
 
@@ -261,6 +291,9 @@ impl ToolReads {
             return;
         }
         self.bytes_left -= value.len();
+        if self.asks_for_pages {
+            self.pages.see(value);
+        }
         let wanted = self.reads.iter().filter(|watched| !watched.found);
         let wanted = WantedParts::of(wanted.map(|watched| watched.read.path.as_slice()));
         let Some(value) = SeenValue::of(value, &wanted) else {
@@ -303,13 +336,23 @@ impl ToolReads {
         watched.read.certain && (is_alone || watched.is_call_certain)
     }
 
+    /// Whether a part is there that the program reads in place of this one, or the same read finds it in another way.
     fn has_alternative(&self, watched: &WatchedRead) -> bool {
-        watched.read.either != 0
-            && self.reads.iter().any(|other| {
-                other.found
-                    && other.site == watched.site
-                    && other.read.either == watched.read.either
-            })
+        let place = |read: &SiteRead| (read.line, read.column);
+        self.reads.iter().any(|other| {
+            let is_alternative =
+                watched.read.either != 0 && other.read.either == watched.read.either;
+            let is_same_read = place(&other.read) == place(&watched.read)
+                && other.read.path.last() == watched.read.path.last();
+            other.found && other.site == watched.site && (is_alternative || is_same_read)
+        })
+    }
+
+    fn is_taken_for_raw(&self, read: &SiteRead) -> bool {
+        !self.some_unseen
+            && is_of_raw_result(&read.path)
+            && !is_only_asked(read)
+            && !read.form_asked
     }
 
     fn warnings(&self, language: Language) -> Vec<Finding> {
@@ -318,6 +361,16 @@ impl ToolReads {
             let read = &watched.read;
             if absence.is_in_json && !watched.as_text && !is_only_asked(read) {
                 findings.push(self.in_text(read, language));
+            } else if self.is_taken_for_raw(read) {
+                findings.push(self.raw(read, absence, language));
+            } else if !self.some_unseen
+                && is_about_pages(&read.path)
+                && let Some(more) = self.pages.more()
+            {
+                let mut finding = missing_part(&self.tool, read, &absence.part);
+                let hint = finding.hint.take().unwrap_or_default();
+                finding.hint = Some(format!("{more}: read all pages; {hint}"));
+                findings.push(finding);
             } else if !self.some_unseen && asks_for_outcome(read) {
                 findings.push(self.outcome(read, absence));
             } else if !self.some_unseen && !is_only_asked(read) {
@@ -341,6 +394,7 @@ impl ToolReads {
                 && !absence.is_in_json
                 && !absence.other_writing(&watched.read.path)
                 && !asks_for_outcome(&watched.read)
+                && !self.is_taken_for_raw(&watched.read)
         });
         doubted
             .map(|(watched, absence)| missing_part(&self.tool, &watched.read, &absence.part))
@@ -356,6 +410,14 @@ impl ToolReads {
         Finding::new((read.line, read.column), FindingKind::Result, message).with_hint(Some(
             parse_hint(language, "the object or list that it holds"),
         ))
+    }
+
+    /// The program reads a result as MCP's own clients see it.
+    fn raw(&self, read: &SiteRead, absence: &Absence, language: Language) -> Finding {
+        let mut finding = missing_part(&self.tool, read, &absence.part);
+        let is = instead_of_raw(read, &absence.part, finding.hint.as_deref());
+        finding.hint = Some(unwrapped(language, &is));
+        finding
     }
 
     /// The program asks for an outcome that its result does not say.

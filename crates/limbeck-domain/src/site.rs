@@ -240,6 +240,9 @@ pub struct SiteRead {
     /// Whether the program does the same where the part is absent as where all is well, as with `r.ok !== false`.
     #[serde(default, skip_serializing_if = "is_no")]
     pub absent_is_well: bool,
+    /// Whether the program asks what the whole result is, as with `typeof r === "string"`: it knows of several forms.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub form_asked: bool,
 }
 
 /// Element of [`SiteRead::path`] for any item of a list.
@@ -247,6 +250,9 @@ pub const ANY_ITEM: &str = "[]";
 
 /// Element of [`SiteRead::path`] for any member of an object, as `Object.values` gives them.
 pub const ANY_MEMBER: &str = "*";
+
+/// Element of [`SiteRead::path`] for what a text holds, as `JSON.parse` and `json.loads` give it. A path has one at most.
+pub const PARSED: &str = "()";
 
 /// Answer to a check of [`Sites`]: whether the program may start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

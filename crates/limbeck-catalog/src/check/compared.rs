@@ -35,9 +35,12 @@ impl CallSiteCheck<'_> {
 fn ruled_out(tool: &Tool, comparison: &SiteComparison, values: &[String]) -> Option<Finding> {
     // Programs compare with the empty text to see whether there is one.
     let is_possible = |text: &String| text.is_empty() || values.contains(text);
+    let mut ruled_out: Vec<&String> = comparison.values.iter().collect();
     if comparison.values.iter().any(is_possible) {
-        return None;
+        // One more than there are does no harm, unless it is one of them in other letters.
+        ruled_out.retain(|text| is_in_other_letters(text, comparison, values));
     }
+    let asked = ruled_out.first()?.as_str();
     let quoted = |texts: &mut dyn Iterator<Item = &String>| -> String {
         let shown: Vec<String> = texts.map(|text| format!("\"{}\"", shown(text))).collect();
         shown.join(", ")
@@ -46,9 +49,8 @@ fn ruled_out(tool: &Tool, comparison: &SiteComparison, values: &[String]) -> Opt
         "`{}` of the result of `{}` is never {}",
         path(&comparison.path),
         tool.call_expression(),
-        quoted(&mut comparison.values.iter())
+        quoted(&mut ruled_out.iter().copied())
     );
-    let asked = comparison.values.first().map_or("", String::as_str);
     let near = nearest(asked, values.iter().map(|value| (value.as_str(), value)));
     let others = values.iter().filter(|value| !near.contains(value));
     let mut listed = near.iter().copied().chain(others).take(VALUES_SHOWN_MAX);
@@ -59,4 +61,14 @@ fn ruled_out(tool: &Tool, comparison: &SiteComparison, values: &[String]) -> Opt
     let hint = format!("its values are {}{more}", quoted(&mut listed));
     let place = (comparison.line, comparison.column);
     Some(Finding::new(place, FindingKind::Result, message).with_hint(Some(hint)))
+}
+
+/// Whether a text is a value in other letters, as "Open" for "open", that the program does not compare with itself.
+fn is_in_other_letters(text: &str, comparison: &SiteComparison, values: &[String]) -> bool {
+    let folded = |text: &str| text.to_lowercase().replace(['_', '-', ' '], "");
+    let asked = folded(text);
+    !values.iter().any(|value| value == text)
+        && values
+            .iter()
+            .any(|value| folded(value) == asked && !comparison.values.contains(value))
 }

@@ -17,6 +17,9 @@ pub struct Findings {
     /// incomplete. They explain a value that turns out to be empty.
     #[serde(skip)]
     pub doubts: Vec<Finding>,
+    /// Calls that may write in loops without an end condition, in a run. They explain a program that a limit ended.
+    #[serde(skip)]
+    pub of_endless: Vec<Finding>,
     /// Servers whose tool lists an error depends on. Listing them again may resolve the error.
     #[serde(skip)]
     pub drawn_from: Vec<ServerName>,

@@ -2,24 +2,57 @@
 
 use std::collections::BTreeSet;
 
-use limbeck_domain::site::ANY_ITEM;
-use limbeck_domain::{Language, SiteRead};
+use limbeck_domain::site::{ANY_ITEM, PARSED};
+use limbeck_domain::{Language, Site, SiteRead};
 
 use super::findings::{Edit, Finding, FindingKind};
 use super::results::{Available, MissingPart, PartLookup};
 use super::shown;
+use crate::names;
 use crate::nearest::nearest;
 use crate::tool::Tool;
+use crate::words;
 
 /// Reads of one result that are compared as alternatives.
 const ALTERNATIVES_MAX: usize = 64;
+/// Letters of the shorter of two names that may be one with a mistake in it, and letters with which names begin alike that may
+/// be one with two.
+const SLIP_LETTERS_MIN: usize = 4;
 /// Names under which programs look for the outcome of a call.
 const OUTCOMES: [&str; 4] = ["ok", "success", "succeeded", "successful"];
 
-/// Whether nothing is wrong where the part is absent. A program that asks for `isError` takes the result for another than it
-/// is all the same.
+/// Whether nothing is wrong where the part is absent.
 pub(crate) fn is_only_asked(read: &SiteRead) -> bool {
-    read.asked && read.optional && !matches!(read.path.as_slice(), [name] if name == "isError")
+    read.asked && read.optional
+}
+
+/// Whether an optional read surely means a part that is there under a similar name: `total` for `total_cents`, `state` for
+/// `status`. Names that differ in their digits alone are of different parts.
+pub(crate) fn is_slip(asked: &str, name: &str) -> bool {
+    let letters = |name: &str| -> String {
+        let mut folded = names::fold(name);
+        folded.retain(|letter| !letter.is_ascii_digit());
+        folded
+    };
+    let (one, other) = (letters(asked), letters(name));
+    if one == other {
+        return names::fold(asked) == names::fold(name);
+    }
+    let (words, listed) = (words::stems(asked), words::stems(name));
+    let is_within = |one: &[String], other: &[String]| {
+        !one.is_empty() && one.iter().all(|word| other.contains(word))
+    };
+    is_within(&words, &listed)
+        || is_within(&listed, &words)
+        || match strsim::levenshtein(&one, &other) {
+            1 => one.len().min(other.len()) >= SLIP_LETTERS_MIN,
+            2 => one
+                .bytes()
+                .zip(other.bytes())
+                .take(SLIP_LETTERS_MIN)
+                .all(|(a, b)| a == b),
+            _ => false,
+        }
 }
 
 /// Whether a read asks whether a call succeeded, and takes it for a failure where nothing says so.
@@ -44,6 +77,17 @@ pub(crate) fn before_repeating(available: Option<&str>) -> String {
         Some(available) => format!("{look}; {available}"),
         None => look.to_owned(),
     }
+}
+
+/// Whether a read has another way to its part, as in `(typeof r === "string" ? JSON.parse(r) : r).items`, that may find it.
+pub(crate) fn is_found_otherwise(read: &SiteRead, looked_up: &[(&SiteRead, PartLookup)]) -> bool {
+    let is_same = |other: &SiteRead| {
+        (other.line, other.column) == (read.line, read.column)
+            && other.path != read.path
+            && other.path.last() == read.path.last()
+    };
+    let mut others = looked_up.iter().filter(|(other, _)| is_same(other));
+    others.any(|(_, part)| *part == PartLookup::Possible)
 }
 
 /// Numbers of the alternatives of which one may exist. What leads to another part is not an alternative itself.
@@ -105,7 +149,9 @@ pub(crate) fn missing_part(tool: &Tool, read: &SiteRead, missing: &MissingPart) 
 }
 
 pub(crate) fn path(names: &[String]) -> String {
-    let joined = names.join(".").replace(".[]", "[]");
+    let shown_names = names.iter().filter(|name| *name != PARSED);
+    let shown_names: Vec<&str> = shown_names.map(String::as_str).collect();
+    let joined = shown_names.join(".").replace(".[]", "[]");
     shown(&joined)
 }
 
@@ -119,6 +165,12 @@ pub(crate) fn is_of_raw_result(path: &[String]) -> bool {
             ..
         ] | [ANY_ITEM, "text" | "type", ..]
     ) || matches!(names.as_slice(), [.., "content", ANY_ITEM, "text"])
+}
+
+/// Whether a program looks at the types of content blocks: it knows that a result without a declared type may be a list of them.
+pub(crate) fn takes_blocks(site: &Site) -> bool {
+    let is_of_blocks = |read: &SiteRead| matches!(read.path.as_slice(), [item, kind] if item == ANY_ITEM && kind == "type");
+    site.reads.iter().any(is_of_blocks)
 }
 
 /// How to read a value that is a text or a list.
@@ -137,7 +189,7 @@ pub(crate) fn instead_of_raw(
     let of = path(&read.path[..missing.depth - 1]);
     match (available, &missing.available) {
         (Some(available), _) => available.to_owned(),
-        (None, Available::Kind("string")) if !of.is_empty() => {
+        (None, Available::Kind("string")) if of.trim_end_matches("[]") != "" => {
             format!("`{}` is a text itself", of.trim_end_matches("[]"))
         }
         (None, Available::Kind(_) | Available::Properties(..)) => AS_IT_IS.to_owned(),

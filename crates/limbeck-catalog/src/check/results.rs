@@ -1,6 +1,6 @@
 //! Lookup of the part of a result that a program reads, in the tool's output schema.
 
-use limbeck_domain::site::{ANY_ITEM, ANY_MEMBER};
+use limbeck_domain::site::{ANY_ITEM, ANY_MEMBER, PARSED};
 use serde_json::{Map, Value};
 
 use crate::nearest::nearest;
@@ -145,7 +145,8 @@ fn find(
     depth: usize,
     steps: &mut usize,
 ) -> PartLookup {
-    let Some(name) = path.get(depth) else {
+    let Some(name) = path.get(depth).filter(|name| *name != PARSED) else {
+        // What a text holds is no part of a type.
         return PartLookup::Possible;
     };
     let Some(left) = steps.checked_sub(1) else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use limbeck_domain::site::{ANY_ITEM, ANY_MEMBER};
+use limbeck_domain::site::{ANY_ITEM, ANY_MEMBER, PARSED};
 use limbeck_domain::text::cut;
 use serde::Deserialize as _;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -28,12 +28,25 @@ impl WantedParts {
     pub(super) fn of<'p>(paths: impl Iterator<Item = &'p [String]>) -> Self {
         let mut wanted = Self::default();
         for path in paths {
-            let mut at = &mut wanted;
-            for name in path {
-                at = at.0.entry(name.clone()).or_default();
+            wanted.add(path.iter());
+            // What is parsed already is given back as it is.
+            if path.iter().any(|name| name == PARSED) {
+                wanted.add(path.iter().filter(|name| *name != PARSED));
             }
         }
         wanted
+    }
+
+    fn add<'p>(&mut self, path: impl Iterator<Item = &'p String>) {
+        let mut at = self;
+        for name in path {
+            at = at.0.entry(name.clone()).or_default();
+        }
+    }
+
+    /// Whether something is looked for beside what a text holds.
+    fn is_of_values(&self) -> bool {
+        self.0.keys().any(|name| name != PARSED)
     }
 
     fn part(&self, name: &str) -> Option<&Self> {
@@ -47,8 +60,11 @@ pub(super) enum SeenValue {
     Null,
     /// A number or a truth value.
     Plain(&'static str),
-    /// A text, with the JSON object or list that the text of a whole result holds.
-    Text(Option<Box<SeenValue>>),
+    /// A text, with the JSON object or list that the text of a whole result holds, and what the program parses of it.
+    Text {
+        held: Option<Box<SeenValue>>,
+        parsed: Option<Box<SeenValue>>,
+    },
     /// The first items that were looked for.
     List(Vec<SeenValue>),
     Object {
@@ -131,7 +147,7 @@ impl SeenValue {
     /// The JSON object or list that the value holds as a text.
     pub(super) fn json_text(&self) -> Option<&Self> {
         match self {
-            Self::Text(held) => held.as_deref(),
+            Self::Text { held, parsed } => held.as_deref().or(parsed.as_deref()),
             _ => None,
         }
     }
@@ -147,6 +163,15 @@ impl SeenValue {
         };
         let kind = |kind| absent(depth + 1, Available::Kind(kind));
         match (self, name) {
+            (Self::Text { parsed, .. }, PARSED) => match parsed {
+                Some(parsed) => parsed.find(path, depth + 1),
+                None => Lookup::Unknown,
+            },
+            // Parsing gives it back as it is, or parses a text in it.
+            (_, PARSED) => match self.find(path, depth + 1) {
+                Lookup::Found => Lookup::Found,
+                Lookup::Absent(_) | Lookup::Unknown => Lookup::Unknown,
+            },
             (Self::Null | Self::Other, _) => Lookup::Unknown,
             (Self::Plain(_), ANY_ITEM | ANY_MEMBER) => Lookup::Unknown,
             (Self::Plain(plain), _) => kind(plain),
@@ -154,7 +179,7 @@ impl SeenValue {
             (Self::List(_), "length") => Lookup::Found,
             (Self::List(_), name) if name.parse::<usize>().is_ok() => Lookup::Unknown,
             (Self::List(_), _) => kind("array"),
-            (Self::Text(held), _) => {
+            (Self::Text { held, .. }, _) => {
                 let lookup = match (name, path.get(depth + 1).map(String::as_str)) {
                     ("length", _) | (ANY_ITEM, None | Some("length")) => Lookup::Found,
                     (ANY_ITEM, Some(ANY_ITEM | ANY_MEMBER)) | (ANY_MEMBER, _) => Lookup::Unknown,
@@ -288,9 +313,19 @@ impl<'de> Visitor<'de> for Looking<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<SeenValue, E> {
-        let is_json = self.place == Place::Whole && text.trim_start().starts_with(['{', '[']);
-        let held = is_json.then(|| held_in(text, self.wanted)).flatten();
-        Ok(SeenValue::Text(held.map(Box::new)))
+        let is_json = text.trim_start().starts_with(['{', '[']);
+        let held_in = |wanted| {
+            is_json
+                .then(|| held_in(text, wanted))
+                .flatten()
+                .map(Box::new)
+        };
+        let parsed = self.wanted.part(PARSED).and_then(held_in);
+        // It is parsed once where nothing else is looked for.
+        let is_held =
+            self.place == Place::Whole && (parsed.is_none() || self.wanted.is_of_values());
+        let held = is_held.then(|| held_in(self.wanted)).flatten();
+        Ok(SeenValue::Text { held, parsed })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<SeenValue, A::Error> {

@@ -156,11 +156,15 @@ fn names_that_an_earlier_system_numbered_are_found() {
 }
 
 fn checked(tools: &str, site: Value) -> Findings {
+    checked_in(Mode::Run, tools, site)
+}
+
+fn checked_in(mode: Mode, tools: &str, site: Value) -> Findings {
     let catalog = Catalog::new(vec![server("s", tools)]);
     let body = json!({ "sites": [site] }).to_string();
     let options = CheckOptions {
         language: Language::Typescript,
-        mode: Mode::Run,
+        mode,
         refuses: &|_| None,
     };
     let sites = Sites::parse(&body).expect("the sites are JSON of this shape");
@@ -187,7 +191,7 @@ fn parts_of_the_raw_result_are_known_before_the_program_runs() {
         &["[]", "text"],
     ] {
         for optional in [false, true] {
-            let findings = checked(TEXT, reading(path, optional));
+            let findings = checked_in(Mode::Check, TEXT, reading(path, optional));
             assert_eq!(findings.errors, [], "{path:?}");
             let [warning] = findings.warnings.as_slice() else {
                 panic!("{path:?}: {findings:?}")
@@ -196,6 +200,9 @@ fn parts_of_the_raw_result_are_known_before_the_program_runs() {
                 warning.hint.as_ref().unwrap().contains("unwrapped already"),
                 "{warning:?}"
             );
+            // In a run the result itself decides: what declares nothing may have such a part.
+            let run = checked(TEXT, reading(path, optional));
+            assert_eq!(run, Findings::default(), "{path:?}");
         }
     }
     for path in [&["rows"][..], &["[]", "name"]] {
@@ -243,6 +250,36 @@ fn a_text_that_is_read_as_blocks_is_an_error_and_a_near_name_a_warning() {
             "{path:?}"
         );
     }
+}
+
+#[test]
+fn an_optional_read_is_a_warning_where_it_surely_means_a_part_that_is_there() {
+    let tools = r#"{"tools":[{"name":"t","inputSchema":{},"outputSchema":{"type":"object","properties":{
+        "created_at":{},"status":{},"total_cents":{},"line1":{},"order":{}}}}]}"#;
+    let warned = |name: &str| checked(tools, reading(&[name], true)).warnings.len();
+    for name in ["created", "createdAt", "state", "total", "statsu"] {
+        assert_eq!(warned(name), 1, "{name}");
+    }
+    // The controls: parts that another result may have, and parts that are there.
+    for name in ["due_date", "dueDate", "line2", "owner", "note", "status"] {
+        assert_eq!(warned(name), 0, "{name}");
+    }
+}
+
+#[test]
+fn a_read_that_has_another_way_to_its_part_and_a_known_form_are_no_warnings() {
+    let read = |path: &[&str], form: bool| json!({"line": 2, "column": 3, "path": path, "optional": true, "form_asked": form});
+    let found = |reads: &[Value]| {
+        let mut site = reading(&["date_time"], false);
+        site["reads"] = json!(reads);
+        checked(DECLARED, site).warnings.len()
+    };
+    assert_eq!(found(&[read(&["result"], false)]), 1);
+    assert_eq!(found(&[read(&["result"], true)]), 0);
+    // `(typeof r === "string" ? JSON.parse(r) : r).result`
+    let parsed = read(&["()", "result"], false);
+    assert_eq!(found(&[read(&["result"], false), parsed.clone()]), 0);
+    assert_eq!(found(&[read(&["text"], false), parsed]), 1);
 }
 
 #[test]
@@ -319,7 +356,9 @@ fn a_part_that_is_asked_for_or_has_an_alternative_is_no_finding() {
         read(&["content", "else"], false, 7),
     ];
     assert_eq!(found(&leads), 1);
-    assert_eq!(found(&[read(&["isError"], true, 0)]), 1);
+    // A guard on a failure, which throws, is right.
+    assert_eq!(found(&[read(&["isError"], true, 0)]), 0);
+    assert_eq!(found(&[read(&["isError"], false, 0)]), 1);
 }
 
 #[test]
@@ -438,8 +477,12 @@ fn a_comparison_with_a_text_that_the_declared_type_rules_out_is_a_warning() {
         1
     );
     // The controls: possible values, one of several, the empty text, and types that allow others.
+    // One more than there are does no harm, unless it has one of them in other letters.
+    assert_eq!(compared(false, &["state"], &["Open", "closed"]).len(), 1);
     for (path, values) in [
         (&["state"][..], &["open"][..]),
+        (&["state"], &["open", "Open"]),
+        (&["state"], &["open", "closed", "merged"]),
         (&["state"], &["done", "closed"]),
         (&["state"], &[""]),
         (&["note"], &["x"]),

@@ -318,3 +318,106 @@ fn an_input_that_is_a_text_of_json_is_named_where_its_parts_are_read() {
         );
     }
 }
+
+/// A result that is a text of JSON.
+fn text_of(value: &Value) -> Value {
+    json!(value.to_string())
+}
+
+#[test]
+fn parts_of_what_the_program_parses_are_looked_up_in_it() {
+    let sites = [site("t", &[certain(&["()", "tickets", "[]", "status"])])];
+    let page = json!({"tickets": [{"id": 1, "state": "open"}]});
+    assert_eq!(
+        warned(&sites, "t", &[text_of(&page)]),
+        [
+            "line 2: `tickets[]` of the result of `tools.s.t` has no property `status`; available properties: `state`, `id`"
+        ]
+    );
+    // A text in a result.
+    let inside = [site("t", &[certain(&["content", "()", "verison"])])];
+    let holds = json!({"content": "{\"version\":1}"});
+    assert!(warned(&inside, "t", &[holds])[0].contains("has no property `verison`"));
+    // The controls: parts that are there, what is no JSON, and what is parsed already.
+    let right = [site("t", &[certain(&["()", "tickets", "[]", "state"])])];
+    for result in [
+        text_of(&page),
+        page.clone(),
+        json!("no JSON"),
+        json!(7),
+        json!(null),
+    ] {
+        assert_eq!(warned(&right, "t", &[result]), NONE);
+    }
+    assert_eq!(warned(&sites, "t", &[page]), NONE);
+}
+
+#[test]
+fn a_read_with_two_ways_to_its_part_is_absent_where_neither_finds_it() {
+    // `(typeof r === "string" ? JSON.parse(r) : r).createdAt`
+    let sites = |name: &str| [site("t", &[optional(&["()", name]), optional(&[name])])];
+    let ticket = json!({"created_at": 1});
+    for result in [ticket.clone(), text_of(&ticket)] {
+        let result = std::slice::from_ref(&result);
+        assert_eq!(warned(&sites("created_at"), "t", result), NONE);
+        let warnings = warned(&sites("createdAt"), "t", result);
+        assert!(
+            warnings[0].contains("has no property `createdAt`"),
+            "{warnings:?}"
+        );
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+    }
+}
+
+#[test]
+fn a_part_of_the_raw_result_is_a_warning_where_the_result_has_none() {
+    for path in [&["result"][..], &["content", "[]", "text"], &["text"]] {
+        let sites = [site("t", &[optional(path), optional(&path[..1])])];
+        let [warning] = &warned(&sites, "t", &[json!("5 tickets")])[..] else {
+            panic!("{path:?}")
+        };
+        assert!(
+            warning.contains("the value is unwrapped already"),
+            "{warning}"
+        );
+    }
+    // The controls: parts that the results have, a guard, and a program that asks what the result is.
+    let rows = json!({"result": [1], "content": [{"text": "a"}], "text": "b"});
+    for path in [&["result"][..], &["content", "[]", "text"], &["text"]] {
+        let sites = [site("t", &[optional(path)])];
+        assert_eq!(warned(&sites, "t", std::slice::from_ref(&rows)), NONE);
+    }
+    for mark in ["asked", "form_asked"] {
+        let mut read = optional(&["result"]);
+        read[mark] = json!(true);
+        assert_eq!(warned(&[site("t", &[read])], "t", &[json!("a")]), NONE);
+    }
+    // A program that failed by such a read has the warning too.
+    let sites = json!({"sites": [site("t", &[certain(&["content"]), certain(&["rows"])])]});
+    let sites = Sites::parse(&sites.to_string()).unwrap();
+    let mut reads = catalog().result_reads(&sites, Language::Typescript);
+    reads.see(&ToolId::new("s", "t"), "\"a\"");
+    assert_eq!(reads.raw_reads().len(), 1, "{:?}", reads.raw_reads());
+}
+
+#[test]
+fn a_program_that_asks_for_pages_by_another_name_is_warned_where_results_say_that_there_are_more() {
+    let mut more = optional(&["has_more"]);
+    more["asked"] = json!(true);
+    let sites = [site("t", &[more])];
+    let first = json!({"items": [1, 2], "page": 1, "pages": 2, "total": 3});
+    let [warning] = &warned(&sites, "t", std::slice::from_ref(&first))[..] else {
+        panic!("no warning")
+    };
+    assert!(
+        warning.contains("has no property `has_more`; the results say that there are 3 and list 2"),
+        "{warning}"
+    );
+    // The controls: all was read, the results say nothing of pages, and they have the part.
+    let last = json!({"items": [3], "page": 2, "pages": 2, "total": 3});
+    assert_eq!(warned(&sites, "t", &[first.clone(), last]), NONE);
+    assert_eq!(warned(&sites, "t", &[json!({"items": [1]})]), NONE);
+    let mut says = first;
+    says["has_more"] = json!(true);
+    assert_eq!(warned(&sites, "t", &[says]), NONE);
+}

@@ -23,12 +23,20 @@ pub(crate) struct OpenQuestions {
     asked: OnceLock<Asked>,
 }
 
+/// Sentences of a check.
+#[derive(Debug)]
+pub(super) struct OpenFindings {
+    /// Its warnings, which are lost where the worker does not report an end.
+    pub(super) said: Vec<String>,
+    /// Properties that the program reads and that the types of results do not list.
+    pub(super) doubts: Vec<String>,
+    /// Loops that write and whose headers have no end condition.
+    pub(super) of_endless: Vec<String>,
+}
+
 #[derive(Debug)]
 struct Asked {
-    /// Warnings of the check, which are lost where the worker does not report an end.
-    said: Vec<String>,
-    /// Properties that the program reads and that the types of results do not list.
-    doubts: Vec<String>,
+    open: OpenFindings,
     /// Reads to look up in the results; `None` without any.
     reads: Option<Mutex<ResultReads>>,
     calls: Option<WrittenCalls>,
@@ -45,16 +53,9 @@ struct WrittenCalls {
 }
 
 impl OpenQuestions {
-    pub(super) fn ask(
-        &self,
-        sites: &Sites,
-        said: Vec<String>,
-        doubts: Vec<String>,
-        reads: ResultReads,
-    ) {
+    pub(super) fn ask(&self, sites: &Sites, open: OpenFindings, reads: ResultReads) {
         let asked = Asked {
-            said,
-            doubts,
+            open,
             reads: (!reads.is_empty()).then(|| Mutex::new(reads)),
             calls: WrittenCalls::of(&sites.sites),
         };
@@ -69,11 +70,18 @@ impl OpenQuestions {
         }
     }
 
+    /// What a program has to know that failed.
+    pub(super) fn answers_of_failed(&self) -> Vec<String> {
+        let reads = self.asked.get().and_then(|asked| asked.reads.as_ref());
+        reads.map_or_else(Vec::new, |reads| locked(reads).raw_reads())
+    }
+
     pub(super) fn answers_of_endless(&self) -> Vec<String> {
         let Some(asked) = self.asked.get() else {
             return Vec::new();
         };
-        let mut answers = asked.said.clone();
+        let mut answers = asked.open.said.clone();
+        answers.extend(asked.open.of_endless.iter().cloned());
         if let Some(reads) = &asked.reads {
             answers.extend(locked(reads).all());
         }
@@ -88,9 +96,7 @@ impl OpenQuestions {
         let mut doubts = Vec::new();
         if let Some(reads) = &asked.reads {
             let reads = locked(reads);
-            let is_said = |answer: &String| asked.said.iter().any(|said| says(said, answer));
-            let warnings = reads.warnings().into_iter();
-            answers.extend(warnings.filter(|answer| !is_said(answer)));
+            answers.extend(reads.warnings());
             doubts.extend(reads.doubts());
         }
         if shows != Shows::Something {
@@ -101,7 +107,7 @@ impl OpenQuestions {
                     .chain(&doubts)
                     .any(|other| place(other) == place(line))
             };
-            let listed = asked.doubts.iter().filter(|doubt| !said(doubt));
+            let listed = asked.open.doubts.iter().filter(|doubt| !said(doubt));
             let listed: Vec<String> = listed.cloned().collect();
             answers.extend(doubts);
             answers.extend(listed);
@@ -109,7 +115,15 @@ impl OpenQuestions {
         if calls == 0 {
             answers.extend(asked.calls.and_then(|calls| calls.unmade(shows)));
         }
-        answers
+        // Each is said once: a line may read a part in several places.
+        let mut new: Vec<String> = Vec::new();
+        for answer in answers {
+            let mut before = asked.open.said.iter().chain(&new);
+            if !before.any(|before| says(before, &answer)) {
+                new.push(answer);
+            }
+        }
+        new
     }
 }
 
@@ -175,8 +189,12 @@ mod tests {
         let catalog = limbeck_catalog::Catalog::new(Vec::new());
         let reads = catalog.result_reads(&sites, limbeck_domain::Language::Typescript);
         let questions = OpenQuestions::default();
-        let doubts = vec!["line 2: a doubt".to_owned()];
-        questions.ask(&sites, Vec::new(), doubts, reads);
+        let open = OpenFindings {
+            said: Vec::new(),
+            doubts: vec!["line 2: a doubt".to_owned()],
+            of_endless: Vec::new(),
+        };
+        questions.ask(&sites, open, reads);
         questions
     }
 
@@ -191,6 +209,32 @@ mod tests {
             checked,
             "line 3: `r` has no property `a`; available properties: `b`"
         ));
+    }
+
+    #[test]
+    fn each_sentence_is_said_once() {
+        let sites = Sites::parse(r#"{"sites":[]}"#).unwrap();
+        let reads = limbeck_catalog::Catalog::new(Vec::new());
+        let reads = reads.result_reads(&sites, limbeck_domain::Language::Typescript);
+        let questions = OpenQuestions::default();
+        let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        let open = OpenFindings {
+            said: lines(&["line 1: said; a hint"]),
+            doubts: lines(&[
+                "line 1: said; another hint",
+                "line 2: new",
+                "line 2: new",
+                "line 3: new",
+            ]),
+            of_endless: lines(&["line 4: a loop"]),
+        };
+        questions.ask(&sites, open, reads);
+        let answers = questions.answers(1, Shows::EmptyValue);
+        assert_eq!(answers, ["line 2: new", "line 3: new"]);
+        // A loop explains a program that a limit ended.
+        let endless = questions.answers_of_endless();
+        assert_eq!(endless, ["line 1: said; a hint", "line 4: a loop"]);
+        assert_eq!(questions.answers_of_failed(), [""; 0]);
     }
 
     #[test]

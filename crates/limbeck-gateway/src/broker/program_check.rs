@@ -12,7 +12,7 @@ use limbeck_domain::{Language, Mode, Site, Sites, SitesError, ToolTarget, Verdic
 use limbeck_policy::Scope;
 
 use super::Broker;
-use super::open_questions::Shows;
+use super::open_questions::{OpenFindings, Shows};
 use super::prepare::{out_of_scope, visible};
 use crate::artifacts::select::StopFlag;
 use crate::computing::{Computing, ComputingError};
@@ -81,9 +81,13 @@ impl Broker {
             let Ok(reads) = check.result_reads(&sites).await else {
                 return verdict;
             };
-            let doubts = findings.doubts.iter().map(Finding::line).collect();
-            let said = verdict.warnings.clone();
-            self.questions.ask(&sites, said, doubts, reads);
+            let lines = |findings: &[Finding]| findings.iter().map(Finding::line).collect();
+            let open = OpenFindings {
+                said: verdict.warnings.clone(),
+                doubts: lines(&findings.doubts),
+                of_endless: lines(&findings.of_endless),
+            };
+            self.questions.ask(&sites, open, reads);
         }
         verdict
     }
@@ -91,6 +95,11 @@ impl Broker {
     /// What a program has to know that completed after `calls`, and returned and printed nothing or not.
     pub(crate) fn answers(&self, calls: u32, shows: Shows) -> Vec<String> {
         self.questions.answers(calls, shows)
+    }
+
+    /// What a program has to know that failed.
+    pub(crate) fn answers_of_failed(&self) -> Vec<String> {
+        self.questions.answers_of_failed()
     }
 
     /// What a program has to know that was ended by a limit: it may have waited for a part that no result has.

@@ -14,11 +14,15 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextSize};
 
 use super::CallFlow;
-use crate::bounds::{PATH_NAMES_MAX, READS_PER_RESULT_MAX};
+use crate::bounds::{
+    ALTERNATIVE_STEPS_MAX, PATH_NAMES_MAX, READS_PER_RESULT_MAX, WHOLE_BRANCHES_MAX,
+};
 use crate::python::names::{last_name, text};
 use crate::python::tree::{NodeId, id, is_one_of};
 use crate::result_part::{PartForm, ResultPart, ends_in_name};
-use crate::result_read::{ResultRead, ValueUse, provide_for_absence};
+use crate::result_read::{
+    ResultRead, ValueUse, WholeInstead, provide_by_whole, provide_for_absence,
+};
 
 /// What every dict has, and so no field of a result.
 const OF_DICTS: [&str; 11] = [
@@ -42,10 +46,13 @@ struct FoundReads {
     used: ValueUse,
     /// Parts of which the program asks what they are: it may know which members they have.
     asked: Vec<Vec<String>>,
-    seen: HashSet<NodeId>,
+    /// Places that were followed, each for the result itself and for what the program parses of it.
+    seen: HashSet<(NodeId, bool)>,
     steps_left: usize,
     /// Numbers of the alternatives of which one is the whole result.
     whole: HashSet<u32>,
+    /// Conditions of which a branch takes the whole result as it is.
+    whole_instead: Vec<WholeInstead>,
 }
 
 impl FoundReads {
@@ -56,12 +63,16 @@ impl FoundReads {
             seen: HashSet::new(),
             steps_left: STEPS_PER_RESULT_MAX,
             whole: HashSet::new(),
+            whole_instead: Vec::new(),
         }
     }
 
     fn end(mut self) -> ValueUse {
+        // Who asks what the whole is knows that it may be a text.
+        let form_asked = self.asked.iter().any(Vec::is_empty);
         let reads = &mut self.used.reads;
         reads.truncate(READS_PER_RESULT_MAX);
+        provide_by_whole(reads, &self.whole_instead);
         for read in reads.iter_mut() {
             read.asked |= read.either != 0 && self.whole.contains(&read.either);
         }
@@ -70,9 +81,9 @@ impl FoundReads {
             let is_below =
                 |path: &Vec<String>| read.path.len() > path.len() && read.path.starts_with(path);
             read.optional |= self.asked.iter().any(is_below);
+            read.form_asked = form_asked;
         }
-        // Who asks what the whole is knows that it may be a text.
-        self.used.as_text |= self.asked.iter().any(Vec::is_empty);
+        self.used.as_text |= form_asked;
         self.used
     }
 }
@@ -136,7 +147,7 @@ impl<'a> CallFlow<'_, 'a> {
         while part.path.len() < PATH_NAMES_MAX
             && found.used.reads.len() < READS_PER_RESULT_MAX
             && found.steps_left > 0
-            && found.seen.insert(node)
+            && found.seen.insert((node, part.is_parsed()))
         {
             found.steps_left -= 1;
             let Some(parent) = self.tree.parent_node(node) else {
@@ -144,6 +155,7 @@ impl<'a> CallFlow<'_, 'a> {
             };
             if part.path.is_empty() && part.is_itself() {
                 self.whole_value(parent, node, found);
+                self.whole_branch(parent, node, found);
             } else if ends_in_name(&part.path) && part.is_itself() {
                 self.compared(parent, node, &part, found);
             }
@@ -272,6 +284,30 @@ impl<'a> CallFlow<'_, 'a> {
         part.map(|part| (id(call), part))
     }
 
+    /// Notes a condition of which one branch takes the whole result as it is at `node`, under `parent`.
+    fn whole_branch(&self, parent: AnyNodeRef<'_>, node: NodeId, found: &mut FoundReads) {
+        // What is read of the whole says nothing about the whole.
+        let is_read = parent.is_expr_attribute() || parent.is_expr_subscript();
+        if is_read || found.whole_instead.len() >= WHOLE_BRANCHES_MAX {
+            return;
+        }
+        for (parent, below) in self.tree.climb(node).take(ALTERNATIVE_STEPS_MAX) {
+            let range = |node: &dyn Ranged| (node.start().into(), node.end().into());
+            let branch = match parent {
+                AnyNodeRef::ExprIf(either) if id(&*either.test) == below => continue,
+                AnyNodeRef::ExprIf(either) if id(&*either.body) == below => range(&*either.body),
+                AnyNodeRef::ExprIf(either) => range(&*either.orelse),
+                AnyNodeRef::StmtFunctionDef(_) | AnyNodeRef::ExprLambda(_) => return,
+                _ => continue,
+            };
+            found.whole_instead.push(WholeInstead {
+                condition: range(&parent),
+                branch,
+            });
+            return;
+        }
+    }
+
     /// Notes that the program asks whether a part has a member: `"a" in part`.
     fn asked(
         &self,
@@ -293,6 +329,7 @@ impl<'a> CallFlow<'_, 'a> {
                 either: 0,
                 certain: false,
                 absent_is_well: false,
+                form_asked: false,
             });
         }
     }
@@ -429,6 +466,7 @@ impl<'a> CallFlow<'_, 'a> {
             // A part that is absent is an error of the language.
             certain: false,
             absent_is_well: self.absent_is_well(node),
+            form_asked: false,
         });
     }
 
@@ -441,6 +479,7 @@ impl<'a> CallFlow<'_, 'a> {
             either: self.either(node),
             certain: false,
             absent_is_well: self.absent_is_well(node),
+            form_asked: false,
         });
     }
 }

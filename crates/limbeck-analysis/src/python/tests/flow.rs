@@ -451,6 +451,10 @@ fn reads_that_are_asked_for_made_or_one_of_several_are_marked() {
             &["a|", "b|", "b.c|"],
         ),
         ("f(o.get('a') or o)", &["a?|"]),
+        // In another branch the whole is taken as it is.
+        ("f(o['a'] if isinstance(o, dict) else o)", &["a?"]),
+        ("f(o['a'] if isinstance(o, dict) else str(o))", &["a?"]),
+        ("f(o['a'] if isinstance(o, dict) else '')", &["a"]),
     ] {
         let program = format!("o = tools.shop.echo(a=1)\n{rest}");
         let found = site(&program).reads.into_iter().map(|read| {
@@ -508,4 +512,38 @@ fn a_result_goes_with_its_names_into_arguments() {
         let echo = sites.iter().find(|site| site.tool == "echo").unwrap();
         assert_eq!(echo.uses, uses, "{program}");
     }
+}
+
+#[test]
+fn reads_are_followed_into_what_the_program_parses() {
+    for (rest, reads) in [
+        (
+            "json.loads(o)['tickets'][0]['id']",
+            &["().tickets", "().tickets.[].id"][..],
+        ),
+        (
+            "d = json.loads(o['content'])\nd.get('total')",
+            &["content", "content.().total?"],
+        ),
+        (
+            "d = json.loads(o) if isinstance(o, str) else o\nd['items']",
+            &["().items?", "items?"],
+        ),
+        ("json.loads(json.dumps(o))['items']", &["items"]),
+        // The controls: a text of it, and a function of the program.
+        ("json.dumps(o)['items']", &[]),
+        ("json = f\njson.loads(o)['items']", &[]),
+    ] {
+        let mut found = reads_of(&format!("import json\no = tools.shop.echo(a=1)\n{rest}"));
+        found.sort();
+        let mut reads = reads.to_vec();
+        reads.sort_unstable();
+        assert_eq!(found, reads, "{rest}");
+    }
+    let marks = |rest: &str| {
+        let site = site(&format!("o = tools.shop.echo(a=1)\n{rest}"));
+        site.reads.iter().any(|read| read.form_asked)
+    };
+    assert!(marks("if isinstance(o, dict):\n    f(o['a'])"));
+    assert!(!marks("if o['b']:\n    f(o['a'])"));
 }

@@ -5,6 +5,7 @@ mod asked;
 mod certain;
 mod changes;
 mod compared;
+mod containers;
 mod functions;
 mod kept;
 mod placed;
@@ -18,12 +19,16 @@ use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
 use oxc::syntax::operator::{BinaryOperator, LogicalOperator};
 
+pub(in crate::typescript) use self::whole::is_member_of_texts;
+
 use self::certain::{EnteredFunctions, Exits};
 use self::changes::changes_members;
 use super::guards::method;
 use crate::bounds::{PATH_NAMES_MAX, READS_MAX, READS_PER_RESULT_MAX};
 use crate::result_part::{ResultPart, ends_in_name};
-use crate::result_read::{ResultRead, ValueUse, provide_for_absence};
+use crate::result_read::{
+    ResultRead, ValueUse, WholeInstead, provide_by_whole, provide_for_absence,
+};
 use crate::typescript::tree::ProgramTree;
 
 /// Nodes that are visited for all reads.
@@ -37,13 +42,18 @@ pub(super) struct ReadFinder<'t, 's, 'a> {
     found: ValueUse,
     all: usize,
     steps_left: usize,
-    followed: HashSet<NodeId>,
+    /// Places that were followed, each for the result itself and for what the program parses of it.
+    followed: HashSet<(NodeId, bool)>,
     /// Whether any object of the program is given members, or loses them: a result may be one.
     changes_members: bool,
     /// Names of members that such objects are given.
     assigned: HashSet<String>,
     /// Numbers of the alternatives of which one is the whole result.
     whole: HashSet<u32>,
+    /// Conditions of which a branch takes the whole result as it is.
+    whole_instead: Vec<WholeInstead>,
+    /// Whether the program asks what the whole result is.
+    form_asked: bool,
     exits: Exits,
     entered: EnteredFunctions,
 }
@@ -63,6 +73,8 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 .any(|node| changes_members(tree, &node.kind())),
             assigned: placed::assigned_names(tree),
             whole: HashSet::new(),
+            whole_instead: Vec::new(),
+            form_asked: false,
             exits: Exits::of(tree),
             entered: EnteredFunctions::default(),
         }
@@ -117,6 +129,8 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         self.call = call;
         self.followed.clear();
         self.whole.clear();
+        self.whole_instead.clear();
+        self.form_asked = false;
         self.entered.clear();
     }
 
@@ -125,7 +139,9 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         let reads = &mut found.reads;
         for read in reads.iter_mut() {
             read.asked |= read.either != 0 && self.whole.contains(&read.either);
+            read.form_asked = self.form_asked;
         }
+        provide_by_whole(reads, &self.whole_instead);
         reads.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
         reads.dedup();
         provide_for_absence(reads);
@@ -195,7 +211,7 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         loop {
             if self.steps_left == 0
                 || part.path.len() >= PATH_NAMES_MAX
-                || !self.followed.insert(at)
+                || !self.followed.insert((at, part.is_parsed()))
             {
                 return;
             }
@@ -205,6 +221,7 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
             };
             if part.path.is_empty() && part.is_itself() {
                 self.whole_value(&kind, outer, below);
+                self.whole_branch(&kind, at);
             } else if ends_in_name(&part.path) && part.is_itself() {
                 self.compared(&kind, at, outer, below, &part);
             }
@@ -273,10 +290,22 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                         at = list;
                         Some(part)
                     }
+                    Some((_, AstKind::CallExpression(call), _)) => {
+                        return self.put(call, 0, part);
+                    }
                     _ => None,
                 },
                 AstKind::CallExpression(call) if !is_in(&call.callee) => {
                     self.passed(call, below, part)
+                }
+                AstKind::ArrowFunctionExpression(function) => {
+                    match self.mapped(function, outer, below) {
+                        Some((list, name)) => {
+                            at = list;
+                            Some(if name == "map" { part.in_list() } else { part })
+                        }
+                        None => None,
+                    }
                 }
                 AstKind::VariableDeclarator(declarator)
                     if !self.tree.is_inside(below, declarator.id.span()) =>
@@ -358,8 +387,10 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
     }
 
     fn read(&mut self, at: u32, part: &ResultPart, member: NodeId, optional: bool) {
-        let optional =
-            optional || self.provides_for_absence(member) || self.is_otherwise_read(member);
+        let optional = optional
+            || self.provides_for_absence(member)
+            || self.is_otherwise_read(member)
+            || self.is_of_failure(member, part);
         let absence = Absence {
             optional,
             certain: !optional && !self.is_kept(member) && self.is_certain(member),
@@ -380,10 +411,14 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 at,
                 path: part.path.clone(),
                 optional: absence.optional || part.is_shared || self.changes_members,
-                asked: is_assigned || member.is_some_and(|member| self.tree.is_guard(member)),
+                asked: is_assigned
+                    || member.is_some_and(|member| {
+                        self.tree.is_guard(member) || self.is_of_failure(member, part)
+                    }),
                 either: member.map_or(0, |member| self.tree.either(member)),
                 certain: absence.certain,
                 absent_is_well: absence.is_well,
+                form_asked: false,
             });
         }
     }

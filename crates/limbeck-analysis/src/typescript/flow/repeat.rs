@@ -92,7 +92,12 @@ fn of_function(tree: &ProgramTree<'_, '_>, function: AstKind<'_>, functions_left
                 (Expression::StaticMemberExpression(member), Some(_)) => {
                     items_of(tree, &member.object)
                 }
-                (Expression::Identifier(name), _) if name.name == "setInterval" => Repeat::Endless,
+                (Expression::Identifier(name), _) if name.name == "setInterval" => {
+                    match mentions_global(tree, "clearInterval") {
+                        true => Repeat::Many,
+                        false => Repeat::Endless,
+                    }
+                }
                 (Expression::Identifier(_), _) => Repeat::Once,
                 _ => Repeat::Many,
             }
@@ -107,6 +112,12 @@ fn of_function(tree: &ProgramTree<'_, '_>, function: AstKind<'_>, functions_left
         _ => Repeat::Many,
     };
     inner.within(around(tree, outer, left))
+}
+
+/// Whether the program mentions a global function.
+fn mentions_global(tree: &ProgramTree<'_, '_>, global: &str) -> bool {
+    let unresolved = tree.scoping.root_unresolved_references();
+    unresolved.iter().any(|(name, _)| name.as_str() == global)
 }
 
 /// How often a named function is called. One that is never mentioned is the program's entry, which is called once.

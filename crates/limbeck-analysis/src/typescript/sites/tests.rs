@@ -415,6 +415,10 @@ fn how_often_a_call_is_made_is_what_its_loops_say() {
         ("function f() { tools.a.b(); f() } f()", Repeat::Many),
         ("(async () => { await tools.a.b() })()", Repeat::Once),
         ("setInterval(() => tools.a.b(), 5)", Repeat::Endless),
+        (
+            "const h = setInterval(() => tools.a.b(), 5); clearInterval(h)",
+            Repeat::Many,
+        ),
         ("g(() => tools.a.b())", Repeat::Many),
     ] {
         assert_eq!(only(text).repeat, repeat, "{text}");

@@ -74,6 +74,8 @@ impl Run {
                         .filter(|answer| !self.warnings.contains(answer));
                     let new: Vec<String> = new.collect();
                     self.warnings.extend(new);
+                } else {
+                    self.warnings.extend(self.broker.answers_of_failed());
                 }
             }
         }

@@ -25,6 +25,7 @@ fn desk() -> Arc<FakeServer> {
     let tickets = json!({"tickets": [{"id": 1, "state": "open"}], "total": 1});
     let server = FakeServer::new("desk")
         .read("page", move |_| tickets.clone())
+        .read("query", |_| json!({"result": [{"n": 1}], "rowCount": 1}))
         .read("either", |given| match given["kind"].as_str() {
             Some("file") => json!({"path": "a"}),
             _ => json!({"entries": []}),
@@ -280,6 +281,62 @@ async fn a_program_that_waits_for_a_field_which_no_result_has_is_ended_with_a_wa
         assert!(envelope.error.is_some());
         let warnings = envelope.warnings.join("\n");
         assert!(!warnings.contains("has no property"), "{envelope:?}");
+    }
+    gateway.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn right_programs_that_provide_for_several_forms_have_no_warning() {
+    let gateway = World::new(worker()).server(&desk()).start().await;
+    for program in [
+        "const r = await tools.desk.object({}); const d = typeof r === 'string' ? JSON.parse(r) : r; return d.tickets.map(t => t.id)",
+        "const r = await tools.desk.page({}); const d = typeof r === 'string' ? JSON.parse(r) : r; return d.tickets.map(t => t.id)",
+        "const r = await tools.desk.query({}); return r.result.map(x => x.n)",
+        "const unwrap = r => r?.structuredContent ?? (r?.content?.[0]?.text ? JSON.parse(r.content[0].text) : r); return unwrap(await tools.desk.page({})).tickets.length",
+        "const r = await tools.desk.close({}); return typeof r === 'string' ? r : r.content.map(c => c.text).join('')",
+        "const r = await tools.desk.page({}); if (r.isError) throw new Error('failed'); return r.total",
+        "const want = 'all'; const r = await tools.desk.state({}); return want === 'all' || r.state === want",
+        "const r = await tools.desk.state({}); switch (r.state) { case 'open': return 1; case 'merged': return 2; default: return 3 }",
+        "let n = 0; while (true) { await tools.desk.close({}); if (++n > 1) return n }",
+    ] {
+        let envelope = run(&gateway, program).await;
+        assert_eq!(envelope.error, None, "{program}");
+        assert_eq!(envelope.warnings, [""; 0], "{program}");
+    }
+    for program in [
+        "import json\nr = tools.desk.object()\nd = json.loads(r) if isinstance(r, str) else r\n[t['id'] for t in d['tickets']]",
+        "r = tools.desk.close()\nr['content'][0]['text'] if isinstance(r, dict) else r",
+        "r = tools.desk.query()\n[x['n'] for x in r['result']]",
+    ] {
+        let envelope = run_python(&gateway, program).await;
+        assert_eq!(envelope.error, None, "{program}");
+        assert_eq!(envelope.warnings, [""; 0], "{program}");
+    }
+    // The same forms where the parts are not there.
+    for (program, words) in [
+        (
+            "const d = JSON.parse(await tools.desk.object({})); return ['n', ...d.tickets.map(t => t.number)]",
+            "has no property `number`",
+        ),
+        (
+            "const all = []; for (const n of [1, 2]) { const r = await tools.desk.page({ n }); all.push(...r.tickets) } return ['t', ...all.map(t => t.title)]",
+            "has no property `title`",
+        ),
+        (
+            "const r = await tools.desk.query({}); return ['rows', r.content?.[0]?.text]",
+            "the value is unwrapped already",
+        ),
+        (
+            "const r = await tools.desk.close({}); return r.content[0].text",
+            "the value is unwrapped already",
+        ),
+        (
+            "const r = await tools.desk.page({}); for (const t in r.tickets) console.log(t.id)",
+            "write `for (const t of …)`",
+        ),
+    ] {
+        let warnings = said(&gateway, program).await;
+        assert!(warnings.contains(words), "{program}: {warnings}");
     }
     gateway.shutdown().await;
 }

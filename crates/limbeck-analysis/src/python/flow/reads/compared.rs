@@ -54,8 +54,9 @@ impl CallFlow<'_, '_> {
                         Pattern::MatchValue(value) => text(&value.value),
                         _ => None,
                     });
+                    // A case more than there are values does no harm.
                     let at = case.pattern.start().into();
-                    note(values.collect(), at, case.end().into(), part, found);
+                    note(values.collect(), at, choice.end().into(), part, found);
                 }
             }
             _ => {}

@@ -23,6 +23,17 @@ impl<'a> CallFlow<'_, 'a> {
         if arguments.args[..place].iter().any(Expr::is_starred_expr) {
             return None;
         }
+        if let Expr::Attribute(function) = &*call.func
+            && place == 0
+            && name_of(&function.value) == Some("json")
+            && self.facts.times_bound("json") <= 1
+        {
+            return match &*function.attr.id {
+                "loads" => part.parsed(),
+                "dumps" => part.into_form(PartForm::Json),
+                _ => None,
+            };
+        }
         let name = name_of(&call.func)?;
         if self.facts.times_bound(name) > 0 {
             self.bind_parameter(&call.func, place, &part, found);

@@ -3,12 +3,13 @@
 use oxc::ast::AstKind;
 use oxc::ast::ast::Expression;
 use oxc::semantic::NodeId;
-use oxc::span::GetSpan;
+use oxc::span::{GetSpan, Span};
 use oxc::syntax::operator::{BinaryOperator, LogicalOperator, UnaryOperator};
 
 use super::{Absence, ReadFinder};
+use crate::bounds::{ALTERNATIVE_STEPS_MAX, WHOLE_BRANCHES_MAX};
 use crate::result_part::ResultPart;
-use crate::result_read::ResultRead;
+use crate::result_read::{ResultRead, WholeInstead};
 
 impl<'a> ReadFinder<'_, '_, 'a> {
     /// Notes that the program asks whether a part is there, or what it is.
@@ -16,6 +17,7 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         if !part.is_itself() {
             return;
         }
+        self.form_asked |= part.path.is_empty();
         let mut is_known = false;
         for read in &mut self.found.reads {
             if read.path == part.path {
@@ -50,6 +52,74 @@ impl<'a> ReadFinder<'_, '_, 'a> {
                     .iter()
                     .any(|read| read.optional && is_test(read))
         })
+    }
+
+    /// Whether a member is read only where a test found it that decides whether to end here, as in
+    /// `if (r.error) return r.error`, or where the result says that its call failed, as in `if (r.isError) f(r.content)`. A call
+    /// that fails throws, so the second never is.
+    pub(super) fn is_of_failure(&self, member: NodeId, part: &ResultPart) -> bool {
+        let steps = self.tree.climb(member).take(ALTERNATIVE_STEPS_MAX);
+        let mut branches = steps.filter_map(|(_, kind, below)| match kind {
+            AstKind::ConditionalExpression(conditional) => Some((
+                conditional.test.span(),
+                self.tree.is_inside(below, conditional.consequent.span()),
+            )),
+            AstKind::IfStatement(statement) => Some((
+                statement.test.span(),
+                self.tree.is_inside(below, statement.consequent.span()),
+            )),
+            _ => None,
+        });
+        branches.any(|(test, is_in)| {
+            let asks_for_failure = |read: &ResultRead| {
+                let is_failure = read.path.last().is_some_and(|name| name == "isError");
+                let is_guard = read.asked && part.path.starts_with(&read.path);
+                (test.start..test.end).contains(&read.at) && (is_failure || is_guard)
+            };
+            is_in && self.found.reads.iter().any(asks_for_failure)
+        })
+    }
+
+    /// Notes a condition of which one branch takes the whole result as it is at `at`, under `kind`.
+    pub(super) fn whole_branch(&mut self, kind: &AstKind<'a>, at: NodeId) {
+        // What is read of the whole says nothing about the whole.
+        if matches!(
+            kind,
+            AstKind::StaticMemberExpression(_) | AstKind::ComputedMemberExpression(_)
+        ) || self.whole_instead.len() >= WHOLE_BRANCHES_MAX
+        {
+            return;
+        }
+        for (_, kind, below) in self.tree.climb(at).take(ALTERNATIVE_STEPS_MAX) {
+            let is_in = |part: Span| self.tree.is_inside(below, part);
+            let (condition, test, branch) = match kind {
+                AstKind::ConditionalExpression(conditional) => (
+                    conditional.span,
+                    conditional.test.span(),
+                    match is_in(conditional.consequent.span()) {
+                        true => conditional.consequent.span(),
+                        false => conditional.alternate.span(),
+                    },
+                ),
+                AstKind::IfStatement(statement) => (
+                    statement.span,
+                    statement.test.span(),
+                    match &statement.alternate {
+                        Some(alternate) if is_in(alternate.span()) => alternate.span(),
+                        _ => statement.consequent.span(),
+                    },
+                ),
+                AstKind::Function(_) | AstKind::ArrowFunctionExpression(_) => return,
+                _ => continue,
+            };
+            if !is_in(test) {
+                self.whole_instead.push(WholeInstead {
+                    condition: (condition.start, condition.end),
+                    branch: (branch.start, branch.end),
+                });
+                return;
+            }
+        }
     }
 
     /// Whether the program asks what a part is, of which `kind` is around `below`.

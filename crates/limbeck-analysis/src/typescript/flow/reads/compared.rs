@@ -43,19 +43,18 @@ impl<'a> ReadFinder<'_, '_, 'a> {
                     true => &binary.right,
                     false => &binary.left,
                 };
+                // `want === "all" || r.state === want` is right for any `want`.
+                if self.is_choice(other) {
+                    return;
+                }
                 tree.text(other).into_iter().collect()
             }
             AstKind::SwitchStatement(statement) if is_in(&statement.discriminant) => {
-                let mut condition = 0;
-                // Cases without statements are one with the next case that has some.
-                for case in statement.cases.iter().rev() {
-                    if condition == 0 || !case.consequent.is_empty() {
-                        condition = case.span.end;
-                    }
-                    if let Some(test) = &case.test {
-                        let texts = tree.text(test).into_iter().collect();
-                        self.note_comparison(texts, test.span().start, condition, part);
-                    }
+                // A case more than there are values does no harm.
+                for test in statement.cases.iter().filter_map(|case| case.test.as_ref()) {
+                    let texts = tree.text(test).into_iter().collect();
+                    let condition = statement.span.end;
+                    self.note_comparison(texts, test.span().start, condition, part);
                 }
                 return;
             }
@@ -83,6 +82,31 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         };
         let condition = self.condition(outer);
         self.note_comparison(texts, tree.span(at).start, condition, part);
+    }
+
+    /// Whether a constant is a name that the program compares with other constants elsewhere: it may have any of their values.
+    fn is_choice(&self, constant: &Expression<'a>) -> bool {
+        let Expression::Identifier(name) = constant.get_inner_expression() else {
+            return false;
+        };
+        let Some(symbol) = self.tree.symbol(name) else {
+            return false;
+        };
+        let mut uses = self.tree.uses(symbol).take(ALTERNATIVE_STEPS_MAX);
+        uses.any(|node| match self.tree.outer(node) {
+            Some((_, AstKind::BinaryExpression(binary), below)) => {
+                let other = match self.tree.is_inside(below, binary.left.span()) {
+                    true => &binary.right,
+                    false => &binary.left,
+                };
+                binary.operator.is_equality()
+                    && matches!(
+                        other.get_inner_expression(),
+                        Expression::StringLiteral(_) | Expression::NullLiteral(_)
+                    )
+            }
+            _ => false,
+        })
     }
 
     fn note_comparison(&mut self, texts: Vec<&str>, at: u32, condition: u32, part: &ResultPart) {

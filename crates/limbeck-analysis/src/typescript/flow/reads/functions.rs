@@ -63,6 +63,10 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         }
         match name {
             name if KEEPING_ITEMS.contains(&name) => Some(part),
+            "flat" => part.flat(),
+            // Of a map that the program fills.
+            "get" if part.is_in_list() => part.item(None),
+            "values" if part.is_in_list() => Some(part),
             name if GIVING_ITEM.contains(&name) => part.item(None),
             _ => None,
         }
@@ -88,12 +92,24 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         let Expression::Identifier(object) = &member.object else {
             return None;
         };
-        if place > 0 || self.tree.symbol(object).is_some() {
+        if self.tree.symbol(object).is_some() {
+            self.put(call, place, part.in_list());
+            return None;
+        }
+        if place > 0 {
             return None;
         }
         match (object.name.as_str(), member.property.name.as_str()) {
             ("Object", "values") => part.into_form(PartForm::Values),
             ("Object", "entries") => part.into_form(PartForm::Entries),
+            ("Object" | "Map", "groupBy") => {
+                if let Some(item) = part.item(None) {
+                    self.bind_parameter(call.node_id(), call.arguments.get(1), 0, item);
+                }
+                None
+            }
+            ("JSON", "stringify") => part.into_form(PartForm::Json),
+            ("JSON", "parse") => part.parsed(),
             ("Object", "hasOwn") => {
                 let name = call.arguments.get(1).and_then(Argument::as_expression)?;
                 self.asked(name, part);

@@ -37,6 +37,29 @@ const OF_TEXTS: [&str; 22] = [
     "trimStart",
 ];
 
+/// What other members every text has.
+const MEMBERS_OF_TEXTS: [&str; 12] = [
+    "at",
+    "concat",
+    "constructor",
+    "hasOwnProperty",
+    "isWellFormed",
+    "length",
+    "repeat",
+    "toLocaleLowerCase",
+    "toLocaleUpperCase",
+    "toString",
+    "toWellFormed",
+    "valueOf",
+];
+
+/// Whether every text has a member.
+pub(in crate::typescript) fn is_member_of_texts(name: &str) -> bool {
+    [&OF_TEXTS[..], &OF_TEXTS_TOO, &MEMBERS_OF_TEXTS]
+        .iter()
+        .any(|names| names.contains(&name))
+}
+
 impl<'a> ReadFinder<'_, '_, 'a> {
     /// Notes what the whole value is taken for by `kind`, the node around `below`.
     pub(super) fn whole_value(&mut self, kind: &AstKind<'a>, outer: NodeId, below: NodeId) {

@@ -442,3 +442,141 @@ fn a_result_goes_with_its_names_into_arguments() {
         assert_eq!(site.uses, uses, "{text}");
     }
 }
+
+#[test]
+fn reads_are_followed_into_what_the_program_parses() {
+    for (rest, reads) in [
+        (
+            "f(JSON.parse(r).tickets[0].id)",
+            &["().tickets", "().tickets.[].id"][..],
+        ),
+        (
+            "const { total } = JSON.parse(r.content); f(total)",
+            &["content.().total", "content"],
+        ),
+        (
+            "const d = typeof r === 'string' ? JSON.parse(r) : r; f(d.items)",
+            &["().items?", "items?"],
+        ),
+        (
+            "const copy = JSON.parse(JSON.stringify(r)); f(copy.items)",
+            &["items"],
+        ),
+        // The controls: a text of it, what was parsed twice, and a function of the program.
+        ("f(JSON.stringify(r).length)", &[]),
+        ("f(JSON.parse(JSON.parse(r).a).b)", &["().a"]),
+        ("const JSON = g(); f(JSON.parse(r).a)", &[]),
+    ] {
+        let mut found = reads_of(&format!("const r = await tools.a.b(); {rest}"));
+        found.sort();
+        let mut reads = reads.to_vec();
+        reads.sort_unstable();
+        assert_eq!(found, reads, "{rest}");
+    }
+}
+
+#[test]
+fn reads_are_followed_through_what_the_program_fills_and_maps() {
+    let pages = "const rs = await Promise.all(ids.map(id => tools.a.b({ id })));";
+    for (rest, reads) in [
+        (
+            "const all = rs.flatMap(r => r.items); f(all[0].id)",
+            &["items", "items.[].id"][..],
+        ),
+        (
+            "const all = rs.map(r => r.items).flat(); f(all[0].id)",
+            &["items", "items.[].id"],
+        ),
+        (
+            "const names = rs.map(r => r.owner); f(names[0].name)",
+            &["owner", "owner.name"],
+        ),
+        // The controls: promises, and callbacks that make something of it.
+        (
+            "const all = rs.map(async r => r.items); f(all[0].id)",
+            &["items"],
+        ),
+        (
+            "const all = rs.map(r => g(r.items)); f(all[0].id)",
+            &["items"],
+        ),
+    ] {
+        assert_eq!(reads_of(&format!("{pages} {rest}")), reads, "{rest}");
+    }
+    for (rest, reads) in [
+        (
+            "const all = []; all.push(...r.items); f(all[0].id)",
+            &["items", "items.[].id"][..],
+        ),
+        (
+            "const all = []; all.push(r); for (const x of all) f(x.id)",
+            &["id"],
+        ),
+        (
+            "const by = new Map(); for (const x of r.items) by.set(x.id, x); f(by.get(1)?.name)",
+            &["items", "items.[].id", "items.[].name?"],
+        ),
+        (
+            "f(Object.groupBy(r.items, x => x.state))",
+            &["items", "items.[].state"],
+        ),
+        // What is put there from elsewhere may have other members.
+        (
+            "const all = []; all.push(r); all.push(q); f(all[0].id)",
+            &["id?"],
+        ),
+        (
+            "const all = []; all.push(r); all[1] = q; f(all[0].id)",
+            &["id?"],
+        ),
+        // The controls: lists that are not empty at first, or get another value.
+        ("const all = [q]; all.push(r); f(all[0].id)", &[]),
+        ("let all = []; all.push(r); all = g(all); f(all[0].id)", &[]),
+        (
+            "const by = new Map(); by.set(r.id, 1); f(by.get(1).name)",
+            &["id"],
+        ),
+    ] {
+        let found = reads_of(&format!("const r = await tools.a.b(); {rest}"));
+        assert_eq!(found, reads, "{rest}");
+    }
+}
+
+#[test]
+fn reads_for_which_the_program_takes_the_whole_or_that_a_failure_has_are_asked() {
+    let marks = |rest: &str| -> Vec<(String, bool, bool)> {
+        let site = only(&format!("const r = await tools.a.b(); {rest}"));
+        let reads = site.reads.iter();
+        reads
+            .map(|read| (read.path.join("."), read.asked, read.form_asked))
+            .collect()
+    };
+    for (rest, asked) in [
+        (
+            "f(r?.content?.[0]?.text ? JSON.parse(r.content[0].text) : r)",
+            true,
+        ),
+        ("f(r.content ? r.content : String(r))", true),
+        ("if (r.content) f(r.content); else f(r)", true),
+        ("if (r.isError) f(r.content[0].text)", true),
+        ("f(r.isError ? r.content : 1)", true),
+        ("if (r.content) return r.content.text", true),
+        // The controls: something else in its place, and what is read beside the whole.
+        ("f(r.content ? r.content : 1)", false),
+        ("if (ok) f(r, r.content)", false),
+        ("f(r.content, r)", false),
+    ] {
+        let marks = marks(rest);
+        let content: Vec<_> = marks
+            .iter()
+            .filter(|(path, ..)| path.starts_with("content"))
+            .collect();
+        assert!(!content.is_empty(), "{rest}: {marks:?}");
+        assert!(
+            content.iter().all(|(_, is, _)| *is == asked),
+            "{rest}: {marks:?}"
+        );
+    }
+    assert!(marks("f(typeof r === 'string' ? 1 : r.a)")[0].2);
+    assert!(!marks("f(typeof r.a === 'string' ? 1 : r.a.b)")[0].2);
+}

@@ -221,9 +221,17 @@ fn texts_that_a_part_is_compared_with_are_listed_by_condition() {
         ("f(['open', 'new'].includes(r.state))", &["state: open new"]),
         (
             "switch (r.state) { case 'a': case 'b': f(); break; case 'c': f() }",
-            &["state: c", "state: b a"],
+            &["state: a b c"],
         ),
-        // The controls: other values, and parts that may be of another value.
+        // The controls: other values, a constant that is one of several, and parts that may be of another value.
+        (
+            "const want = 'all'; if (want === 'all' || r.state === want) f()",
+            &[],
+        ),
+        (
+            "const want = 'new'; if (r.state === want) f()",
+            &["state: new"],
+        ),
         ("if (r.n === 1 || r.state === other) f()", &[]),
         ("if ((r.state ?? 'open') === 'open') f()", &[]),
         ("r.state = 'done'; if (r.state === 'done') f()", &[]),
@@ -257,7 +265,12 @@ fn a_call_in_a_function_that_nothing_mentions_is_idle() {
             true,
         ),
         ("const load = async () => tools.a.b(); return 1", true),
+        (
+            "const load = async () => tools.a.b(); load; await load; return 1",
+            true,
+        ),
         ("const load = async () => tools.a.b(); return load()", false),
+        ("const load = async () => tools.a.b(); return load", false),
         ("async function main() { return tools.a.b() }", false),
         ("export async function load() { return tools.a.b() }", false),
         ("return [1].map(() => tools.a.b())", false),

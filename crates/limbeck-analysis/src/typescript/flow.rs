@@ -13,7 +13,6 @@ use oxc::semantic::NodeId;
 
 pub(super) use self::guards::FailureHandlers;
 use self::idle::is_idle;
-pub(super) use self::idle::is_only_named;
 use self::reads::ReadFinder;
 pub(super) use self::reads::is_member_of_texts;
 use self::taken_apart::is_taken_apart;

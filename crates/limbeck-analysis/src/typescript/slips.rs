@@ -5,11 +5,11 @@ use limbeck_domain::text::clean_line;
 use oxc::ast::AstKind;
 use oxc::ast::ast::{
     Argument, ArrowFunctionBody, ArrowFunctionExpression, CallExpression, Expression,
-    ForInStatement, ForStatementLeft, Statement,
+    ExpressionStatement, ForInStatement, ForStatementLeft, Statement,
 };
-use oxc::semantic::{NodeId, Semantic, SymbolId};
+use oxc::semantic::{Semantic, SymbolId};
 
-use super::flow::{is_member_of_texts, is_only_named};
+use super::flow::is_member_of_texts;
 use super::positions::{TextOrigin, positions_of_bytes};
 use super::tree::ProgramTree;
 
@@ -44,17 +44,7 @@ pub(super) fn warnings(semantic: &Semantic<'_>, text: &str, origin: TextOrigin) 
         }
         match node.kind() {
             AstKind::ForInStatement(statement) => found.extend(item_of_place(&tree, statement)),
-            AstKind::IdentifierReference(name) => {
-                if let Some(symbol) = tree.symbol(name)
-                    && is_only_named(&tree, node.id())
-                    && is_function(&tree, symbol)
-                    && !is_value_of_program(&tree, node.id())
-                {
-                    let name = clean_line(&name.name, NAME_BYTES_MAX);
-                    let words = format!("`{name}` is named here and not called: write `{name}(…)`");
-                    found.push((tree.span(node.id()).start, words));
-                }
-            }
+            AstKind::ExpressionStatement(statement) => found.extend(only_named(&tree, statement)),
             AstKind::CallExpression(call) => found.extend(empty_callback(call)),
             _ => {}
         }
@@ -109,6 +99,26 @@ fn item_of_place<'a>(
     Some((at, words))
 }
 
+/// `save;` and `await save;`.
+fn only_named<'a>(
+    tree: &ProgramTree<'_, 'a>,
+    statement: &ExpressionStatement<'a>,
+) -> Option<(u32, String)> {
+    let named = match statement.expression.get_inner_expression() {
+        Expression::AwaitExpression(awaited) => awaited.argument.get_inner_expression(),
+        expression => expression,
+    };
+    let Expression::Identifier(name) = named else {
+        return None;
+    };
+    if !is_function(tree, tree.symbol(name)?) || is_last(tree, statement) {
+        return None;
+    }
+    let shown = clean_line(&name.name, NAME_BYTES_MAX);
+    let words = format!("`{shown}` is named here and not called: write `{shown}(…)`");
+    Some((name.span.start, words))
+}
+
 /// Whether a name always means one function.
 fn is_function(tree: &ProgramTree<'_, '_>, symbol: SymbolId) -> bool {
     if tree.scoping.symbol_is_mutated(symbol)
@@ -124,16 +134,12 @@ fn is_function(tree: &ProgramTree<'_, '_>, symbol: SymbolId) -> bool {
         )
 }
 
-/// Whether a name is what the program ends with: its last expression is its value, of which the guest warns.
-fn is_value_of_program(tree: &ProgramTree<'_, '_>, name: NodeId) -> bool {
-    let Some(AstKind::Program(program)) = tree.climb(name).last().map(|(_, kind, _)| kind) else {
+/// Whether a statement is the last of the program: its value is that of the program, of which the guest warns.
+fn is_last<'a>(tree: &ProgramTree<'_, 'a>, statement: &ExpressionStatement<'a>) -> bool {
+    let Some((_, AstKind::Program(program), _)) = tree.climb(statement.node_id()).last() else {
         return true;
     };
-    let last = program.body.last();
-    last.is_some_and(|last| match last {
-        Statement::ExpressionStatement(last) => tree.is_inside(name, last.span),
-        _ => false,
-    })
+    matches!(program.body.last(), Some(Statement::ExpressionStatement(last)) if last.span == statement.span)
 }
 
 /// `list.map(o => { o.id })` and `list.map(o => { id: o.id })`.

@@ -44,7 +44,7 @@ fn is_never_called(tree: &ProgramTree<'_, '_>, symbol: SymbolId) -> bool {
 }
 
 /// Whether a name is a statement of its own, as `save;`, so that nothing is done with what it means.
-pub(in crate::typescript) fn is_only_named(tree: &ProgramTree<'_, '_>, name: NodeId) -> bool {
+fn is_only_named(tree: &ProgramTree<'_, '_>, name: NodeId) -> bool {
     match tree.outer(name) {
         Some((_, AstKind::ExpressionStatement(_), _)) => true,
         Some((awaited, AstKind::AwaitExpression(_), _)) => matches!(

@@ -85,11 +85,11 @@ class Client:
         """The listed tools by name."""
         return {tool["name"]: tool for tool in self.ask("tools/list", {})["tools"]}
 
-    def start(self, tool: str, **arguments: Any) -> int:
+    def start(self, tool: str, /, **arguments: Any) -> int:
         """Sends a call and gives its id."""
         return self.send("tools/call", {"name": tool, "arguments": arguments})
 
-    def call(self, tool: str, **arguments: Any) -> "Result":
+    def call(self, tool: str, /, **arguments: Any) -> "Result":
         """Calls a tool."""
         return Result(self.ask("tools/call", {"name": tool, "arguments": arguments}))
 

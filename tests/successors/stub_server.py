@@ -27,6 +27,7 @@ TOOLS = {
         tool("echo", "Give the arguments back", {"value": {}}),
         tool("wait", "Wait for some milliseconds", {"ms": {"type": "integer"}}, ["ms"]),
         tool("fail", "Fail"),
+        tool("large", "Give a text of many characters", {"chars": {"type": "integer"}}, ["chars"]),
     ],
     "many": [
         tool(f"{verb}_{noun}", f"{verb.capitalize()} the {noun} of a thread", {"id": TEXT}, ["id"])
@@ -45,6 +46,8 @@ def result(name, arguments):
         return {"content": [{"type": "text", "text": found}]}
     if name == "fail":
         return {"content": [{"type": "text", "text": "it broke"}], "isError": True}
+    if name == "large":
+        return {"content": [{"type": "text", "text": "x" * arguments["chars"]}]}
     if name == "wait":
         time.sleep(arguments["ms"] / 1000)
         return {"content": [{"type": "text", "text": "waited"}]}

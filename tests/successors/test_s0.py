@@ -126,6 +126,25 @@ def test_13_runs_share_nothing(s0: Client) -> None:
         assert s0.answer(number)["result"]["structuredContent"]["output"] == f"{n}\n{n}\n"
 
 
+def test_14_the_machine_is_out_of_reach(s0: Client) -> None:
+    code = """
+        const names = ['process', 'Deno', 'require', 'fetch', 'WebSocket'];
+        console.log(names.filter((name) => typeof globalThis[name] !== 'undefined').length);
+    """
+    assert s0.call("executeTypescript", code=code).output == "0\n"
+    code = """
+import os
+print('PYTHON_SANDBOX_READY' in os.environ, os.path.exists('/etc/passwd'))
+for attempt in (lambda: os.system('true'), lambda: __import__('js'), lambda: __import__('socket').create_connection(('127.0.0.1', 1))):
+    try:
+        attempt()
+        print('reached')
+    except BaseException:
+        print('refused')
+"""
+    assert s0.call("executePython", code=code).output.split() == ["False", "False", "refused", "refused", "refused"]
+
+
 def test_16_ordinary_code_is_no_dangerous_pattern(s0: Client) -> None:
     assert s0.call("executeTypescript", code="console.log(/a(b)/.exec('ab')![1])").output == "b\n"
     python = "import re\nprint(re.compile('a(b)').match('ab').group(1))"

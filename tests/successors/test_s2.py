@@ -48,6 +48,15 @@ print(len(runtime.capability_summary()) > 50)
     assert s2.call("run_python", code=code).text == "True\n300 300\nread_file read_file\nTrue"
 
 
+def test_33_a_result_of_five_megabytes_survives(s2: Client) -> None:
+    code = """
+result = await mcp_filesystem.large(chars=5_000_000)
+print(len(result['content'][0]['text']))
+print('after')
+"""
+    assert s2.call("run_python", code=code).text == "5000000\nafter"
+
+
 def test_34_three_hundred_tools_are_loaded_in_one_call(s2: Client) -> None:
     code = "print(len(await runtime.query_tool_docs('many', detail='full')))"
     assert s2.call("run_python", code=code, servers=["many"]).text == "300"

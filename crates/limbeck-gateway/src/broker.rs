@@ -21,6 +21,7 @@ mod read;
 mod result_value;
 mod send;
 mod settled;
+mod tool_calls;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -54,6 +55,7 @@ pub(crate) use program_check::ProgramCheck;
 use queries::QueryAnswer;
 pub(crate) use result_value::value_for_program;
 pub(crate) use send::is_withdrawn;
+pub use tool_calls::{ToolCalls, ToolCount};
 
 /// A part of an artifact that is journalled as it is; of a larger one the journal has the artifact.
 const PART_JOURNALLED_BYTES_MAX: usize = 16 << 10;

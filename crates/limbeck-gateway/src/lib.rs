@@ -61,7 +61,7 @@ pub use approvals::{
     Decider, DecisionError, DecisionReport, DecisionRequest, Notice, Notifier, OnAsk,
     covered as remember_covers,
 };
-pub use broker::CallReport;
+pub use broker::{CallReport, ToolCalls, ToolCount};
 pub use computing::ComputingError;
 pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 pub use executor::{

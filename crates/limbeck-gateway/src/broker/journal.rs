@@ -12,6 +12,7 @@ use limbeck_store::{Spent, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::result_bytes;
+use super::tool_calls::{CallTally, ToolCalls};
 use crate::clock::now_us;
 use crate::ledger::{CallMeter, CallUsage};
 use crate::store_errors::call_error;
@@ -29,6 +30,7 @@ pub(crate) struct Journal {
     /// `None` for a call outside of any execution.
     record: Option<(Store, ExecutionId)>,
     meter: Arc<Mutex<CallMeter>>,
+    tally: Arc<Mutex<CallTally>>,
     size: Arc<Mutex<Size>>,
     bytes_max: u64,
     full: CancellationToken,
@@ -88,6 +90,7 @@ impl Journal {
         Self {
             record: Some((store, id)),
             meter: Arc::default(),
+            tally: Arc::default(),
             size: Arc::default(),
             bytes_max,
             full: CancellationToken::new(),
@@ -119,6 +122,7 @@ impl Journal {
         Self {
             record: None,
             meter: Arc::default(),
+            tally: Arc::default(),
             size: Arc::default(),
             bytes_max: u64::MAX,
             full: CancellationToken::new(),
@@ -128,6 +132,11 @@ impl Journal {
     /// Bytes of the calls that were sent so far, by server.
     pub(crate) fn usage(&self) -> BTreeMap<ServerName, CallUsage> {
         self.meter().usage()
+    }
+
+    /// Calls of tools that have ended so far.
+    pub(crate) fn tool_calls(&self) -> ToolCalls {
+        self.tally().calls()
     }
 
     /// The most bytes that the journal may have.
@@ -149,8 +158,13 @@ impl Journal {
         self.size.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn tally(&self) -> MutexGuard<'_, CallTally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Counts an entry that is written next.
     fn count(&self, entry: &JournalEntry) {
+        self.tally().note(entry);
         let mut size = self.size();
         let bytes = match entry {
             JournalEntry::Call { call, .. } => {

@@ -348,7 +348,8 @@ impl Attempt<'_> {
             &place,
             computing,
         );
-        let shown = shown.await;
+        let mut shown = shown.await;
+        shown.tool_calls = self.journal.tool_calls();
         let usage = self.usage(&shown, rounds);
         executor.ledger.record_execution(usage).await;
         Ended::Shown(Box::new(shown))

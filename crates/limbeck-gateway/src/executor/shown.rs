@@ -11,6 +11,7 @@ use super::budget::{self, Fitted};
 use super::paused::with_next_step;
 use crate::admission::ExecutionSlot;
 use crate::artifacts::{ArtifactStore, UnsavedArtifact, binary};
+use crate::broker::ToolCalls;
 use crate::computing::Computing;
 use crate::render::{self, Render};
 use crate::store_errors::log_fault;
@@ -25,6 +26,8 @@ pub struct Shown {
     pub envelope: Envelope,
     /// The answer in the notation that was asked for.
     pub text: String,
+    /// Calls of tools that the execution made; empty for an answer that is read from the store.
+    pub tool_calls: ToolCalls,
 }
 
 impl Shown {
@@ -34,6 +37,7 @@ impl Shown {
         Self {
             text: render::text(&envelope, render),
             envelope,
+            tool_calls: ToolCalls::default(),
         }
     }
 }
@@ -87,7 +91,11 @@ impl ArtifactStore {
             }
         }
         match text {
-            Some(text) => Shown { envelope, text },
+            Some(text) => Shown {
+                envelope,
+                text,
+                tool_calls: ToolCalls::default(),
+            },
             None => Shown::of(envelope, render),
         }
     }

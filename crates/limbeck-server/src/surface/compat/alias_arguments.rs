@@ -124,6 +124,28 @@ impl AliasProgram {
     }
 }
 
+/// A hint of the gateway with the names that this tool gives the arguments.
+pub(super) fn in_words_of(alias: &Alias, hint: &str) -> String {
+    let names = [
+        (
+            "timeout_ms",
+            [ArgumentMeaning::TimeoutMs, ArgumentMeaning::TimeoutS],
+        ),
+        ("tools", [ArgumentMeaning::Tools, ArgumentMeaning::Servers]),
+    ];
+    names
+        .into_iter()
+        .fold(hint.to_owned(), |hint, (own, meanings)| {
+            let name = meanings
+                .into_iter()
+                .find_map(|meaning| alias.argument(meaning));
+            match name {
+                Some(name) => hint.replace(&format!("`{own}`"), &format!("`{name}`")),
+                None => hint,
+            }
+        })
+}
+
 fn is_blank(code: &Value) -> bool {
     code.is_null() || code.as_str().is_some_and(|code| code.trim().is_empty())
 }
@@ -255,6 +277,21 @@ mod tests {
                 "{arguments}"
             );
         }
+    }
+
+    #[test]
+    fn a_hint_names_the_arguments_of_the_tool() {
+        let hint = "raise `timeout_ms`, or add the tool to the `tools` patterns; `tools.a.b` stays";
+        let of = |tool: &str| in_words_of(alias_named(tool).unwrap(), hint);
+        assert_eq!(
+            of("executePython"),
+            "raise `timeoutMs`, or add the tool to the `allowedTools` patterns; `tools.a.b` stays"
+        );
+        assert_eq!(
+            of("run_python"),
+            "raise `timeout`, or add the tool to the `servers` patterns; `tools.a.b` stays"
+        );
+        assert_eq!(of("execute_code"), hint);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Calls of the earlier systems' tools.
 
-use limbeck_gateway::{AnswerForm, ExecuteRequest, OnAsk, inner_calls};
+use limbeck_gateway::{AnswerForm, ExecuteRequest, OnAsk};
 use limbeck_upstream::CallContext;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
@@ -8,8 +8,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use tokio::time::Instant;
 
 use super::alias::{Alias, AliasKind};
-use super::alias_arguments::{AliasProgram, ArgumentMistake, checked};
-use super::finished_run::{FinishedRun, ToolCalls};
+use super::alias_arguments::{AliasProgram, ArgumentMistake, checked, in_words_of};
+use super::finished_run::FinishedRun;
 use super::options::Predecessor;
 use super::{s0_results, s1_results, s2_results};
 use crate::surface::client_exchanges::{Outcome, ResumeParams};
@@ -92,7 +92,7 @@ impl Surface {
         let run = match forwarded {
             Outcome::InputRequired(result) => return Ok(result.into()),
             Outcome::Task(id) => return self.created_task(&id).await,
-            Outcome::Done(run) => run,
+            Outcome::Done(run) => run.with_hint(|hint| in_words_of(alias, hint)),
         };
         let result = match alias.system {
             Predecessor::S0 => s0_results::result(&run, language),
@@ -102,20 +102,17 @@ impl Surface {
         Ok(result.into())
     }
 
-    /// Runs a program and reads its calls from the journal. A journal that cannot be read has been logged by the store, and
-    /// then no calls are named.
+    /// Runs a program and measures the time from the request to its end.
     async fn finished(&self, request: ExecuteRequest, calling: CallContext) -> FinishedRun {
         let begun = Instant::now();
         let timeout_ms = request.timeout_ms.unwrap_or_default();
         let shown = self.gateway.answer(request, calling).await;
         let took = begun.elapsed();
-        let store = self.gateway.store();
-        let journal = store.journal(&shown.envelope.execution_id).await;
         FinishedRun {
             envelope: shown.envelope,
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             timeout_ms,
-            calls: ToolCalls::of(&inner_calls(&journal.unwrap_or_default())),
+            calls: shown.tool_calls,
         }
     }
 

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use limbeck_domain::{ErrorKind, Language};
+use limbeck_domain::{ErrorKind, Language, ToolId};
+use limbeck_gateway::ToolCount;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
 use super::alias_arguments::ArgumentMistake;
 use super::durations::shown;
-use super::finished_run::{FinishedRun, ToolCount};
+use super::finished_run::FinishedRun;
 use crate::surface::built_in_results::{emitted_blocks, failed, text};
 
 /// Characters at the beginning of an output that is cut, and at its end. With the notice they are below 25,000, which
@@ -40,7 +41,7 @@ pub(super) fn result(run: &FinishedRun, language: Language) -> CallToolResult {
         "success": succeeded,
         "output": output,
         "executionTimeMs": run.took_ms,
-        "toolCallsMade": run.calls.made,
+        "toolCallsMade": run.calls.made.iter().map(full_name).collect::<Vec<_>>(),
         "toolCallSummary": run.calls.tools.iter().map(summary).collect::<Vec<_>>(),
     });
     if let Some(error) = &error {
@@ -164,10 +165,15 @@ fn error_text(run: &FinishedRun) -> String {
     error
 }
 
+/// The name by which programs of code-executor-mcp call a tool.
+fn full_name(tool: &ToolId) -> String {
+    format!("mcp__{}__{}", tool.server, tool.tool)
+}
+
 fn summary(tool: &ToolCount) -> Value {
     let milliseconds = |us: u64| us as f64 / 1_000.0;
     let mut summary = json!({
-        "toolName": tool.name,
+        "toolName": full_name(&tool.tool),
         "callCount": tool.calls(),
         "successCount": tool.succeeded,
         "errorCount": tool.failed,
@@ -194,7 +200,7 @@ fn calls(run: &FinishedRun) -> String {
         };
         format!(
             "{}: {calls}{failed}, {}",
-            tool.name,
+            full_name(&tool.tool),
             shown(tool.took_us / 1_000)
         )
     });
@@ -249,10 +255,9 @@ fn without_colours(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use limbeck_domain::{CallCode, CallError, ErrorKind, ProgramError};
+    use limbeck_domain::{ErrorKind, ProgramError};
 
-    use super::super::finished_run::ToolCalls;
-    use super::super::finished_run::tests::{call, run};
+    use super::super::finished_run::tests::{one_call, run};
     use super::*;
 
     const TS: Language = Language::Typescript;
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn a_success_has_its_sections_and_every_field() {
         let mut done = run(None, ("a\n\u{1b}[31mred\u{1b}[0m\n", "dropped"), None);
-        done.calls = ToolCalls::of(&[call(true, Ok("1".to_owned()))]);
+        done.calls = one_call();
         let result = result(&done, TS);
         assert_eq!(
             shown_text(&result),
@@ -312,9 +317,7 @@ mod tests {
                 column: Some(5),
                 ..ProgramError::new(kind, message)
             };
-            let mut done = run(None, ("before\n", stderr), Some(error));
-            let refused = CallError::new(CallCode::Denied, "no");
-            done.calls = ToolCalls::of(&[call(false, Err(refused))]);
+            let done = run(None, ("before\n", stderr), Some(error));
             let result = result(&done, TS);
             assert_eq!(result.is_error, Some(true));
             let structured = result.structured_content.clone().unwrap();

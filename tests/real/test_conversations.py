@@ -3,11 +3,13 @@ both transports.
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from mcp.types import ElicitRequestFormParams, ElicitResult
 
 from talking import EVERY_WAY, Conversation, Person, conversation, talking_server
 from world import PATIENCE_S, World
@@ -168,3 +170,89 @@ def test_a_direct_call_is_kept_with_the_other_executions(world: World) -> None:
     assert (kept["origin"], kept["status"]) == ("mcp direct", "completed"), kept
     shown = world.limbeck_json("executions", kept["id"])
     assert "talking" in json.dumps(shown) and "touch" in json.dumps(shown), shown
+
+
+# A person is asked about one tool, whose call the server answers with no text.
+ASKED = """
+[policy]
+preset = "observe"
+
+[[policy.rule]]
+id = "touching"
+effect = "ask"
+tools = ["talking.touch"]
+"""
+
+
+def asking(world: World) -> Path:
+    """The talking server, its tools exposed, and a rule."""
+    server = talking_server(world, expose="direct")
+    lines = [f"{key} = {json.dumps(value)}" for key, value in server.items() if key != "env"]
+    path = world.root / "asking.toml"
+    path.write_text("\n".join(["[servers.talking]", *lines]) + "\n" + ASKED)
+    return path
+
+
+@dataclass
+class Absent(Person):
+    """Reads the question, and gives no answer."""
+
+    async def __call__(self, context: Any, params: ElicitRequestFormParams) -> ElicitResult:
+        await super().__call__(context, params)
+        await anyio.sleep_forever()
+        raise AssertionError
+
+
+@every_way
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "program"])
+def test_a_person_who_answers_the_form_decides_about_the_call(world: World, way: Way, *, direct: bool) -> None:
+    person = Person([{"action": "accept", "content": {"decision": "approve"}}])
+
+    async def play() -> None:
+        async with conversation(world, way, asking(world), person) as talk:
+            if direct:
+                assert await talk.call("touch") == ""
+            else:
+                envelope = json.loads(await talk.call("execute", {"code": "return await tools.talking.touch({});"}))
+                assert envelope["status"] == "completed", envelope
+
+    anyio.run(play)
+    [question] = person.asked
+    assert "talking.touch" in question, question
+    [approval] = world.limbeck_json("approvals", "--all")["approvals"]
+    assert approval["state"] == "spent", approval
+    assert [decision["channel"] for decision in approval["decisions"]] == ["client"], approval
+
+
+@every_way
+@pytest.mark.parametrize("how", ["cancels", "hangs", "leaves"])
+def test_a_person_who_does_not_decide_leaves_the_call_open(world: World, way: Way, how: str) -> None:
+    absent = Absent([{"action": "cancel"}])
+    person = Person([{"action": "cancel"}]) if how == "cancels" else absent
+    file = asking(world)
+
+    def approvals() -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = world.limbeck_json("approvals", "--all")["approvals"]
+        return listed
+
+    async def play() -> None:
+        async with conversation(world, way, file, person) as talk, anyio.create_task_group() as calls:
+            calls.start_soon(talk.call, "touch")
+            with anyio.fail_after(PATIENCE_S):
+                while not person.asked:
+                    await anyio.sleep(0.02)
+            if how != "leaves":
+                # The question is looked at while the client is there.
+                [asked] = await anyio.to_thread.run_sync(approvals)
+                assert asked["state"] == "pending", asked
+            calls.cancel_scope.cancel()
+
+    anyio.run(play)
+    [asked] = approvals()
+    assert asked["state"] == "pending", asked
+    # The control: the call waits, and is made when a person decides.
+    execution = asked["execution_id"]
+    resumed = world.limbeck_json("resume", execution, "--approve", "--config", str(file), "--no-discover")
+    assert resumed["status"] == "completed", resumed
+    [spent] = approvals()
+    assert spent["state"] == "spent", spent

@@ -20,6 +20,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
+use crate::approval_view::is_visible_to;
 use crate::approvals::{Approvals, Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
@@ -101,6 +102,7 @@ impl Gateway {
             live_catalog.clone(),
             store.clone(),
         ));
+        ledger.note_policy(policy.asks());
         let listings = Listings::new(live_catalog.clone(), Arc::clone(&upstreams));
         let computing = Computing::default();
         let search = ToolSearch::new(
@@ -224,8 +226,29 @@ impl Gateway {
             principal: principal.map(str::to_owned),
             only_pending,
             limit: APPROVALS_LISTED_MAX,
+            ..ApprovalFilter::default()
         };
         self.store().approvals(filter).await
+    }
+
+    /// Pending questions that `decider` may see, oldest first: about calls of its principal, and those that name it as an
+    /// approver.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn approvals_for(&self, decider: &Decider) -> Result<Vec<Approval>, StoreError> {
+        self.parts.broker.approvals.end_expired().await;
+        let filter = ApprovalFilter {
+            principal: Some(decider.principal.clone()),
+            approver: decider.who.clone(),
+            only_pending: true,
+            limit: APPROVALS_LISTED_MAX,
+            ..ApprovalFilter::default()
+        };
+        let mut listed = self.store().approvals(filter).await?;
+        listed.retain(|approval| is_visible_to(approval, decider));
+        Ok(listed)
     }
 
     /// One question.
@@ -524,6 +547,9 @@ impl Gateway {
     /// their servers have are not affected.
     pub async fn replace_policy(&self, policy: Policy, reading: PolicyReading) {
         self.parts.broker.policy.replace(policy, reading).await;
+        self.parts.ledger.note_policy(self.can_pause());
+        // Clients list a tool more or less where calls are asked about.
+        self.parts.broker.live_catalog.note_listed();
     }
 
     /// Changes the servers. When it returns, those that were taken out or replaced have no process; their calls in flight

@@ -224,6 +224,13 @@ impl LiveCatalog {
         self.inner.listings.subscribe()
     }
 
+    /// Wakes those who wait for a change of what clients list.
+    pub(crate) fn note_listed(&self) {
+        self.inner
+            .listings
+            .send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
     /// Error of the last list request to `server`.
     pub(crate) fn failure(&self, server: &ServerName) -> Option<String> {
         self.inner.read().failures.get(server).cloned()

@@ -62,6 +62,8 @@ pub struct ApprovalFilter {
     pub execution: Option<ExecutionId>,
     /// Those of one principal's executions.
     pub principal: Option<String>,
+    /// With `principal`, beside those: the ones that name as an approver the person with these names, `user:NAME` and `group:NAME`.
+    pub approver: Vec<String>,
     /// Those that are pending, and not those that have ended too.
     pub only_pending: bool,
     /// The most.

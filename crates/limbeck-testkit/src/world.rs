@@ -166,7 +166,7 @@ impl World {
             notices: Vec::new(),
             embeddings: self.embeddings,
             policy,
-            client_listing: |_, _| serde_json::Value::Null,
+            client_listing: |_, _, _| serde_json::Value::Null,
         };
         Gateway::start_within(config, self.bounds).await
     }

@@ -4,7 +4,11 @@ use limbeck_domain::{Envelope, ExecutionStatus};
 
 use crate::tokens;
 
-/// The answer with its next step, when it is that of a paused execution.
+/// Next step of an execution whose calls are not asked about yet.
+pub(super) const UNASKED: &str = "do not send the program again: as many questions are open as can be at a time, so its calls are not asked about yet; \
+     tell the user to answer some (`limbeck approvals`), then call `resume` with this execution_id";
+
+/// The answer with its next step, when it is that of a paused execution and has none.
 ///
 /// The reader is a model: it must not send the program again, which would ask the same questions a second time.
 pub(super) fn with_next_step(mut envelope: Envelope) -> Envelope {
@@ -89,6 +93,12 @@ mod tests {
         let interrupted = with_next_step(envelope(ExecutionStatus::Paused, 0));
         let step = interrupted.next_step.unwrap();
         assert!(step.contains("it was interrupted"), "{step}");
+        // What is known better stays.
+        let unasked = Envelope {
+            next_step: Some(UNASKED.to_owned()),
+            ..envelope(ExecutionStatus::Paused, 0)
+        };
+        assert_eq!(with_next_step(unasked).next_step.as_deref(), Some(UNASKED));
         // The control: no other answer has one.
         let ended = with_next_step(envelope(ExecutionStatus::Completed, 0));
         assert_eq!(ended.next_step, None);

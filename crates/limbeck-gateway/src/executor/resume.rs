@@ -25,7 +25,7 @@ use super::execute::{Attempt, Ended};
 use super::handle::Executor;
 use super::messages;
 use super::outcome::PausedRun;
-use super::paused::with_next_step;
+use super::paused::{UNASKED, with_next_step};
 use super::playback::Playback;
 use super::request::AnswerForm;
 use super::shown::Shown;
@@ -434,6 +434,9 @@ impl Executor {
             expires_us: pending.iter().map(|approval| approval.expires_us).min(),
         };
         self.broker.store.pause(id, stored).await?;
+        if paused.questions.is_empty() {
+            envelope.next_step = Some(UNASKED.to_owned());
+        }
         add_pending(envelope, &pending);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Record of an execution in the ledger, written when the execution ends. Tokens are not counted here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use limbeck_catalog::{Catalog, ServerTools};
@@ -26,8 +27,9 @@ const SEARCH_TEXTS_BYTES_MAX: usize = 16 << 20;
 /// Hashes of listings that are known to be stored; with more, listings are stored again, which changes nothing.
 const STORED_MAX: usize = 4_096;
 
-/// What a model reads of a client's tools and instructions at the beginning of a conversation, as JSON.
-pub type ClientListing = fn(&Exposed, TimeLimits) -> Value;
+/// What a model reads of a client's tools and instructions at the beginning of a conversation, as JSON; the last argument is whether
+/// calls may be asked about.
+pub type ClientListing = fn(&Exposed, TimeLimits, bool) -> Value;
 
 /// State that the next record is made from.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(crate) struct Ledger {
     exposure: Arc<Exposure>,
     live_catalog: LiveCatalog,
     store: Store,
+    /// Whether calls may be asked about, by the newest policy.
+    can_pause: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -231,13 +235,22 @@ impl Ledger {
             exposure,
             live_catalog,
             store,
+            can_pause: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
 
+    /// Notes whether calls may be asked about from now on: then clients are shown another tool.
+    pub(crate) fn note_policy(&self, can_pause: bool) {
+        self.can_pause.store(can_pause, Ordering::Relaxed);
+        // It is made again when it is next needed.
+        self.lock().surface = None;
+    }
+
     /// What a client is shown, as JSON.
     fn client_listing(&self, exposed: &Exposed) -> String {
-        (self.client_listing)(exposed, self.time_limits).to_string()
+        let can_pause = self.can_pause.load(Ordering::Relaxed);
+        (self.client_listing)(exposed, self.time_limits, can_pause).to_string()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -1,14 +1,13 @@
 //! Questions about calls over HTTP, for a page or a program of the person who decides.
 //!
 //! ```text
-//! GET  /approvals       pending questions about calls of the token's principal
+//! GET  /approvals       pending questions about calls of the token's principal, and those that name its owner as an approver
 //! GET  /approvals/ID    one question whole, with the text that a person is shown
 //! POST /approvals/ID    {"decision": "approve" | "deny" | "deny_and_stop", "reason"?: string, "edited"?: object, "lines"?: number[],
 //!                        "remember"?: string, "members"?: [string]}
 //! ```
 //!
-//! A question of another principal reads as one that does not exist, unless it names the token's owner as an approver: then
-//! it is found by its id, and listed to its own principal alone. Who decides follows from the token, never from the body.
+//! A question of another principal reads as one that does not exist, unless it names the token's owner as an approver. Who decides follows from the token, never from the body.
 //! No page of another origin can send a decision: it has no token, and a body must be JSON.
 
 use std::sync::Arc;
@@ -142,7 +141,7 @@ impl HttpService {
         let decider = decider(&owner);
         let (parts, body) = request.into_parts();
         let done = match id.map(approval_id) {
-            None => self.listed(&owner).await,
+            None => self.listed(&decider).await,
             Some(None) => Err(Refused::unknown()),
             Some(Some(id)) if is_get => self.shown(&id, &decider).await,
             Some(Some(id)) => match self.decision(&owner, &parts, body).await {
@@ -169,9 +168,8 @@ impl HttpService {
         Ok(answer.map(|body| AnswerBody::new(body, room, entered, stall, closed).boxed_unsync()))
     }
 
-    async fn listed(&self, owner: &TokenOwner) -> Result<(StatusCode, String), Refused> {
-        let principal = Some(&*owner.principal);
-        let listed = self.gateway.pending_approvals(principal, None, true).await;
+    async fn listed(&self, decider: &Decider) -> Result<(StatusCode, String), Refused> {
+        let listed = self.gateway.approvals_for(decider).await;
         let mut approvals =
             listed.map_err(|error| store_failed(&error, error.for_callers().message))?;
         let more = approvals.len().saturating_sub(LISTED_MAX);

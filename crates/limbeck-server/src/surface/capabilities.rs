@@ -30,11 +30,14 @@ impl Surface {
 
     fn lists_and_tasks(&self) -> ServerCapabilities {
         if !self.may_expose() {
-            // Tools of the gateway that never change, artifacts as resources, and empty lists of the rest.
+            // Tools of the gateway, artifacts as resources, and empty lists of the rest. A changed configuration may add to them.
             return ServerCapabilities::builder()
                 .enable_tools()
+                .enable_tool_list_changed()
                 .enable_prompts()
+                .enable_prompts_list_changed()
                 .enable_resources()
+                .enable_resources_list_changed()
                 .enable_tasks()
                 .build();
         }

@@ -118,6 +118,8 @@ fn is_for(audience: &Audience, principal: &Arc<str>) -> bool {
 
 fn fingerprint(surface: &Surface) -> u64 {
     let mut hasher = DefaultHasher::new();
+    // `resume` is listed or not.
+    surface.gateway.can_pause().hash(&mut hasher);
     for listed in surface.exposed_tools().iter() {
         serde_json::to_string(&listed.tool)
             .unwrap_or_default()

@@ -112,11 +112,11 @@ impl ExposedToolsCache {
     }
 }
 
-/// What a model reads of the tools and instructions when a client connects, for the ledger: without `resume`, which only
-/// gateways with questions list, and as a client without a surface of an earlier system lists it.
-pub fn client_listing(exposed: &Exposed, time: TimeLimits) -> Value {
+/// What a model reads of the tools and instructions when a client connects, for the ledger: as a client without a surface of an
+/// earlier system lists it.
+pub fn client_listing(exposed: &Exposed, time: TimeLimits, can_pause: bool) -> Value {
     let own = CompatOptions::default();
-    let tools = ExposedTools::of(exposed, &own).with_built_in(time, false, &own);
+    let tools = ExposedTools::of(exposed, &own).with_built_in(time, can_pause, &own);
     let tools: Vec<Value> = tools
         .iter()
         .map(|tool| {

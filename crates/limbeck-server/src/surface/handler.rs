@@ -256,12 +256,11 @@ impl ServerHandler for Surface {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if self.may_expose() {
-            tokio::spawn(change_notifications::notify_legacy_client(
-                self.clone(),
-                context.peer,
-            ));
-        }
+        // Also without servers to expose: a changed configuration may add some.
+        tokio::spawn(change_notifications::notify_legacy_client(
+            self.clone(),
+            context.peer,
+        ));
     }
 
     fn accepted_subscription_filter(
@@ -272,7 +271,7 @@ impl ServerHandler for Surface {
         if let Some(resources) = &mut accepted.resource_subscriptions {
             resources.truncate(legacy_session::SUBSCRIPTIONS_MAX);
         }
-        self.may_expose().then_some(accepted)
+        Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {

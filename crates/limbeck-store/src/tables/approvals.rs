@@ -173,6 +173,18 @@ pub(crate) fn list(
     decoded.collect()
 }
 
+/// Condition that an approval has lists of approvers, and that each has one of the names in the JSON array of this parameter.
+fn names_approver(parameter: usize) -> String {
+    format!(
+        "CASE WHEN json_valid(body) THEN
+             json_array_length(body, '$.terms.approvers') > 0 AND NOT EXISTS (
+                 SELECT 1 FROM json_each(body, '$.terms.approvers') AS list WHERE NOT EXISTS (
+                     SELECT 1 FROM json_each(list.value) AS name
+                     WHERE name.value IN (SELECT value FROM json_each(?{parameter}))))
+         ELSE 0 END"
+    )
+}
+
 fn select(
     connection: &Connection,
     filter: &ApprovalFilter,
@@ -186,14 +198,19 @@ fn select(
         values.push(Value::from(execution.to_string()));
         conditions.push("execution = (SELECT row FROM execution WHERE id = ?2)");
     }
+    let by_principal;
     if let Some(principal) = &filter.principal {
         values.push(Value::from(principal.clone()));
-        conditions.push(match values.len() {
-            2 => "principal = ?2",
-            _ => "principal = ?3",
-        });
+        let place = values.len();
+        by_principal = if filter.approver.is_empty() {
+            format!("principal = ?{place}")
+        } else {
+            values.push(Value::from(serde_json::json!(filter.approver).to_string()));
+            format!("(principal = ?{place} OR {})", names_approver(place + 1))
+        };
+        conditions.push(&by_principal);
     }
-    // The rows are chosen by an index, without a look at bodies.
+    // The rows are chosen by an index, without a look at bodies, except for those of an approver.
     let sql = format!(
         "SELECT row, execution, state, body FROM approval WHERE row IN (
              SELECT row FROM approval WHERE {} ORDER BY row LIMIT ?1)

@@ -358,6 +358,60 @@ async fn a_principal_has_twenty_pending_questions_and_another_is_asked_all_the_s
 }
 
 #[tokio::test]
+async fn an_approver_lists_the_questions_whose_every_list_has_one_of_its_names() {
+    let store = Store::in_memory().unwrap();
+    store.begin(new_execution("ex_1")).await.unwrap();
+    let lists: [&[&[&str]]; 4] = [
+        &[],
+        &[&["group:leads", "user:anna"]],
+        &[&["group:leads"], &["group:finance"]],
+        &[&["user:ben"]],
+    ];
+    for (number, lists) in (1..).zip(lists) {
+        let (entry, mut asked) = approval(&format!("ap_{number}"), "ex_1", number);
+        let list = |list: &&[&str]| list.iter().map(|name| (*name).to_owned()).collect();
+        asked.terms.approvers = lists.iter().map(list).collect();
+        store.ask(&id("ex_1"), vec![(entry, asked)]).await.unwrap();
+    }
+    let listed = async |principal: &str, names: &[&str]| -> Vec<String> {
+        let filter = ApprovalFilter {
+            principal: Some(principal.to_owned()),
+            approver: names.iter().map(|name| (*name).to_owned()).collect(),
+            only_pending: true,
+            limit: 1_000,
+            ..ApprovalFilter::default()
+        };
+        let found = store.approvals(filter).await.unwrap();
+        found.iter().map(|one| one.id.to_string()).collect()
+    };
+    assert_eq!(listed("anna", &["user:anna"]).await, ["ap_2"]);
+    assert_eq!(listed("eve", &["user:eve", "group:leads"]).await, ["ap_2"]);
+    let both = ["user:eve", "group:leads", "group:finance"];
+    assert_eq!(listed("eve", &both).await, ["ap_2", "ap_3"]);
+    assert_eq!(
+        listed("eve", &["user:eve", "%", "\"user:ben\""]).await,
+        [""; 0]
+    );
+    // The control: its own principal lists all of them, also without a name.
+    assert_eq!(listed("local", &["user:local"]).await.len(), 4);
+    assert_eq!(listed("local", &[]).await.len(), 4);
+    assert_eq!(listed("eve", &[]).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_state_is_spent_once_and_the_key_stays_that_of_the_file() {
+    let store = Store::in_memory().unwrap();
+    assert_eq!(store.sealing_key([1; 32]).await.unwrap(), [1; 32]);
+    assert_eq!(store.sealing_key([2; 32]).await.unwrap(), [1; 32]);
+    assert!(store.spend_state("a", 10, 1).await.unwrap());
+    assert!(!store.spend_state("a", 10, 2).await.unwrap());
+    assert!(store.spend_state("b", 10, 2).await.unwrap());
+    // What has expired is forgotten; who opens a state has checked its time before.
+    assert!(store.spend_state("a", 30, 20).await.unwrap());
+    assert!(!store.spend_state("a", 30, 20).await.unwrap());
+}
+
+#[tokio::test]
 async fn a_question_that_exists_or_has_endless_arguments_is_refused_and_its_neighbours_are_not() {
     let store = Store::in_memory().unwrap();
     asked(&store, "ex_1", "ap_1").await;

@@ -2,6 +2,7 @@
 
 mod channels;
 mod decisions;
+mod direct;
 mod groups;
 mod headless;
 mod plan_mutations;

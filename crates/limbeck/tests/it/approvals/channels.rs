@@ -1,4 +1,4 @@
-//! The same question over MCP and HTTP, and who may decide there: governance 19, 21 and 24.
+//! The same question over MCP and HTTP, and who may decide there: governance 19, 21, 24 and 44.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -203,7 +203,7 @@ fn over_http_a_question_belongs_to_its_principal() {
 }
 
 #[test]
-fn over_http_an_approver_finds_a_question_by_its_id_and_no_other_decides() {
+fn over_http_an_approver_lists_a_question_and_no_other_decides() {
     let mail = Mail::with(&format!(
         "{ASK}ask = {{ approvers = [\"user:token:bob\"] }}\n"
     ));
@@ -219,7 +219,7 @@ fn over_http_an_approver_finds_a_question_by_its_id_and_no_other_decides() {
     assert_eq!(status, 403, "{refused}");
     assert!(refused["error"]["hint"].is_string(), "{refused}");
     assert_eq!(mail.calls(), [] as [Value; 0]);
-    assert_eq!(listed(address, &bob), json!([]));
+    assert_eq!(listed(address, &bob)[0]["id"], question.as_str());
     let (status, shown) = http(address, &bob, &format!("GET /approvals/{question}"), None);
     assert_eq!(status, 200, "{shown}");
     let (status, decided) = http(address, &bob, &request, Some(&approve));
@@ -228,6 +228,62 @@ fn over_http_an_approver_finds_a_question_by_its_id_and_no_other_decides() {
     assert_eq!(by, "user:token:bob", "{decided}");
     assert_eq!(running.join().unwrap()["value"], true);
     assert_eq!(mail.calls().len(), 1);
+}
+
+#[test]
+fn a_quorum_of_two_is_two_people_and_who_asked_may_be_left_out() {
+    let both = r#"approvers = ["user:token:alice", "user:token:bob"]"#;
+    for (terms, who_approves) in [
+        (format!("{both}, quorum = 2"), [true, true]),
+        (format!("{both}, not_requester = true"), [false, true]),
+    ] {
+        let mail = Mail::with(&format!("{ASK}ask = {{ {terms} }}\n"));
+        let (file, [alice, bob]) = tokens(&mail.world);
+        let served = Served::start(&mail.world, &["--token-file", &file]);
+        let address = served.address;
+        let mut client = served.client(&alice);
+        let running = std::thread::spawn(move || client.execute(PROGRAM).unwrap());
+        let question = asked(address, &alice);
+        assert_eq!(asked(address, &bob), question);
+        let request = format!("POST /approvals/{question}");
+        let approve = json!({"decision": "approve"});
+        // Twice: the same person is not two.
+        for _ in 0..2 {
+            let (status, answer) = http(address, &alice, &request, Some(&approve));
+            assert_eq!(status == 200, who_approves[0], "{terms}: {answer}");
+            let still = listed(address, &bob);
+            assert_eq!(still[0]["state"], "pending", "{terms}: {still}");
+        }
+        assert_eq!(mail.calls(), [] as [Value; 0], "{terms}");
+        let (status, answer) = http(address, &bob, &request, Some(&approve));
+        assert_eq!(status == 200, who_approves[1], "{terms}: {answer}");
+        assert_eq!(running.join().unwrap()["value"], true, "{terms}");
+        assert_eq!(mail.calls().len(), 1, "{terms}");
+        assert_eq!(listed(address, &bob), json!([]));
+    }
+}
+
+/// The whole answer to a request of revision 2026-07-28, with its headers.
+pub(super) fn post(
+    address: SocketAddr,
+    token: &str,
+    method: &str,
+    name: &str,
+    message: &Value,
+) -> String {
+    let body = message.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\naccept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\n\
+         mcp-method: {method}\r\nmcp-name: {name}\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(HANG)).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 #[test]
@@ -246,22 +302,7 @@ fn a_foreign_execution_is_unknown_to_resume() {
             },
         });
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        let headers = "accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\n\
-                       mcp-method: tools/call\r\nmcp-name: resume";
-        let request = format!("POST /mcp HTTP/1.1\r\n{headers}");
-        let body = message.to_string();
-        let head = format!(
-            "{request}\r\nhost: {}\r\nauthorization: Bearer {alice}\r\ncontent-type: application/json\r\n\
-             content-length: {}\r\nconnection: close\r\n\r\n{body}",
-            served.address,
-            body.len()
-        );
-        let mut stream = TcpStream::connect(served.address).unwrap();
-        stream.set_read_timeout(Some(HANG)).unwrap();
-        stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        post(served.address, &alice, "tools/call", "resume", &message)
     };
     for action in ["wait", "approve", "deny", "cancel"] {
         // The text differs by the id alone, which the client sent.

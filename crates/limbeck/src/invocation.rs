@@ -1,9 +1,16 @@
 //! Context of one start of the command line.
 
+use std::path::Path;
+
+use limbeck_domain::text::clean_line;
 use limbeck_setup::World;
 
 use crate::cli::GlobalOptions;
 use crate::printer::Printer;
+use crate::shell::quoted;
+
+/// Longest path in a hint, in bytes; systems allow no longer ones.
+const PATH_BYTES_MAX: usize = 4_096;
 
 /// World, global options and printer of one start; every command borrows it.
 pub(crate) struct Invocation {
@@ -14,6 +21,33 @@ pub(crate) struct Invocation {
     pub(crate) printer: Printer,
     /// How findings about configuration files are reported.
     pub(crate) findings: FindingsReport,
+}
+
+impl Invocation {
+    /// The beginning of a command that has the servers, rules and state of this one: `limbeck`, and the options that say them.
+    pub(crate) fn same_configuration(&self) -> String {
+        let GlobalOptions {
+            config,
+            no_discover,
+            state_dir,
+            ..
+        } = &self.global;
+        let named = |option: &str, path: &Path| {
+            let path = clean_line(&path.to_string_lossy(), PATH_BYTES_MAX);
+            format!(" {option} {}", quoted(&path))
+        };
+        let mut command = "limbeck".to_owned();
+        for file in config {
+            command.push_str(&named("--config", file));
+        }
+        if *no_discover {
+            command.push_str(" --no-discover");
+        }
+        if let Some(directory) = state_dir {
+            command.push_str(&named("--state-dir", directory));
+        }
+        command
+    }
 }
 
 /// How a command reports findings about configuration files.

@@ -53,17 +53,18 @@ pub(crate) fn print_envelope(printer: &Printer, envelope: &Envelope, source: Pro
     if let Some(error) = &envelope.error {
         print_error(printer, error, source);
     }
-    if envelope.status == ExecutionStatus::Paused {
-        print_pending(printer, envelope);
-    }
 }
 
-/// Prints what a paused execution waits for, and how a person answers, on standard error.
-fn print_pending(printer: &Printer, envelope: &Envelope) {
+/// Prints what a paused execution waits for, and how a person answers, on standard error; nothing of any other. `limbeck` is the
+/// beginning of a command with the configuration of this one.
+pub(crate) fn print_pending(printer: &Printer, envelope: &Envelope, limbeck: &str) {
+    if envelope.status != ExecutionStatus::Paused {
+        return;
+    }
     let id = &envelope.execution_id;
     if envelope.pending.is_empty() {
-        printer.note("paused: the execution was interrupted");
-        printer.hint(&format!("`limbeck resume {id}` goes on with it"));
+        printer.note("paused: the execution was interrupted, or waits for room for its questions");
+        printer.hint(&format!("`{limbeck} resume {id}` goes on with it"));
         return;
     }
     let calls = counted(envelope.pending.len(), "question");
@@ -72,7 +73,7 @@ fn print_pending(printer: &Printer, envelope: &Envelope) {
         printer.note(&pending_line(pending));
     }
     printer.hint(&format!(
-        "`limbeck approvals` shows the questions; answer with `limbeck resume {id} --approve` or `--deny`"
+        "`limbeck approvals` shows the questions; answer with `{limbeck} resume {id} --approve` or `--deny`"
     ));
 }
 

@@ -175,7 +175,7 @@ fn resumed(done: Result<Shown, ResumeError>) -> CallToolResult {
 /// What a client gets that goes on with an execution.
 pub(super) enum Resumed {
     /// The answer of a program.
-    Program(Result<Shown, ResumeError>),
+    Program(Box<Result<Shown, ResumeError>>),
     /// The result of a call that a client made of an exposed tool.
     Direct(Result<DirectAnswer, DirectError>),
 }
@@ -189,16 +189,16 @@ impl Resumed {
         let shown = match &done {
             Ok(shown) => shown,
             Err(ResumeError::Ended(shown)) => shown,
-            Err(_) => return Self::Program(done),
+            Err(_) => return Self::Program(Box::new(done)),
         };
         if shown.envelope.status == ExecutionStatus::Paused {
-            return Self::Program(done);
+            return Self::Program(Box::new(done));
         }
         let id = &shown.envelope.execution_id;
         match gateway.direct_result(id, principal).await {
             Ok(Some(called)) => Self::Direct(called),
-            Ok(None) => Self::Program(done),
-            Err(error) => Self::Program(Err(error.into())),
+            Ok(None) => Self::Program(Box::new(done)),
+            Err(error) => Self::Program(Box::new(Err(error.into()))),
         }
     }
 
@@ -209,7 +209,7 @@ impl Resumed {
     /// A protocol error of a server.
     pub(super) fn result(self) -> Result<CallToolResult, ErrorData> {
         match self {
-            Self::Program(done) => Ok(resumed(done)),
+            Self::Program(done) => Ok(resumed(*done)),
             Self::Direct(called) => direct_results::result(called, None),
         }
     }
@@ -217,9 +217,11 @@ impl Resumed {
     /// Bytes of the result that this becomes.
     fn bytes(&self) -> usize {
         match self {
-            Self::Program(Ok(shown)) => result_bytes(shown),
-            Self::Program(Err(ResumeError::Ended(shown))) => result_bytes(shown),
-            Self::Program(Err(_)) => 0,
+            Self::Program(done) => match &**done {
+                Ok(shown) => result_bytes(shown),
+                Err(ResumeError::Ended(shown)) => result_bytes(shown),
+                Err(_) => 0,
+            },
             Self::Direct(called) => direct_results::bytes(called),
         }
     }

@@ -189,6 +189,7 @@ fn select(
     connection: &Connection,
     filter: &ApprovalFilter,
 ) -> rusqlite::Result<Vec<EncodedApproval>> {
+    let by_principal: String;
     let mut conditions = vec!["1"];
     let mut values = vec![Value::from(i64::from(filter.limit.min(LISTED_MAX)))];
     if filter.only_pending {
@@ -198,7 +199,6 @@ fn select(
         values.push(Value::from(execution.to_string()));
         conditions.push("execution = (SELECT row FROM execution WHERE id = ?2)");
     }
-    let by_principal;
     if let Some(principal) = &filter.principal {
         values.push(Value::from(principal.clone()));
         let place = values.len();

@@ -102,7 +102,7 @@ async fn ask(
         return Err(signal.error());
     }
     let envelope = whole(&session.gateway, envelope).await;
-    print_answered(&invocation.printer, &envelope, arguments)
+    print_answered(invocation, &envelope, arguments)
 }
 
 /// Program that makes the call. Its result is that of the server, or the value that a program gets of it.
@@ -116,17 +116,17 @@ fn program(arguments: &CallArgs) -> String {
 
 /// Prints the result of a call that was asked about.
 fn print_answered(
-    printer: &Printer,
+    invocation: &Invocation,
     envelope: &Envelope,
     arguments: &CallArgs,
 ) -> Result<ExitStatus, CommandError> {
+    let printer = &invocation.printer;
     let exit = ExitStatus::of(envelope);
     if envelope.status == ExecutionStatus::Paused {
         let error = anyhow!("the call waits for a decision; nothing was sent");
-        let id = &envelope.execution_id;
-        return Err(
-            CommandError::new(exit, error).with_hint(format!("`limbeck resume {id}` asks again"))
-        );
+        let (limbeck, id) = (invocation.same_configuration(), &envelope.execution_id);
+        let hint = format!("`{limbeck} resume {id}` asks again");
+        return Err(CommandError::new(exit, error).with_hint(hint));
     }
     if let Some(error) = &envelope.error {
         let failure = CommandError::new(exit, anyhow!("{}", error.message));

@@ -19,7 +19,7 @@ use super::signals::{EndSignal, EndSignals};
 use crate::cli::ResumeArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
-use crate::report::{ProgramSource, print_envelope};
+use crate::report::{ProgramSource, print_envelope, print_pending};
 use crate::terminal::Terminal;
 use crate::wiring::{GatewayLifetime, GatewaySession};
 
@@ -226,11 +226,10 @@ impl Resumption<'_> {
             name: "program",
             text: &record.start.program,
         };
-        print_envelope(
-            printer,
-            &whole(&self.session.gateway, envelope).await,
-            source,
-        );
+        let envelope = whole(&self.session.gateway, envelope).await;
+        print_envelope(printer, &envelope, source);
+        let limbeck = self.invocation.same_configuration();
+        print_pending(printer, &envelope, &limbeck);
         Ok(exit)
     }
 }

@@ -21,7 +21,7 @@ use crate::command_form::option_form;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::live_output::LiveOutput;
-use crate::report::{ProgramSource, print_envelope};
+use crate::report::{ProgramSource, print_envelope, print_pending};
 use crate::terminal::Terminal;
 use crate::wiring::{GatewayLifetime, GatewaySession};
 
@@ -94,6 +94,8 @@ pub(super) async fn run(
         }
         name_options(&mut shown);
         print_envelope(&invocation.printer, &shown, source);
+        let limbeck = invocation.same_configuration();
+        print_pending(&invocation.printer, &shown, &limbeck);
         let hint = shown.error.as_ref().and_then(|error| error.hint.as_deref());
         // The program called a server, and none is configured.
         if hint.is_some_and(|hint| hint.contains("`limbeck import FILE`")) {

@@ -59,7 +59,7 @@ impl RequestIdentity<'_> {
     /// name comes last.
     fn bytes(&self) -> Vec<u8> {
         let named = format!("{}\0{}\0{}", self.principal, self.method, self.name);
-        [&self.params[..], named.as_bytes()].concat()
+        [self.params.as_slice(), named.as_bytes()].concat()
     }
 }
 

@@ -57,6 +57,13 @@ fn a_headless_run_ends_with_three_and_says_what_it_waits_for() {
     );
     assert!(text.stderr.contains("limbeck resume ex_"), "{text:?}");
     assert_eq!(text.stdout, "");
+    // The next command has the configuration of this one.
+    let more = mail.world.file("more servers.json", "{\"mcpServers\": {}}");
+    let more = more.to_str().unwrap();
+    let text = mail.world.limbeck(["--config", more, "run", "again.ts"]);
+    let text = text.ends_with(3);
+    let next = format!("limbeck --config '{more}' resume ex_");
+    assert!(text.stderr.contains(&next), "{text:?}");
 }
 
 #[test]

@@ -360,7 +360,7 @@ async fn a_principal_has_twenty_pending_questions_and_another_is_asked_all_the_s
 #[tokio::test]
 async fn an_approver_lists_the_questions_whose_every_list_has_one_of_its_names() {
     let store = Store::in_memory().unwrap();
-    store.begin(new_execution("ex_1")).await.unwrap();
+    store.begin(new_execution("ex_1", 1)).await.unwrap();
     let lists: [&[&[&str]]; 4] = [
         &[],
         &[&["group:leads", "user:anna"]],

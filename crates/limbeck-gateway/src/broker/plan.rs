@@ -118,13 +118,10 @@ impl PlanLines {
                 asked_singly += 1;
                 continue;
             };
-            let pin = pins
-                .entry(tool.id().clone())
-                .or_insert_with(|| pins::digest(tool.definition()));
             let class = self.policy.classes.of(tool.id(), tool.effect());
-            let line = PlanSite {
+            let mut line = PlanSite {
                 tool: tool.id().clone(),
-                pin: Some(pin.clone()),
+                pin: None,
                 class: class.class,
                 class_from: class.source.as_str().to_owned(),
                 line: site.line,
@@ -135,6 +132,9 @@ impl PlanLines {
                 from: sources(site, sites),
             };
             if is_shown_whole(&line) && facts.plans(&PlanLine::of(&line, false), class) {
+                let pin = pins.entry(line.tool.clone());
+                let pin = pin.or_insert_with(|| pins::digest(tool.definition()));
+                line.pin = Some(pin.clone());
                 lines.push(line);
             } else {
                 let note = facts.note(tool.id(), tool.effect());

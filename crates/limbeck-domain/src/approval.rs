@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallId, EffectClass, ExecutionId, RememberChoice, RememberOffer, ToolId};
+use crate::{
+    AcceptedLines, CallId, EffectClass, ExecutionId, RememberChoice, RememberOffer, ToolId,
+};
 
 /// Id of an approval: `ap_` and 32 hexadecimal digits, which are random.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -233,10 +235,9 @@ pub struct ApprovalDecision {
     /// JSON text of the arguments to send instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
-    /// Numbers of the accepted lines, from 1, where the question is about a plan. A destructive line is in it only when the
-    /// person chose it by its number.
+    /// What is accepted of a plan, where the question is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<Vec<u32>>,
+    pub lines: Option<AcceptedLines>,
     /// Whether a denial ends the program too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop: bool,

@@ -46,7 +46,10 @@ pub use ledger::{
     CountBasis, LedgerSizes, LedgerTexts, ServerSizes, ServerTokenUsage, TokenCount, TokenUsage,
 };
 pub use limits::ExecutionLimits;
-pub use plan::{ApprovalPlan, PLAN_CALL, PlanConstant, PlanCount, PlanSite, PlanSource};
+pub use plan::{
+    AcceptedLines, ApprovalPlan, PLAN_CALL, PLAN_MANY_MAX, PlanConstant, PlanCount, PlanSite,
+    PlanSource,
+};
 pub use read::ReadMethod;
 pub use remember::{Remember, RememberChoice, RememberError, RememberOffer, Remembered};
 pub use sandbox::{Layer, MissingLayer, Sandbox, Tier};

@@ -10,6 +10,9 @@ use crate::{Approval, CallId, EffectClass, ToolId};
 /// Number of the call in a question about a plan: no call of a program has it.
 pub const PLAN_CALL: CallId = CallId(0);
 
+/// Most calls that a person lets a line cover which is repeated many times.
+pub const PLAN_MANY_MAX: u32 = 10_000;
+
 /// Calls of a program that one question is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalPlan {
@@ -21,6 +24,16 @@ pub struct ApprovalPlan {
     pub input_sha256: String,
     /// Further places of the text whose calls are asked about when they are made.
     pub asked_singly: u32,
+}
+
+/// What a person accepted of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceptedLines {
+    /// Numbers of the lines, from 1. A destructive line is among them only when the person chose it by its number.
+    pub numbers: Vec<u32>,
+    /// How many calls each line covers that is [repeated many times](PlanCount::Many), where the person said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub many: Option<u32>,
 }
 
 /// One call in the text of a program.
@@ -79,6 +92,15 @@ pub enum PlanCount {
 }
 
 impl PlanCount {
+    /// The count with the cap of the person who accepts the line.
+    #[must_use]
+    pub fn capped(self, many: Option<u32>) -> Self {
+        match (self, many) {
+            (Self::Many(_), Some(many)) => Self::Many(many),
+            (count, _) => count,
+        }
+    }
+
     /// Most calls.
     pub fn most(self) -> u32 {
         match self {
@@ -156,6 +178,8 @@ mod tests {
         };
         assert_eq!(plan.accepted_together(), [1, 3]);
         assert_eq!(plan.line(2).unwrap().class, EffectClass::Destructive);
+        assert_eq!(PlanCount::Many(25).capped(Some(40)), PlanCount::Many(40));
+        assert_eq!(PlanCount::AtMost(3).capped(Some(40)), PlanCount::AtMost(3));
         assert_eq!((plan.line(0), plan.line(4)), (None, None));
         let text = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<ApprovalPlan>(&text).unwrap(), plan);

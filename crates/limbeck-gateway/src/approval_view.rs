@@ -85,6 +85,9 @@ struct DecisionView<'a> {
     /// The remembered choice that it was made by.
     #[serde(skip_serializing_if = "Option::is_none")]
     remembered: Option<&'a str>,
+    /// Calls that each line covers which is repeated many times, where the person said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    many: Option<u32>,
     at: Option<String>,
 }
 
@@ -177,9 +180,10 @@ impl<'a> DecisionView<'a> {
             channel: decision.channel,
             reason: decision.reason.as_deref(),
             edited: decision.edited.is_some(),
-            lines: decision.lines.as_deref(),
             remember: decision.remember,
             remembered: decision.remembered.as_deref(),
+            lines: decision.lines.as_ref().map(|lines| &*lines.numbers),
+            many: decision.lines.as_ref().and_then(|lines| lines.many),
             at: rfc3339(decision.at_us),
         }
     }

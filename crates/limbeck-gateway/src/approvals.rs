@@ -38,7 +38,7 @@ use crate::clock::now_us;
 pub(crate) use ask::Approved;
 pub(crate) use asks::Asks;
 pub use asks::OnAsk;
-pub use decide::{Decider, DecisionError, DecisionReport, DecisionRequest};
+pub use decide::{ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest};
 pub use notify::{Notice, Notifier};
 pub(crate) use origins::Origins;
 pub(crate) use plan::{PlanRecord, ProgramPlan};

@@ -58,7 +58,7 @@ mod waiting_execution;
 
 pub use admission::AdmissionSize;
 pub use approvals::{
-    Decider, DecisionError, DecisionReport, DecisionRequest, Notice, Notifier, OnAsk,
+    ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Notice, Notifier, OnAsk,
     covered as remember_covers,
 };
 pub use broker::{CallReport, ToolCalls, ToolCount};

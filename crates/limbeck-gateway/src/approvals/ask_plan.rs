@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use limbeck_domain::{
-    Approval, ApprovalId, ApprovalPlan, ApprovalState, EffectClass, ErrorKind, PLAN_CALL,
-    ProgramError, text,
+    AcceptedLines, Approval, ApprovalId, ApprovalPlan, ApprovalState, EffectClass, ErrorKind,
+    PLAN_CALL, ProgramError, text,
 };
 use limbeck_policy::rules::Preset;
 use limbeck_store::StoreError;
@@ -71,7 +71,8 @@ impl Broker {
         let approval = self.recorded_plan(id).await?;
         let plan = self.plan_of(&approval, input)?;
         self.refresh_lists(&plan).await;
-        self.plan.accept(&plan, lines);
+        let many = accepted_of(&approval).and_then(|accepted| accepted.many);
+        self.plan.accept(&plan, lines, many);
         Ok(())
     }
 
@@ -156,17 +157,15 @@ impl Broker {
             return Err(not_started(approval, approval.state));
         }
         let plan = self.plan_of(approval, input)?;
-        let decision = approval.decisions.iter().rev().find(|it| it.approve);
-        let lines = decision.and_then(|decision| decision.lines.clone());
-        let lines = lines.unwrap_or_default();
-        let settled = self.journal().settle_plan(&approval.id, lines.clone());
+        let AcceptedLines { numbers, many } = accepted_of(approval).cloned().unwrap_or_default();
+        let settled = self.journal().settle_plan(&approval.id, numbers.clone());
         match settled.await {
             Ok(None) => {}
             Ok(Some(state)) => return Err(not_started(approval, state)),
             Err(error) => return Err(not_asked(&error)),
         }
         self.refresh_lists(&plan).await;
-        self.plan.accept(&plan, &lines);
+        self.plan.accept(&plan, &numbers, many);
         Ok(())
     }
 
@@ -197,6 +196,12 @@ impl Broker {
         let live_catalog = &self.context().live_catalog;
         live_catalog.refresh_all(&servers, FIRST_LIST_TIMEOUT).await;
     }
+}
+
+/// What the people who approved accepted: all of them the same.
+fn accepted_of(approval: &Approval) -> Option<&AcceptedLines> {
+    let decision = approval.decisions.iter().rev().find(|it| it.approve)?;
+    decision.lines.as_ref()
 }
 
 fn most_harmful(plan: &ApprovalPlan) -> EffectClass {

@@ -6,14 +6,17 @@
 
 use std::sync::Arc;
 
-use limbeck_domain::{Approval, ApprovalChannel, ApprovalId, ApprovalState, Remember, ServerName};
+use limbeck_domain::{
+    Approval, ApprovalChannel, ApprovalId, ApprovalState, PLAN_MANY_MAX, Remember, ServerName,
+};
+use limbeck_policy::MANY_DEFAULT;
 use limbeck_store::StoreError;
 use limbeck_upstream::{CallObserver, ServerRequest, ServerRequestKind};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::decide::{Decider, DecisionRequest};
+use super::decide::{ChosenLines, Decider, DecisionRequest};
 use super::forms::FormQuestion;
 use super::question::{self, FormText};
 use crate::approval_groups::members;
@@ -45,6 +48,8 @@ struct FormContent {
     /// Which lines of a plan, by their numbers.
     #[serde(default)]
     lines: Option<String>,
+    #[serde(default)]
+    many: Option<u32>,
     #[serde(default)]
     remember: Option<String>,
     /// Which of several questions, by their numbers.
@@ -217,6 +222,10 @@ fn request(first: &Approval, form: &FormText) -> ServerRequest {
             "type": "string", "title": "Lines, such as 1,3 (empty: all but the destructive ones)",
             "maxLength": LINES_BYTES_MAX,
         });
+        properties["many"] = json!({
+            "type": "integer", "title": "Calls of each line that is repeated many times",
+            "minimum": 1, "maximum": PLAN_MANY_MAX, "default": MANY_DEFAULT,
+        });
     }
     if form.count > 1 {
         properties["members"] = json!({
@@ -262,7 +271,11 @@ fn read(answer: &str, form: &FormText) -> Option<(Vec<usize>, DecisionRequest)> 
         Some(named) => members(named, form.count)?,
     };
     // Who wrote something else has not decided.
-    let lines = line_numbers(content.lines.as_deref().unwrap_or_default()).ok()?;
+    let numbers = line_numbers(content.lines.as_deref().unwrap_or_default()).ok()?;
+    let lines = ChosenLines {
+        numbers,
+        many: content.many,
+    };
     // A choice that is not one counts for nothing, and the answer for this call alone.
     let remember = content.remember.as_deref().and_then(|it| it.parse().ok());
     let decision = DecisionRequest {
@@ -275,7 +288,7 @@ fn read(answer: &str, form: &FormText) -> Option<(Vec<usize>, DecisionRequest)> 
         },
         reason: content.reason.filter(|reason| !reason.is_empty()),
         edited: None,
-        lines: lines.filter(|_| approve),
+        lines: (approve && form.is_plan).then_some(lines),
         stop: decision == Some(DENY_AND_STOP),
         remember: remember.filter(|_| approve),
     };
@@ -291,6 +304,7 @@ mod tests {
             text: String::new(),
             count,
             is_whole,
+            is_plan: false,
         }
     }
 

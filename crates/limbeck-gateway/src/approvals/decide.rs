@@ -1,8 +1,8 @@
 //! Decisions: who may give them, and what they result in.
 
 use limbeck_domain::{
-    Approval, ApprovalChannel, ApprovalDecision, ApprovalId, CallCode, CallError, CompactArguments,
-    EffectClass, Language, RememberChoice,
+    AcceptedLines, Approval, ApprovalChannel, ApprovalDecision, ApprovalId, CallCode, CallError,
+    CompactArguments, EffectClass, Language, PLAN_MANY_MAX, RememberChoice,
 };
 use limbeck_store::{Decided, StoreError};
 use serde_json::{Map, Value};
@@ -39,12 +39,21 @@ pub struct DecisionRequest {
     pub reason: Option<String>,
     /// JSON text of the arguments to send instead.
     pub edited: Option<String>,
-    /// Numbers of the accepted lines of a plan, from 1; absent for all but the destructive ones.
-    pub lines: Option<Vec<u32>>,
+    /// What is accepted of a plan; absent for all lines but the destructive ones.
+    pub lines: Option<ChosenLines>,
     /// Whether a denial ends the program too.
     pub stop: bool,
     /// For how long the approval counts for calls that are alike.
     pub remember: Option<RememberChoice>,
+}
+
+/// What a person chose of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChosenLines {
+    /// Numbers of the lines, from 1; absent for all but the destructive ones.
+    pub numbers: Option<Vec<u32>>,
+    /// How many calls each line covers that is repeated many times; absent for what the plan says.
+    pub many: Option<u32>,
 }
 
 /// What resulted from a decision.
@@ -193,8 +202,8 @@ impl BrokerContext {
 fn accepted_lines(
     approval: &Approval,
     approve: bool,
-    lines: Option<Vec<u32>>,
-) -> Result<Option<Vec<u32>>, DecisionError> {
+    lines: Option<ChosenLines>,
+) -> Result<Option<AcceptedLines>, DecisionError> {
     let refuse = |why: String, hint: &str| {
         let hint = hint.to_owned();
         Err(DecisionError::NotAllowed { why, hint })
@@ -208,22 +217,30 @@ fn accepted_lines(
             ),
         };
     };
-    let Some(mut lines) = lines else {
-        return Ok(Some(plan.accepted_together()));
+    let ChosenLines { numbers, many } = lines.unwrap_or_default();
+    if many.is_some_and(|many| !(1..=PLAN_MANY_MAX).contains(&many)) {
+        return refuse(
+            format!("a line covers from 1 to {PLAN_MANY_MAX} calls"),
+            "give a smaller number of calls",
+        );
+    }
+    let Some(mut numbers) = numbers else {
+        let numbers = plan.accepted_together();
+        return Ok(Some(AcceptedLines { numbers, many }));
     };
-    lines.sort_unstable();
-    lines.dedup();
-    let unknown = lines.iter().find(|number| plan.line(**number).is_none());
+    numbers.sort_unstable();
+    numbers.dedup();
+    let unknown = numbers.iter().find(|number| plan.line(**number).is_none());
     match unknown {
         Some(number) => refuse(
             format!("the plan has no line {number}, it has {}", plan.lines.len()),
             "name the lines by their numbers, such as 1,3",
         ),
-        None if lines.is_empty() => refuse(
+        None if numbers.is_empty() => refuse(
             "no line is chosen".to_owned(),
             "name at least one line, or deny the plan",
         ),
-        None => Ok(Some(lines)),
+        None => Ok(Some(AcceptedLines { numbers, many })),
     }
 }
 

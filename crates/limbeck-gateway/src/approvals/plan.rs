@@ -95,8 +95,9 @@ impl ProgramPlan {
         self.accepted.get()?.numbers.get(line).copied()
     }
 
-    /// Puts the lines `numbers` of `plan` in force, as often as they were not used before.
-    pub(super) fn accept(&self, plan: &ApprovalPlan, numbers: &[u32]) {
+    /// Puts the lines `numbers` of `plan` in force, as often as they were not used before. `many` is the person's cap of a
+    /// line that is repeated many times.
+    pub(super) fn accept(&self, plan: &ApprovalPlan, numbers: &[u32], many: Option<u32>) {
         let mut accepted: Vec<(u32, &PlanSite)> = Vec::new();
         for number in numbers {
             let is_known = accepted.iter().any(|(known, _)| known == number);
@@ -107,7 +108,10 @@ impl ProgramPlan {
         let used = |(number, _): &(u32, _)| self.record.used.get(number).copied().unwrap_or(0);
         let used: Vec<u32> = accepted.iter().map(used).collect();
         // A destructive line is among them only when the person chose it by its number.
-        let lines = accepted.iter().map(|(_, site)| PlanLine::of(site, true));
+        let lines = accepted.iter().map(|(_, site)| PlanLine {
+            count: site.count.capped(many),
+            ..PlanLine::of(site, true)
+        });
         let Ok(grant) = Grant::resumed(lines.collect(), &used) else {
             return;
         };
@@ -151,7 +155,7 @@ mod tests {
             record.counted(line);
         }
         let accepted = ProgramPlan::new(record);
-        accepted.accept(&plan(&[5, 5, 5]), &[1, 3, 3, 0, 4]);
+        accepted.accept(&plan(&[5, 5, 5]), &[1, 3, 3, 0, 4], None);
         let grant = accepted.grant().unwrap();
         assert_eq!((grant.lines().len(), grant.used()), (2, vec![0, 2]));
         assert_eq!(

@@ -21,6 +21,8 @@ pub(super) struct FormText {
     pub(super) count: usize,
     /// Whether it shows every byte of their arguments.
     pub(super) is_whole: bool,
+    /// Whether it is about the plan of a program.
+    pub(super) is_plan: bool,
 }
 
 /// For the form of a client: as many of the questions, which are one group, as it can show whole. Of a first one that does not fit
@@ -35,6 +37,7 @@ fn form_text(group: &[&Approval], program: &str, language: Language) -> FormText
             text: String::new(),
             count: 0,
             is_whole: false,
+            is_plan: false,
         };
     };
     let of = |width| shown(first, program, language, width);
@@ -69,6 +72,7 @@ fn form_text(group: &[&Approval], program: &str, language: Language) -> FormText
         text,
         count,
         is_whole,
+        is_plan: first.is_plan(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! GET  /approvals       pending questions about calls of the token's principal, and those that name its owner as an approver
 //! GET  /approvals/ID    one question whole, with the text that a person is shown
 //! POST /approvals/ID    {"decision": "approve" | "deny" | "deny_and_stop", "reason"?: string, "edited"?: object, "lines"?: number[],
-//!                        "remember"?: string, "members"?: [string]}
+//!                        "many"?: number, "remember"?: string, "members"?: [string]}
 //! ```
 //!
 //! A question of another principal reads as one that does not exist, unless it names the token's owner as an approver. Who decides follows from the token, never from the body.
@@ -22,7 +22,7 @@ use limbeck_gateway::approval_groups::are_one_question;
 use limbeck_gateway::approval_view::{
     approval_view, approval_views, decision_reason, earlier_outcome, is_visible_to,
 };
-use limbeck_gateway::{Decider, DecisionError, DecisionReport, DecisionRequest};
+use limbeck_gateway::{ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest};
 use limbeck_policy::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -64,6 +64,9 @@ struct DecisionBody {
     /// Ids of other questions of the same group, which are decided in the same way.
     #[serde(default)]
     members: Vec<String>,
+    /// Calls of each line that is repeated many times.
+    #[serde(default)]
+    many: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -264,7 +267,7 @@ impl HttpService {
         let (body, _held) = read.await.map_err(form)?;
         let decision: DecisionBody = serde_json::from_slice(&body).map_err(|_| Refused {
             hint: Some(
-                "send {\"decision\": \"approve\" | \"deny\" | \"deny_and_stop\", \"reason\"?: string, \"edited\"?: object, \"lines\"?: number[], \"remember\"?: \"run\" | \"session\" | \"8h\"}"
+                "send {\"decision\": \"approve\" | \"deny\" | \"deny_and_stop\", \"reason\"?: string, \"edited\"?: object, \"lines\"?: number[], \"many\"?: number, \"remember\"?: \"run\" | \"session\" | \"8h\"}"
                     .to_owned(),
             ),
             ..Refused::new(StatusCode::BAD_REQUEST, "the body is not a decision")
@@ -273,8 +276,9 @@ impl HttpService {
             let message = "`edited` belongs to an approval";
             return Err(Refused::new(StatusCode::BAD_REQUEST, message));
         }
-        if decision.lines.is_some() && decision.decision == DecisionName::Deny {
-            let message = "`lines` belong to an approval";
+        let has_lines = decision.lines.is_some() || decision.many.is_some();
+        if has_lines && decision.decision == DecisionName::Deny {
+            let message = "`lines` and `many` belong to an approval";
             return Err(Refused::new(StatusCode::BAD_REQUEST, message));
         }
         Ok(decision)
@@ -288,6 +292,10 @@ impl HttpService {
     ) -> Result<(StatusCode, String), Refused> {
         let reason = decision_reason(body.reason.as_deref().unwrap_or_default())
             .map_err(|error| Refused::new(StatusCode::BAD_REQUEST, error.to_string()))?;
+        let lines = (body.lines.is_some() || body.many.is_some()).then_some(ChosenLines {
+            numbers: body.lines,
+            many: body.many,
+        });
         // First of all: what a refusal says of it must not show that a question of another principal exists.
         let asked = self.visible(&id, &decider).await?;
         let members = self.members(&asked, body.members, &decider).await?;
@@ -303,7 +311,7 @@ impl HttpService {
             edited: body
                 .edited
                 .map(|edited| Box::<str>::from(edited).into_string()),
-            lines: body.lines,
+            lines,
             stop: body.decision == DecisionName::DenyAndStop,
             remember: body.remember,
         };

@@ -68,11 +68,14 @@ pub(crate) struct ResumeArgs {
     /// Of the plan that is approved, accept these lines alone, such as 1,3 [default: all but the destructive ones]
     #[arg(long, value_name = "LINES", requires = "approve")]
     pub(crate) lines: Option<String>,
+    /// Of the plan that is approved, let each line that is repeated many times cover N calls [default: 25]
+    #[arg(long, value_name = "N", requires = "approve")]
+    pub(crate) many: Option<u32>,
     /// Deny the questions AP [default: all that wait]
     #[arg(long, value_name = "AP", num_args = 0..)]
     pub(crate) deny: Option<Vec<String>>,
     /// End the execution; its questions are withdrawn and nothing is sent
-    #[arg(long, conflicts_with_all = ["approve", "lines", "deny", "edit", "reason", "remember", "wait"])]
+    #[arg(long, conflicts_with_all = ["approve", "lines", "many", "deny", "edit", "reason", "remember", "wait"])]
     pub(crate) stop: bool,
     /// Why, for the program and the model
     #[arg(long, value_name = "TEXT")]

@@ -13,8 +13,8 @@ use limbeck_domain::{
 use limbeck_gateway::approval_groups::groups;
 use limbeck_gateway::approval_view::{decision_reason, earlier_outcome};
 use limbeck_gateway::{
-    AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway, LOCAL_PRINCIPAL,
-    OnAsk, ResumeError, Shown,
+    AnswerForm, ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway,
+    LOCAL_PRINCIPAL, OnAsk, ResumeError, Shown,
 };
 use limbeck_policy::Requester;
 use limbeck_setup::World;
@@ -210,7 +210,10 @@ impl TerminalQuestions<'_> {
                 Reply::Approve(remember) => (true, all, remember),
                 Reply::ApproveSome(members) => (true, members, None),
                 Reply::Lines(numbers) => {
-                    lines = Some(numbers);
+                    lines = Some(ChosenLines {
+                        numbers: Some(numbers),
+                        many: None,
+                    });
                     (true, all, None)
                 }
                 Reply::Deny => (false, all, None),
@@ -310,8 +313,8 @@ pub(super) struct PersonsDecision {
     pub(super) approve: bool,
     pub(super) reason: Option<String>,
     pub(super) edited: Option<String>,
-    /// Numbers of the accepted lines of a plan.
-    pub(super) lines: Option<Vec<u32>>,
+    /// What is accepted of a plan.
+    pub(super) lines: Option<ChosenLines>,
     pub(super) remember: Option<RememberChoice>,
 }
 

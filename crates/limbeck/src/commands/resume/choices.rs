@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{Approval, ApprovalState, RememberChoice};
+use limbeck_gateway::ChosenLines;
 use limbeck_gateway::approval_groups::are_one_question;
 use limbeck_gateway::approval_view::{decision_reason, line_numbers};
 use serde_json::Value;
@@ -23,8 +24,8 @@ pub(super) struct Wanted {
     /// Ids with the arguments to send instead.
     pub(super) edited: Vec<(String, String)>,
     pub(super) reason: Option<String>,
-    /// Numbers of the accepted lines of a plan.
-    pub(super) lines: Option<Vec<u32>>,
+    /// What is accepted of a plan.
+    pub(super) lines: Option<ChosenLines>,
     /// How long the approvals count for other calls.
     pub(super) remember: Option<RememberChoice>,
 }
@@ -35,8 +36,8 @@ pub(super) struct Choice<'a> {
     pub(super) approval: &'a Approval,
     pub(super) approve: bool,
     pub(super) edited: Option<String>,
-    /// Numbers of the accepted lines, where the question is about a plan.
-    pub(super) lines: Option<Vec<u32>>,
+    /// What is accepted, where the question is about a plan.
+    pub(super) lines: Option<ChosenLines>,
 }
 
 impl Wanted {
@@ -88,7 +89,7 @@ impl Wanted {
             is_used = true;
         }
         if !is_used {
-            let error = anyhow!("`--lines` is without a plan that is approved");
+            let error = anyhow!("`--lines` and `--many` are without a plan that is approved");
             return Err(CommandError::usage(error)
                 .with_hint("`limbeck approvals` shows what each question is about"));
         }
@@ -157,20 +158,21 @@ impl Wanted {
     }
 }
 
-/// The numbers of `--lines`.
-fn lines_of(arguments: &ResumeArgs) -> Result<Option<Vec<u32>>, CommandError> {
-    let Some(text) = &arguments.lines else {
-        return Ok(None);
-    };
+/// What `--lines` and `--many` choose.
+fn lines_of(arguments: &ResumeArgs) -> Result<Option<ChosenLines>, CommandError> {
+    let ResumeArgs { lines, many, .. } = arguments;
     let hint = "write the numbers of the lines that the question shows: `--lines 1,3`";
-    match line_numbers(text) {
-        Ok(Some(lines)) => Ok(Some(lines)),
-        Ok(None) => {
-            let error = anyhow!("`--lines` names no line");
-            Err(CommandError::usage(error).with_hint(hint))
-        }
-        Err(error) => Err(CommandError::usage(error).with_hint(hint)),
+    let numbers = line_numbers(lines.as_deref().unwrap_or_default());
+    let numbers = numbers.map_err(|error| CommandError::usage(error).with_hint(hint))?;
+    if lines.is_some() && numbers.is_none() {
+        let error = anyhow!("`--lines` names no line");
+        return Err(CommandError::usage(error).with_hint(hint));
     }
+    let chosen = ChosenLines {
+        numbers,
+        many: *many,
+    };
+    Ok((chosen != ChosenLines::default()).then_some(chosen))
 }
 
 /// The choices in acts: those about members of one group that say the same are one.
@@ -303,15 +305,19 @@ mod tests {
             ..approval("ap_1a", ApprovalState::Pending)
         };
         let call = approval("ap_2b", ApprovalState::Pending);
+        let first_and_third = ChosenLines {
+            numbers: Some(vec![1, 3]),
+            many: None,
+        };
         let wanted = Wanted {
             approve: ids(&[]),
-            lines: Some(vec![1, 3]),
+            lines: Some(first_and_third.clone()),
             ..Wanted::default()
         };
         let all = [plan.clone(), call.clone()];
         let choices = wanted.choices(&all).unwrap();
         let lines: Vec<_> = choices.into_iter().map(|choice| choice.lines).collect();
-        assert_eq!(lines, [Some(vec![1, 3]), None]);
+        assert_eq!(lines, [Some(first_and_third), None]);
         assert!(wanted.choices(&[call]).is_err());
         let denied = Wanted {
             approve: None,

@@ -232,6 +232,13 @@ return 26";
     let id = id_of(&paused);
     let many = &mail.approvals()[0]["arguments"]["lines"][0]["count"];
     assert_eq!(*many, json!({"many": 25}));
+    for wrong in ["0", "10001", "-1"] {
+        assert_ne!(
+            mail.resume(&id, ["--approve", "--many", wrong]).code,
+            0,
+            "{wrong}"
+        );
+    }
     // Another process each time: 20 calls of the line, then the call that no line shows.
     mail.resume(&id, ["--approve"]).ends_with(3);
     assert_eq!(mail.calls().len(), 20);
@@ -251,6 +258,11 @@ return 26";
     let done = mail.resume(&id, ["--approve"]).ends_with(0).json();
     assert_eq!(done["value"], 26, "{done}");
     assert_eq!(mail.calls().len(), 27);
+    // The control: a person who allows more of them is not asked again.
+    let id = id_of(&mail.paused(program));
+    mail.resume(&id, ["--approve", "--many", "26"]).ends_with(3);
+    let done = mail.resume(&id, ["--approve"]).ends_with(0).json();
+    assert_eq!(done["value"], 26, "{done}");
 }
 
 #[test]

@@ -113,13 +113,6 @@ impl Grant {
         self.used.iter().map(load).collect()
     }
 
-    /// The line that shows `call` and is not used up, where the tool has this class and pin now. Of several the one with the
-    /// most constants: it says the most about the call. No call is counted, and no policy is asked.
-    pub fn covers(&self, call: &ToolCall, class: EffectClass, pin: Option<&str>) -> Option<usize> {
-        let showing = self.showing(call, class, pin);
-        showing.into_iter().find(|line| self.has_room(*line))
-    }
-
     /// Counts `call` on a line that covers it, and returns the line. `conditioned` are the arguments that conditions of
     /// rules name. A call that was counted before, on the line `counted`, is covered by that one alone.
     fn take(
@@ -141,7 +134,7 @@ impl Grant {
         })
     }
 
-    /// The lines that show the call, the one with the most constants first.
+    /// The lines that show the call, the one with the most constants first: it says the most about the call.
     fn showing(&self, call: &ToolCall, class: EffectClass, pin: Option<&str>) -> Vec<usize> {
         let Ok(arguments) = serde_json::from_str(call.arguments.as_str()) else {
             return Vec::new();
@@ -151,10 +144,6 @@ impl Grant {
         let mut showing: Vec<usize> = showing.map(|(at, _)| at).collect();
         showing.sort_by_key(|at| std::cmp::Reverse(self.lines[*at].constants.len()));
         showing
-    }
-
-    fn has_room(&self, line: usize) -> bool {
-        load(&self.used[line]) < self.lines[line].count.most()
     }
 
     /// Counts one more call, unless the count is used up. Calls that are decided at the same time do not share the last one.

@@ -3,6 +3,7 @@
 mod budget;
 mod call_ends;
 mod continued;
+mod decided_order;
 mod direct_calls;
 mod erasure;
 mod examine;

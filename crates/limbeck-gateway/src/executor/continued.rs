@@ -33,6 +33,14 @@ pub(super) enum OpenCall {
     Make(HostCall),
 }
 
+impl OpenCall {
+    pub(super) fn id(&self) -> CallId {
+        match self {
+            Self::Answered(call) | Self::Settled(call, _) | Self::Make(call) => call.id,
+        }
+    }
+}
+
 impl Continued {
     pub(super) fn new(playback: Arc<Playback>) -> Self {
         Self {

@@ -16,6 +16,7 @@ use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
 
 use super::call_ends::{FailedCalls, IgnoredFailures, WrittenCalls};
+use super::decided_order::Turn;
 use super::messages;
 use super::playback::Playback;
 use super::rounds::Rounds;
@@ -112,10 +113,20 @@ impl InFlightCalls {
         Ok(())
     }
 
-    /// Starts a call of the journal, which the rounds have counted already.
-    pub(super) fn start_again(&mut self, call: HostCall) -> Result<(), ProgramError> {
+    /// Starts a call of the journal, which the rounds have counted already; its result waits for its turn.
+    pub(super) fn start_again(
+        &mut self,
+        call: HostCall,
+        turn: Option<Turn>,
+    ) -> Result<(), ProgramError> {
         self.admit(&call)?;
-        self.poll(call);
+        match turn {
+            None => self.poll(call),
+            Some(turn) => {
+                let answer = turn.hold(answer(self.broker.clone(), call));
+                self.polled.push(answer.boxed());
+            }
+        }
         Ok(())
     }
 

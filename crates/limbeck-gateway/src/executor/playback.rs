@@ -34,6 +34,8 @@ pub(super) struct Playback {
     pub(super) asked: BTreeMap<CallId, ApprovalId>,
     /// What the journal has of the program's plan.
     pub(super) plan: PlanRecord,
+    /// Questions that people decided, each with the number of its first decision.
+    decided: BTreeMap<ApprovalId, usize>,
     /// What happened to calls that were in doubt, as long as they were not sent again.
     pub(super) settled: BTreeMap<CallId, Settlement>,
     /// Whether the program is damaged, or retention removed arguments, the value or printed text that this run would be
@@ -55,6 +57,7 @@ impl Playback {
             tools: BTreeMap::new(),
             asked: BTreeMap::new(),
             plan: PlanRecord::default(),
+            decided: BTreeMap::new(),
             settled: BTreeMap::new(),
             is_cut: false,
         };
@@ -116,11 +119,13 @@ impl Playback {
                     playback.settled.insert(call, how);
                 }
                 JournalEntry::Ended { is_cut, .. } => playback.is_cut |= is_cut,
-                // Results that are missing are found by a check of their own. Who owns an execution, and what a person
-                // decided, is not part of what the guest did.
-                JournalEntry::Removed { .. }
-                | JournalEntry::Decided { .. }
-                | JournalEntry::Took { .. } => {}
+                JournalEntry::Decided { approval, .. } => {
+                    let number = playback.decided.len();
+                    playback.decided.entry(approval).or_insert(number);
+                }
+                // Results that are missing are found by a check of their own. Which process owns an execution is not part of
+                // what the guest did.
+                JournalEntry::Removed { .. } | JournalEntry::Took { .. } => {}
             }
         }
         playback
@@ -184,6 +189,11 @@ impl Playback {
     /// Whether the guest may not have begun: it has made no call and received nothing.
     pub(super) fn is_before_begin(&self) -> bool {
         self.erased.is_none() && self.calls.is_empty() && self.delivered.is_empty()
+    }
+
+    /// The place of a call among those that people decided about.
+    pub(super) fn decided_at(&self, call: CallId) -> Option<usize> {
+        self.decided.get(self.asked.get(&call)?).copied()
     }
 
     /// The recorded verdict. Executions recorded before programs were checked have none, so they are let run.

@@ -13,6 +13,7 @@ use super::interruption::{Interruption, interruptible};
 use super::{Next, Run};
 use crate::clock::now_us;
 use crate::executor::continued::{Continued, OpenCall, emits};
+use crate::executor::decided_order::DecidedOrder;
 use crate::executor::messages;
 
 /// A guest whose timer is due within this time keeps its worker while it waits for people.
@@ -114,7 +115,10 @@ impl Run {
     fn go_on(&mut self, continued: Continued) -> Result<(), ProgramError> {
         continued.check_end()?;
         let playback = Arc::clone(continued.playback());
-        for open in continued.open()? {
+        let mut open = continued.open()?;
+        open.sort_by_key(|open| playback.decided_at(open.id()));
+        let mut order = DecidedOrder::default();
+        for open in open {
             match open {
                 OpenCall::Answered(call) => {
                     if emits(&call) {
@@ -123,7 +127,11 @@ impl Run {
                     self.calls.answered_before(&call, &playback);
                 }
                 OpenCall::Settled(call, how) => self.calls.start_settled(call, how)?,
-                OpenCall::Make(call) => self.calls.start_again(call)?,
+                OpenCall::Make(call) => {
+                    let decided = playback.decided_at(call.id);
+                    let turn = decided.map(|_| order.next());
+                    self.calls.start_again(call, turn)?;
+                }
             }
         }
         self.deadline = Instant::now() + self.wall_left;

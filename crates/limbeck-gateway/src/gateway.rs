@@ -1,5 +1,6 @@
 //! The running gateway: its parts, started together and shut down together.
 
+mod paused;
 mod people;
 
 use std::collections::BTreeSet;
@@ -8,20 +9,19 @@ use std::time::Duration;
 
 use limbeck_catalog::{Catalog, Observed};
 use limbeck_domain::{
-    Approval, ApprovalId, CallError, CallId, Envelope, ExecutionId, Expose, Mode, ProgramError,
-    ReadMethod, Sandbox, ServerName, Settlement, ToolId, ToolTarget,
+    CallError, Envelope, Expose, Mode, ProgramError, ReadMethod, Sandbox, ServerName, ToolId,
+    ToolTarget,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::{Policy, Requester};
-use limbeck_store::{ApprovalFilter, DoubtfulCall, Store, StoreError};
+use limbeck_store::{Store, StoreError};
 use limbeck_upstream::{CallContext, PoolEvent, ResourceWatch, ServerSpec};
 use serde_json::value::RawValue;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
-use crate::approval_view::is_visible_to;
-use crate::approvals::{Approvals, Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
+use crate::approvals::Approvals;
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
 use crate::clock::now_us;
@@ -31,8 +31,7 @@ use crate::counters::Counters;
 use crate::direct::{DirectAnswer, DirectCall, DirectCalls, DirectError, MadeCall};
 use crate::embeddings::Embeddings;
 use crate::executor::{
-    AnswerForm, Examination, ExecuteRequest, Executor, ReplayError, ReplayReport, ResumeError,
-    Shown,
+    Examination, ExecuteRequest, Executor, ReplayError, ReplayReport, Shown, Timers,
 };
 use crate::exposure::{Exposed, Exposure};
 use crate::learn::{ImportSummary, Learning, RecordedResults, SkippedRecordError};
@@ -46,9 +45,6 @@ use crate::server_reports::ServerReport;
 use crate::server_source::{ServerChange, ServerSource};
 use crate::waiting_execution::WaitingExecution;
 
-/// Questions that are listed at once.
-const APPROVALS_LISTED_MAX: u32 = 1_000;
-
 /// A running gateway as one principal uses it. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Gateway {
@@ -60,13 +56,14 @@ pub struct Gateway {
 /// Handles that the methods of [`Gateway`] delegate to. No other module reaches them through the gateway.
 #[derive(Debug)]
 struct Parts {
-    executor: Executor,
+    executor: Arc<Executor>,
     direct: DirectCalls,
     recorded: RecordedResults,
     exposure: Arc<Exposure>,
     ledger: Arc<Ledger>,
     embeddings: Arc<Embeddings>,
     broker: Arc<BrokerContext>,
+    timers: Timers,
 }
 
 impl Gateway {
@@ -128,7 +125,7 @@ impl Gateway {
         let admission = Admission::new(bounds.admission);
         Self {
             parts: Arc::new(Parts {
-                executor: Executor {
+                executor: Arc::new(Executor {
                     workers,
                     admission: admission.clone(),
                     broker: Arc::clone(&broker),
@@ -137,13 +134,14 @@ impl Gateway {
                     wall_ms_max,
                     cpu_ms: bounds.cpu_ms,
                     journal_bytes: bounds.journal_bytes,
-                },
+                }),
                 direct: DirectCalls::new(admission, Arc::clone(&broker)),
                 recorded: RecordedResults::new(live_catalog, store),
                 exposure,
                 ledger,
                 embeddings,
                 broker,
+                timers: Timers::default(),
             }),
             principal: LOCAL_PRINCIPAL.into(),
         }
@@ -207,191 +205,6 @@ impl Gateway {
     /// [`ReplayError`]; differences between the two runs are in the report.
     pub async fn replay(&self, id: &str) -> Result<ReplayReport, ReplayError> {
         self.parts.executor.replay(id).await
-    }
-
-    /// Questions about calls, oldest first: of one principal's executions, of one execution, or of all.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]
-    pub async fn pending_approvals(
-        &self,
-        principal: Option<&str>,
-        execution: Option<&ExecutionId>,
-        only_pending: bool,
-    ) -> Result<Vec<Approval>, StoreError> {
-        self.parts.broker.approvals.end_expired().await;
-        let filter = ApprovalFilter {
-            execution: execution.cloned(),
-            principal: principal.map(str::to_owned),
-            only_pending,
-            limit: APPROVALS_LISTED_MAX,
-            ..ApprovalFilter::default()
-        };
-        self.store().approvals(filter).await
-    }
-
-    /// Pending questions that `decider` may see, oldest first: about calls of its principal, and those that name it as an
-    /// approver.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]
-    pub async fn approvals_for(&self, decider: &Decider) -> Result<Vec<Approval>, StoreError> {
-        self.parts.broker.approvals.end_expired().await;
-        let filter = ApprovalFilter {
-            principal: Some(decider.principal.clone()),
-            approver: decider.who.clone(),
-            only_pending: true,
-            limit: APPROVALS_LISTED_MAX,
-            ..ApprovalFilter::default()
-        };
-        let mut listed = self.store().approvals(filter).await?;
-        listed.retain(|approval| is_visible_to(approval, decider));
-        Ok(listed)
-    }
-
-    /// One question.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]
-    pub async fn approval(&self, id: &ApprovalId) -> Result<Option<Approval>, StoreError> {
-        self.store().approval(id).await
-    }
-
-    /// Whether a call may have to be asked about, by the rules or the preset.
-    pub fn can_pause(&self) -> bool {
-        self.policy().asks()
-    }
-
-    /// Records a decision about a question, once the right of who gives it was checked.
-    ///
-    /// # Errors
-    ///
-    /// [`DecisionError`]; then nothing was decided.
-    pub async fn decide(&self, request: DecisionRequest) -> Result<DecisionReport, DecisionError> {
-        self.parts.broker.decide(request).await
-    }
-
-    /// Records the answer of a client of `principal` to the form of a question, which it got earlier, from this process or
-    /// another.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]
-    pub async fn answered_by_client(
-        &self,
-        principal: &str,
-        approval: &ApprovalId,
-        answer: &RawValue,
-    ) -> Result<(), StoreError> {
-        let broker = &self.parts.broker;
-        broker.answered_by_client(principal, approval, answer).await
-    }
-
-    /// The key that seals what clients keep for the gateway. It is in the state file, for all processes that have it open.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]
-    pub async fn sealing_key(&self, candidate: [u8; 32]) -> Result<Vec<u8>, StoreError> {
-        self.store().sealing_key(candidate).await
-    }
-
-    /// Notes that a sealed state was used, and returns whether it was not used before, in any process. It expires at
-    /// `expires_us`, in microseconds since 1970.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]
-    pub async fn spend_state(&self, id: &str, expires_us: u64) -> Result<bool, StoreError> {
-        self.store().spend_state(id, expires_us, now_us()).await
-    }
-
-    /// What a person is shown of a question, whole.
-    pub async fn question_text(&self, approval: &Approval) -> String {
-        self.parts.broker.question_text(approval).await
-    }
-
-    /// Continues an execution as far as people have decided; see [`Gateway::answer`].
-    ///
-    /// # Errors
-    ///
-    /// [`ResumeError`]
-    pub async fn resume(
-        &self,
-        execution: &str,
-        principal: Option<&str>,
-        answer: AnswerForm,
-        on_ask: OnAsk,
-        context: CallContext,
-    ) -> Result<Shown, ResumeError> {
-        let executor = &self.parts.executor;
-        let resumed = executor.resume(execution, principal, answer, on_ask, context);
-        match (resumed.await, principal) {
-            // A client gets no more of it than of the answer that it lost.
-            (Err(ResumeError::Ended(whole)), Some(principal)) => {
-                let shown = executor.given_again(*whole, principal, answer).await;
-                Err(ResumeError::Ended(Box::new(shown)))
-            }
-            (resumed, _) => resumed,
-        }
-    }
-
-    /// How far an execution is, and what it waits for. `id` is a whole id; `None` when `principal` has no such execution.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]
-    pub async fn waiting_execution(
-        &self,
-        id: &str,
-        principal: &str,
-    ) -> Result<Option<WaitingExecution>, StoreError> {
-        self.parts.broker.waiting_execution(id, principal).await
-    }
-
-    /// Ends a paused execution, and withdraws its questions.
-    ///
-    /// # Errors
-    ///
-    /// [`ResumeError`]
-    pub async fn stop(
-        &self,
-        execution: &str,
-        principal: Option<&str>,
-    ) -> Result<Shown, ResumeError> {
-        self.parts.executor.stop(execution, principal).await
-    }
-
-    /// Calls of an execution that may have happened.
-    ///
-    /// # Errors
-    ///
-    /// [`ResumeError::Unknown`] and [`ResumeError::Store`]
-    pub async fn in_doubt(
-        &self,
-        execution: &str,
-    ) -> Result<(ExecutionId, Vec<DoubtfulCall>), ResumeError> {
-        self.parts.executor.in_doubt(execution).await
-    }
-
-    /// Records what happened to a call in doubt, by the word of `decider`.
-    ///
-    /// # Errors
-    ///
-    /// [`ResumeError`]
-    pub async fn settle(
-        &self,
-        execution: &str,
-        call: CallId,
-        how: Settlement,
-        decider: Decider,
-    ) -> Result<(), ResumeError> {
-        let settled = self.parts.executor.settle(execution, call, how).await;
-        tracing::info!(execution, call = %call, by = ?decider.who, "what happened to a call in doubt was recorded");
-        settled
     }
 
     /// Sandbox of the next worker, by its own report. Uses up the worker.
@@ -686,6 +499,7 @@ impl Gateway {
 
     /// Ends every worker and upstream server and makes the journal durable. No process or task is left.
     pub async fn shutdown(&self) {
+        self.parts.timers.stop();
         self.parts.executor.workers.shutdown().await;
         self.parts.broker.upstreams.shutdown().await;
         self.parts.ledger.note_leftover_searches().await;

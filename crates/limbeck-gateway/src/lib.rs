@@ -65,8 +65,8 @@ pub use broker::{CallReport, ToolCalls, ToolCount};
 pub use computing::ComputingError;
 pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 pub use executor::{
-    AnswerForm, Examination, ExecuteRequest, InnerCall, ReplayError, ReplayReport, ResumeError,
-    Shown, inner_calls,
+    AnswerForm, Examination, ExecuteRequest, InnerCall, OtherGuest, ReplayError, ReplayReport,
+    ResumeError, Shown, inner_calls,
 };
 pub use gateway::Gateway;
 pub use learn::{ImportSummary, SkippedRecordError};

@@ -46,12 +46,12 @@ mod writer;
 
 pub use audit::{AuditCheck, AuditFault, AuditFaultKind, check_extract};
 pub use error::{CallerText, StoreError};
-pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX, REMEMBERED_MAX};
+pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX, REMEMBERED_MAX, WAKES_MAX};
 pub use records::{
     ApprovalFilter, ArtifactInfo, AuditFilter, CachedTools, Decided, DoubtfulCall, ExecutionRecord,
     ExecutionRow, ExecutionSummary, LedgerRow, MergeObservation, NO_GUEST, NewArtifact,
-    NewExecution, NewLedgerRow, Observation, PausedExecution, Pin, RemovedExecutions, Spent,
-    StoreStats, Taken,
+    NewExecution, NewLedgerRow, Observation, PausedExecution, PausedGuest, Pin, RemovedExecutions,
+    Spent, StoreStats, Taken,
 };
 pub use retention::JournalBounds;
 pub use store::Store;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use limbeck_domain::limits::CALL_ARGS_BYTES_MAX;
 use limbeck_domain::{
     Approval, ApprovalState, ArtifactId, Effects, Envelope, ErrorKind, ExecutionId,
-    ExecutionStatus, HostCall, LedgerSizes, LedgerTexts, ProgramStart, Sandbox, TokenUsage,
-    ToolDefinition, ToolId, text,
+    ExecutionStatus, HostCall, Language, LedgerSizes, LedgerTexts, ProgramStart, Sandbox,
+    TokenUsage, ToolDefinition, ToolId, text,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,8 @@ pub(crate) const DENIED_US: u64 = 10 * 60 * 1_000_000;
 pub const REMEMBERED_MAX: u32 = 1_000;
 /// Paused executions of one principal.
 pub const PAUSED_MAX: u32 = 1_000;
+/// How often timers wake a paused execution.
+pub const WAKES_MAX: u32 = 100;
 /// Title of a program in listings, in bytes.
 const TITLE_BYTES_MAX: usize = 160;
 
@@ -132,6 +134,19 @@ pub enum Taken {
     Not(ExecutionStatus),
     /// There is no such execution.
     Unknown,
+}
+
+/// Paused executions that one guest ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PausedGuest {
+    /// Hash of the guest.
+    pub guest_hash: String,
+    /// Language of its programs.
+    pub language: Language,
+    /// Release that began the newest of them; empty when it was not recorded.
+    pub release: String,
+    /// How many there are.
+    pub executions: u64,
 }
 
 /// A call that may have happened.

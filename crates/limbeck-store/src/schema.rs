@@ -320,6 +320,11 @@ const MIGRATIONS: &[&str] = &["
     ) STRICT;
     CREATE INDEX denied_call ON denied (sha256);
     CREATE INDEX denied_time ON denied (at_us);
+",
+"
+    -- How often timers of the program woke it while it was paused.
+    ALTER TABLE execution ADD COLUMN wakes INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX execution_wake ON execution (wake_us) WHERE status = 'paused' AND wake_us IS NOT NULL;
 "];
 
 /// Newest format that this program reads, and the one it writes.

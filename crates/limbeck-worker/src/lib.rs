@@ -27,4 +27,5 @@ mod python;
 mod run;
 mod worker;
 
+pub use limbeck_guests::guest_hash;
 pub use worker::{ArmedWorker, EngineError, PreparedWorker};

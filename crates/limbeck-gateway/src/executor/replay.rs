@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::handle::Executor;
 use super::messages;
+use super::other_guest::OtherGuest;
 use super::outcome::RunOutcome;
 use super::playback::Playback;
 use super::returned::ended;
@@ -40,16 +41,9 @@ pub enum ReplayError {
         /// What was asked for.
         id: ExecutionId,
     },
-    /// It ran in another guest.
-    #[error("execution `{id}` ran in guest {recorded}, this is guest {ours}")]
-    Guest {
-        /// What was asked for.
-        id: ExecutionId,
-        /// Hash in the journal.
-        recorded: String,
-        /// Hash of the guest of this build.
-        ours: String,
-    },
+    /// It ran in a guest that this executable does not have.
+    #[error(transparent)]
+    Guest(#[from] OtherGuest),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,14 +78,11 @@ impl Executor {
             return Err(ReplayError::NotEnded { id });
         };
         let worker = self.workers.take(record.start.language).await?;
-        let ours = &worker.ready().guest_hash;
-        if *ours != record.guest_hash {
-            return Err(ReplayError::Guest {
-                id,
-                recorded: record.guest_hash,
-                ours: ours.clone(),
-            });
-        }
+        OtherGuest::check(
+            &record.start,
+            &record.guest_hash,
+            &worker.ready().guest_hash,
+        )?;
         let mut playback = Playback::read(journal);
         let store = &self.broker.store;
         if !playback.read_artifacts(store, &id).await? {

@@ -24,6 +24,7 @@ use tokio::time::{Instant, sleep};
 use super::execute::{Attempt, Ended};
 use super::handle::Executor;
 use super::messages;
+use super::other_guest::OtherGuest;
 use super::outcome::PausedRun;
 use super::paused::{UNASKED, with_next_step};
 use super::playback::Playback;
@@ -71,14 +72,9 @@ pub enum ResumeError {
         /// The execution.
         id: ExecutionId,
     },
-    /// It ran in another guest.
-    #[error("the execution ran in guest {recorded}, this is guest {ours}")]
-    Guest {
-        /// Hash in the journal.
-        recorded: String,
-        /// Hash of the guest of this build.
-        ours: String,
-    },
+    /// It ran in a guest that this executable does not have.
+    #[error(transparent)]
+    Guest(#[from] OtherGuest),
     /// Its journal lacks results that the program had.
     #[error("results that the program had are missing in its journal")]
     Incomplete,
@@ -108,7 +104,7 @@ impl ResumeError {
             Self::InDoubt { .. } => "say what happened to the calls with `limbeck reconcile`",
             Self::NotInDoubt { .. } => "`limbeck reconcile ID` lists the calls in doubt",
             Self::Running { .. } => "wait for its end, or ask again later",
-            Self::Guest { .. } => "continue it with the version of limbeck that ran it",
+            Self::Guest(guest) => return Some(guest.hint()),
             Self::Incomplete => "run the program again, after checking what it has done",
             Self::Refused(error) => return error.hint.clone(),
             Self::Ended(_) | Self::Store(_) | Self::Worker(_) => return None,
@@ -172,24 +168,32 @@ impl Executor {
                 }
             }
             let pending = self.pending(&id).await?;
-            if !pending.is_empty() {
+            let wake_us = self.broker.store.wake_us(&id).await?;
+            let why = match wake_us {
+                Some(wake_us) if wake_us <= now_us() && !pending.is_empty() => Why::Timer,
+                Some(_) | None => Why::Decisions,
+            };
+            if !pending.is_empty() && why == Why::Decisions {
                 let ids: Vec<ApprovalId> = pending.iter().map(|it| it.id.clone()).collect();
                 let left = until.saturating_duration_since(Instant::now());
                 let waits = on_ask == OnAsk::Wait && !left.is_zero();
+                // A timer of the program is due before: it is woken then.
+                let left = until_wake(wake_us).map_or(left, |until_wake| left.min(until_wake));
                 let decided = waits
                     && tokio::select! {
                         () = context.cancel.cancelled() => false,
                         decided = self.broker.approvals.all_decided(&ids, left) => decided?,
                     };
-                if !decided {
+                let is_woken = waits && until_wake(wake_us).is_some_and(|left| left.is_zero());
+                if !decided && (!is_woken || context.cancel.is_cancelled()) {
                     return Ok(self.paused_answer(id, &pending, answer.render));
                 }
                 is_first = false;
                 continue;
             }
-            self.check_configuration(&id).await?;
+            self.check_configuration(&id, why).await?;
             match self
-                .continue_once(record, &answer, on_ask, &context)
+                .continue_once(record, &answer, on_ask, &context, why)
                 .await?
             {
                 Some(Ended::Shown(shown)) => return Ok(*shown),
@@ -205,7 +209,11 @@ impl Executor {
 
     /// Whether this process has the servers and rules that the questions of an execution are about. With others it would do
     /// something else than the person allowed.
-    async fn check_configuration(&self, id: &ExecutionId) -> Result<(), ResumeError> {
+    pub(super) async fn check_configuration(
+        &self,
+        id: &ExecutionId,
+        why: Why,
+    ) -> Result<(), ResumeError> {
         let filter = ApprovalFilter {
             execution: Some(id.clone()),
             limit: QUESTIONS_MAX,
@@ -214,7 +222,12 @@ impl Executor {
         let approvals = self.broker.store.approvals(filter).await?;
         let policy = Arc::clone(self.broker.policy.newest().policy());
         let servers = self.broker.upstreams.names();
-        let is_open = |state| matches!(state, ApprovalState::Approved | ApprovalState::Denied);
+        let is_open = |state| match state {
+            ApprovalState::Approved | ApprovalState::Denied => true,
+            // A program that is woken makes calls though no person has decided.
+            ApprovalState::Pending => why == Why::Timer,
+            ApprovalState::Expired | ApprovalState::Withdrawn | ApprovalState::Spent => false,
+        };
         for approval in approvals.iter().filter(|it| is_open(it.state)) {
             let missing = if !servers.contains(&approval.tool.server) {
                 Some(format!("server `{}`", approval.tool.server))
@@ -349,12 +362,13 @@ impl Executor {
     }
 
     /// Takes a paused execution and runs it until it ends or waits again. `None` when another process has it.
-    async fn continue_once(
+    pub(super) async fn continue_once(
         &self,
         record: ExecutionRecord,
         answer: &AnswerForm,
         on_ask: OnAsk,
         context: &CallContext,
+        why: Why,
     ) -> Result<Option<Ended>, ResumeError> {
         if record.guest_hash == NO_GUEST {
             return self.continue_direct(record, answer, on_ask, context).await;
@@ -369,18 +383,22 @@ impl Executor {
         };
         let place = admitted.map_err(|busy| ResumeError::Refused(messages::busy(busy)))?;
         let worker = self.workers.take(record.start.language).await?;
-        let ours = worker.ready().guest_hash.clone();
-        if ours != record.guest_hash {
-            let recorded = record.guest_hash;
-            return Err(ResumeError::Guest { recorded, ours });
-        }
+        OtherGuest::check(
+            &record.start,
+            &record.guest_hash,
+            &worker.ready().guest_hash,
+        )?;
         // Before it is taken: an execution whose journal is not whole stays as it is.
         let store = &self.broker.store;
         let entries = store.journal(&id).await?;
         if !is_whole(store, &id, entries).await? {
             return Err(ResumeError::Incomplete);
         }
-        let paused = match store.take(&id).await? {
+        let taken = match why {
+            Why::Decisions => store.take(&id).await?,
+            Why::Timer => store.take_due(&id, now_us()).await?,
+        };
+        let paused = match taken {
             Taken::Lease { paused, .. } => paused,
             Taken::Not(_) => return Ok(None),
             Taken::Unknown => return Err(ResumeError::Unknown),
@@ -440,6 +458,21 @@ impl Executor {
         add_pending(envelope, &pending);
         Ok(())
     }
+}
+
+/// Why an execution goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// People have decided, or its gateway died.
+    Decisions,
+    /// A timer of its program is due.
+    Timer,
+}
+
+/// The time until a timer is due.
+fn until_wake(wake_us: Option<u64>) -> Option<Duration> {
+    let left_us = wake_us?.saturating_sub(now_us());
+    Some(Duration::from_micros(left_us))
 }
 
 /// Whether the journal has every result that the program received.

@@ -80,4 +80,40 @@ impl Gateway {
     pub async fn forget(&self, id: &str, decider: &Decider) -> Result<bool, StoreError> {
         self.parts.broker.forget(id, decider).await
     }
+
+    /// Pending questions that `decider` may see, oldest first: about calls of its principal, and those that name it as an
+    /// approver.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn approvals_for(&self, decider: &Decider) -> Result<Vec<Approval>, StoreError> {
+        self.parts.broker.approvals.end_expired().await;
+        let filter = ApprovalFilter {
+            principal: Some(decider.principal.clone()),
+            approver: decider.who.clone(),
+            only_pending: true,
+            limit: APPROVALS_LISTED_MAX,
+            ..ApprovalFilter::default()
+        };
+        let mut listed = self.store().approvals(filter).await?;
+        listed.retain(|approval| is_visible_to(approval, decider));
+        Ok(listed)
+    }
+
+    /// Records the answer of a client of `principal` to the form of a question, which it got earlier, from this process or
+    /// another.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub async fn answered_by_client(
+        &self,
+        principal: &str,
+        approval: &ApprovalId,
+        answer: &RawValue,
+    ) -> Result<(), StoreError> {
+        let broker = &self.parts.broker;
+        broker.answered_by_client(principal, approval, answer).await
+    }
 }

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use limbeck_domain::{CallId, ExecutionId, JournalEntry, Settlement};
+use limbeck_domain::{CallId, ExecutionId, JournalEntry, ProgramStart, Settlement};
 
 use super::Store;
 use crate::error::StoreError;
 use crate::journal_operation::{JournalStep, encode, marks};
 use crate::operation::Durability;
-use crate::records::{DoubtfulCall, PausedExecution, Taken};
-use crate::tables::pauses::TakenExecution;
+use crate::records::{DoubtfulCall, PausedExecution, PausedGuest, Taken};
+use crate::tables::pauses::{TakenExecution, TakenFor};
 use crate::tables::{doubts, journal, pauses};
+
+/// Guests that are listed.
+const GUESTS_MAX: u32 = 20;
 
 impl Store {
     /// Moves a running execution of this process to `paused`, once everything before it is on disk: no process works on
@@ -46,6 +49,65 @@ impl Store {
     ///
     /// An error of SQLite; then no process took it.
     pub async fn take(&self, id: &ExecutionId) -> Result<Taken, StoreError> {
+        self.take_for(id, TakenFor::Decisions).await
+    }
+
+    /// Takes a paused execution as [`Self::take`] does, when a timer of its program is due at `now_us`; one whose timers have
+    /// woken it [`WAKES_MAX`](crate::WAKES_MAX) times ends instead.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take`].
+    pub async fn take_due(&self, id: &ExecutionId, now_us: u64) -> Result<Taken, StoreError> {
+        self.take_for(id, TakenFor::Timer(now_us)).await
+    }
+
+    /// The next timers of paused executions, at most `limit`, in the order in which they are due: in microseconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// An error of SQLite.
+    pub async fn next_wakes(&self, limit: u32) -> Result<Vec<(ExecutionId, u64)>, StoreError> {
+        self.query(move |connection| pauses::next_wakes(connection, limit))
+            .await
+    }
+
+    /// When the next timer of a paused execution is due, in microseconds since 1970; none for any other execution.
+    ///
+    /// # Errors
+    ///
+    /// An error of SQLite.
+    pub async fn wake_us(&self, id: &ExecutionId) -> Result<Option<u64>, StoreError> {
+        let id = id.clone();
+        self.barrier().await?;
+        self.query(move |connection| pauses::wake_us(connection, &id))
+            .await
+    }
+
+    /// Guests that paused executions ran in, those of the newest executions first.
+    ///
+    /// # Errors
+    ///
+    /// An error of SQLite, or a start that cannot be decoded.
+    pub async fn paused_guests(&self) -> Result<Vec<PausedGuest>, StoreError> {
+        self.barrier().await?;
+        self.read(|reader| {
+            let guests = reader.run(|connection| pauses::guests(connection, GUESTS_MAX))?;
+            let guests = guests.into_iter().map(|(guest_hash, start, executions)| {
+                let start: ProgramStart = reader.decode("program", &start)?;
+                Ok(PausedGuest {
+                    guest_hash,
+                    language: start.language,
+                    release: start.release,
+                    executions: u64::try_from(executions).unwrap_or(0),
+                })
+            });
+            guests.collect()
+        })
+        .await
+    }
+
+    async fn take_for(&self, id: &ExecutionId, why: TakenFor) -> Result<Taken, StoreError> {
         let of = id.clone();
         // A caller that is gone before its turn leaves no execution behind that no task continues.
         let caller = Arc::new(());
@@ -56,7 +118,7 @@ impl Store {
                 (JournalStep::Take, Durability::Committed),
                 (1, 0),
                 move |transaction, owner| match is_waited_for.upgrade() {
-                    Some(_) => pauses::take(transaction, owner, &of),
+                    Some(_) => pauses::take(transaction, owner, &of, why),
                     None => Ok(Ok(TakenExecution {
                         taken: Taken::Unknown,
                         held: None,

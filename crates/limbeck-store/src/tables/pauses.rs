@@ -12,7 +12,7 @@ use super::executions::decode_word;
 use super::journal::{self, BYTES, COUNTED, CallMarks};
 use super::timestamp::{from_stored, to_stored};
 use crate::error::StoreError;
-use crate::records::{NO_GUEST, PAUSED_MAX, PausedExecution, Taken};
+use crate::records::{NO_GUEST, PAUSED_MAX, PausedExecution, Taken, WAKES_MAX};
 
 /// Time for which an execution is paused when its gateway did not say until when, as after its end: a day.
 const PAUSED_US: i64 = 24 * 3_600 * 1_000_000;
@@ -104,15 +104,26 @@ pub(crate) struct TakenExecution {
     pub(crate) held: Option<(String, usize)>,
 }
 
+/// Why an execution is taken.
+#[derive(Clone, Copy)]
+pub(crate) enum TakenFor {
+    /// To go on with what people have decided.
+    Decisions,
+    /// Because a timer of its program is due at this time. It stays as it is when none is, and ends when its timers have
+    /// woken it too often.
+    Timer(u64),
+}
+
 /// Takes a paused execution for `owner`.
 pub(crate) fn take(
     transaction: &Transaction<'_>,
     owner: &str,
     id: &ExecutionId,
+    why: TakenFor,
 ) -> rusqlite::Result<Result<TakenExecution, StoreError>> {
     let found = transaction
         .prepare_cached(
-            "SELECT row, status, epoch, principal, bytes, wall_left_ms, wake_us, expires_us
+            "SELECT row, status, epoch, principal, bytes, wall_left_ms, wake_us, expires_us, wakes
              FROM execution WHERE id = ?1",
         )?
         .query_row([id.as_str()], |row| {
@@ -131,15 +142,29 @@ pub(crate) fn take(
                 row.get::<_, i64>(2)?,
                 held,
                 paused,
+                row.get::<_, u32>(8)?,
             ))
         })
         .optional()?;
     let not_taken = |taken| Ok(Ok(TakenExecution { taken, held: None }));
-    let Some((row, status, epoch, (principal, bytes), paused)) = found else {
+    let Some((row, status, epoch, (principal, bytes), paused, wakes)) = found else {
         return not_taken(Taken::Unknown);
     };
     if status != ExecutionStatus::Paused {
         return not_taken(Taken::Not(status));
+    }
+    if let TakenFor::Timer(now_us) = why {
+        let wake_us = paused.and_then(|paused| paused.wake_us);
+        if wake_us.is_none_or(|wake_us| wake_us > now_us) {
+            return not_taken(Taken::Not(status));
+        }
+        if wakes >= WAKES_MAX {
+            end_woken(transaction, row, id, now_us)?;
+            return not_taken(Taken::Not(ExecutionStatus::Failed));
+        }
+        transaction
+            .prepare_cached("UPDATE execution SET wakes = wakes + 1 WHERE row = ?1")?
+            .execute([row])?;
     }
     let epoch = epoch.saturating_add(1);
     let entry = encode(&JournalEntry::Took {
@@ -160,6 +185,49 @@ pub(crate) fn take(
         paused,
     };
     Ok(Ok(TakenExecution { taken, held }))
+}
+
+/// The next timers of paused executions, at most `limit`, in the order in which they are due.
+pub(crate) fn next_wakes(
+    connection: &Connection,
+    limit: u32,
+) -> rusqlite::Result<Vec<(ExecutionId, u64)>> {
+    connection
+        .prepare_cached(
+            "SELECT id, wake_us FROM execution INDEXED BY execution_wake
+             WHERE status = 'paused' AND wake_us IS NOT NULL ORDER BY wake_us, row LIMIT ?1",
+        )?
+        .query_map([limit], |row| {
+            let id = ExecutionId::new(row.get::<_, String>(0)?);
+            Ok((id, from_stored(row.get(1)?)))
+        })?
+        .collect()
+}
+
+/// When the next timer of a paused execution is due.
+pub(crate) fn wake_us(connection: &Connection, id: &ExecutionId) -> rusqlite::Result<Option<u64>> {
+    let wake_us: Option<Option<i64>> = connection
+        .prepare_cached("SELECT wake_us FROM execution WHERE id = ?1 AND status = 'paused'")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(wake_us.flatten().map(from_stored))
+}
+
+/// Guests of paused executions, at most `limit`: the hash of each, the start of the newest execution, and how many there are.
+pub(crate) fn guests(
+    connection: &Connection,
+    limit: u32,
+) -> rusqlite::Result<Vec<(String, String, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT guest_hash, (SELECT start FROM start WHERE execution = newest), executions FROM (
+                 SELECT guest_hash, max(row) AS newest, count(*) AS executions
+                 FROM execution INDEXED BY execution_paused WHERE status = 'paused'
+                 GROUP BY guest_hash)
+             ORDER BY newest DESC LIMIT ?1",
+        )?
+        .query_map([limit], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
 }
 
 /// Gives every paused execution that ends at no time one: a day after `now_us`.
@@ -260,11 +328,10 @@ fn outlive(transaction: &Transaction<'_>, row: i64, now_us: u64) -> rusqlite::Re
 }
 
 fn end_expired(transaction: &Transaction<'_>, row: i64, now_us: u64) -> rusqlite::Result<()> {
-    let (id, created_us): (String, i64) = transaction
-        .prepare_cached("SELECT id, created_us FROM execution WHERE row = ?1")?
-        .query_row([row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let id: String = transaction
+        .prepare_cached("SELECT id FROM execution WHERE row = ?1")?
+        .query_row([row], |row| row.get(0))?;
     let id = ExecutionId::new(id);
-    approvals::withdraw_of(transaction, &id)?;
     let error = ProgramError::new(
         ErrorKind::ApprovalExpired,
         "the program was paused, and no decision continued it in time",
@@ -272,13 +339,53 @@ fn end_expired(transaction: &Transaction<'_>, row: i64, now_us: u64) -> rusqlite
     .with_hint(
         "calls that waited for a decision were not sent; run the program again to be asked again",
     );
-    end(transaction, row, id, ExecutionStatus::Cancelled, error)?;
+    end_paused(
+        transaction,
+        row,
+        &id,
+        ExecutionStatus::Cancelled,
+        error,
+        now_us,
+    )
+}
+
+/// Ends an execution whose timers woke it as often as they may.
+fn end_woken(
+    transaction: &Transaction<'_>,
+    row: i64,
+    id: &ExecutionId,
+    now_us: u64,
+) -> rusqlite::Result<()> {
+    let error = ProgramError::new(
+        ErrorKind::Timeout,
+        format!(
+            "timers of the program woke it {WAKES_MAX} times while it waited for a person, so it was ended"
+        ),
+    )
+    .with_hint(
+        "calls that waited for a decision were not sent; wait for the decision without a timer, or with a longer one",
+    );
+    end_paused(transaction, row, id, ExecutionStatus::Failed, error, now_us)
+}
+
+/// Ends a paused execution, and withdraws its questions.
+fn end_paused(
+    transaction: &Transaction<'_>,
+    row: i64,
+    id: &ExecutionId,
+    status: ExecutionStatus,
+    error: ProgramError,
+    now_us: u64,
+) -> rusqlite::Result<()> {
+    approvals::withdraw_of(transaction, id)?;
+    end(transaction, row, id.clone(), status, error)?;
     transaction
         .prepare_cached(
-            "UPDATE execution SET took_us = ?2, wall_left_ms = NULL, wake_us = NULL, expires_us = NULL
+            "UPDATE execution SET took_us = max(?2 - created_us, 0),
+                 wall_left_ms = NULL, wake_us = NULL, expires_us = NULL
              WHERE row = ?1",
         )?
-        .execute([row, to_stored(now_us).saturating_sub(created_us).max(0)])?;
+        .execute([row, to_stored(now_us)])?;
     Ok(())
 }
 

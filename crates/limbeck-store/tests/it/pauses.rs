@@ -1,9 +1,12 @@
 //! Executions that wait: paused, taken by one process, settled, and ended when their time has passed.
 
 use limbeck_domain::{
-    ApprovalState, CallId, EffectClass, ErrorKind, ExecutionStatus, JournalEntry, Settlement,
+    ApprovalState, CallId, EffectClass, ErrorKind, ExecutionStatus, JournalEntry, Language,
+    Settlement,
 };
-use limbeck_store::{NO_GUEST, PAUSED_MAX, PausedExecution, Spent, Store, StoreError, Taken};
+use limbeck_store::{
+    NO_GUEST, PAUSED_MAX, PausedExecution, PausedGuest, Spent, Store, StoreError, Taken, WAKES_MAX,
+};
 
 use crate::approvals::{EXPIRES_US, ap, approval, decision};
 use crate::{SUMMARY, call, call_numbers, envelope, id, new_execution, outcome};
@@ -479,4 +482,88 @@ async fn calls_in_doubt_are_settled_one_by_one_and_then_the_execution_goes_on() 
         .iter()
         .filter(|entry| matches!(entry, JournalEntry::Ended { .. }));
     assert_eq!(ends.count(), 1);
+}
+
+#[tokio::test]
+async fn timers_wake_a_paused_execution_a_hundred_times_and_the_next_ends_it() {
+    let store = Store::in_memory().unwrap();
+    let name = id("ex_1");
+    store.begin(new_execution("ex_1", 1)).await.unwrap();
+    store
+        .ask(&name, vec![approval("ap_1", "ex_1", 1)])
+        .await
+        .unwrap();
+    store.pause(&name, PAUSED).await.unwrap();
+    assert_eq!(store.wake_us(&name).await.unwrap(), Some(70));
+    // The control: one that is not due stays as it is, and a decision is not a timer.
+    let early = store.take_due(&name, 69).await.unwrap();
+    assert!(matches!(early, Taken::Not(ExecutionStatus::Paused)));
+    epoch(&store, "ex_1").await;
+    store.pause(&name, PAUSED).await.unwrap();
+    for wake in 1..=WAKES_MAX {
+        let taken = store.take_due(&name, 70).await.unwrap();
+        assert!(matches!(taken, Taken::Lease { .. }), "{wake}: {taken:?}");
+        assert_eq!(store.wake_us(&name).await.unwrap(), None);
+        store.pause(&name, PAUSED).await.unwrap();
+    }
+    let last = store.take_due(&name, 70).await.unwrap();
+    assert!(matches!(last, Taken::Not(ExecutionStatus::Failed)));
+    let record = store.execution("ex_1").await.unwrap().unwrap();
+    let error = record.envelope.unwrap().error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Timeout);
+    assert!(error.message.contains("woke it 100 times"), "{error:?}");
+    let question = store.approval(&ap("ap_1")).await.unwrap().unwrap();
+    assert_eq!(question.state, ApprovalState::Withdrawn);
+}
+
+#[tokio::test]
+async fn timers_are_listed_as_they_are_due_and_an_interrupted_execution_has_none() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("state.db");
+    orphan(&path, "ex_interrupted", 1).await;
+    let store = Store::open(&path).unwrap();
+    store.recover().await.unwrap();
+    assert_eq!(
+        status(&store, "ex_interrupted").await,
+        ExecutionStatus::Paused
+    );
+    for (name, wake_us) in [
+        ("ex_late", Some(90)),
+        ("ex_soon", Some(30)),
+        ("ex_never", None),
+    ] {
+        store.begin(new_execution(name, 1)).await.unwrap();
+        let paused = PausedExecution { wake_us, ..PAUSED };
+        store.pause(&id(name), paused).await.unwrap();
+    }
+    let timers = store.next_wakes(10).await.unwrap();
+    assert_eq!(timers, [(id("ex_soon"), 30), (id("ex_late"), 90)]);
+    assert_eq!(store.next_wakes(1).await.unwrap().len(), 1);
+    let taken = store
+        .take_due(&id("ex_interrupted"), u64::MAX)
+        .await
+        .unwrap();
+    assert!(matches!(taken, Taken::Not(ExecutionStatus::Paused)));
+}
+
+#[tokio::test]
+async fn paused_executions_are_counted_by_their_guest() {
+    let store = Store::in_memory().unwrap();
+    for (name, guest) in [("ex_1", "old"), ("ex_2", "new"), ("ex_3", "old")] {
+        let mut new = new_execution(name, 1);
+        guest.clone_into(&mut new.guest_hash);
+        format!("1.0 of {guest}").clone_into(&mut new.start.release);
+        store.begin(new).await.unwrap();
+        store.pause(&id(name), PAUSED).await.unwrap();
+    }
+    // One that runs needs no other executable.
+    store.begin(new_execution("ex_4", 1)).await.unwrap();
+    let guest = |hash: &str, executions| PausedGuest {
+        guest_hash: hash.to_owned(),
+        language: Language::Typescript,
+        release: format!("1.0 of {hash}"),
+        executions,
+    };
+    let guests = store.paused_guests().await.unwrap();
+    assert_eq!(guests, [guest("old", 2), guest("new", 1)]);
 }

@@ -2,6 +2,7 @@
 
 mod clients;
 mod embeddings;
+mod paused;
 mod sandbox;
 
 use std::cell::OnceCell;
@@ -26,6 +27,7 @@ use crate::table::TextTable;
 use crate::wiring::{self, EffectiveSetting, GatewayLifetime, GatewaySession, call_error};
 use clients::Finding;
 use embeddings::EmbeddingsReport;
+use paused::PausedReport;
 use sandbox::{MachineInfo, SandboxReport};
 
 /// Prints the state of the installation, or all details of the sandbox.
@@ -106,6 +108,9 @@ struct DoctorReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     embeddings: Option<EmbeddingsReport>,
     servers: Vec<ServerReport>,
+    /// Paused executions, by the guest that they need.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paused: Vec<PausedReport>,
     /// Files that were searched for servers, when none is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     looked_in: Option<String>,
@@ -166,9 +171,11 @@ impl<'a> DoctorReport<'a> {
         let path = wiring::state_file(invocation);
         // The session falls back to a store in memory when the file cannot be opened.
         let usable = path.as_deref() == Some(session.gateway.store().path());
+        let paused = PausedReport::all(session.gateway.store()).await;
         // The session must be closed before an early return, or its servers would outlive the command.
         session.close().await;
         let servers = servers.map_err(|error| call_error(&error))?;
+        let paused = paused?;
         let found = found.into_inner();
         let (sandbox, sandbox_error) = match found {
             Some(Ok(sandbox)) => (Some(sandbox), None),
@@ -198,6 +205,7 @@ impl<'a> DoctorReport<'a> {
             sandbox,
             embeddings,
             servers,
+            paused,
             looked_in,
             findings: clients::findings(&invocation.world),
             ok,
@@ -235,6 +243,9 @@ impl<'a> DoctorReport<'a> {
             None => self.servers.len().to_string(),
         };
         table.row(["servers", &servers]);
+        for (index, paused) in self.paused.iter().enumerate() {
+            table.row([if index == 0 { "paused" } else { "" }, &paused.line()]);
+        }
         printer.table(&table);
         if self.looked_in.is_some() {
             wiring::print_first_step(printer, &wiring::importable(world));
@@ -248,6 +259,9 @@ impl<'a> DoctorReport<'a> {
         }
         clients::print(printer, &self.findings);
         self.print_sandbox_problem(printer);
+        for paused in &self.paused {
+            paused.print_problem(printer);
+        }
         if let Some(embeddings) = &self.embeddings {
             embeddings.print_problem(printer);
         }

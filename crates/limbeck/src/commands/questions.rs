@@ -463,7 +463,7 @@ pub(super) fn resume_failure(error: ResumeError) -> CommandError {
         ResumeError::Store(error) => return error.clone().into(),
         ResumeError::Unknown
         | ResumeError::NotInDoubt { .. }
-        | ResumeError::Guest { .. }
+        | ResumeError::Guest(_)
         | ResumeError::Incomplete => ExitStatus::Usage,
         ResumeError::InDoubt { .. } | ResumeError::Ended(_) => ExitStatus::Failed,
         ResumeError::Refused(error) => ExitStatus::of_error(error),

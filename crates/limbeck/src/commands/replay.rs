@@ -105,8 +105,10 @@ fn failure(error: ReplayError) -> CommandError {
         ReplayError::NotEnded { .. } => CommandError::usage(error),
         ReplayError::Incomplete { .. } => CommandError::usage(error)
             .with_hint("`limbeck executions ID` shows what is left of it: its calls and its value"),
-        ReplayError::Guest { .. } => CommandError::usage(error)
-            .with_hint("replay it with the version of limbeck that ran it"),
+        ReplayError::Guest(guest) => {
+            let hint = guest.hint();
+            CommandError::usage(guest).with_hint(hint)
+        }
         ReplayError::Store(error) => error.into(),
         ReplayError::Worker(WorkerError::Tier { sandbox, minimum }) => {
             let refusal = sandbox::refusal(&sandbox, minimum);

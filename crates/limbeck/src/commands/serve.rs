@@ -36,6 +36,7 @@ async fn stdio(invocation: &Invocation, compat: CompatOptions) -> Result<ExitSta
     let mut signals = EndSignals::listen()?;
     let files = ConfigurationFiles::of(invocation);
     let session = GatewaySession::open(invocation, GatewayLifetime::Client).await?;
+    session.gateway.keep_timers();
     if invocation.stdin_is_terminal {
         let note = "waiting for an MCP client on standard input; end with Ctrl-C or Ctrl-D";
         invocation.printer.note(note);

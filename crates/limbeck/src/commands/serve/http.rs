@@ -62,6 +62,7 @@ pub(super) async fn serve(
     };
     let files = ConfigurationFiles::of(invocation);
     let session = GatewaySession::open(invocation, lifetime).await?;
+    session.gateway.keep_timers();
     // After configuration and tokens were read: paths like `/dev/fd/63` cannot be opened afterwards.
     process::refuse_dumps();
     let options = HttpOptions {

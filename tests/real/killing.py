@@ -94,6 +94,32 @@ class Recording:
             start_new_session=True,
         )
 
+    def serving(self, program: Program, calls: list[dict[str, Any]]) -> subprocess.Popen[str]:
+        """Starts a gateway over standard input whose client has sent a program with some calls as input, and waits."""
+        process = subprocess.Popen(
+            [LIMBECK, "serve"],
+            env=self.world.environment(),
+            cwd=self.world.project,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "killing", "version": "1"}}
+        language = {"ts": "typescript", "py": "python"}[program.language]
+        arguments = {"code": program.code, "language": language, "input": calls}
+        messages = [
+            {"id": 1, "method": "initialize", "params": client},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": {"name": "execute", "arguments": arguments}},
+        ]
+        assert process.stdin is not None
+        for message in messages:
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        process.stdin.flush()
+        return process
+
     def kill(self, process: subprocess.Popen[str]) -> bool:
         """Kills a gateway and waits until its workers and servers have ended. False when it ended by itself before."""
         if process.poll() is None:

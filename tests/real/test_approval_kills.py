@@ -166,6 +166,31 @@ def test_a_run_that_is_killed_at_any_time_before_it_pauses_goes_on_or_did_nothin
             assert not set(ids(calls)) & set(ids(recording.received("read")))
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("language", ["ts", "py"])
+def test_the_questions_of_a_killed_gateway_are_shown_again_with_their_ids(world: World, language: str) -> None:
+    recording, program = Recording(world), BESIDE[language]
+    calls = calls_of("asked", random.Random(SEED))
+    process = recording.serving(program, calls)
+
+    def waiting() -> list[str]:
+        return sorted(question["id"] for question in world.limbeck_json("approvals")["approvals"])
+
+    wait_until(lambda: len(waiting()) == len(calls), "the questions are asked")
+    asked = waiting()
+    assert recording.kill(process)
+
+    [listed] = recording.executions()
+    assert listed["status"] == "paused", listed
+    assert waiting() == asked
+    execution = Execution(recording, listed["id"], calls)
+    resumed = execution.resume()
+    assert resumed.returncode == 3, resumed
+    assert sorted(question["approval_id"] for question in json.loads(resumed.stdout)["pending"]) == asked
+    assert recording.received() == []
+    to_its_end(program, execution)
+
+
 OBSERVE = '[policy]\npreset = "observe"\n'
 DESTROYS = OBSERVE + '[policy.classes]\n"rec.claim" = "destructive"\n'
 CLAIMS = OBSERVE + '[[policy.rule]]\nid = "claims"\neffect = "ask"\ntools = ["rec.claim"]\n'

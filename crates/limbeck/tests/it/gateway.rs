@@ -14,6 +14,7 @@ mod learning;
 mod leftovers;
 mod limits;
 mod mutations;
+mod paused;
 mod policy;
 mod pool;
 mod printed;

@@ -10,7 +10,7 @@ use crate::{command, tools};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// One of spawn, execution, stdio, calls, journal, json, start, memory, check, cancel, limit, flood, learning,
-    /// governance, sandbox, python, http, tokens, search; all but the last five when absent
+    /// governance, paused, sandbox, python, http, tokens, search; all but the last six when absent
     name: Option<String>,
     /// With `sandbox`: how long programs run back to back
     #[arg(long)]

@@ -7,6 +7,7 @@ mod check;
 mod ends;
 mod governance;
 mod memory;
+mod paused;
 mod report;
 mod served;
 
@@ -32,7 +33,7 @@ type Bench = (&'static str, fn(&mut Report));
 
 fn main() {
     let wanted = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
-    let benches: [Bench; 14] = [
+    let benches: [Bench; 15] = [
         ("spawn", spawn),
         ("execution", execution),
         ("stdio", served::stdio),
@@ -46,15 +47,23 @@ fn main() {
         ("limit", ends::limit),
         ("flood", ends::flood),
         ("learning", learning),
-        ("governance", governance::governance),
+        ("governance", governance),
+        ("paused", paused::paused),
     ];
     let mut report = Report::default();
     for (name, bench) in benches {
-        if wanted.as_deref().is_none_or(|wanted| wanted == name) {
+        // It fills a store for minutes.
+        let is_quick = name != "paused";
+        if wanted.as_deref().map_or(is_quick, |wanted| wanted == name) {
             bench(&mut report);
         }
     }
     report.print();
+}
+
+fn governance(report: &mut Report) {
+    governance::governance(report);
+    paused::questions(report);
 }
 
 fn timed(runtime: &Runtime, gateway: &Gateway, program: &str) -> (Duration, Value) {

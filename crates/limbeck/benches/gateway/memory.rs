@@ -76,7 +76,7 @@ fn megabytes(kb: u64) -> String {
     format!("{:.1} MB", kb as f64 / 1024.0)
 }
 
-fn status_kb(pid: u32, field: &str) -> u64 {
+pub(crate) fn status_kb(pid: u32, field: &str) -> u64 {
     field_kb(&format!("/proc/{pid}/status"), field)
 }
 

@@ -128,3 +128,41 @@ fn a_single_call_that_asks_sends_nothing_without_a_terminal() {
     mail.world.limbeck(["call", "mail", "list"]).ends_with(0);
     assert_eq!(mail.calls().len(), 1);
 }
+
+#[test]
+fn doctor_lists_paused_executions_by_guest_and_resume_names_one_that_is_missing() {
+    let mail = Mail::with(ASK);
+    let id = id_of(&mail.paused(PROGRAM));
+    let report = mail.world.limbeck(["doctor", "--json"]).json();
+    let [paused] = report["paused"].as_array().unwrap().as_slice() else {
+        panic!("{report}")
+    };
+    assert_eq!(paused["language"], "typescript");
+    assert_eq!(paused["release"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        (&paused["executions"], &paused["available"]),
+        (&json!(1), &json!(true))
+    );
+    let text = mail.world.limbeck(["doctor"]);
+    assert!(
+        text.stdout.contains("1 execution, typescript guest "),
+        "{text:?}"
+    );
+    assert!(!text.stderr.contains("does not have"), "{text:?}");
+
+    let other = "0f".repeat(32);
+    let file = mail.world.home().join(".local/state/limbeck/state.db");
+    let state = rusqlite::Connection::open(file).unwrap();
+    let of_another = "UPDATE execution SET guest_hash = ?1";
+    assert_eq!(state.execute(of_another, [&other]).unwrap(), 1);
+    let report = mail.world.limbeck(["doctor", "--json"]).json();
+    assert_eq!(report["paused"][0]["available"], false);
+    let text = mail.world.limbeck(["doctor"]);
+    assert!(text.stderr.contains(&other), "{text:?}");
+    let refused = mail.resume(&id, ["--approve"]).ends_with(2);
+    assert!(
+        refused.stderr.contains(&other) && refused.stderr.contains("another build of limbeck"),
+        "{refused:?}"
+    );
+    assert_eq!(mail.calls(), [] as [serde_json::Value; 0]);
+}

@@ -13,7 +13,8 @@ async fn an_approval_after_the_expiry_or_the_cancel_does_not_count_and_one_befor
     let world = Paused::start().await;
     for is_cancelled in [false, true] {
         let id = world.paused(Language::Typescript, PROGRAM).await;
-        let [question] = &world.questions(&id, true).await[..] else {
+        let questions = world.questions(&id, true).await;
+        let [question] = questions.as_slice() else {
             panic!("one question")
         };
         if is_cancelled {

@@ -146,7 +146,9 @@ impl Paused {
                 if waiting.len() == 4 {
                     waiting.sort_by_key(|approval| approval.call);
                     let parts = waiting.into_iter();
-                    return parts.map(|it| (it.execution, it.id, it.call)).collect();
+                    return parts
+                        .map(|it| (it.execution, it.id, it.call))
+                        .collect::<Vec<_>>();
                 }
                 sleep(Duration::from_millis(1)).await;
             }

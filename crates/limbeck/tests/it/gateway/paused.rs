@@ -181,6 +181,15 @@ fn request_in(language: Language, program: &str) -> ExecuteRequest {
     }
 }
 
+/// What the environment says about a longer run of the tests.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a longer run of these tests is asked for in the environment"
+)]
+fn asked_for(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
+}
+
 fn value(envelope: &Envelope) -> Value {
     assert_eq!(envelope.status, ExecutionStatus::Completed, "{envelope:?}");
     limbeck_testkit::value_of(envelope)

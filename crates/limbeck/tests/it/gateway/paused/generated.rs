@@ -9,7 +9,7 @@ use limbeck_gateway::OnAsk;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Paused, request_in};
+use super::{Paused, asked_for, request_in};
 
 /// Programs of each test run.
 const PROGRAMS: u64 = 12;
@@ -139,7 +139,7 @@ impl Paused {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn generated_programs_do_the_same_decided_while_they_run_and_after_they_were_paused() {
-    let count = std::env::var("LIMBECK_PROGRAMS").ok();
+    let count = asked_for("LIMBECK_PROGRAMS");
     let count = count.map_or(PROGRAMS, |count| count.parse().unwrap());
     for seed in 1..=count {
         let world = Paused::start().await;

@@ -9,7 +9,7 @@ use limbeck_gateway::{ExecuteRequest, OnAsk};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Paused, request_in};
+use super::{Paused, asked_for, request_in};
 
 /// The ways to wait for four calls, with the order in which they have answers where that shows.
 const WAYS: [(&str, Language, &str); 6] = [
@@ -95,12 +95,14 @@ impl Paused {
     /// Decides while the program waits in its worker, and waits after each decision until the program has its result.
     async fn decided_hot(
         &self,
-        way: (Language, &str),
+        request: &ExecuteRequest,
         order: [usize; 4],
         denied: usize,
     ) -> Envelope {
-        let mut request = request_in(way.0, way.1);
-        request.on_ask = OnAsk::Wait;
+        let request = ExecuteRequest {
+            on_ask: OnAsk::Wait,
+            ..request.clone()
+        };
         let running = {
             let gateway = self.gateway.clone();
             tokio::spawn(async move { gateway.execute(request, CancellationToken::new()).await })
@@ -178,7 +180,7 @@ async fn four_questions_have_one_outcome_in_every_order_for_a_program_that_runs_
  {
     let world = Paused::start().await;
     let mut runs = 0;
-    let all = std::env::var("LIMBECK_ORDERS").is_ok_and(|orders| orders == "all");
+    let all = asked_for("LIMBECK_ORDERS").is_some_and(|orders| orders == "all");
     for (way, (name, language, program)) in WAYS.into_iter().enumerate() {
         for (number, order) in orders().into_iter().enumerate() {
             // Each way has its own few of the orders.

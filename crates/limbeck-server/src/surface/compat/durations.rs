@@ -16,7 +16,9 @@ pub(super) fn milliseconds(text: &str, unit_ms: u64) -> Option<u64> {
     let number: f64 = number.parse().ok()?;
     let milliseconds = number * unit_ms as f64;
     // Floats are exact below 2^53, and every bound of a request is smaller.
-    (milliseconds >= 1.0 && milliseconds < 9e15).then_some(milliseconds as u64)
+    (1.0..9e15)
+        .contains(&milliseconds)
+        .then_some(milliseconds as u64)
 }
 
 /// A time as code-executor-mcp wrote it: `340ms`, `1.50s`, `2m 5s`.

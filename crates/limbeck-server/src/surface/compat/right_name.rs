@@ -44,7 +44,7 @@ fn meant_by(name: &str, options: &CompatOptions) -> Option<String> {
     }
     let words = words(last);
     let has = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
-    let is_program = [
+    let program_words = [
         "code",
         "python",
         "typescript",
@@ -54,7 +54,7 @@ fn meant_by(name: &str, options: &CompatOptions) -> Option<String> {
         "program",
         "script",
     ];
-    if has(&RUNNING) && has(&is_program) {
+    if has(&RUNNING) && has(&program_words) {
         let own = BuiltInTool::Execute.name();
         return Some(match (options.lists_own(), has(&["python"])) {
             (true, true) => format!("{own}` with `language: \"python\""),

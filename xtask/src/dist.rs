@@ -11,9 +11,9 @@ use crate::command;
 use crate::tools::{self, Profile};
 
 /// Bound of the stripped executable in bytes, so that a growth is noticed: users download it for each version. The
-/// machine code of the guests is half of it. The goal is 90 MiB; fully optimised it
-/// had 102 MiB.
-const EXECUTABLE_BYTES_MAX: u64 = 104 << 20;
+/// machine code of the guests is 49 MiB of it. The goal is 90 MiB; it has 109 MiB, of which approvals, setup and the surfaces of
+/// earlier systems are the last seven.
+const EXECUTABLE_BYTES_MAX: u64 = 112 << 20;
 
 /// Builds the product.
 const BUILD: [&str; 6] = [

@@ -42,7 +42,8 @@ use std::path::Path;
 use limbeck_domain::limits::PROGRAM_BYTES_MAX;
 use limbeck_domain::{ErrorKind, ProgramError, Sites};
 use oxc::allocator::Allocator;
-use oxc::ast::ast::{Expression, Program, Statement};
+use oxc::ast::ast::{Expression, IdentifierReference, Program, Statement};
+use oxc::ast_visit::Visit;
 use oxc::codegen::{Codegen, CodegenOptions, CommentOptions};
 use oxc::parser::{ParseOptions, Parser, ParserReturn};
 use oxc::semantic::{Scoping, SemanticBuilder};
@@ -197,8 +198,10 @@ fn is_in_parentheses(text: &str) -> bool {
 fn compile(text: &str, origin: TextOrigin) -> Result<PreparedScript, ProgramError> {
     let allocator = Allocator::default();
     let mut parsed = parse(&allocator, text, SourceType::ts());
-    // The parser takes a text with `await` outside of functions for a module, but not for a loop with `for await` alone.
-    if parsed.diagnostics.has_errors() && text.contains("await") {
+    // The parser takes a text with `await` outside of functions for a module, but not for a loop with `for await` alone, and
+    // not where `await` could be a name: `await (f)()` would be a call of it.
+    let is_read_as_script = || parsed.diagnostics.has_errors() || names_await(&parsed.program);
+    if text.contains("await") && is_read_as_script() {
         let module = parse(&allocator, text, SourceType::ts().with_module(true));
         if !module.diagnostics.has_errors() {
             parsed = module;
@@ -222,6 +225,19 @@ fn compile(text: &str, origin: TextOrigin) -> Result<PreparedScript, ProgramErro
     prepared.is_like_python = is_like_python;
     prepared.full_names = free.full_names;
     Ok(prepared)
+}
+
+/// Whether `await` is a name somewhere.
+fn names_await(program: &Program<'_>) -> bool {
+    struct Finder(bool);
+    impl<'a> Visit<'a> for Finder {
+        fn visit_identifier_reference(&mut self, name: &IdentifierReference<'a>) {
+            self.0 |= name.name == "await";
+        }
+    }
+    let mut finder = Finder(false);
+    finder.visit_program(program);
+    finder.0
 }
 
 fn parse<'a>(allocator: &'a Allocator, text: &'a str, source_type: SourceType) -> ParserReturn<'a> {
@@ -440,6 +456,19 @@ mod tests {
         let fault = fault("function g() { for await (const x of h()) f(x) } return g()");
         assert_eq!(fault.kind, ErrorKind::Syntax);
         assert!(fault.message.contains("for await"), "{fault:?}");
+    }
+
+    #[test]
+    fn await_before_parentheses_or_brackets_is_no_name() {
+        for program in [
+            "return (await (async () => ({ a: 1 }))()).a",
+            "const n = (await (tools.shop as any).list({})).total ?? 0; return n",
+            "try { return (await (f)()).a } catch { return 1 }",
+            "return (await [p][0]).x",
+        ] {
+            let script = prepare(program).unwrap().script;
+            assert!(script.contains("(await "), "{script}");
+        }
     }
 
     #[test]

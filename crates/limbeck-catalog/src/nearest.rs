@@ -45,6 +45,20 @@ pub(crate) fn nearest<'n, T>(asked: &str, names: impl Iterator<Item = (&'n str, 
     scored.into_iter().map(|(_, item)| item).collect()
 }
 
+/// Whether `asked` is `value` with other letters in one place, with other capitals, or cut. Values that only look alike mean
+/// something else: a model that took `cancelled` for `delivered` would report the wrong orders.
+pub(crate) fn is_slip_of(asked: &str, value: &str) -> bool {
+    let bound = |text| names::fold(text::cut(text, NAME_BYTES_MAX));
+    let (asked, value) = (bound(asked), bound(value));
+    if asked.len() < 3 {
+        return asked == value;
+    }
+    asked == value
+        || value.starts_with(&asked)
+        || asked.starts_with(&value) && value.len() >= 3
+        || is_one_mistake(&asked, &value)
+}
+
 /// A name prepared for comparison with many.
 struct ComparedName {
     fold: String,
@@ -114,6 +128,20 @@ mod tests {
     thread_local! {
         /// Names that were looked for among others in this test.
         pub(super) static LISTS_COMPARED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn a_value_is_suggested_for_a_slip_and_not_for_another_word() {
+        for asked in ["Shipped", "shiped", "shippd", "ship", "shipped_"] {
+            assert!(is_slip_of(asked, "shipped"), "{asked}");
+        }
+        for (asked, value) in [
+            ("delivered", "cancelled"),
+            ("completed", "placed"),
+            ("a", "all"),
+        ] {
+            assert!(!is_slip_of(asked, value), "{asked}");
+        }
     }
 
     #[test]

@@ -98,7 +98,8 @@ pub struct ProgramStart {
     // Always written: the frames of a worker have no names of fields.
     #[serde(default)]
     pub scope: Option<Vec<String>>,
-    /// Whether a person may be asked about the program's plan, so that the worker sends the calls of every program.
+    /// Whether a person may be asked about the program's calls, each or all at once, so that the worker sends where they are: a
+    /// question names the line.
     #[serde(default)]
     pub asks_by_plan: bool,
     /// [`crate::GUEST_ABI`] of the release that began it; 0 in executions recorded before there was one.

@@ -24,6 +24,9 @@ pub struct ApprovalPlan {
     pub input_sha256: String,
     /// Further places of the text whose calls are asked about when they are made.
     pub asked_singly: u32,
+    /// Those of them whose tool is known only when they run.
+    #[serde(default)]
+    pub unresolved: u32,
 }
 
 /// What a person accepted of a plan.
@@ -59,6 +62,33 @@ pub struct PlanSite {
     pub complete: bool,
     /// Calls whose results the arguments may have parts of.
     pub from: Vec<PlanSource>,
+}
+
+impl PlanSite {
+    /// Whether each call of the line has exactly the arguments that a person is shown.
+    pub fn is_exact(&self) -> bool {
+        self.complete && self.open.is_empty()
+    }
+
+    /// Whether one call may be of this line and of `other`.
+    fn may_be(&self, other: &Self) -> bool {
+        let constant = |of: &Self, name: &str| -> Option<String> {
+            let mut constants = of.constants.iter();
+            let found = constants.find(|constant| constant.name == name);
+            found.map(|constant| constant.json.clone())
+        };
+        let may_have = |of: &Self, name: &str| {
+            let is_open = of.open.iter().any(|open| open == name);
+            !of.complete || is_open || constant(of, name).is_some()
+        };
+        let fits = |one: &Self, other: &Self| {
+            one.constants.iter().all(|one| {
+                may_have(other, &one.name)
+                    && constant(other, &one.name).is_none_or(|json| json == one.json)
+            })
+        };
+        self.tool == other.tool && fits(self, other) && fits(other, self)
+    }
 }
 
 /// An argument with a constant value.
@@ -111,6 +141,17 @@ impl PlanCount {
 }
 
 impl ApprovalPlan {
+    /// Whether an accepted line lets its calls out. A call does not say of which place of the text it is: a line with computed
+    /// arguments would let out calls of a line that was not accepted, or of a place whose tool is not known.
+    pub fn covers(&self, number: u32, accepted: &[u32]) -> bool {
+        let Some(line) = self.line(number) else {
+            return false;
+        };
+        let is_other =
+            |(other, site): (u32, &PlanSite)| accepted.contains(&other) || !line.may_be(site);
+        line.is_exact() || self.unresolved == 0 && (1..).zip(&self.lines).all(is_other)
+    }
+
     /// Numbers of the lines that an approval without a choice accepts: all but the destructive ones.
     pub fn accepted_together(&self) -> Vec<u32> {
         let numbered = (1..).zip(&self.lines);
@@ -175,6 +216,7 @@ mod tests {
             program_sha256: String::new(),
             input_sha256: String::new(),
             asked_singly: 0,
+            unresolved: 0,
         };
         assert_eq!(plan.accepted_together(), [1, 3]);
         assert_eq!(plan.line(2).unwrap().class, EffectClass::Destructive);

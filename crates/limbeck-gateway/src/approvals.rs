@@ -36,6 +36,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use crate::clock::now_us;
 
 pub(crate) use ask::Approved;
+pub use ask_plan::ONE_CALL_ORIGIN;
 pub(crate) use asks::Asks;
 pub use asks::OnAsk;
 pub use decide::{ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest};

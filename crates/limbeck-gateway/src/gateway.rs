@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use limbeck_catalog::{Catalog, Observed};
 use limbeck_domain::{
-    CallError, Envelope, Expose, Mode, ProgramError, ReadMethod, Sandbox, ServerName, ToolId,
-    ToolTarget,
+    CallError, Envelope, ExecutionId, Expose, Mode, ProgramError, ReadMethod, Sandbox, ServerName,
+    ToolId, ToolTarget,
 };
 use limbeck_launcher::WorkerError;
 use limbeck_policy::{Policy, Requester};
@@ -24,7 +24,6 @@ use crate::admission::Admission;
 use crate::approvals::Approvals;
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
-use crate::clock::now_us;
 use crate::computing::{Computing, ComputingError};
 use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 use crate::counters::Counters;
@@ -43,7 +42,6 @@ use crate::render::Render;
 use crate::search::{SearchReport, SearchRequest, ToolSearch};
 use crate::server_reports::ServerReport;
 use crate::server_source::{ServerChange, ServerSource};
-use crate::waiting_execution::WaitingExecution;
 
 /// A running gateway as one principal uses it. Clones share it.
 #[derive(Clone, Debug)]

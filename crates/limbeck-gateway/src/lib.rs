@@ -58,8 +58,8 @@ mod waiting_execution;
 
 pub use admission::AdmissionSize;
 pub use approvals::{
-    ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Notice, Notifier, OnAsk,
-    covered as remember_covers,
+    ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Notice, Notifier,
+    ONE_CALL_ORIGIN, OnAsk, covered as remember_covers,
 };
 pub use broker::{CallReport, ToolCalls, ToolCount};
 pub use computing::ComputingError;

@@ -10,7 +10,8 @@
 //! commitments: the hash of a random salt and the bytes. The salt is beside the line, because a bare hash of a short
 //! text can be guessed, and can be erased without breaking a chain.
 //!
-//! Whoever can write the state directory can rewrite the whole chain. [`check`] finds that only by what is kept elsewhere.
+//! A process that can write the state directory can rewrite the whole chain. [`check`] finds that only by what is kept
+//! elsewhere.
 
 mod append;
 mod chain;

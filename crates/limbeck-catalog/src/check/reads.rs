@@ -189,7 +189,7 @@ pub(crate) fn instead_of_raw(
     let of = path(&read.path[..missing.depth - 1]);
     match (available, &missing.available) {
         (Some(available), _) => available.to_owned(),
-        (None, Available::Kind("string")) if of.trim_end_matches("[]") != "" => {
+        (None, Available::Kind("string")) if !of.trim_end_matches("[]").is_empty() => {
             format!("`{}` is a text itself", of.trim_end_matches("[]"))
         }
         (None, Available::Kind(_) | Available::Properties(..)) => AS_IT_IS.to_owned(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::display::{described, member, place, shown, shown_value};
 use crate::names;
-use crate::nearest::nearest;
+use crate::nearest::{is_slip_of, nearest};
 use crate::signature;
 
 /// Most mismatches in one error.
@@ -250,6 +250,7 @@ fn not_an_option(types: &[String], options: &[Value], pointer: &str, found: &Val
     };
     let texts = options.iter().filter_map(Value::as_str);
     let suggestion = found.as_str().and_then(|found| {
+        let texts = texts.filter(|text| is_slip_of(found, text));
         let like = nearest(found, texts.map(|text| (text, text)));
         like.first().map(|text| shown(text))
     });

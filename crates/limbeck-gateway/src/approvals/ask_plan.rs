@@ -25,11 +25,16 @@ const NAME_BYTES_MAX: usize = 128;
 const HINT_DENIED: &str = "do not run it again in another way: ask the user what to do instead";
 const HINT_LATER: &str = "run the program again when a person can answer";
 
+/// Where a program of one call comes from that a person wrote on the command line: `limbeck call`.
+pub const ONE_CALL_ORIGIN: &str = "call";
+
 impl Broker {
     /// Whether a person may have to be asked about the plan, or was.
     pub(crate) fn may_ask_plan(&self) -> bool {
         let is_recorded = self.plan.record().approval.is_some();
-        is_recorded || self.context().policy.newest().policy().asks_by_plan()
+        // The question about the one call shows its arguments, and the plan would not.
+        let is_one_call = self.program().origin == ONE_CALL_ORIGIN;
+        is_recorded || !is_one_call && self.context().policy.newest().policy().asks_by_plan()
     }
 
     /// Asks about the plan of a program that was checked, and returns once it may start. `input` is its input as JSON text.

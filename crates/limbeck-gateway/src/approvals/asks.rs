@@ -122,6 +122,11 @@ impl Asks {
         self.state().waiting.len()
     }
 
+    /// The calls that wait for a person.
+    pub(crate) fn waiting_calls(&self) -> Vec<CallId> {
+        self.state().waiting.keys().copied().collect()
+    }
+
     /// Questions that calls wait for, in the order of the calls.
     pub(crate) fn pending(&self) -> Vec<ApprovalId> {
         self.state().waiting.values().flatten().cloned().collect()

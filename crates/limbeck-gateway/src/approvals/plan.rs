@@ -101,7 +101,8 @@ impl ProgramPlan {
         let mut accepted: Vec<(u32, &PlanSite)> = Vec::new();
         for number in numbers {
             let is_known = accepted.iter().any(|(known, _)| known == number);
-            if let Some(site) = plan.line(*number).filter(|_| !is_known) {
+            let covers = plan.covers(*number, numbers);
+            if let Some(site) = plan.line(*number).filter(|_| !is_known && covers) {
                 accepted.push((*number, site));
             }
         }
@@ -145,6 +146,7 @@ mod tests {
             program_sha256: String::new(),
             input_sha256: String::new(),
             asked_singly: 0,
+            unresolved: 0,
         }
     }
 

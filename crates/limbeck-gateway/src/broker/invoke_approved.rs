@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use limbeck_domain::{HostCall, ToolTarget};
+use limbeck_domain::{CallCode, CallError, HostCall, ToolTarget};
 
 use super::Broker;
 use super::answer_budget::{CALL_BYTES_MIN, Work};
@@ -66,7 +66,16 @@ impl Broker {
             if let Some(earlier) = approved.take() {
                 self.withdraw(&earlier).await;
             }
-            let answer = self.approved(call, &tool, &question).await;
+            let answer = tokio::select! {
+                biased;
+                answer = self.approved(call, &tool, &question) => answer,
+                // The program has returned and did not wait for the call. A person may take a day, so it is not waited for.
+                () = self.reads.cancelled() => Err(CallError::new(
+                    CallCode::Cancelled,
+                    "the program returned before a person had decided, so it was not sent",
+                )
+                .with_target(tool.id().server.as_str(), &*tool.id().tool)),
+            };
             let answer = answer.map_err(|error| RefusedCall::of(&tool, error))?;
             approved = Some(Arc::new(answer));
             // The definition that the person was shown may be gone: a server that was started again, or that does not say that its

@@ -42,12 +42,15 @@ impl Broker {
             policy: Arc::clone(by.policy()),
             who: self.requester().names().map(str::to_owned).into(),
         };
-        let (lines, asked_singly) = if sites.sites.len() <= SITES_AT_ONCE_MAX {
+        let (lines, asked_singly, unresolved) = if sites.sites.len() <= SITES_AT_ONCE_MAX {
             lines.of(&sites)
         } else {
             self.computed(move || lines.of(&sites)).await.ok()?
         };
-        let together = |line: &PlanSite| line.class != EffectClass::Destructive;
+        // A line that lets nothing out is not worth a question.
+        let together = |line: &PlanSite| {
+            line.class != EffectClass::Destructive && (unresolved == 0 || line.is_exact())
+        };
         if !lines.iter().any(together) {
             return None;
         }
@@ -56,6 +59,7 @@ impl Broker {
             program_sha256: sha256_hex(self.program.text.as_bytes()),
             input_sha256: sha256_hex(input.as_bytes()),
             asked_singly,
+            unresolved,
         };
         let json = serde_json::to_string(&plan).ok()?;
         (json.len() <= PLAN_BYTES_MAX).then_some(plan)
@@ -99,8 +103,9 @@ struct PlanLines {
 }
 
 impl PlanLines {
-    /// The lines, and the number of other places in the text whose calls are asked about when they are made.
-    fn of(&self, sites: &Sites) -> (Vec<PlanSite>, u32) {
+    /// The lines, the number of other places in the text whose calls are asked about when they are made, and how many of those
+    /// may call any tool.
+    fn of(&self, sites: &Sites) -> (Vec<PlanSite>, u32, u32) {
         let who: Vec<&str> = self.who.iter().map(String::as_str).collect();
         let facts = Facts {
             scope: &self.scope,
@@ -112,9 +117,11 @@ impl PlanLines {
         let mut pins: HashMap<ToolId, String> = HashMap::new();
         let mut lines = Vec::new();
         let unread = sites.unread.map_or(0, |unread| unread.count as usize);
-        let mut asked_singly = sites.dynamic.len() + unread;
+        let mut unresolved = sites.dynamic.len() + unread;
+        let mut asked_singly = unresolved;
         for site in sites.sites.iter().filter(|site| !site.idle) {
             let Some(tool) = catalog.tool_of(site) else {
+                unresolved += 1;
                 asked_singly += 1;
                 continue;
             };
@@ -131,7 +138,9 @@ impl PlanLines {
                 complete: site.complete,
                 from: sources(site, sites),
             };
-            if is_shown_whole(&line) && facts.plans(&PlanLine::of(&line, false), class) {
+            let is_whole = is_shown_whole(&line);
+            unresolved += usize::from(!is_whole);
+            if is_whole && facts.plans(&PlanLine::of(&line, false), class) {
                 let pin = pins.entry(line.tool.clone());
                 let pin = pin.or_insert_with(|| pins::digest(tool.definition()));
                 line.pin = Some(pin.clone());
@@ -141,7 +150,8 @@ impl PlanLines {
                 asked_singly += usize::from(note.is_some_and(|note| !note.is_denied()));
             }
         }
-        (lines, u32::try_from(asked_singly).unwrap_or(u32::MAX))
+        let count = |places: usize| u32::try_from(places).unwrap_or(u32::MAX);
+        (lines, count(asked_singly), count(unresolved))
     }
 }
 

@@ -140,6 +140,9 @@ mod tests {
             call,
             tool: Some(ToolId::new("mail", tool)),
             arguments_removed: None,
+            key: None,
+            sent_us: None,
+            plan_line: None,
             effect: EffectClass::Write,
             sent: true,
         });

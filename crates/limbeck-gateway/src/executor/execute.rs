@@ -144,7 +144,7 @@ impl Executor {
         let worker = worker.map_err(|error| messages::no_worker(&error))?;
         let (limits, time_warning) = request.limits(self.wall_ms, self.wall_ms_max, self.cpu_ms);
         let start = ProgramStart {
-            asks_by_plan: self.broker.policy.newest().policy().asks_by_plan(),
+            asks_by_plan: self.broker.policy.newest().policy().asks(),
             ..request.start(&self.broker.listings, limits, Mode::Run)?
         };
         let sandbox = worker.sandbox().clone();

@@ -305,12 +305,21 @@ impl InFlightCalls {
 
     /// Waits until `deadline` for calls that the program did not await: they were sent, and their outcomes count.
     /// Reads are cancelled, because nothing uses their results any more. Every write that was not awaited is named
-    /// in a warning, also when it has ended already. Reads of a Python program are counted in one; the TypeScript guest warns of its
+    /// in a warning, also when it has ended already. Calls that wait for a person are cancelled too. Reads of a Python program are counted in one; the TypeScript guest warns of its
     /// own, because it knows which of them the program gave up.
     pub(super) async fn finish(mut self, deadline: Instant, language: Language) -> CallSummary {
         let undelivered = self.undelivered.iter().map(|it| it.result.id);
         let unused: BTreeSet<CallId> = self.calls.keys().copied().chain(undelivered).collect();
         let given_up = unused.intersection(&self.given_up).count();
+        // Those that lost a race are left out: the program has done without them.
+        let asked = self.broker.asks.waiting_calls().into_iter();
+        let asked = asked.filter(|call| !self.given_up.contains(call));
+        let asked = asked.filter_map(|call| self.calls.get(&call));
+        if let Some(names) = named(asked.map(|call| call.label.as_str()).collect()) {
+            self.summary.warnings.push(format!(
+                "the program returned while a person was asked about {names}, so that was not sent: `await` the call"
+            ));
+        }
         self.broker.cancel_reads();
         // Dropped first: calls may be waiting for the room that these results hold.
         let undelivered = std::mem::take(&mut self.undelivered);

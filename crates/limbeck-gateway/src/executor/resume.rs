@@ -207,6 +207,15 @@ impl Executor {
         }
     }
 
+    /// Whether this process could go on with an execution once its questions are decided.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError`], which names what is missing.
+    pub(crate) async fn check_resumable(&self, id: &ExecutionId) -> Result<(), ResumeError> {
+        self.check_configuration(id, Why::Timer).await
+    }
+
     /// Whether this process has the servers and rules that the questions of an execution are about. With others it would do
     /// something else than the person allowed.
     pub(super) async fn check_configuration(

@@ -6,10 +6,12 @@ use limbeck_upstream::CallContext;
 
 use super::Gateway;
 use crate::approvals::{Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
+use crate::clock::now_us;
 use crate::executor::{AnswerForm, ResumeError, Shown};
+use crate::waiting_execution::WaitingExecution;
 
 /// Questions that are listed at once.
-const APPROVALS_LISTED_MAX: u32 = 1_000;
+pub(super) const APPROVALS_LISTED_MAX: u32 = 1_000;
 
 impl Gateway {
     /// Questions about calls, oldest first: of one principal's executions, of one execution, or of all.
@@ -90,6 +92,15 @@ impl Gateway {
     /// Wakes programs that wait for people when their timers are due, for as long as this gateway runs.
     pub fn keep_timers(&self) {
         self.parts.timers.keep(&self.parts.executor);
+    }
+
+    /// Whether this gateway could go on with an execution once its questions are decided: it has their servers and rules.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeError`], which names what is missing.
+    pub async fn check_resumable(&self, execution: &ExecutionId) -> Result<(), ResumeError> {
+        self.parts.executor.check_resumable(execution).await
     }
 
     /// Ends a paused execution, and withdraws its questions.

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use limbeck_domain::{Approval, ApprovalId, Remembered};
-use limbeck_store::StoreError;
+use limbeck_store::{ApprovalFilter, StoreError};
+use serde_json::value::RawValue;
 
 use super::Gateway;
+use super::paused::APPROVALS_LISTED_MAX;
+use crate::approval_view::is_visible_to;
 use crate::approvals::{Decider, DecisionError, DecisionReport, DecisionRequest, Notifier};
 use crate::clock::now_us;
 
@@ -35,7 +38,8 @@ impl Gateway {
         self.parts.broker.group_text(group).await
     }
 
-    /// Names of the arguments that the tool of a question takes, where its definition is that of the question.
+    /// Names of the arguments that the tool of a question takes, where its definition is that of the question and takes no others:
+    /// of an open schema, or one with alternatives, no list of names is whole.
     pub fn arguments_of(&self, approval: &Approval) -> Option<Vec<String>> {
         let catalog = self.catalog();
         let definition = catalog.tool(&approval.tool)?.definition();
@@ -43,9 +47,19 @@ impl Gateway {
         if approval.pin.as_ref() != Some(&pin) {
             return None;
         }
-        let properties = definition.input_schema.get("properties");
-        let properties = properties.and_then(serde_json::Value::as_object);
-        Some(properties.map_or_else(Vec::new, |named| named.keys().cloned().collect()))
+        let schema = definition.input_schema.as_object()?;
+        let is_plain = schema.keys().all(|key| {
+            let key = key.as_str();
+            let says_no_argument =
+                ["$schema", "type", "title", "description", "required"].contains(&key);
+            says_no_argument || key == "properties" || key == "additionalProperties"
+        });
+        let is_closed = schema.get("additionalProperties") == Some(&serde_json::Value::Bool(false));
+        if !is_plain || !is_closed {
+            return None;
+        }
+        let properties = schema.get("properties")?.as_object()?;
+        Some(properties.keys().cloned().collect())
     }
 
     /// Choices of people to let approvals count for calls that are alike, oldest first: of one principal's calls, or of all.

@@ -36,6 +36,7 @@ fn policy(rules: Vec<Rule>, class: EffectClass) -> Policy {
         rules: RuleSet::new(rules, &[], Preset::Balanced).unwrap(),
         classes: Classes::new(vec![(scope, class)], Default::default()).unwrap(),
         fault: None,
+        in_doubt: Default::default(),
     }
 }
 

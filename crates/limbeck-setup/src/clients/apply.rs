@@ -202,7 +202,14 @@ impl<'w> SetupState<'w> {
                 Ok(()) => return Ok(()),
                 Err(ReplaceError::Io(error)) => return Err(error.to_string()),
                 Err(ReplaceError::Changed) => {
-                    self.follow(file)?;
+                    if let Err(reason) = self.follow(file) {
+                        // Nothing of it was written here, so nothing of it is taken back: it belongs to the other program.
+                        if let Some(recorded) = record.files.get_mut(index) {
+                            recorded.is_written = false;
+                        }
+                        records.write(record).map_err(io)?;
+                        return Err(reason);
+                    }
                     let before = bytes(file, file.before.as_deref());
                     let before = before.as_deref();
                     let after = bytes(file, Some(&file.after)).unwrap_or_default();

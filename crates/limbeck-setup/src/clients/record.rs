@@ -144,7 +144,7 @@ impl Records {
             let record: Result<Record, _> = serde_json::from_slice(&fs::read(&path)?);
             records.extend(record.ok());
         }
-        records.sort_by(|a, b| (a.at_us, number(&a.id)).cmp(&(b.at_us, number(&b.id))));
+        records.sort_by_key(|record| (record.at_us, number(&record.id)));
         Ok(records)
     }
 

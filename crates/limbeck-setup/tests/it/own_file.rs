@@ -527,13 +527,12 @@ fn a_rule_that_allows_calls_for_good_is_added_and_every_other_byte_stays() {
     // A second time changes nothing.
     own.allow(&calls).unwrap();
     let after = content(&project);
-    for line in before.lines().filter(|line| !line.is_empty()) {
-        assert_eq!(
-            after.matches(line).count(),
-            before.matches(line).count(),
-            "{line}: {after}"
-        );
-    }
+    // Without the block of the rule it is the file as it was.
+    let (head, rest) = after
+        .split_once("\n[[policy.rule]]\nid = \"always-1\"")
+        .unwrap();
+    let (_, tail) = rest.split_once("reason = \"always allowed\"\n").unwrap();
+    assert_eq!(format!("{head}{tail}"), before);
     assert_eq!(after.matches("always-1").count(), 1, "{after}");
     let found = project.load(&[]).unwrap();
     let policy = &found.settings.policy;

@@ -7,7 +7,7 @@ use crate::tables::sealed_states;
 
 impl Store {
     /// The key of this state file, which all processes that have it open share. Only the file's owner can read it. `candidate`
-    /// becomes it when there is none; the key is on disk when this returns.
+    /// becomes it when the file has no key; the key is on disk when this returns.
     ///
     /// # Errors
     ///

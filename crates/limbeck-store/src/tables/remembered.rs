@@ -1,6 +1,6 @@
 //! Table `remembered`: choices of people to let an approval count for calls that are alike.
 //!
-//! A choice is found by its key, which is a hash of what the calls have in common: whatever changes of it makes another key.
+//! A choice is found by its key, which is a hash of what the calls have in common: a change of any part makes another key.
 
 use std::collections::BTreeMap;
 

@@ -36,6 +36,10 @@ async fn one_execution(store: &Store, name: &str) {
         channel: ApprovalChannel::Cli,
         reason: None,
         edited: None,
+        lines: None,
+        stop: false,
+        remember: None,
+        remembered: None,
         at_us: 20,
     };
     store

@@ -251,6 +251,10 @@ mod unix {
 
         /// A server that ignores the end of its input and the request to end, and has a child outside of its group.
         #[cfg(target_os = "linux")]
+        #[expect(
+            clippy::zombie_processes,
+            reason = "its caller waits for it; a loop that panics ends the test"
+        )]
         fn stubborn() -> (Child, Vec<u32>) {
             let script = "trap '' TERM; setsid sleep 600 & while :; do sleep 600; done";
             let mut command = Command::new("sh");

@@ -55,6 +55,7 @@ fn policy() -> Policy {
         rules: RuleSet::new(vec![rule], &[], Preset::Observe).expect("the rule can be used"),
         classes: Classes::default(),
         fault: None,
+        in_doubt: Default::default(),
     }
 }
 
@@ -100,6 +101,9 @@ async fn approve(gateway: &Gateway, approval: &Approval) {
         },
         reason: None,
         edited: None,
+        lines: None,
+        stop: false,
+        remember: None,
     };
     gateway.decide(decision).await.expect("a decision");
 }
@@ -381,6 +385,9 @@ async fn add(store: &Store, like: &ExecutionRecord, journal: &[JournalEntry], nu
         call: read,
         tool: Some(tool),
         arguments_removed: None,
+        key: None,
+        sent_us: None,
+        plan_line: None,
         effect: EffectClass::Read,
         sent: true,
     };
@@ -442,7 +449,7 @@ fn asked(
             quorum: 1,
             not_requester: false,
             edit: Vec::new(),
-            remember: false,
+            offer: None,
             deny_on_expiry: false,
         },
         created_us,

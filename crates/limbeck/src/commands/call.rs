@@ -3,7 +3,9 @@
 use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, Envelope, ExecutionStatus, Language};
-use limbeck_gateway::{AnswerForm, CallReport, ExecuteRequest, LOCAL_PRINCIPAL, OnAsk};
+use limbeck_gateway::{
+    AnswerForm, CallReport, ExecuteRequest, LOCAL_PRINCIPAL, ONE_CALL_ORIGIN, OnAsk,
+};
 use limbeck_policy::Scope;
 use serde_json::{Value, json};
 
@@ -80,7 +82,7 @@ async fn ask(
         timeout_ms: None,
         scope: Scope::everything(),
         principal: LOCAL_PRINCIPAL.to_owned(),
-        origin: "call".to_owned(),
+        origin: ONE_CALL_ORIGIN.to_owned(),
         answer: AnswerForm::default(),
         on_ask: OnAsk::Pause,
     };

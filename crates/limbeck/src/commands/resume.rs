@@ -5,6 +5,7 @@ mod choices;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use limbeck_domain::{Approval, ApprovalId, Envelope, ExecutionId, ExecutionStatus};
 use limbeck_gateway::{AnswerForm, OnAsk};
 use limbeck_store::{ExecutionRecord, StoreError};
@@ -12,7 +13,7 @@ use limbeck_upstream::CallContext;
 
 use self::choices::{Wanted, acts};
 use super::questions::{
-    DecisionPlace, Noted, PersonsDecision, TerminalQuestions, decide, note, shown,
+    DecisionPlace, Noted, PersonsDecision, TerminalQuestions, decide, note, resume_failure, shown,
 };
 use super::run::whole;
 use super::signals::{EndSignal, EndSignals};
@@ -95,9 +96,20 @@ impl Resumption<'_> {
         }
         let gateway = &self.session.gateway;
         let printer = &self.invocation.printer;
+        // An approval that is recorded counts for the next `resume`, so it is not recorded where this one would be refused.
+        if wanted.approve.is_some() || !wanted.edited.is_empty() {
+            gateway.check_resumable(id).await.map_err(resume_failure)?;
+        }
         // Decided ones as well: the same decision again is no mistake, and who decides otherwise learns whose decision counts.
         let all = gateway.pending_approvals(None, Some(id), false).await?;
         let choices = wanted.choices(&all)?;
+        // Who denies does not want the calls that were approved before to be sent now.
+        if wanted.deny.is_some() && choices.iter().all(|choice| choice.approve) {
+            let error = anyhow!("no question of execution `{id}` waits that could be denied");
+            return Err(CommandError::usage(error).with_hint(format!(
+                "`limbeck resume {id}` goes on as it was decided, `limbeck resume {id} --stop` ends it"
+            )));
+        }
         if choices.is_empty() {
             printer.note(&format!("no question of execution `{id}` waits"));
         }

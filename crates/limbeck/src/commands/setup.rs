@@ -13,10 +13,13 @@ use limbeck_setup::{
 use serde_json::json;
 
 use super::own_servers::note_reload;
+use super::signals::EndSignals;
 use super::trust::is_confirmed;
 use crate::cli::SetupArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
+use crate::printer::Printer;
+use crate::terminal::Terminal;
 use crate::wiring;
 
 /// Moves servers, shows what would be moved, or takes a setup back.
@@ -62,7 +65,7 @@ pub(super) async fn setup(
     }
     if !arguments.yes {
         print::plan(invocation, &plan);
-        if !is_confirmed(&invocation.printer, "write these files?")? {
+        if !is_confirmed_here(&invocation.printer, "write these files?").await? {
             return Err(CommandError::new(
                 ExitStatus::Failed,
                 anyhow!("nothing is written"),
@@ -191,4 +194,20 @@ fn failure(error: SetupError) -> CommandError {
     let mut failure = CommandError::usage(error);
     failure.hint = hint;
     failure
+}
+
+/// Asks on the terminal. Ctrl-C ends the command: after the servers were tried it is the command's own to handle.
+async fn is_confirmed_here(printer: &Printer, question: &str) -> Result<bool, CommandError> {
+    let Some(terminal) = Terminal::open() else {
+        return is_confirmed(printer, question);
+    };
+    let failed =
+        |error: std::io::Error| CommandError::usage(anyhow!("the answer cannot be read: {error}"));
+    // An answer to a question that was not asked yet accepts nothing.
+    terminal.discard_typed_input().map_err(failed)?;
+    printer.prompt(&format!("{question} [y/N] "));
+    let line = EndSignals::listen()?.interrupting(terminal.line()).await?;
+    let line = line.map_err(failed)?.unwrap_or_default();
+    let answer = line.trim().to_ascii_lowercase();
+    Ok(matches!(answer.as_str(), "y" | "yes"))
 }

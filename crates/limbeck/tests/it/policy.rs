@@ -190,7 +190,7 @@ fn explain_says_how_a_person_is_asked() {
         (&json!("ask"), &json!("customers"))
     );
     let expected = json!({
-        "unit": "call", "approvers": [["group:leads"]], "quorum": 2, "not_requester": false,
+        "unit": "call", "preset": null, "approvers": [["group:leads"]], "quorum": 2, "not_requester": false,
         "channels": ["browser"], "expires_s": 90, "on_expiry": "cancel", "remember": "none", "edit": [],
     });
     assert_eq!(asked["ask"], expected);

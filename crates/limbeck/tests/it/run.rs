@@ -367,3 +367,19 @@ fn a_replay_as_json_prints_every_value() {
         );
     }
 }
+
+#[test]
+fn a_property_of_what_is_awaited_in_parentheses_is_that_of_the_result() {
+    let world = World::with_shop();
+    for (program, expected) in [
+        ("return (await (async () => ({ a: 1 }))()).a", json!(1)),
+        (
+            "return (await (tools.shop as any).list_customers({ page_size: 2 })).items.length",
+            json!(2),
+        ),
+        ("return (await [Promise.resolve({ x: 3 })][0]).x", json!(3)),
+    ] {
+        let envelope = world.envelope(program);
+        assert_eq!(envelope["value"], expected, "{envelope}");
+    }
+}

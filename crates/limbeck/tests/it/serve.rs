@@ -54,10 +54,19 @@ impl Client {
         writeln!(self.to.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    /// Sends a request and reads its response, which must be the next line.
+    /// Sends a request and reads its response, which must be the next line but for news of lists, which come at any time.
     pub(crate) fn ask(&mut self, id: u32, method: &str, params: &Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        let answer = self.next();
+        let is_news = |message: &Value| {
+            let method = message["method"].as_str();
+            method.is_some_and(|method| method.ends_with("/list_changed"))
+        };
+        let answer = loop {
+            let message = self.next();
+            if !is_news(&message) {
+                break message;
+            }
+        };
         assert_eq!(answer["id"], id, "{answer}");
         answer
     }

@@ -96,7 +96,7 @@ impl StateSeal {
     }
 }
 
-/// Digest of the params of a request, whatever the order of their members.
+/// Digest of the params of a request; the order of their members does not count.
 pub(crate) fn digest_of(params: Option<&Map<String, Value>>) -> [u8; 32] {
     let mut hash = Sha256::new();
     if let Some(params) = params {

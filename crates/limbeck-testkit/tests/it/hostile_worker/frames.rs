@@ -106,7 +106,7 @@ async fn a_check_comes_once_and_first_and_is_waited_for() {
         ("call-while-checking", "worker sent `call` while checking"),
         (
             "check-after-call",
-            "worker sent a second check, or a check after a call",
+            "worker sent a second check, or a check after the program or a call",
         ),
     ] {
         hostile.is_killed(program, says).await;

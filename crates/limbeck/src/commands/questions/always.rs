@@ -34,7 +34,9 @@ fn written(world: &World, gateway: &Gateway, approval: &Approval) -> Result<Stri
     let offer = offer.ok_or("the rules ask about each such call")?;
     // A rule has no place for the definition of a tool, so it names every argument that the tool has.
     let known = gateway.arguments_of(approval);
-    let known = known.ok_or("the tool is not listed now as it was when it was asked about")?;
+    let known = known.ok_or(
+        "the tool is not listed now as it was when it was asked about, or its schema does not say which arguments there are (`additionalProperties: false`)",
+    )?;
     let arguments: Map<String, Value> = serde_json::from_str(&approval.arguments)
         .map_err(|_| "the arguments are not an object".to_owned())?;
     let same = offer.same.iter().filter_map(|name| {

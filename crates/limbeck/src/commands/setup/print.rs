@@ -48,7 +48,7 @@ pub(super) fn plan(invocation: &Invocation, plan: &SetupPlan) {
     printer.table(&table);
     if plan.secrets > 0 {
         printer.note(&format!(
-            "{} get files of their own, which only you can read",
+            "{} in files of their own, which only you can read",
             counted(plan.secrets, "secret")
         ));
     }

@@ -108,6 +108,13 @@ await tools.mail['se' + 'nd']({ to: 'ben' });";
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    // A call of any tool may come from the place with a computed name, so the line with a computed argument covers nothing.
+    let asked = mail
+        .resume(&id_of(&paused), ["--approve"])
+        .ends_with(3)
+        .json();
+    assert_eq!(asked["pending"][0]["tool"], "send");
+    assert_eq!(mail.calls(), [json!({"box": "in"})]);
     // What no line shows is asked about when it is made.
     let asked = mail
         .resume(&id_of(&paused), ["--approve"])
@@ -225,7 +232,7 @@ fn what_was_used_of_a_line_counts_after_a_restart() {
     let program = "const upTo = (n: number) => [...Array(n).keys()];
 const send = (n: number) => tools.mail.send({ to: 'anna', n });
 for (const n of upTo(20)) await send(n);
-await tools.mail['se' + 'nd']({ to: 'ben' });
+await tools.mail.send({ to: 'ben' });
 for (const n of upTo(6)) await send(n + 20);
 return 26";
     let paused = mail.paused(program);
@@ -239,8 +246,8 @@ return 26";
             "{wrong}"
         );
     }
-    // Another process each time: 20 calls of the line, then the call that no line shows.
-    mail.resume(&id, ["--approve"]).ends_with(3);
+    // Another process each time: 20 calls of the line, then the call of a line that is not accepted.
+    mail.resume(&id, ["--approve", "--lines", "1"]).ends_with(3);
     assert_eq!(mail.calls().len(), 20);
     // 5 more, and the line is used up.
     let asked = mail.resume(&id, ["--approve"]).ends_with(3).json();
@@ -260,7 +267,8 @@ return 26";
     assert_eq!(mail.calls().len(), 27);
     // The control: a person who allows more of them is not asked again.
     let id = id_of(&mail.paused(program));
-    mail.resume(&id, ["--approve", "--many", "26"]).ends_with(3);
+    mail.resume(&id, ["--approve", "--lines", "1", "--many", "26"])
+        .ends_with(3);
     let done = mail.resume(&id, ["--approve"]).ends_with(0).json();
     assert_eq!(done["value"], 26, "{done}");
 }
@@ -370,7 +378,10 @@ fn a_client_shows_the_plan_in_a_form_and_its_user_chooses_lines() {
         message["method"] == "elicitation/create"
     });
     let properties = &form["params"]["requestedSchema"]["properties"];
-    assert_eq!(properties["decision"]["enum"], json!(["approve", "deny"]));
+    assert_eq!(
+        properties["decision"]["enum"],
+        json!(["approve", "deny", "deny and stop"])
+    );
     assert_eq!(properties["lines"]["type"], "string");
     let message = form["params"]["message"].as_str().unwrap();
     assert!(message.contains("2. mail.send"), "{message}");

@@ -75,6 +75,8 @@ fn a_remembered_answer_counts_for_the_same_target_until_it_is_void() {
     mail.world.file("mail.sh", &changed);
     run(&mail, &send("anna", "five"), 3);
     mail.world.file("mail.sh", SERVER);
+    // The list that is known until then has the other definition.
+    mail.world.limbeck(["tools", "mail"]).ends_with(0);
     run(&mail, &send("anna", "six"), 0);
     let id = listed["id"].as_str().unwrap();
     mail.world.limbeck(["approvals", "forget", id]).ends_with(0);
@@ -108,6 +110,16 @@ fn an_answer_for_good_is_a_rule_of_the_user_and_only_where_no_rule_asks() {
         let call = ["call", "mail", "send", &arguments];
         on_terminal(&mail, &call, &[("allow?", answer)])
     };
+    // A schema that says which arguments there are: what a rule does not name could be anything.
+    let (code, shown) = asked("zed", "y always\n");
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("in this run alone"), "{shown}");
+    let closed = r#"{"type":"object","properties":{"to":{"type":"string"},"bcc":{"type":"string"}},"additionalProperties":false}"#;
+    let closed = format!(r#"{{"name":"send","inputSchema":{closed}}}"#);
+    let open = r#"{"name":"send","inputSchema":{"type":"object"}}"#;
+    mail.world
+        .file("mail.sh", &SERVER.replacen(open, &closed, 1));
+    mail.world.limbeck(["tools", "mail"]).ends_with(0);
     let (code, shown) = asked("anna", "y always\n");
     assert_eq!(code, 0, "{shown}");
     let config = mail.world.home().join(".config/limbeck/config.toml");
@@ -119,5 +131,6 @@ fn an_answer_for_good_is_a_rule_of_the_user_and_only_where_no_rule_asks() {
     let call = |arguments| mail.world.limbeck(["call", "mail", "send", arguments]);
     call(r#"{"to":"anna"}"#).ends_with(0);
     call(r#"{"to":"ben"}"#).ends_with(3);
-    assert_eq!(mail.calls().len(), 2);
+    call(r#"{"to":"anna","bcc":"eve"}"#).ends_with(3);
+    assert_eq!(mail.calls().len(), 3);
 }

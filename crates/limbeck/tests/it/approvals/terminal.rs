@@ -169,7 +169,9 @@ fn a_single_call_is_made_once_the_person_says_yes() {
     let mail = Mail::with(ASK);
     let arguments = r#"{"to":"anna@example.org","amount":9007199254740993}"#;
     let call = ["call", "mail", "send", arguments];
-    let (code, shown) = on_terminal(&mail, &call, &[("allow?", "n\n"), ("reason", "\n")]);
+    // A call that was denied is not asked about again for a while, so the two differ.
+    let denied = ["call", "mail", "send", r#"{"to":"ben@example.org"}"#];
+    let (code, shown) = on_terminal(&mail, &denied, &[("allow?", "n\n"), ("reason", "\n")]);
     assert_eq!(code, 1, "{shown}");
     assert_eq!(mail.calls(), [] as [Value; 0]);
     let (code, shown) = on_terminal(&mail, &call, &[("9007199254740993", ""), ("allow?", "y\n")]);

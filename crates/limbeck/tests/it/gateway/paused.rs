@@ -55,6 +55,7 @@ fn asking() -> Policy {
         rules: RuleSet::new(vec![rule], &[], Preset::Observe).unwrap(),
         classes: Classes::default(),
         fault: None,
+        in_doubt: Default::default(),
     }
 }
 
@@ -130,6 +131,9 @@ impl Paused {
             },
             reason: None,
             edited: None,
+            lines: None,
+            stop: false,
+            remember: None,
         };
         self.gateway.decide(decision).await.unwrap()
     }

@@ -41,6 +41,7 @@ fn asked(lines: Vec<PlanSite>) -> Approval {
         program_sha256: String::new(),
         input_sha256: String::new(),
         asked_singly: 2,
+        unresolved: 0,
     };
     Approval {
         id: ApprovalId::new("ap_1"),

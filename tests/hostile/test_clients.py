@@ -182,7 +182,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown language": ({"code": "1", "language": "cobol"}, "language"),
     "no time at all": ({"code": "1", "timeout_ms": 0}, "timeout_ms"),
     "negative time": ({"code": "1", "timeout_ms": -1}, "timeout_ms"),
-    "an unknown option": ({"code": "1", "allowedTools": ["*"]}, "allowedTools"),
+    "an unknown option": ({"code": "1", "sandbox": "off"}, "sandbox"),
     "tools that are not a list": ({"code": "1", "tools": "*"}, "tools"),
 }
 

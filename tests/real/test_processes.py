@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -207,16 +208,25 @@ for line in sys.stdin:
 """
 
 
+def others_may_execute(file: Path) -> bool:
+    return all(path.stat().st_mode & 0o001 for path in (file.resolve(), *file.resolve().parents))
+
+
 def users() -> list[str]:
     """Whom a gateway of a test may run as: root takes the id of another user, where that one can execute the binary."""
-    may_execute = all(path.stat().st_mode & 0o001 for path in (LIMBECK.resolve(), *LIMBECK.resolve().parents))
-    return ["own", "unprivileged"] if os.getuid() == 0 and may_execute else ["own"]
+    return ["own", "unprivileged"] if os.getuid() == 0 and others_may_execute(LIMBECK) else ["own"]
+
+
+def python_of(user: str) -> str:
+    """An interpreter that `user` can execute: the one of the tests may be in root's home, Debian's is not."""
+    found = [Path(sys.executable), Path("/usr/bin/python3")]
+    return str(next(python for python in found if user == "own" or (python.exists() and others_may_execute(python))))
 
 
 @pytest.mark.parametrize("user", users())
 def test_a_server_that_works_does_not_outlive_a_gateway_that_is_killed(world: World, user: str) -> None:
     sign = world.files / "works"
-    config = world.config({"stubborn": entry([sys.executable, "-I", "-c", STUBBORN], str(sign), **{MARK: world.mark})})
+    config = world.config({"stubborn": entry([python_of(user), "-I", "-c", STUBBORN], str(sign), **{MARK: world.mark})})
     drop: dict[str, int] = {}
     if user == "unprivileged":
         drop = {"user": UNPRIVILEGED, "group": UNPRIVILEGED}

@@ -16,9 +16,6 @@ from world import PATIENCE_S, World
 
 Way = tuple[str, str]
 every_way = pytest.mark.parametrize("way", EVERY_WAY, ids="-".join)
-# Over HTTP these conversations do not end with this client; the cause is not known yet.
-over_pipes = pytest.mark.parametrize("way", [way for way in EVERY_WAY if "pipes" in way], ids="-".join)
-
 RESOURCE = "note://today"
 SMALL = {"ask", "work", "grow", "touch"}
 
@@ -174,7 +171,8 @@ def test_a_direct_call_is_kept_with_the_other_executions(world: World) -> None:
     assert "talking" in json.dumps(shown) and "touch" in json.dumps(shown), shown
 
 
-# A person is asked about one tool, whose call the server answers with no text.
+# A person is asked about one tool, whose call the server answers with no text. The rule names the channel, because a
+# client that came over the network is otherwise not believed to have asked a person.
 ASKED = """
 [policy]
 preset = "observe"
@@ -183,6 +181,7 @@ preset = "observe"
 id = "touching"
 effect = "ask"
 tools = ["talking.touch"]
+ask = { channels = ["client", "cli"] }
 """
 
 
@@ -205,7 +204,7 @@ class Absent(Person):
         raise AssertionError
 
 
-@over_pipes
+@every_way
 @pytest.mark.parametrize("direct", [True, False], ids=["direct", "program"])
 def test_a_person_who_answers_the_form_decides_about_the_call(world: World, way: Way, *, direct: bool) -> None:
     person = Person([{"action": "accept", "content": {"decision": "approve"}}])
@@ -226,7 +225,7 @@ def test_a_person_who_answers_the_form_decides_about_the_call(world: World, way:
     assert [decision["channel"] for decision in approval["decisions"]] == ["client"], approval
 
 
-@over_pipes
+@every_way
 @pytest.mark.parametrize("how", ["cancels", "hangs", "leaves"])
 def test_a_person_who_does_not_decide_leaves_the_call_open(world: World, way: Way, how: str) -> None:
     absent = Absent([{"action": "cancel"}])

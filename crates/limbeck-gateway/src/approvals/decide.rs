@@ -20,7 +20,8 @@ const REASON_BYTES_MAX: usize = 4 << 10;
 pub struct Decider {
     /// `user:NAME` and each `group:NAME`; the first names the person.
     pub who: Vec<String>,
-    /// Principal of the person. Only questions of its own executions exist for it, unless a question names it as approver.
+    /// Principal of the person. Only questions of its own executions exist for it, unless a question names it as approver
+    /// or the person uses the command line.
     pub principal: String,
     /// Way by which the decision comes.
     pub channel: ApprovalChannel,
@@ -399,6 +400,7 @@ mod tests {
         assert!(may_decide(&question, &lead, true).is_ok());
         assert!(is_visible_to(&question, &lead));
         assert!(!is_visible_to(&question, &by("carl", &["sales"], Browser)));
+        assert!(is_visible_to(&question, &by("local", &[], Cli)));
         question.terms.not_requester = true;
         assert!(may_decide(&question, &by("anna", &["leads"], Browser), true).is_err());
     }

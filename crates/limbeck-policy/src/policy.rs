@@ -202,6 +202,20 @@ pub enum DenialCause {
     Fault(PolicyFault),
 }
 
+impl PolicyDenial {
+    /// Whether `message`, which a call of `tool` failed with, is that of a denial by a rule, a preset or a fault, and not
+    /// that of a person's answer.
+    pub fn is_message(message: &str, tool: &ToolId) -> bool {
+        let of_tool = message.strip_prefix(&format!("`{tool}` "));
+        let by_rule = |rest: &str| {
+            rest.starts_with("is denied by rule `")
+                || rest.starts_with("is not called, because the policy cannot be read")
+        };
+        of_tool.is_some_and(by_rule)
+            || message.starts_with("the policy `") && message.contains("` denies calls of `")
+    }
+}
+
 impl fmt::Display for PolicyDenial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -453,5 +467,38 @@ mod tests {
             denied.to_string(),
             "`files.write` is not called, because the policy cannot be read: /home/anna/limbeck.toml:3: unknown key"
         );
+    }
+
+    #[test]
+    fn each_denial_is_known_by_its_message_and_an_answer_of_a_person_is_not() {
+        let tool = ToolId::new("mail", "send");
+        let fault = PolicyFault {
+            problem: "line 3".to_owned(),
+        };
+        let rule = DenialCause::Rule {
+            id: "r".to_owned(),
+            reason: None,
+        };
+        let preset = DenialCause::Preset {
+            preset: "strict",
+            class: EffectClass::Write,
+        };
+        let denial = |cause: DenialCause, needs_approval: bool| {
+            let denial = PolicyDenial {
+                tool: tool.clone(),
+                needs_approval,
+                cause,
+            };
+            PolicyDenial::is_message(&denial.to_string(), &tool)
+        };
+        assert!(denial(rule.clone(), false));
+        assert!(denial(preset.clone(), false));
+        assert!(denial(DenialCause::Fault(fault), false));
+        assert!(!denial(rule, true));
+        assert!(!denial(preset, true));
+        assert!(!PolicyDenial::is_message(
+            "a person denied `mail.send`",
+            &tool
+        ));
     }
 }

@@ -55,3 +55,4 @@ pub use records::{
 };
 pub use retention::JournalBounds;
 pub use store::Store;
+pub use tables::recorded_calls::{RecordedCall, RecordedDecision};

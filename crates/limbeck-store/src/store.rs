@@ -12,6 +12,7 @@ mod ledger;
 mod observations;
 mod pauses;
 mod reading;
+mod recorded_calls;
 mod remembered;
 mod sealed_states;
 mod state;

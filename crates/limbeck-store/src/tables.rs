@@ -14,6 +14,7 @@ pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod observations;
 pub(crate) mod pauses;
+pub(crate) mod recorded_calls;
 pub(crate) mod remembered;
 pub(crate) mod removed;
 pub(crate) mod sealed_states;

@@ -9,6 +9,7 @@ mod own_servers;
 mod policy;
 mod serve;
 mod setup;
+mod since;
 mod usage_error;
 
 use std::ffi::OsString;
@@ -25,9 +26,9 @@ pub(crate) use approvals::{
 };
 pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditTailArgs, AuditVerifyArgs};
 pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
-pub(crate) use ledger::{LedgerArgs, SinceTime};
+pub(crate) use ledger::LedgerArgs;
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
-pub(crate) use policy::{PolicyCheckArgs, PolicyCommand, PolicyExplainArgs};
+pub(crate) use policy::{PolicyBacktestArgs, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs};
 pub(crate) use serve::{HttpArgs, ServeArgs};
 pub(crate) use setup::SetupArgs;
 pub(crate) use usage_error::usage_error;
@@ -140,7 +141,7 @@ pub(crate) enum Command {
     Remove(RemoveArgs),
     /// Show servers that a repository adds, and trust them
     Trust(TrustArgs),
-    /// Check the rules about calls, and explain a decision
+    /// Check the rules about calls, explain a decision, and decide about recorded calls again
     Policy {
         #[command(subcommand)]
         command: PolicyCommand,

@@ -8,7 +8,8 @@ mod servers;
 mod state;
 
 pub(crate) use configuration::{
-    configuration, importable, read_configuration, short_place, trust_record, unreadable,
+    configuration, importable, read_configuration, read_file_alone, short_place, trust_record,
+    unreadable,
 };
 pub(crate) use embeddings::embeddings_spec;
 pub(crate) use reload::ConfigurationFiles;
@@ -42,7 +43,7 @@ use servers::servers_in_use;
 use state::{open_store_or_memory, recover};
 
 /// Preset where no file names one: who wrote no policy is asked nothing, on every way in.
-const PRESET_DEFAULT: Preset = Preset::Observe;
+pub(crate) const PRESET_DEFAULT: Preset = Preset::Observe;
 
 /// Time for workers and servers to end. The pipes of those that have not ended close with this process.
 const SHUTDOWN: Duration = Duration::from_secs(3);

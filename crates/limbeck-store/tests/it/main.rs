@@ -12,6 +12,7 @@ mod ledger;
 mod lost_tail;
 mod observations;
 mod pauses;
+mod recorded_calls;
 mod remembered;
 mod retention;
 mod state;

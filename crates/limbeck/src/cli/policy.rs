@@ -1,6 +1,10 @@
 //! Arguments of `limbeck policy`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
+
+use super::since::{SinceTime, since};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
@@ -8,6 +12,8 @@ pub(crate) enum PolicyCommand {
     Check(PolicyCheckArgs),
     /// Show which rule decides about a call, and why each other rule does not
     Explain(PolicyExplainArgs),
+    /// Decide about recorded calls again with the rules of FILE, and show what would be different
+    Backtest(PolicyBacktestArgs),
 }
 
 #[derive(Debug, Args)]
@@ -28,6 +34,19 @@ pub(crate) struct PolicyExplainArgs {
     /// Decide for PRINCIPAL of `serve --http`, such as `token:NAME`, instead of the user who runs the gateway
     #[arg(long = "as", value_name = "PRINCIPAL")]
     pub(crate) principal: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyBacktestArgs {
+    /// A limbeck.toml with `[policy]`, which replaces that of the configuration
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Take only executions since WHEN: `30m`, `24h`, `7d`, `2026-11-01` or `2026-11-01T08:00:00Z`
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub(crate) since: Option<SinceTime>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,12 +8,11 @@ use std::collections::BTreeMap;
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CountBasis, ServerName, TokenCount, TokenUsage};
 use limbeck_gateway::ledger::{better_direct, entries};
-use limbeck_setup::World;
 use limbeck_store::LedgerRow;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::{LedgerArgs, SinceTime};
+use crate::cli::LedgerArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::format::{counted, grouped_digits, token_comparison};
 use crate::invocation::Invocation;
@@ -39,7 +38,7 @@ pub(super) async fn ledger(
     let store = wiring::open_past(invocation).await?;
     let since_us = arguments
         .since
-        .map_or(0, |since| since_us(since, &invocation.world));
+        .map_or(0, |since| since.before(invocation.world.now_us()));
     let entries = entries(&store, since_us).await?;
     let report = LedgerReport::new(since_us, &entries);
     if arguments.json {
@@ -48,16 +47,6 @@ pub(super) async fn ledger(
         report.print(&invocation.printer);
     }
     Ok(ExitStatus::Completed)
-}
-
-fn since_us(since: SinceTime, world: &World) -> u64 {
-    match since {
-        SinceTime::At(us) => us,
-        SinceTime::Ago(span) => {
-            let span_us = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
-            world.now_us().saturating_sub(span_us)
-        }
-    }
 }
 
 /// JSON of `limbeck ledger --json`. Every token count names its basis.

@@ -1,7 +1,8 @@
-//! `limbeck policy`: checks the rules of the configuration, and explains a decision.
+//! `limbeck policy`: checks the rules of the configuration, explains a decision, and decides about recorded calls again.
 //!
-//! Both use the cached tool lists and start no server.
+//! All use the cached tool lists and start no server.
 
+mod backtest;
 mod in_doubt;
 
 use std::sync::Arc;
@@ -40,6 +41,9 @@ pub(super) async fn policy(
     let done = match command {
         PolicyCommand::Check(arguments) => check(printer, &policy, &catalog, arguments),
         PolicyCommand::Explain(arguments) => explain(printer, &policy, &catalog, arguments),
+        PolicyCommand::Backtest(arguments) => {
+            backtest::backtest(invocation, &catalog, arguments).await
+        }
     };
     session.close().await;
     done

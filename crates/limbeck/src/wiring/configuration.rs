@@ -280,7 +280,24 @@ pub(crate) fn read_configuration(invocation: &Invocation) -> Result<Configuratio
     used(invocation, loaded)
 }
 
-/// The same for a gateway that runs: a file of a client may have many megabytes, which are read on another thread.
+/// Reads `file` alone, as `--config FILE --no-discover` does; the administrator's rules count there too.
+///
+/// # Errors
+///
+/// The file cannot be used.
+pub(crate) fn read_file_alone(
+    invocation: &Invocation,
+    file: &Path,
+) -> Result<Configuration, CommandError> {
+    let global = GlobalOptions {
+        config: vec![file.to_owned()],
+        no_discover: true,
+        ..invocation.global.clone()
+    };
+    used(invocation, load(&invocation.world, &global, None))
+}
+
+/// Reads the configuration for a gateway that runs: a file of a client may have many megabytes, which are read on another thread.
 ///
 /// # Errors
 ///

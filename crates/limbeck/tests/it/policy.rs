@@ -1,5 +1,7 @@
 //! Rules of configuration files, over the command line and over MCP.
 
+mod backtest;
+
 use serde_json::json;
 
 use crate::serve::Client;

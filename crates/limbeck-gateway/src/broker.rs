@@ -3,6 +3,7 @@
 //! Every call is journalled before its answer is returned. Start reading at [`Broker::answer`]; the path of a tool
 //! call, for programs and for everyone else, is [`Broker::invoke`].
 
+mod admit_read;
 mod answer_budget;
 mod artifacts;
 mod call_key;
@@ -18,6 +19,7 @@ mod program_check;
 mod progress_prefix;
 mod queries;
 mod read;
+mod read_tool;
 mod result_value;
 mod send;
 mod settled;
@@ -53,6 +55,7 @@ pub(crate) use open_questions::Shows;
 use prepare::{RefusedCall, target_of};
 pub(crate) use program_check::ProgramCheck;
 use queries::QueryAnswer;
+pub(crate) use read_tool::asked_about;
 pub(crate) use result_value::value_for_program;
 pub(crate) use send::is_withdrawn;
 pub use tool_calls::{ToolCalls, ToolCount};

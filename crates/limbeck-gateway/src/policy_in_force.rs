@@ -7,8 +7,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use limbeck_policy::{
-    Decided, Denied, Facts, Grant, Permit, Policy, Question, ReadPermit, ReadRequest, Requester,
-    Scope, ToolCall, ask_about_repeat, decide_or_ask, decide_read,
+    Decided, DecidedRead, Denied, Facts, Grant, Permit, Policy, Question, ReadPermit, ReadRequest,
+    Requester, Scope, ToolCall, ask_about_repeat, decide_or_ask, decide_read_or_ask,
 };
 use limbeck_upstream::{SendPass, SendWindow};
 
@@ -155,7 +155,7 @@ impl PolicyVersion {
         ask_about_repeat(permit, &facts(&self.policy, scope, &names))
     }
 
-    /// Decides about a read.
+    /// Decides about a read, where no person can be asked.
     ///
     /// # Errors
     ///
@@ -166,11 +166,43 @@ impl PolicyVersion {
         scope: &Scope,
         requester: &Requester,
     ) -> Result<ReadPermit, Denied> {
+        match self.decide_read_or_ask(request, scope, requester, None)? {
+            DecidedRead::Permit(permit) => Ok(permit),
+            DecidedRead::Ask(question) => Err(question.into_denied()),
+        }
+    }
+
+    /// Decides about a read that a person may be asked about. `approved` is what a person allowed, and the pin of the method.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`], by this policy or by the one that is kept beside it.
+    pub(crate) fn decide_read_or_ask(
+        &self,
+        request: ReadRequest,
+        scope: &Scope,
+        requester: &Requester,
+        approved: Option<(&Approved, &str)>,
+    ) -> Result<DecidedRead, Denied> {
         let names = requester.names();
-        let permit = decide_read(request, &facts(&self.policy, scope, &names))?;
-        match &self.kept {
-            Some(kept) => decide_read(permit.spend(), &facts(kept, scope, &names)),
-            None => Ok(permit),
+        let by = |policy: &Policy, request: ReadRequest| {
+            let decided = decide_read_or_ask(request, &facts(policy, scope, &names))?;
+            Ok(match (decided, approved) {
+                (DecidedRead::Ask(question), Some((approved, pin)))
+                    if approved.is_by_right(question.question().options()) =>
+                {
+                    question.approved(&approved.ticket, Some(pin))
+                }
+                (decided, _) => decided,
+            })
+        };
+        let Some(kept) = &self.kept else {
+            return by(&self.policy, request);
+        };
+        match by(&self.policy, request.clone())? {
+            DecidedRead::Permit(permit) => by(kept, permit.spend()),
+            // What the other denies is not asked about.
+            DecidedRead::Ask(question) => by(kept, request).map(|_| DecidedRead::Ask(question)),
         }
     }
 }

@@ -35,7 +35,9 @@ pub use policy::{
 pub use question::{
     Decided, Question, Ticket, ask_about_repeat, decide_or_ask, decide_with_ticket,
 };
-pub use read::{ReadPermit, ReadRequest, decide_read};
+pub use read::{
+    DecidedRead, ReadPermit, ReadQuestion, ReadRequest, decide_read, decide_read_or_ask,
+};
 pub use scope::{PatternError, Scope};
 
 /// One call of one tool, with arguments that were validated.

@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::Scope;
 use crate::in_doubt::DoubtRules;
 use crate::index::ScopeIndex;
-use crate::rules::{AskOptions, AskUnit, CallFacts, DecidedBy, Effect, Preset, RuleSet};
+use crate::question::Asked;
+use crate::rules::{CallFacts, DecidedBy, Effect, Preset, RuleSet};
 
 /// Patterns of tools with a class.
 const CLASSES_MAX: usize = 10_000;
@@ -349,13 +350,13 @@ impl Policy {
         };
         match decision.effect {
             Effect::Allow => Answer::Allow,
-            Effect::Ask => Answer::Ask {
+            Effect::Ask => Answer::Ask(Asked {
                 cause: cause(),
                 unit: decision.unit(),
                 options: self.rules.ask_options(&call),
                 named_by_rules: self.names_in_conditions(&call),
                 rules_text: self.rules.text_about(tool, class, who),
-            },
+            }),
             Effect::Deny => Answer::Deny(cause()),
         }
     }
@@ -367,15 +368,7 @@ pub(crate) enum Answer {
     /// It is sent.
     Allow,
     /// A person is asked first.
-    Ask {
-        cause: DenialCause,
-        unit: AskUnit,
-        options: AskOptions,
-        /// Arguments that conditions of rules name.
-        named_by_rules: Vec<String>,
-        /// All that the rules about such calls say.
-        rules_text: String,
-    },
+    Ask(Asked),
     /// It is not sent.
     Deny(DenialCause),
 }

@@ -33,6 +33,18 @@ pub struct Question {
     is_repeat: bool,
 }
 
+/// Why and how a call is asked about.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) cause: DenialCause,
+    pub(crate) unit: AskUnit,
+    pub(crate) options: AskOptions,
+    /// Arguments that conditions of rules name.
+    pub(crate) named_by_rules: Vec<String>,
+    /// All that the rules about such calls say.
+    pub(crate) rules_text: String,
+}
+
 /// What the approval of a call is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
@@ -47,6 +59,27 @@ pub struct Ticket {
 }
 
 impl Question {
+    /// The question about `call`, whose tool has this class.
+    pub(crate) fn about(call: ToolCall, class: ToolClass, asked: Asked) -> Self {
+        let Asked {
+            cause,
+            unit,
+            options,
+            named_by_rules,
+            rules_text,
+        } = asked;
+        Self {
+            call,
+            class,
+            cause,
+            unit,
+            options,
+            named_by_rules,
+            rules_text,
+            is_repeat: false,
+        }
+    }
+
     /// The tool.
     pub fn tool(&self) -> &ToolId {
         &self.call.tool
@@ -162,22 +195,7 @@ pub fn decide_or_ask(call: ToolCall, facts: &Facts<'_>) -> Result<Decided, Denie
             class,
             plan_line: None,
         })),
-        Answer::Ask {
-            cause,
-            unit,
-            options,
-            named_by_rules,
-            rules_text,
-        } => Ok(Decided::Ask(Box::new(Question {
-            call,
-            class,
-            cause,
-            unit,
-            options,
-            named_by_rules,
-            rules_text,
-            is_repeat: false,
-        }))),
+        Answer::Ask(asked) => Ok(Decided::Ask(Box::new(Question::about(call, class, asked)))),
         Answer::Deny(cause) => Err(Denied::by_policy(call.tool, cause)),
     }
 }

@@ -16,7 +16,6 @@ use super::asks::{DenialAct, OnAsk};
 use crate::broker::Broker;
 use crate::clock::now_us;
 use crate::config::LOCAL_PRINCIPAL;
-use crate::pins;
 use crate::sha256::sha256_hex;
 use crate::store_errors::call_error;
 
@@ -63,6 +62,7 @@ impl Approved {
 
 impl Broker {
     /// Asks a person about `call` and waits for the answer. A question that the journal has of it already is not asked again.
+    /// `pin` is that of the tool's definition now.
     ///
     /// # Errors
     ///
@@ -72,6 +72,7 @@ impl Broker {
         call: &HostCall,
         tool: &Arc<Tool>,
         question: &Question,
+        pin: &str,
     ) -> Result<Approved, CallError> {
         let sha256 = sha256_hex(question.arguments().as_str().as_bytes());
         let asked = self.asked_hash(tool.id(), call.id, question.arguments().as_str());
@@ -81,9 +82,8 @@ impl Broker {
         if let Some(error) = self.denied_lately(call, tool, &sha256).await? {
             return Err(error);
         }
-        let pin = pins::digest(tool.definition());
-        if let Some(approval) = self.remembered(call, tool, question, &sha256, &pin).await? {
-            return self.answered(approval, tool.id(), question, &pin);
+        if let Some(approval) = self.remembered(call, tool, question, &sha256, pin).await? {
+            return self.answered(approval, tool.id(), question, pin);
         }
         match self.asks.on_ask() {
             OnAsk::Wait | OnAsk::Pause => {}
@@ -98,10 +98,10 @@ impl Broker {
                 return Err(error);
             }
         }
-        let approval = match self.asked_before(call, &sha256, &pin).await? {
+        let approval = match self.asked_before(call, &sha256, pin).await? {
             Some(approval) => approval,
             None => {
-                let approval = self.new_question(call, tool, question, &sha256, &pin)?;
+                let approval = self.new_question(call, tool, question, &sha256, pin)?;
                 self.ask(call, tool, approval).await?
             }
         };
@@ -113,7 +113,7 @@ impl Broker {
         } else {
             approval
         };
-        self.answered(decided, tool.id(), question, &pin)
+        self.answered(decided, tool.id(), question, pin)
     }
 
     /// Hash by which it is known that the program asks for a call again: of the arguments that it gave, without the key that each

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::remember::may_remember;
 use crate::approval_view::is_visible_to;
-use crate::broker::BrokerContext;
+use crate::broker::{BrokerContext, asked_about};
 use crate::clock::now_us;
 
 /// Bytes of a reason that is kept.
@@ -186,7 +186,8 @@ impl BrokerContext {
             });
         }
         let catalog = self.live_catalog.snapshot();
-        let Some(tool) = catalog.tool(&approval.tool) else {
+        let read = asked_about(approval);
+        let Some(tool) = read.as_ref().or_else(|| catalog.tool(&approval.tool)) else {
             return Err(invalid(format!(
                 "`{}` is not listed any more",
                 approval.tool

@@ -12,9 +12,10 @@ use super::answer_budget::{CALL_BYTES_MIN, Work};
 use super::invoke::AdmittedCall;
 use super::prepare::{Prepared, RefusedCall};
 use crate::approvals::Approved;
+use crate::pins;
 
 /// Questions about one call: its tool or the rules may change while the person thinks.
-const ASKED_MAX: usize = 3;
+pub(super) const ASKED_MAX: usize = 3;
 
 impl Broker {
     /// Admits a call of an execution: asks a person where the policy says so, reserves room for the result, and waits until the
@@ -66,9 +67,10 @@ impl Broker {
             if let Some(earlier) = approved.take() {
                 self.withdraw(&earlier).await;
             }
+            let pin = pins::digest(tool.definition());
             let answer = tokio::select! {
                 biased;
-                answer = self.approved(call, &tool, &question) => answer,
+                answer = self.approved(call, &tool, &question, &pin) => answer,
                 // The program has returned and did not wait for the call. A person may take a day, so it is not waited for.
                 () = self.reads.cancelled() => Err(CallError::new(
                     CallCode::Cancelled,
@@ -86,7 +88,7 @@ impl Broker {
     }
 
     /// Ends a question whose answer does not fit the call any more.
-    async fn withdraw(&self, approved: &Approved) {
+    pub(super) async fn withdraw(&self, approved: &Approved) {
         if let Err(error) = self.context.store.withdraw(&approved.id).await {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
@@ -97,7 +99,7 @@ impl Broker {
 }
 
 /// Reports to the reader that the server got other arguments than the program gave.
-fn edited_note(call: &HostCall, note: Option<String>) -> String {
+pub(super) fn edited_note(call: &HostCall, note: Option<String>) -> String {
     let edited = format!("an approver changed the arguments of call {}", call.id);
     match note {
         Some(note) => format!("{note}; {edited}"),

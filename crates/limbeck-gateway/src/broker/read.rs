@@ -9,22 +9,20 @@ use std::time::Instant;
 
 use limbeck_domain::limits::{CALL_ARGS_BYTES_MAX, CALL_RESULT_BYTES_MAX, LIST_PAGES_MAX};
 use limbeck_domain::{
-    CallCode, CallError, CallForm, EffectClass, HostCall, ReadMethod, ServerName, ToolId,
-    ToolTarget,
+    CallCode, CallError, CallForm, CompactArguments, EffectClass, HostCall, ReadMethod, ServerName,
+    ToolId, ToolTarget,
 };
-use limbeck_policy::{ReadPermit, ReadRequest};
 use limbeck_upstream::{CallContext, RawResult, Turn, UpstreamError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-use super::answer_budget::{CALL_BYTES_MIN, Work};
-use super::prepare::{RefusedCall, denied_error, out_of_scope};
+use super::admit_read::AdmittedRead;
+use super::journal::Intent;
+use super::prepare::{RefusedCall, out_of_scope};
 use super::queries::parse;
 use super::send::is_withdrawn;
 use super::{Answer, Broker, result_bytes};
-use crate::config::other_principal;
-use crate::policy_in_force::PolicyVersion;
+use crate::approvals::Approved;
 
 /// JSON-RPC's code for a request the server does not know.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -39,20 +37,23 @@ struct ReadBody {
 }
 
 /// Request for resources or prompts of one server.
-struct Reading {
-    server: ServerName,
-    method: ReadMethod,
-    params: String,
+pub(super) struct Reading {
+    pub(super) server: ServerName,
+    pub(super) method: ReadMethod,
+    /// JSON text of one object, without white space and without a key given twice.
+    pub(super) params: String,
+    /// What a person allowed.
+    pub(super) approved: Option<Arc<Approved>>,
     /// Place among the requests that the server serves at a time, for all pages of a list; `None` before the read is
     /// admitted, and where the server has no such bound.
-    place: Option<Arc<Turn>>,
+    pub(super) place: Option<Arc<Turn>>,
     /// Whether the server may have received a request of this read.
-    reached: AtomicBool,
+    pub(super) reached: AtomicBool,
 }
 
 impl Reading {
     /// The name of the read in errors and in the journal.
-    fn target(&self) -> ToolId {
+    pub(super) fn target(&self) -> ToolId {
         ToolId::new(self.server.clone(), self.method.as_str())
     }
 }
@@ -61,42 +62,27 @@ impl Broker {
     /// Answers one read and writes both ends of it into the journal.
     pub(super) async fn answer_read(&self, call: HostCall) -> Answer {
         let (id, started) = (call.id, Instant::now());
-        let reading = tokio::select! {
-            biased;
-            () = self.reads.cancelled() => Err(RefusedCall::cancelled().error),
-            reading = self.reading(&call.body) => reading,
-        };
-        let reading = reading.and_then(|reading| {
-            // A refused read must not be journalled as sent. Each request is decided again when it is sent.
-            let permit = self.permit_of(&reading, &reading.params);
-            permit.map(|_| reading)
-        });
-        let mut reading = match reading {
-            Ok(reading) => reading,
-            Err(error) => return self.refuse(call, None, error, started).await,
-        };
-        let target = reading.target();
         let admitted = tokio::select! {
             biased;
-            () = self.reads.cancelled() => None,
-            admitted = async {
-                let room = self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await;
-                let slot = self.slot_at(&reading.server).await;
-                let principal = other_principal(&self.principal);
-                let upstreams = &self.context.upstreams;
-                let place = upstreams.place(&reading.server, principal.as_ref()).await;
-                (room, slot, place)
-            } => Some(admitted),
+            () = self.reads.cancelled() => Err(RefusedCall::cancelled()),
+            // A refused read must not be journalled as sent. Each request is decided again when it is sent.
+            admitted = self.admit_read(&call) => admitted,
         };
-        let Some((mut room, slot, place)) = admitted else {
-            let RefusedCall { error, .. } = RefusedCall::cancelled();
-            return self.refuse(call, Some(target), error, started).await;
+        let AdmittedRead {
+            mut reading,
+            mut room,
+            slot,
+            note,
+        } = match admitted {
+            Ok(admitted) => admitted,
+            Err(RefusedCall { error, tool }) => {
+                return self.refuse(call, tool, error, started).await;
+            }
         };
-        reading.place = place;
         // After the place was taken: a read in the queue was not sent, also when the gateway is killed meanwhile.
-        self.journal
-            .call(call, Some(target), EffectClass::Read, true)
-            .await;
+        if let Err(error) = self.write_read(call, &reading).await {
+            return Answer::of(id, Err(error));
+        }
         let result = self.read(&reading).await;
         room.set(result_bytes(&result));
         reading.place = None;
@@ -111,12 +97,34 @@ impl Broker {
         };
         Answer {
             reached: (!not_sent).then_some(EffectClass::Read),
+            note,
             permit: Some(room),
             ..Answer::of(id, result)
         }
     }
 
-    async fn reading(&self, body: &str) -> Result<Reading, CallError> {
+    /// Writes that a read is sent next, and spends its approval with that.
+    async fn write_read(&self, call: HostCall, reading: &Reading) -> Result<(), CallError> {
+        let tool = reading.target();
+        let Some(approved) = &reading.approved else {
+            let journal = &self.journal;
+            journal
+                .call(call, Some(tool), EffectClass::Read, true)
+                .await;
+            return Ok(());
+        };
+        let intent = Intent {
+            call,
+            tool: &tool,
+            effect: EffectClass::Read,
+            key: None,
+            plan_line: None,
+        };
+        self.journal.intent_approved(intent, &approved.id).await
+    }
+
+    /// The read that a program asks for.
+    pub(super) async fn reading(&self, body: &str) -> Result<Reading, CallError> {
         if body.len() > CALL_ARGS_BYTES_MAX {
             return Err(CallError::new(
                 CallCode::LimitExceeded,
@@ -135,12 +143,17 @@ impl Broker {
             };
             out_of_scope(&self.scope, &target).unwrap_or_else(|| error.into())
         })?;
+        let params = body.params.as_deref().map_or("{}", RawValue::get);
+        // One form for the rules, for the person and for the server.
+        let (params, _) = CompactArguments::parse(params).map_err(|error| {
+            CallError::new(CallCode::InvalidArguments, error.to_string())
+                .with_target(server.as_str(), body.method.as_str())
+        })?;
         Ok(Reading {
             server,
             method: body.method,
-            params: body
-                .params
-                .map_or_else(|| "{}".to_owned(), |params| params.get().to_owned()),
+            params: params.as_str().to_owned(),
+            approved: None,
             place: None,
             reached: AtomicBool::new(false),
         })
@@ -152,14 +165,14 @@ impl Broker {
             ReadMethod::ListResourceTemplates => self.pages(reading, "resourceTemplates").await,
             ReadMethod::ListPrompts => self.pages(reading, "prompts").await,
             ReadMethod::ReadResource => {
-                let result = self.send_read(reading, reading.params.clone()).await?;
+                let result = self.send_read(reading).await?;
                 match member(&result, "contents", reading)? {
                     Some(contents) => Ok(contents.get().to_owned()),
                     None => Err(unusable(reading, "it has no `contents`")),
                 }
             }
             ReadMethod::GetPrompt | ReadMethod::Complete => {
-                let result = self.send_read(reading, reading.params.clone()).await?;
+                let result = self.send_read(reading).await?;
                 Ok(result.get().to_owned())
             }
         }
@@ -167,12 +180,11 @@ impl Broker {
 
     /// All pages of a list as one JSON array; empty for a server that does not know the method.
     async fn pages(&self, reading: &Reading, key: &str) -> Result<String, CallError> {
-        let mut params: Map<String, Value> = parse(&reading.params)?;
+        let mut cursor: Option<String> = None;
         let mut list = String::from("[");
         let mut seen = HashSet::new();
         for number in 1.. {
-            let asked = Value::Object(params.clone()).to_string();
-            let page = match self.send_read_raw(reading, asked).await? {
+            let page = match self.send_read_raw(reading, cursor.as_deref()).await? {
                 Ok(page) => page,
                 Err(UpstreamError::Protocol { code, .. }) if code == METHOD_NOT_FOUND => {
                     return Ok("[]".to_owned());
@@ -193,7 +205,7 @@ impl Broker {
             list.push_str(items.trim());
             let next = member(&page, "nextCursor", reading)?
                 .and_then(|cursor| serde_json::from_str::<String>(cursor.get()).ok());
-            let Some(cursor) = next.filter(|cursor| !cursor.is_empty()) else {
+            let Some(next) = next.filter(|cursor| !cursor.is_empty()) else {
                 break;
             };
             // A part of the list would look like all of it, so neither of these ends it.
@@ -203,18 +215,18 @@ impl Broker {
                     &format!("list of more than {number} pages"),
                 ));
             }
-            if !seen.insert(cursor.clone()) {
+            if !seen.insert(next.clone()) {
                 let reason = format!("page {number} ends in a cursor that was used before");
                 return Err(unusable(reading, &reason));
             }
-            params.insert("cursor".to_owned(), cursor.into());
+            cursor = Some(next);
         }
         list.push(']');
         Ok(list)
     }
 
-    async fn send_read(&self, reading: &Reading, params: String) -> Result<RawResult, CallError> {
-        let sent = self.send_read_raw(reading, params).await?;
+    async fn send_read(&self, reading: &Reading) -> Result<RawResult, CallError> {
+        let sent = self.send_read_raw(reading, None).await?;
         let result = sent.map_err(|error| error.to_call_error(&reading.target()))?;
         if result.get().len() > CALL_RESULT_BYTES_MAX {
             return Err(too_long(reading, &too_many_bytes()));
@@ -222,32 +234,15 @@ impl Broker {
         Ok(result)
     }
 
-    /// Decides about one request by the newest policy.
-    fn permit_of(
-        &self,
-        reading: &Reading,
-        params: &str,
-    ) -> Result<(ReadPermit, Arc<PolicyVersion>), CallError> {
-        let request = ReadRequest {
-            server: reading.server.clone(),
-            method: reading.method,
-            params: params.to_owned(),
-        };
-        let by = self.context.policy.newest();
-        let decided = by.decide_read(request, &self.scope, &self.requester());
-        let permit = decided.map_err(|denied| denied_error(&denied))?;
-        Ok((permit, by))
-    }
-
     /// Sends one request with a permit for it alone. Where another policy comes into force before the server has it, that
     /// one decides.
     async fn send_read_raw(
         &self,
         reading: &Reading,
-        params: String,
+        cursor: Option<&str>,
     ) -> Result<Result<RawResult, UpstreamError>, CallError> {
         let result = loop {
-            let (permit, by) = self.permit_of(reading, &params)?;
+            let (permit, by) = self.permit_of(reading, cursor)?;
             let context = CallContext {
                 place: reading.place.clone(),
                 pass: by.pass(),

@@ -3,6 +3,7 @@
 mod generated;
 mod late;
 mod orders;
+mod reads;
 mod releases;
 mod timers;
 
@@ -13,10 +14,10 @@ use limbeck_domain::{
     ApprovalChannel, ApprovalId, Envelope, ExecutionId, ExecutionStatus, JournalEntry, Language,
 };
 use limbeck_gateway::{
-    AnswerForm, Decider, DecisionReport, DecisionRequest, ExecuteRequest, Gateway, OnAsk,
-    ResumeError,
+    AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, ExecuteRequest, Gateway,
+    OnAsk, ResumeError,
 };
-use limbeck_policy::rules::{Effect, Layer, Preset, Rule, RuleSet};
+use limbeck_policy::rules::{AskOptions, Effect, Layer, Preset, Rule, RuleSet};
 use limbeck_policy::{Classes, Policy, Scope};
 use limbeck_store::Store;
 use limbeck_testkit::{FakeServer, World, python_request, request};
@@ -37,16 +38,21 @@ fn server() -> Arc<FakeServer> {
 }
 
 fn asking() -> Policy {
+    asking_about("t.send", None)
+}
+
+/// A policy with one rule, which asks about `pattern`.
+fn asking_about(pattern: &str, ask: Option<AskOptions>) -> Policy {
     let rule = Rule {
         id: "sends".to_owned(),
         effect: Effect::Ask,
-        tools: Scope::parse(["t.send"]).unwrap(),
+        tools: Scope::parse([pattern]).unwrap(),
         except: None,
         classes: None,
         arguments: Vec::new(),
         who: None,
         reason: None,
-        ask: None,
+        ask,
         layer: Layer::User,
         is_default: false,
         origin: "limbeck.toml:1".to_owned(),
@@ -68,9 +74,13 @@ struct Paused {
 
 impl Paused {
     async fn start() -> Self {
+        Self::with(server(), asking()).await
+    }
+
+    async fn with(server: Arc<FakeServer>, policy: Policy) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let server = server();
-        let gateway = gateway(&home.path().join("state.db"), &server).await;
+        let state_file = home.path().join("state.db");
+        let gateway = gateway_with(&state_file, &server, policy).await;
         Self {
             gateway,
             server,
@@ -121,6 +131,17 @@ impl Paused {
     }
 
     async fn decide(&self, approval: &ApprovalId, approve: bool) -> DecisionReport {
+        let decided = self.decide_with(approval, approve, None).await;
+        decided.unwrap()
+    }
+
+    /// Decides, with other arguments where `edited` has some.
+    async fn decide_with(
+        &self,
+        approval: &ApprovalId,
+        approve: bool,
+        edited: Option<&str>,
+    ) -> Result<DecisionReport, DecisionError> {
         let decision = DecisionRequest {
             approval: approval.clone(),
             approve,
@@ -130,12 +151,12 @@ impl Paused {
                 channel: ApprovalChannel::Cli,
             },
             reason: None,
-            edited: None,
+            edited: edited.map(str::to_owned),
             lines: None,
             stop: false,
             remember: None,
         };
-        self.gateway.decide(decision).await.unwrap()
+        self.gateway.decide(decision).await
     }
 
     async fn approve_all(&self, id: &ExecutionId) {
@@ -173,9 +194,17 @@ impl Paused {
 }
 
 async fn gateway(state_file: &std::path::Path, server: &Arc<FakeServer>) -> Gateway {
+    gateway_with(state_file, server, asking()).await
+}
+
+async fn gateway_with(
+    state_file: &std::path::Path,
+    server: &Arc<FakeServer>,
+    policy: Policy,
+) -> Gateway {
     let store = Store::open(state_file).unwrap();
     let world = World::new(worker()).store(store).server(server);
-    world.policy(asking()).start().await
+    world.policy(policy).start().await
 }
 
 fn request_in(language: Language, program: &str) -> ExecuteRequest {

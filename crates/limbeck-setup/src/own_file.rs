@@ -3,6 +3,7 @@
 //! A change keeps everything else in the file as it is, comments included. The new file replaces the old one at once
 //! and only its owner can read it; a file that cannot be parsed, or that others could have written, is not changed.
 
+mod classes;
 mod client_files;
 mod conversion;
 mod import;

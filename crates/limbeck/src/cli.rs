@@ -28,7 +28,9 @@ pub(crate) use audit::{AuditCommand, AuditExportArgs, AuditTailArgs, AuditVerify
 pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
 pub(crate) use ledger::LedgerArgs;
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
-pub(crate) use policy::{PolicyBacktestArgs, PolicyCheckArgs, PolicyCommand, PolicyExplainArgs};
+pub(crate) use policy::{
+    PolicyBacktestArgs, PolicyCheckArgs, PolicyClassesArgs, PolicyCommand, PolicyExplainArgs,
+};
 pub(crate) use serve::{HttpArgs, ServeArgs};
 pub(crate) use setup::SetupArgs;
 pub(crate) use usage_error::usage_error;

@@ -14,6 +14,24 @@ pub(crate) enum PolicyCommand {
     Explain(PolicyExplainArgs),
     /// Decide about recorded calls again with the rules of FILE, and show what would be different
     Backtest(PolicyBacktestArgs),
+    /// Show the class of each known tool and whose word it is, with a suggestion for those without one
+    Classes(PolicyClassesArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyClassesArgs {
+    /// Only these tools: patterns as in `run --tools`
+    #[arg(value_name = "PATTERN")]
+    pub(crate) tools: Vec<String>,
+    /// Write the suggestions into your own config.toml, after you have confirmed them
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Write them without a question
+    #[arg(long, requires = "write")]
+    pub(crate) yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,9 +1,12 @@
-//! `limbeck policy`: checks the rules of the configuration, explains a decision, and decides about recorded calls again.
+//! `limbeck policy`: checks the rules of the configuration, explains a decision, shows the classes of tools, and decides about
+//! recorded calls again.
 //!
 //! All use the cached tool lists and start no server.
 
 mod backtest;
+mod classes;
 mod in_doubt;
+mod verbs;
 
 use std::sync::Arc;
 
@@ -43,6 +46,9 @@ pub(super) async fn policy(
         PolicyCommand::Explain(arguments) => explain(printer, &policy, &catalog, arguments),
         PolicyCommand::Backtest(arguments) => {
             backtest::backtest(invocation, &catalog, arguments).await
+        }
+        PolicyCommand::Classes(arguments) => {
+            classes::classes(invocation, &policy, &catalog, arguments)
         }
     };
     session.close().await;

@@ -199,3 +199,71 @@ fn explain_says_how_a_person_is_asked() {
     // The control: a call that is not asked about.
     assert_eq!(explain("shop.list_orders").get("ask"), None);
 }
+
+#[test]
+fn classes_are_suggested_by_verb_and_written_only_when_they_are_confirmed() {
+    let world = world_with(
+        "# mine\n[policy.classes]\n\"shop.list_orders\" = \"write\"\n\n[[policy.rule]]\nid = 'none'\neffect = 'deny'\ntools = ['shop.nothing']\n",
+    );
+    world.limbeck(["tools"]).ends_with(0);
+    let file = world.home().join(".config/limbeck/config.toml");
+    let before = std::fs::read_to_string(&file).unwrap();
+    let listed = || {
+        let listed = world.limbeck(["policy", "classes", "--json"]).ends_with(0);
+        listed.json()["classes"].as_array().unwrap().clone()
+    };
+    let of = |rows: &[serde_json::Value], tool: &str| {
+        let mut rows = rows.iter();
+        rows.find(|row| row["tool"] == tool).unwrap().clone()
+    };
+    let rows = listed();
+    assert_eq!(
+        of(&rows, "shop.list_orders"),
+        json!({"tool": "shop.list_orders", "class": "write", "class_from": "operator", "suggestion": null})
+    );
+    let read = of(&rows, "shop.get_customer");
+    assert_eq!(
+        (&read["class"], &read["suggestion"]),
+        (&json!("unknown"), &json!("read"))
+    );
+    // Without a terminal no person confirms it.
+    let refused = world.limbeck(["policy", "classes", "--write"]).ends_with(2);
+    assert!(refused.stderr.contains("nothing is written"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    let chosen = ["policy", "classes", "shop.get_*", "--write", "--yes"];
+    world.limbeck(chosen).ends_with(0);
+    let after = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        after.starts_with("# mine\n[policy.classes]\n\"shop.list_orders\" = \"write\"\n"),
+        "{after}"
+    );
+    assert!(
+        after.contains("\"shop.get_customer\" = \"read\"\n"),
+        "{after}"
+    );
+    assert!(after.contains("[[policy.rule]]\nid = 'none'"), "{after}");
+    let rows = listed();
+    let read = of(&rows, "shop.get_customer");
+    assert_eq!(
+        (&read["class"], &read["class_from"], &read["suggestion"]),
+        (&json!("read"), &json!("operator"), &json!(null))
+    );
+    // What was not chosen is as it was, and what the file says already is not written again.
+    let others = rows.iter().filter(|row| !row["suggestion"].is_null());
+    assert!(others.count() > 0);
+    world.limbeck(chosen).ends_with(0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
+}
+
+#[test]
+fn classes_are_written_into_a_file_that_has_no_policy() {
+    let world = World::with_shop();
+    world.limbeck(["tools"]).ends_with(0);
+    let chosen = ["policy", "classes", "shop.get_customer", "--write", "--yes"];
+    world.limbeck(chosen).ends_with(0);
+    let file = world.home().join(".config/limbeck/config.toml");
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        "[policy.classes]\n\"shop.get_customer\" = \"read\"\n"
+    );
+}

@@ -1,6 +1,7 @@
 //! Construction of a running gateway from the configuration.
 
 mod configuration;
+mod default_preset;
 mod embeddings;
 mod notify;
 mod reload;
@@ -11,6 +12,7 @@ pub(crate) use configuration::{
     configuration, importable, read_configuration, read_file_alone, short_place, trust_record,
     unreadable,
 };
+pub(crate) use default_preset::WayIn;
 pub(crate) use embeddings::embeddings_spec;
 pub(crate) use reload::ConfigurationFiles;
 pub(crate) use state::{check_state_directory, open_past, state_file, trust_file};
@@ -24,7 +26,6 @@ use limbeck_domain::{CallCode, CallError, Tier};
 use limbeck_gateway::{Gateway, GatewayConfig};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_policy::Policy;
-use limbeck_policy::rules::Preset;
 use limbeck_server::surface::client_listing;
 use limbeck_setup::{Configuration, Diagnostic, Setting, Settings, Severity};
 use limbeck_upstream::http::LocalSecrets;
@@ -41,9 +42,6 @@ use configuration::{looked_in, notices};
 use notify::notifiers;
 use servers::servers_in_use;
 use state::{open_store_or_memory, recover};
-
-/// Preset where no file names one: who wrote no policy is asked nothing, on every way in.
-pub(crate) const PRESET_DEFAULT: Preset = Preset::Observe;
 
 /// Time for workers and servers to end. The pipes of those that have not ended close with this process.
 const SHUTDOWN: Duration = Duration::from_secs(3);
@@ -110,6 +108,7 @@ pub(crate) fn secrets(invocation: &Invocation) -> Arc<LocalSecrets> {
 pub(crate) struct GatewaySession {
     pub(crate) gateway: Gateway,
     lifetime: GatewayLifetime,
+    way_in: WayIn,
     /// The configuration that the gateway was built from.
     configuration: Configuration,
     /// Notes about the configuration that are not warnings.
@@ -139,9 +138,22 @@ impl GatewaySession {
         invocation: &Invocation,
         lifetime: GatewayLifetime,
     ) -> Result<Self, CommandError> {
+        Self::open_serving(invocation, lifetime, WayIn::Command).await
+    }
+
+    /// A gateway that serves clients, whose calls come in this way.
+    ///
+    /// # Errors
+    ///
+    /// As [`GatewaySession::open`].
+    pub(crate) async fn open_serving(
+        invocation: &Invocation,
+        lifetime: GatewayLifetime,
+        way_in: WayIn,
+    ) -> Result<Self, CommandError> {
         let configuration = configuration(invocation)?;
         let minimum = minimum_tier(&invocation.global, &configuration.settings);
-        Self::with(invocation, &configuration, lifetime, minimum.value).await
+        Self::with(invocation, &configuration, lifetime, way_in, minimum.value).await
     }
 
     /// Starts a gateway like [`GatewaySession::open`], from a configuration that was read already and with workers of at
@@ -150,6 +162,7 @@ impl GatewaySession {
         invocation: &Invocation,
         configuration: &Configuration,
         lifetime: GatewayLifetime,
+        way_in: WayIn,
         minimum: Tier,
     ) -> Result<Self, CommandError> {
         let store = open_store_or_memory(invocation)?;
@@ -190,7 +203,10 @@ impl GatewaySession {
             },
             sources,
             notices: notices.clone(),
-            policy: configuration.settings.policy.policy(PRESET_DEFAULT),
+            policy: configuration
+                .settings
+                .policy
+                .policy(way_in.default_preset()),
             embeddings,
             client_listing,
         })
@@ -208,6 +224,7 @@ impl GatewaySession {
         Ok(Self {
             gateway,
             lifetime,
+            way_in,
             configuration: configuration.clone(),
             notes: notes.map(ToString::to_string).collect(),
             notices,
@@ -247,6 +264,7 @@ impl GatewaySession {
         Ok(Self {
             gateway,
             lifetime: GatewayLifetime::Command,
+            way_in: WayIn::Command,
             configuration: Configuration::default(),
             notes: Vec::new(),
             notices: Vec::new(),

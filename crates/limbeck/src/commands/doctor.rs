@@ -3,6 +3,7 @@
 mod clients;
 mod embeddings;
 mod paused;
+mod preset;
 mod sandbox;
 
 use std::cell::OnceCell;
@@ -24,7 +25,7 @@ use crate::listed_surfaces::ListedSurfaces;
 use crate::printer::Printer;
 use crate::report::sandbox_line;
 use crate::table::TextTable;
-use crate::wiring::{self, EffectiveSetting, GatewayLifetime, GatewaySession, call_error};
+use crate::wiring::{self, EffectiveSetting, GatewayLifetime, GatewaySession, WayIn, call_error};
 use clients::Finding;
 use embeddings::EmbeddingsReport;
 use paused::PausedReport;
@@ -151,6 +152,7 @@ impl<'a> DoctorReport<'a> {
             invocation,
             configuration,
             GatewayLifetime::Command,
+            WayIn::Command,
             Tier::Wasm,
         )
         .await?;
@@ -182,6 +184,8 @@ impl<'a> DoctorReport<'a> {
             Some(Err(error)) => (None, Some(with_cause(&error))),
             None => (None, None),
         };
+        let mut findings = clients::findings(&invocation.world);
+        findings.extend(preset::finding(&invocation.world, configuration));
         let confined = sandbox
             .as_ref()
             .is_some_and(|sandbox| sandbox.tier >= minimum_tier.value);
@@ -207,7 +211,7 @@ impl<'a> DoctorReport<'a> {
             servers,
             paused,
             looked_in,
-            findings: clients::findings(&invocation.world),
+            findings,
             ok,
             ended_by,
         })

@@ -13,7 +13,7 @@ use crate::cli::ServeArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::listed_surfaces::ListedSurfaces;
-use crate::wiring::{ConfigurationFiles, GatewayLifetime, GatewaySession};
+use crate::wiring::{ConfigurationFiles, GatewayLifetime, GatewaySession, WayIn};
 
 /// Serves over HTTP when an address is given, else over standard input and output.
 pub(super) async fn serve(
@@ -35,7 +35,9 @@ async fn stdio(invocation: &Invocation, compat: CompatOptions) -> Result<ExitSta
     // Before servers are started: a signal during the start must stop them in order.
     let mut signals = EndSignals::listen()?;
     let files = ConfigurationFiles::of(invocation);
-    let session = GatewaySession::open(invocation, GatewayLifetime::Client).await?;
+    let way_in = WayIn::Stdio.or_earlier_system(!compat.listed.is_empty());
+    let opened = GatewaySession::open_serving(invocation, GatewayLifetime::Client, way_in);
+    let session = opened.await?;
     session.gateway.keep_timers();
     if invocation.stdin_is_terminal {
         let note = "waiting for an MCP client on standard input; end with Ctrl-C or Ctrl-D";

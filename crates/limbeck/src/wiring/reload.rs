@@ -19,10 +19,10 @@ use limbeck_setup::{
     ConfigError, Configuration, Diagnostic, PolicySettings, ServerEntry, Severity, TrustPolicy,
 };
 
+use super::GatewaySession;
 use super::configuration::{discovery, notices, read_configuration_aside};
 use super::servers::servers_in_use;
 use super::state::trust_file;
-use super::{GatewaySession, PRESET_DEFAULT};
 use crate::exit::CommandError;
 use crate::invocation::Invocation;
 use server_changes::ServerChanges;
@@ -123,7 +123,7 @@ impl InUse {
             // Before the servers: one that comes is under the rules that came with it.
             let replaced = session
                 .gateway
-                .replace_policy(policy.policy(PRESET_DEFAULT), reading);
+                .replace_policy(policy.policy(session.way_in.default_preset()), reading);
             replaced.await;
             news.push("the policy changed".to_owned());
         }
@@ -181,7 +181,10 @@ impl InUse {
         };
         session
             .gateway
-            .replace_policy(faulty.policy(PRESET_DEFAULT), PolicyReading::InPart)
+            .replace_policy(
+                faulty.policy(session.way_in.default_preset()),
+                PolicyReading::InPart,
+            )
             .await;
         self.reading = PolicyReading::InPart;
         self.errors = vec![error];

@@ -267,3 +267,34 @@ fn classes_are_written_into_a_file_that_has_no_policy() {
         "[policy.classes]\n\"shop.get_customer\" = \"read\"\n"
     );
 }
+
+#[test]
+fn doctor_proposes_a_preset_to_users_who_named_none() {
+    let world = world_with("");
+    let proposal = |world: &World| {
+        let report = world.limbeck(["doctor", "--json"]).json();
+        let findings = report["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|it| it["code"] == "G01")
+    };
+    let proposed = proposal(&world).unwrap();
+    let remedy = proposed["remedy"].as_str().unwrap();
+    assert!(
+        remedy.contains("`preset = \"balanced\"`")
+            && remedy.contains("~/.config/limbeck/config.toml"),
+        "{remedy}"
+    );
+    let text = world.limbeck(["doctor"]);
+    assert!(text.stderr.contains("no file names a preset"), "{text:?}");
+    // A repository's preset is not the user's choice.
+    world.file("limbeck.toml", "[policy]\npreset = 'balanced'\n");
+    assert!(proposal(&world).is_some());
+    // The controls: a preset was chosen, also the one that is in force without; and there is nothing to ask about.
+    let directory = world.home().join(".config/limbeck");
+    std::fs::write(
+        directory.join("config.toml"),
+        "[policy]\npreset = 'observe'\n",
+    )
+    .unwrap();
+    assert_eq!(proposal(&world), None);
+    assert_eq!(proposal(&World::empty()), None);
+}

@@ -14,12 +14,15 @@ const NAMES_BYTES_MAX: usize = 300;
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
     /// Stable code.
-    code: &'static str,
-    finding: String,
-    /// What to do.
-    remedy: String,
+    pub(super) code: &'static str,
+    pub(super) finding: String,
+    /// What to do: a command, or a sentence.
+    pub(super) remedy: String,
     /// Whether `doctor` could do it itself.
-    fix: bool,
+    pub(super) fix: bool,
+    /// Whether it is a proposal, and nothing is wrong.
+    #[serde(skip)]
+    pub(super) is_proposal: bool,
 }
 
 /// Findings about every client that starts Limbeck. What cannot be read is of no client: setup reports it.
@@ -43,6 +46,7 @@ pub(super) fn findings(world: &World) -> Vec<Finding> {
             ),
             remedy: format!("limbeck setup --client {}", client.id),
             fix: false,
+            is_proposal: false,
         }
     };
     found.beside().into_iter().map(finding).collect()
@@ -51,7 +55,13 @@ pub(super) fn findings(world: &World) -> Vec<Finding> {
 /// Prints findings, each with its remedy.
 pub(super) fn print(printer: &Printer, findings: &[Finding]) {
     for finding in findings {
-        printer.warning(&format!("{} ({})", finding.finding, finding.code));
-        printer.hint(&format!("run `{}`", finding.remedy));
+        let text = format!("{} ({})", finding.finding, finding.code);
+        if finding.is_proposal {
+            printer.note(&text);
+            printer.hint(&finding.remedy);
+        } else {
+            printer.warning(&text);
+            printer.hint(&format!("run `{}`", finding.remedy));
+        }
     }
 }

@@ -19,7 +19,7 @@ use crate::cli::HttpArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::wiring::{ConfigurationFiles, GatewayLifetime, GatewaySession, state_file};
+use crate::wiring::{ConfigurationFiles, GatewayLifetime, GatewaySession, WayIn, state_file};
 
 /// File of the generated token, beside the store.
 const TOKEN_FILE: &str = "http-token";
@@ -61,7 +61,8 @@ pub(super) async fn serve(
         None => (own_token(invocation)?, GatewayLifetime::Client),
     };
     let files = ConfigurationFiles::of(invocation);
-    let session = GatewaySession::open(invocation, lifetime).await?;
+    let way_in = WayIn::Http.or_earlier_system(!compat.listed.is_empty());
+    let session = GatewaySession::open_serving(invocation, lifetime, way_in).await?;
     session.gateway.keep_timers();
     // After configuration and tokens were read: paths like `/dev/fd/63` cannot be opened afterwards.
     process::refuse_dumps();

@@ -8,7 +8,7 @@ use crate::commands::signals::EndSignals;
 use crate::commands::tools;
 use crate::exit::CommandError;
 use crate::invocation::Invocation;
-use crate::wiring::{GatewayLifetime, GatewaySession, call_error};
+use crate::wiring::{GatewayLifetime, GatewaySession, WayIn, call_error};
 
 /// Part of the next step for a server that only needs its user's sign-in.
 const SIGN_IN: &str = "limbeck auth login";
@@ -31,6 +31,7 @@ pub(super) async fn outcomes(
         invocation,
         &configuration,
         GatewayLifetime::Command,
+        WayIn::Command,
         // No program runs.
         Tier::Wasm,
     )

@@ -1,0 +1,31 @@
+//! Proposal of a preset to users whose configuration names none.
+
+use limbeck_policy::rules::Layer;
+use limbeck_setup::{Configuration, OwnFile, World};
+
+use super::clients::Finding;
+use crate::wiring::short_place;
+
+/// The proposal; `None` where there is no server, where a preset was chosen, and where the rules cannot be read. A repository's
+/// preset is not the user's choice.
+pub(super) fn finding(world: &World, configuration: &Configuration) -> Option<Finding> {
+    let policy = &configuration.settings.policy;
+    let mut presets = policy.presets.iter();
+    let is_chosen = presets.any(|(layer, _)| *layer != Layer::Project);
+    if is_chosen || policy.fault.is_some() || configuration.servers.is_empty() {
+        return None;
+    }
+    let own = OwnFile::of(world).ok()?;
+    let file = short_place(world, &own.path().display().to_string());
+    Some(Finding {
+        code: "G01",
+        finding:
+            "no file names a preset, so calls that no rule is about are sent without a question"
+                .to_owned(),
+        remedy: format!(
+            "to be asked before programs write, put `preset = \"balanced\"` into the section `[policy]` of {file}; `preset = \"observe\"` there keeps it as it is"
+        ),
+        fix: false,
+        is_proposal: true,
+    })
+}

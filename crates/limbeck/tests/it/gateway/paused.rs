@@ -193,10 +193,6 @@ impl Paused {
     }
 }
 
-async fn gateway(state_file: &std::path::Path, server: &Arc<FakeServer>) -> Gateway {
-    gateway_with(state_file, server, asking()).await
-}
-
 async fn gateway_with(
     state_file: &std::path::Path,
     server: &Arc<FakeServer>,

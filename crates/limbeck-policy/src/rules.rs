@@ -19,7 +19,7 @@ mod rule;
 mod truth;
 
 pub use ask::{Approvers, AskOptions, Channel, Channels, EXPIRES_S_MAX, OnExpiry, QUORUM_MAX};
-pub use condition::{Condition, ConditionError, Operator};
+pub use condition::{Condition, ConditionError, Operator, ValueType};
 pub use decide::{CallFacts, DecidedBy, Decision};
 pub use explain::{Explanation, FailedCondition};
 pub(crate) use found::found_in;
@@ -86,7 +86,8 @@ impl RuleSet {
             .any(|at| !self.rules[*at].arguments.is_empty())
     }
 
-    /// Names of the arguments that conditions are about, of rules about calls of `tool` with this class by this requester.
+    /// Names of the arguments that conditions are about, of rules about calls of `tool` with this class by this requester. One
+    /// by which a rule allows any text says nothing about a value.
     pub fn conditioned_arguments(
         &self,
         tool: &ToolId,
@@ -97,7 +98,11 @@ impl RuleSet {
         let rules = candidates.map(|at| &self.rules[at]);
         let about = rules.filter(|rule| rule.is_about(tool, class, who).is_ok());
         about
-            .flat_map(|rule| rule.arguments.iter().map(|(path, _)| path.argument()))
+            .flat_map(|rule| rule.arguments.iter().map(move |named| (rule.effect, named)))
+            .filter(|(effect, (_, condition))| {
+                *effect != Effect::Allow || !condition.is_about_type()
+            })
+            .map(|(_, (path, _))| path.argument())
             .collect()
     }
 

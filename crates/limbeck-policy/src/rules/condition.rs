@@ -72,10 +72,53 @@ pub enum Operator {
     Present,
     /// The argument is not given, or is null.
     Absent,
+    /// The argument is not given, not even as null.
+    Missing,
+    /// A value of this type.
+    Type(ValueType),
     /// An address whose host the pattern matches, with `*` for any run of characters.
     Host(String),
     /// An absolute path of a file beneath the directory, or the directory itself.
     Under(String),
+}
+
+/// Types of values, as conditions name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// A text.
+    Text,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// A list.
+    List,
+    /// An object.
+    Object,
+}
+
+impl ValueType {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "text" => Self::Text,
+            "number" => Self::Number,
+            "boolean" => Self::Boolean,
+            "list" => Self::List,
+            "object" => Self::Object,
+            _ => return None,
+        })
+    }
+
+    fn of(value: &Value) -> Option<Self> {
+        Some(match value {
+            Value::Null => return None,
+            Value::String(_) => Self::Text,
+            Value::Number(_) => Self::Number,
+            Value::Bool(_) => Self::Boolean,
+            Value::Array(_) => Self::List,
+            Value::Object(_) => Self::Object,
+        })
+    }
 }
 
 /// Why a condition cannot be used.
@@ -83,7 +126,7 @@ pub enum Operator {
 pub enum ConditionError {
     /// The name of an operator is not known.
     #[error(
-        "`{name}` is no operator; known are glob, not_glob, eq, in, not_in, regex, lt, le, gt, ge, len_le, present, absent, host and under"
+        "`{name}` is no operator; known are glob, not_glob, eq, in, not_in, regex, lt, le, gt, ge, len_le, present, absent, missing, type, host and under"
     )]
     UnknownOperator {
         /// The name, at most 80 bytes.
@@ -134,6 +177,12 @@ impl Condition {
         Ok(Self { operators })
     }
 
+    /// Whether it is about the type of a value alone.
+    pub(super) fn is_about_type(&self) -> bool {
+        let mut operators = self.operators.iter();
+        operators.all(|operator| matches!(operator, Operator::Type(_)))
+    }
+
     /// Truth of one place.
     pub(super) fn truth(&self, value: Option<&Value>) -> Truth {
         Truth::all(self.operators.iter().map(|operator| operator.truth(value)))
@@ -178,6 +227,14 @@ impl Operator {
             },
             "present" => is_true("present", Self::Present),
             "absent" => is_true("absent", Self::Absent),
+            "missing" => is_true("missing", Self::Missing),
+            "type" => match operand.as_str().and_then(ValueType::named) {
+                Some(of) => Ok(Self::Type(of)),
+                None => Err(ConditionError::Operand {
+                    operator: "type",
+                    needs: "`text`, `number`, `boolean`, `list` or `object`",
+                }),
+            },
             "host" => match host::pattern(&text("host")?) {
                 Some(pattern) => Ok(Self::Host(pattern)),
                 None => Err(ConditionError::Operand {
@@ -203,6 +260,7 @@ impl Operator {
         match self {
             Self::Present => return Truth::from(given.is_some()),
             Self::Absent => return Truth::from(given.is_none()),
+            Self::Missing => return Truth::from(value.is_none()),
             _ => {}
         }
         let Some(value) = value else {
@@ -236,7 +294,8 @@ impl Operator {
             }
             Self::Host(pattern) => of_text(&|text| host::matches(pattern, text)),
             Self::Under(directory) => of_text(&|text| under::is_under(directory, text)),
-            Self::Present | Self::Absent => unreachable!("returned above"),
+            Self::Type(of) => Truth::from(ValueType::of(value) == Some(*of)),
+            Self::Present | Self::Absent | Self::Missing => unreachable!("returned above"),
         }
     }
 }

@@ -21,8 +21,10 @@ pub struct AllowedCalls {
     pub who: String,
     /// Arguments that they have with these values.
     pub same: Vec<(String, Json)>,
-    /// Arguments that they do not have.
-    pub absent: Vec<String>,
+    /// Arguments that they have, with any text.
+    pub texts: Vec<String>,
+    /// Arguments that they do not have, not even as null.
+    pub missing: Vec<String>,
     /// Why, for those who read the file.
     pub reason: String,
 }
@@ -80,9 +82,11 @@ impl OwnFile<'_> {
         let (mut arguments, mut conditions) = (InlineTable::new(), Vec::new());
         let same = calls.same.iter();
         let same = same.map(|(name, value)| Ok((name, "eq", operand(value)?)));
-        let absent = calls.absent.iter();
-        let absent = absent.map(|name| Ok((name, "absent", (Value::from(true), Json::Bool(true)))));
-        for condition in same.chain(absent) {
+        let texts = calls.texts.iter();
+        let texts = texts.map(|name| Ok((name, "type", (Value::from("text"), "text".into()))));
+        let missing = calls.missing.iter();
+        let missing = missing.map(|name| Ok((name, "missing", (Value::from(true), true.into()))));
+        for condition in same.chain(texts).chain(missing) {
             let (name, operator, (operand, json)) = condition.map_err(wrong)?;
             let path = path_of(name);
             let parsed = ArgumentPath::parse(&path).ok();

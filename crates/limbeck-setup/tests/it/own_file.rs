@@ -520,7 +520,8 @@ fn a_rule_that_allows_calls_for_good_is_added_and_every_other_byte_stays() {
             ("channel".to_owned(), json!("#eng\"\n")),
             ("a.b".to_owned(), json!(7)),
         ],
-        absent: vec!["thread".to_owned()],
+        texts: vec!["text".to_owned()],
+        missing: vec!["thread".to_owned()],
         reason: "always allowed".to_owned(),
     };
     own.allow(&calls).unwrap();
@@ -542,7 +543,7 @@ fn a_rule_that_allows_calls_for_good_is_added_and_every_other_byte_stays() {
         .iter()
         .find(|rule| rule.id == "always-1")
         .unwrap();
-    assert_eq!((rule.effect, rule.arguments.len()), (Effect::Allow, 3));
+    assert_eq!((rule.effect, rule.arguments.len()), (Effect::Allow, 4));
     assert!(rule.covers(&calls.tool) && !rule.covers(&ToolId::new("slack", "post_all")));
     // What a rule cannot say exactly is not written.
     for value in [json!(["a"]), json!({}), json!(null), json!(1.5)] {

@@ -72,6 +72,19 @@ fn operators_are_true_false_or_unknown() {
             json!("srv/data"),
         ),
     ];
+    for (of, yes, no) in [
+        ("text", json!("x"), json!(["x"])),
+        ("number", json!(1.5), json!("1.5")),
+        ("boolean", json!(false), json!(0)),
+        ("list", json!([]), json!("x")),
+        ("object", json!({}), json!(null)),
+    ] {
+        let condition = json!({ "type": of });
+        assert_eq!(truth(&condition, &yes), Truth::True, "{condition} {yes}");
+        assert_eq!(truth(&condition, &no), Truth::False, "{condition} {no}");
+        let condition = Condition::from_value(&condition).unwrap();
+        assert_eq!(condition.truth(None), Truth::Unknown);
+    }
     for (condition, yes, no, unknown) in rows {
         assert_eq!(truth(&condition, &yes), Truth::True, "{condition} {yes}");
         assert_eq!(truth(&condition, &no), Truth::False, "{condition} {no}");
@@ -93,6 +106,9 @@ fn operators_are_true_false_or_unknown() {
         assert_eq!(present.truth(value.as_ref()), is_present.into());
         assert_eq!(absent.truth(value.as_ref()), (!is_present).into());
     }
+    let missing = Condition::from_value(&json!({ "missing": true })).unwrap();
+    assert_eq!(missing.truth(Some(&json!(null))), Truth::False);
+    assert_eq!(missing.truth(None), Truth::True);
 }
 
 #[test]
@@ -297,6 +313,8 @@ fn what_is_no_condition_is_refused() {
         json!({ "in": [[1]] }),
         json!({ "in": "a" }),
         json!({ "present": false }),
+        json!({ "missing": false }),
+        json!({ "type": "string" }),
         json!({ "len_le": -1 }),
         json!({ "regex": "(" }),
         json!({ "host": "https://example.com" }),

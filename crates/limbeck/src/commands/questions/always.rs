@@ -43,7 +43,7 @@ fn written(world: &World, gateway: &Gateway, approval: &Approval) -> Result<Stri
         let value = arguments.get(name)?.clone();
         Some((name.clone(), value))
     });
-    let is_absent = |name: &String| !arguments.contains_key(name);
+    let is_missing = |name: &String| !arguments.contains_key(name);
     let by = limbeck_policy::Requester::of_principal(&approval.principal);
     let calls = AllowedCalls {
         id: format!("always-{}", offer.key.get(..ID_DIGITS).unwrap_or("rule")),
@@ -51,7 +51,8 @@ fn written(world: &World, gateway: &Gateway, approval: &Approval) -> Result<Stri
         class: approval.class,
         who: by.names().concat(),
         same: same.collect(),
-        absent: known.into_iter().filter(is_absent).collect(),
+        texts: offer.any.clone(),
+        missing: known.into_iter().filter(is_missing).collect(),
         reason: format!("allowed for good with question {}", approval.id),
     };
     let own = OwnFile::of(world).map_err(|error| error.to_string())?;

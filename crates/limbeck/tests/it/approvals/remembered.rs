@@ -106,7 +106,7 @@ fn an_answer_for_a_run_counts_for_the_rest_of_it_and_for_no_other() {
 fn an_answer_for_good_is_a_rule_of_the_user_and_only_where_no_rule_asks() {
     let mail = Mail::with("\n# kept\n[policy]\npreset = \"balanced\"\n");
     let asked = |to: &str, answer: &str| {
-        let arguments = json!({ "to": to }).to_string();
+        let arguments = json!({ "to": to, "text": "one two" }).to_string();
         let call = ["call", "mail", "send", &arguments];
         on_terminal(&mail, &call, &[("allow?", answer)])
     };
@@ -114,7 +114,7 @@ fn an_answer_for_good_is_a_rule_of_the_user_and_only_where_no_rule_asks() {
     let (code, shown) = asked("zed", "y always\n");
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("in this run alone"), "{shown}");
-    let closed = r#"{"type":"object","properties":{"to":{"type":"string"},"bcc":{"type":"string"}},"additionalProperties":false}"#;
+    let closed = r#"{"type":"object","properties":{"to":{},"text":{},"bcc":{}},"additionalProperties":false}"#;
     let closed = format!(r#"{{"name":"send","inputSchema":{closed}}}"#);
     let open = r#"{"name":"send","inputSchema":{"type":"object"}}"#;
     mail.world
@@ -129,8 +129,19 @@ fn an_answer_for_good_is_a_rule_of_the_user_and_only_where_no_rule_asks() {
         "{written}"
     );
     let call = |arguments| mail.world.limbeck(["call", "mail", "send", arguments]);
-    call(r#"{"to":"anna"}"#).ends_with(0);
-    call(r#"{"to":"ben"}"#).ends_with(3);
-    call(r#"{"to":"anna","bcc":"eve"}"#).ends_with(3);
+    call(r#"{"to":"anna","text":"three four"}"#).ends_with(0);
+    for other in [
+        r#"{"to":"ben","text":"one two"}"#,
+        r#"{"to":["anna"],"text":"one two"}"#,
+        r#"{"to":["anna","eve"],"text":"one two"}"#,
+        // It has not all arguments of the call that was approved, or another one, or another type of text.
+        r#"{"to":"anna"}"#,
+        r#"{"to":"anna","text":null}"#,
+        r#"{"to":"anna","text":["one two"]}"#,
+        r#"{"to":"anna","text":"one two","bcc":"eve"}"#,
+        r#"{"to":"anna","text":"one two","bcc":null}"#,
+    ] {
+        call(other).ends_with(3);
+    }
     assert_eq!(mail.calls().len(), 3);
 }

@@ -1,8 +1,8 @@
 //! What calls have in common with one that a person approved, so that the approval may count for them too.
 //!
-//! An argument is the same in all of them when a rule's condition names it, when its name or its value looks like a target (a
-//! recipient, a channel, a repository, a path, a URL, an amount, a command), and when it is neither a text, a number nor a list
-//! of those. The others are free: a text of a mail, a title, a limit. All calls have the same names of arguments.
+//! An argument is the same in all of them, type and value, unless it is a text that people read: its name says so (`text`,
+//! `title`, `message`), it does not look like a target (an address, a path, a channel), and no condition of a rule names it. Such
+//! a text is free, and stays a text. All calls have the same names of arguments.
 
 use std::collections::BTreeMap;
 
@@ -18,179 +18,42 @@ const ARGUMENTS_MAX: usize = 24;
 /// Most bytes of a value that is free; a longer one is read for nothing.
 const FREE_BYTES_MAX: usize = 1 << 20;
 
-/// Words of names of arguments that say what a call is about. A name is split at `_`, `-`, `.` and capitals; a plural counts
-/// as its singular.
-const TARGET_WORDS: &[&str] = &[
-    // Whom it reaches.
-    "to",
-    "cc",
-    "bcc",
-    "from",
-    "sender",
-    "recipient",
-    "receiver",
-    "addressee",
-    "assignee",
-    "reviewer",
-    "invitee",
-    "attendee",
-    "member",
-    "user",
-    "username",
-    "login",
-    "email",
-    "mail",
-    "address",
-    "phone",
-    "contact",
-    "customer",
-    "client",
-    "account",
-    "person",
-    "people",
-    "group",
-    "team",
-    "role",
-    "owner",
-    "author",
-    "handle",
-    "webhook",
-    // Where it goes.
-    "channel",
-    "chat",
-    "room",
-    "conversation",
-    "thread",
-    "workspace",
-    "tenant",
-    "org",
-    "organization",
-    "organisation",
-    "company",
-    "repo",
-    "repository",
-    "project",
-    "branch",
-    "tag",
-    "ref",
-    "commit",
-    "sha",
-    "remote",
-    "path",
-    "file",
-    "filename",
-    "dir",
-    "directory",
-    "folder",
-    "root",
-    "cwd",
-    "destination",
-    "dest",
-    "target",
-    "source",
-    "src",
-    "url",
-    "uri",
-    "link",
-    "href",
-    "host",
-    "hostname",
-    "domain",
-    "server",
-    "endpoint",
-    "port",
-    "site",
-    "region",
-    "zone",
-    "cluster",
-    "namespace",
-    "database",
-    "db",
-    "schema",
-    "table",
-    "collection",
-    "index",
-    "bucket",
-    "queue",
-    "topic",
-    "stream",
-    "device",
-    "instance",
-    "container",
-    "image",
-    "package",
-    "calendar",
-    "board",
-    "list",
-    "location",
-    // Which one it is.
-    "id",
-    "ids",
-    "uuid",
-    "guid",
-    "key",
-    "name",
-    "number",
-    "no",
-    "slug",
-    "issue",
-    "ticket",
-    "order",
-    "invoice",
-    "event",
-    "record",
-    "item",
-    "object",
-    "resource",
-    "entity",
-    "node",
-    "parent",
-    // How much it is.
-    "amount",
-    "price",
-    "total",
-    "sum",
-    "cost",
-    "value",
-    "quantity",
-    "qty",
-    "currency",
-    "budget",
-    "balance",
-    "rate",
-    "payment",
-    // What it may do, and what is run.
-    "permission",
-    "access",
-    "scope",
-    "visibility",
-    "mode",
-    "command",
-    "cmd",
-    "arg",
-    "argument",
-    "argv",
-    "script",
-    "code",
-    "sql",
-    "query",
-    "statement",
-    "expression",
-    "program",
-    "function",
-    "method",
-    "action",
-    "operation",
-    "env",
-    "header",
-    "iban",
-    "bic",
-    "card",
-    "payee",
-    "token",
-    "secret",
-    "password",
+/// Words of which the name of a free argument consists: texts that people read. A name is split at `_`, `-`, `.` and capitals; a
+/// plural counts as its singular. All other names may say whom a call reaches, which thing it is about or how much it is, in
+/// words that no list has all of.
+const TEXT_WORDS: &[&str] = &[
+    "abstract",
+    "annotation",
+    "body",
+    "caption",
+    "comment",
+    "content",
+    "description",
+    "detail",
+    "excerpt",
+    "explanation",
+    "feedback",
+    "footer",
+    "greeting",
+    "heading",
+    "headline",
+    "html",
+    "introduction",
+    "markdown",
+    "message",
+    "note",
+    "paragraph",
+    "prose",
+    "reason",
+    "remark",
+    "subject",
+    "subtitle",
+    "summary",
+    "text",
+    "title",
 ];
+/// Words that may be beside those, and say nothing by themselves.
+const BESIDE_TEXT_WORDS: &[&str] = &["full", "long", "md", "new", "plain", "rich", "short", "the"];
 
 impl Question {
     /// For which calls beside this one a person may let the approval count. `pin` is that of the tool's definition now.
@@ -258,7 +121,7 @@ impl Shape {
         for (name, value) in members {
             let is_named = named_by_rules.contains(&name);
             let quoted = Value::from(name.as_str());
-            if is_named || is_target_name(&name) || !is_free(value.get()) {
+            if is_named || !is_text_name(&name) || !is_free(value.get()) {
                 text.push_str(&format!("{quoted}:{},", value.get()));
                 same.push(name);
             } else {
@@ -298,8 +161,8 @@ fn count_members(object: &str) -> Option<usize> {
     Some(if is_empty { 0 } else { members })
 }
 
-/// Whether a name has a word of [`TARGET_WORDS`].
-fn is_target_name(name: &str) -> bool {
+/// Whether a name consists of [`TEXT_WORDS`] and words that may be beside them.
+fn is_text_name(name: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     let mut was_lower = false;
     for c in name.chars() {
@@ -313,37 +176,24 @@ fn is_target_name(name: &str) -> bool {
             word.extend(c.to_lowercase());
         }
     }
-    // A name in another script says nothing to these words.
-    !name.is_ascii()
-        || words.iter().any(|word| {
-            let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
-            let singular = word
-                .strip_suffix("es")
-                .filter(|one| TARGET_WORDS.contains(one));
-            let singular = singular.or_else(|| word.strip_suffix('s'));
-            TARGET_WORDS.contains(&word) || singular.is_some_and(|one| TARGET_WORDS.contains(&one))
-        })
+    words.retain(|word| !word.is_empty());
+    let is_text = |word: &String| {
+        let singular = word.strip_suffix('s').unwrap_or(word);
+        TEXT_WORDS.contains(&&**word) || TEXT_WORDS.contains(&singular)
+    };
+    let is_beside = |word: &String| BESIDE_TEXT_WORDS.contains(&&**word);
+    words.iter().any(is_text) && words.iter().all(|word| is_text(word) || is_beside(word))
 }
 
-/// Whether a value, as JSON text, is a text, a number or a list of those, and does not look like a target.
+/// Whether a value, as JSON text, is a text that does not look like a target.
 fn is_free(json: &str) -> bool {
     if json.len() > FREE_BYTES_MAX {
         return false;
     }
+    // A list may name more targets, a switch changes what the call does, and a lone surrogate is not read at all.
     match serde_json::from_str::<Value>(json) {
-        Ok(Value::Array(elements)) => elements.iter().all(is_free_element),
-        Ok(value) => is_free_element(&value),
-        // Such as a lone surrogate.
-        Err(_) => false,
-    }
-}
-
-fn is_free_element(value: &Value) -> bool {
-    match value {
-        Value::Number(_) => true,
-        Value::String(text) => !is_target_value(text),
-        // A switch changes what the call does.
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
+        Ok(Value::String(text)) => !is_target_value(&text),
+        Ok(_) | Err(_) => false,
     }
 }
 

@@ -64,30 +64,48 @@ fn targets_are_the_same_and_texts_are_free() {
     assert_eq!(
         divided(r##"{"channel":"#eng","text":"hello there","unfurl":false,"limit":5}"##),
         (
-            vec!["channel".to_owned(), "unfurl".to_owned()],
-            vec!["limit".to_owned(), "text".to_owned()]
+            ["channel", "limit", "unfurl"].map(str::to_owned).to_vec(),
+            vec!["text".to_owned()]
         )
     );
-    // By the words of their names.
+    // By the words of their names: all that are not those of a text.
     for name in [
         "to",
         "Cc",
+        "bcc",
         "recipients",
         "channelId",
         "channel_ids",
         "repo",
-        "repoOwner",
         "filePath",
         "URL",
         "amount",
-        "totalPrice",
-        "addresses",
-        "issue_number",
-        "user2",
         "sql",
         "имя",
+        "beneficiary",
+        "wallet",
+        "addr",
+        "iban",
+        "who",
+        "ip",
+        "force",
+        "account",
+        "phone",
+        "destination",
+        "bucket",
+        "branch",
+        "table",
+        "q",
+        "where",
+        "x",
+        "message_id",
+        "textFile",
+        "title2",
+        "new",
+        "content_type",
+        "тext",
     ] {
-        let arguments = format!("{{\"{name}\":\"word\"}}");
+        let arguments = format!("{{\"{name}\":\"some words\"}}");
         assert_eq!(same(&arguments), [name], "{arguments}");
     }
     // By their values.
@@ -99,6 +117,8 @@ fn targets_are_the_same_and_texts_are_free() {
         r##""#eng""##,
         r#""~x""#,
         r#"["a b","x@y"]"#,
+        r#"["a b"]"#,
+        "1.5",
         "{}",
         "true",
         "null",
@@ -111,13 +131,20 @@ fn targets_are_the_same_and_texts_are_free() {
     // By a rule.
     assert_eq!(same(r#"{"note":"a b","text":"c d"}"#), ["note"]);
     // The controls.
-    for value in [
-        r#""see https://example.org now""#,
-        "1.5",
-        r#"["a b",2]"#,
-        r#""word""#,
-    ] {
+    for value in [r#""see https://example.org now""#, r#""word""#] {
         let arguments = format!("{{\"text\":{value}}}");
+        assert!(same(&arguments).is_empty(), "{arguments}");
+    }
+    for name in [
+        "body",
+        "Title",
+        "plainText",
+        "new_title",
+        "comments",
+        "message-body",
+        "description",
+    ] {
+        let arguments = format!("{{\"{name}\":\"some words\"}}");
         assert!(same(&arguments).is_empty(), "{arguments}");
     }
 }
@@ -161,6 +188,13 @@ fn the_key_is_that_of_calls_with_the_same_targets_by_the_same_rules() {
         r#"{"to":"x","subject":"other","text":"one two"}"#,
         r#"{"to":"x","subject":"s","text":"one two","html":"more"}"#,
         r#"{"to":"x","subject":"s"}"#,
+        // A list that has the value, and other types of it.
+        r#"{"to":["x"],"subject":"s","text":"one two"}"#,
+        r#"{"to":["x","y"],"subject":"s","text":"one two"}"#,
+        r#"{"to":"x","subject":"s","text":["one two"]}"#,
+        r#"{"to":"x","subject":"s","text":["one two","three"]}"#,
+        r#"{"to":"x","subject":"s","text":12}"#,
+        r#"{"to":"x","subject":"s","text":{"one":"two"}}"#,
     ] {
         assert_ne!(asked(&rules, write, other).unwrap(), first, "{other}");
     }

@@ -27,6 +27,7 @@ use limbeck_upstream::{UpstreamError, UpstreamPool};
 use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::pins;
 use crate::server_source::ServerSource;
 use refresh::log_list_error;
 pub(crate) use snapshot::KnownServer;
@@ -248,6 +249,15 @@ impl LiveCatalog {
     pub(crate) fn source(&self, server: &ServerName) -> Option<ServerSource> {
         let servers = self.inner.servers();
         servers.get(server).map(|listed| listed.source.clone())
+    }
+
+    /// What an approval of calls of `tool` is bound to: the tool's definition, and the entry of its server, which says
+    /// what program or address gets the call.
+    pub(crate) fn pin_of(&self, tool: &Tool) -> String {
+        let servers = self.inner.servers();
+        let listed = servers.get(&tool.id().server);
+        let entry = listed.map(|listed| listed.source.definition_hash.as_str());
+        pins::of_approval(tool.definition(), entry.unwrap_or_default())
     }
 
     /// Whether clients, programs or both see the tools of `server`.

@@ -52,6 +52,15 @@ fn forget_beyond(pins: &mut Pins, tools: &[ToolDefinition]) {
     pins.retain(|name, _| listed.contains(name.as_str()));
 }
 
+/// SHA-256 of a definition and of the entry of its server, by `entry_hash`: the same tool of another program, or at another
+/// address, is another tool.
+pub(crate) fn of_approval(tool: &ToolDefinition, entry_hash: &str) -> String {
+    let definition = digest(tool);
+    let mut hasher = Sha256::new();
+    absorb(&mut hasher, &json!([definition, entry_hash]));
+    hex(&hasher.finalize())
+}
+
 /// SHA-256 of a definition, independent of the order of keys.
 pub(crate) fn digest(tool: &ToolDefinition) -> String {
     let seen = json!({
@@ -65,11 +74,11 @@ pub(crate) fn digest(tool: &ToolDefinition) -> String {
     });
     let mut hasher = Sha256::new();
     absorb(&mut hasher, &seen);
-    let mut text = String::with_capacity(64);
-    for byte in hasher.finalize() {
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
+    hex(&hasher.finalize())
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Hashes a value with the keys of objects sorted. A byte that JSON text cannot contain ends every part.
@@ -132,6 +141,15 @@ mod tests {
         assert!(changed.is_empty());
         assert_eq!((pins["a"].first_us, pins["a"].changed_us), (1, Some(3)));
         assert_eq!(pins["b"].changed_us, None);
+    }
+
+    #[test]
+    fn an_approval_is_for_a_definition_and_the_entry_of_its_server() {
+        let one = tool("a", "", json!({}));
+        let pin = of_approval(&one, "entry");
+        assert_eq!(pin, of_approval(&one, "entry"));
+        assert_ne!(pin, of_approval(&one, "other"));
+        assert_ne!(pin, of_approval(&tool("a", "other", json!({})), "entry"));
     }
 
     #[test]

@@ -246,13 +246,9 @@ impl Broker {
         Ok(Some(approval).filter(|_| is_same && !is_over))
     }
 
-    /// Channels of a rule that names none. A client that came over the network vouches for no person.
+    /// Channels of a rule that names none.
     pub(super) fn default_channels(&self) -> Channels {
-        if self.principal() == LOCAL_PRINCIPAL {
-            Channels::DEFAULT
-        } else {
-            Channels::HTTP
-        }
+        default_channels(self.principal())
     }
 
     /// A new question about a call.
@@ -336,6 +332,15 @@ impl Broker {
                 Err(error) => return Err(not_asked(&error)),
             }
         }
+    }
+}
+
+/// Channels of a rule that names none, for calls of `principal`. A client that came over the network vouches for no person.
+pub(super) fn default_channels(principal: &str) -> Channels {
+    if principal == LOCAL_PRINCIPAL {
+        Channels::DEFAULT
+    } else {
+        Channels::HTTP
     }
 }
 

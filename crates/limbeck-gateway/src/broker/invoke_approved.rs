@@ -67,7 +67,7 @@ impl Broker {
             if let Some(earlier) = approved.take() {
                 self.withdraw(&earlier).await;
             }
-            let pin = pins::digest(tool.definition());
+            let pin = self.context.live_catalog.pin_of(&tool);
             let answer = tokio::select! {
                 biased;
                 answer = self.approved(call, &tool, &question, &pin) => answer,

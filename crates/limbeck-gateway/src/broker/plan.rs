@@ -16,7 +16,7 @@ use limbeck_policy::{Decided, Facts, MANY_DEFAULT, PlanLine, Policy, Question, S
 use super::Broker;
 use super::prepare::visible;
 use crate::clock::now_us;
-use crate::pins;
+use crate::live_catalog::LiveCatalog;
 use crate::policy_in_force::PolicyVersion;
 use crate::sha256::sha256_hex;
 
@@ -38,6 +38,7 @@ impl Broker {
         let by = self.context.policy.newest();
         let lines = PlanLines {
             catalog: self.context.live_catalog.snapshot(),
+            live_catalog: self.context.live_catalog.clone(),
             scope: Arc::clone(&self.scope),
             policy: Arc::clone(by.policy()),
             who: self.requester().names().map(str::to_owned).into(),
@@ -83,7 +84,7 @@ impl Broker {
             return Decided::Ask(question);
         }
         // The definition as it is now, and not as it was shown.
-        let pin = pins::digest(tool.definition());
+        let pin = self.context.live_catalog.pin_of(tool);
         by.covered(
             question,
             &self.scope,
@@ -97,6 +98,7 @@ impl Broker {
 /// What the lines of a plan depend on.
 struct PlanLines {
     catalog: Arc<Catalog>,
+    live_catalog: LiveCatalog,
     scope: Arc<Scope>,
     policy: Arc<Policy>,
     who: Vec<String>,
@@ -142,7 +144,7 @@ impl PlanLines {
             unresolved += usize::from(!is_whole);
             if is_whole && facts.plans(&PlanLine::of(&line, false), class) {
                 let pin = pins.entry(line.tool.clone());
-                let pin = pin.or_insert_with(|| pins::digest(tool.definition()));
+                let pin = pin.or_insert_with(|| self.live_catalog.pin_of(&tool));
                 line.pin = Some(pin.clone());
                 lines.push(line);
             } else {

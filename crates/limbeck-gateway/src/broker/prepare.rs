@@ -17,7 +17,6 @@ use limbeck_policy::{Decided, Denied, Permit, Question, Requester, Scope, ToolCa
 use super::{Broker, CallKey};
 use crate::approvals::Approved;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
-use crate::pins;
 use crate::policy_in_force::PolicyVersion;
 
 /// Bytes of a name that an error shows.
@@ -189,8 +188,8 @@ impl Broker {
         counted: Option<usize>,
     ) -> Result<Result<DecidedCall, Box<Question>>, Denied> {
         let by = self.context.policy.newest();
-        // The definition as it is now, and not as it was when the person was asked.
-        let pin = approved.map(|_| pins::digest(tool.definition()));
+        // The definition and the entry of the server as they are now, and not as they were when the person was asked.
+        let pin = approved.map(|_| self.context.live_catalog.pin_of(tool));
         let with_pin = approved.map(Arc::as_ref).zip(pin.as_deref());
         let decided = by.decide_or_ask(call, &self.scope, &self.requester(), with_pin)?;
         let decided = match decided {

@@ -7,12 +7,13 @@
 //! - `ask` makes a question of a call and waits for its answer.
 //! - `ask_plan` asks about the plan of a program before it runs, and `plan` has what was accepted of it.
 //! - `client` asks the person behind the client of the request.
-//! - `decide` takes an answer and checks the right of who gives it.
+//! - `decide` takes an answer and checks the right of who gives it, `by_rules_now` also by rules that changed meanwhile.
 //! - `remember` answers a question by what a person chose with an earlier one.
 
 mod ask;
 mod ask_plan;
 mod asks;
+mod by_rules_now;
 mod client;
 mod decide;
 mod forms;

@@ -82,6 +82,14 @@ pub enum DecisionError {
         /// The next step.
         hint: String,
     },
+    /// The rules deny the call now, with these arguments, so that no approval counts.
+    #[error("{why}")]
+    Overruled {
+        /// The rule that denies it.
+        why: String,
+        /// The next step.
+        hint: String,
+    },
     /// The arguments cannot be sent instead.
     #[error("the arguments cannot be sent: {0}")]
     InvalidEdit(CallError),
@@ -134,6 +142,10 @@ impl BrokerContext {
             Some(edited) if approve => Some(self.edited(&approval, &edited)?),
             Some(_) | None => None,
         };
+        if approve {
+            let arguments = edited.as_ref().unwrap_or(&approval.arguments);
+            self.may_decide_now(&approval, &decider, arguments)?;
+        }
         let lines = accepted_lines(&approval, approve, lines)?;
         let decision = ApprovalDecision {
             approve,
@@ -278,7 +290,11 @@ fn has(approvers: &[String], decider: &Decider) -> bool {
 }
 
 /// Whether this person may decide so by this channel.
-fn may_decide(approval: &Approval, decider: &Decider, approve: bool) -> Result<(), DecisionError> {
+pub(super) fn may_decide(
+    approval: &Approval,
+    decider: &Decider,
+    approve: bool,
+) -> Result<(), DecisionError> {
     let terms = &approval.terms;
     let refuse = |why: &str, hint: &str| {
         Err(DecisionError::NotAllowed {

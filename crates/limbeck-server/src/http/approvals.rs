@@ -81,6 +81,8 @@ enum DecisionName {
 #[derive(Debug)]
 struct Refused {
     status: StatusCode,
+    /// What it is, for programs.
+    code: &'static str,
     message: String,
     hint: Option<String>,
 }
@@ -89,6 +91,13 @@ impl Refused {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
+            code: match status {
+                StatusCode::NOT_FOUND => "unknown",
+                StatusCode::FORBIDDEN => "not_allowed",
+                StatusCode::CONFLICT => "denied",
+                StatusCode::INTERNAL_SERVER_ERROR => "gateway_fault",
+                _ => "invalid",
+            },
             message: message.into(),
             hint: None,
         }
@@ -102,10 +111,11 @@ impl Refused {
     fn response(self) -> HttpResponse {
         let Self {
             status,
+            code,
             message,
             hint,
         } = self;
-        let error = json!({"error": {"message": message, "hint": hint}});
+        let error = json!({"error": {"code": code, "message": message, "hint": hint}});
         typed(status, JSON, error.to_string())
     }
 }
@@ -353,6 +363,10 @@ fn refused(error: DecisionError) -> Refused {
         DecisionError::NotAllowed { why, hint } => Refused {
             hint: Some(hint),
             ..Refused::new(StatusCode::FORBIDDEN, why)
+        },
+        DecisionError::Overruled { why, hint } => Refused {
+            hint: Some(hint),
+            ..Refused::new(StatusCode::CONFLICT, why)
         },
         DecisionError::InvalidEdit(error) => Refused {
             hint: error.hint,

@@ -148,7 +148,9 @@ impl Surface {
 /// Text of a decision that was not recorded.
 fn refusal(error: &DecisionError) -> String {
     match error {
-        DecisionError::NotAllowed { why, hint } => with_hint(why, Some(hint)),
+        DecisionError::NotAllowed { why, hint } | DecisionError::Overruled { why, hint } => {
+            with_hint(why, Some(hint))
+        }
         DecisionError::InvalidEdit(error) => with_hint(&error.message, error.hint.as_deref()),
         DecisionError::Unknown => error.to_string(),
         DecisionError::Store(error) => {

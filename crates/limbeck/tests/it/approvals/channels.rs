@@ -217,6 +217,7 @@ fn over_http_an_approver_lists_a_question_and_no_other_decides() {
     let approve = json!({"decision": "approve"});
     let (status, refused) = http(address, &alice, &request, Some(&approve));
     assert_eq!(status, 403, "{refused}");
+    assert_eq!(refused["error"]["code"], "not_allowed", "{refused}");
     assert!(refused["error"]["hint"].is_string(), "{refused}");
     assert_eq!(mail.calls(), [] as [Value; 0]);
     assert_eq!(listed(address, &bob)[0]["id"], question.as_str());
@@ -228,6 +229,37 @@ fn over_http_an_approver_lists_a_question_and_no_other_decides() {
     assert_eq!(by, "user:token:bob", "{decided}");
     assert_eq!(running.join().unwrap()["value"], true);
     assert_eq!(mail.calls().len(), 1);
+}
+
+#[test]
+fn over_http_arguments_that_a_rule_denies_are_refused_and_nothing_is_recorded() {
+    let deny = "\n[[policy.rule]]\nid = 'not-ben'\neffect = 'deny'\ntools = ['mail.send']\nargs = { to = 'ben*' }\n";
+    let mail = Mail::with(&format!("{ASK}ask = {{ edit = [\"to\"] }}\n{deny}"));
+    let (file, [alice, _]) = tokens(&mail.world);
+    let served = Served::start(&mail.world, &["--token-file", &file]);
+    let address = served.address;
+    let mut client = served.client(&alice);
+    let running = std::thread::spawn(move || client.execute(PROGRAM).unwrap());
+    let request = format!("POST /approvals/{}", asked(address, &alice));
+    let edited = |to: &str| json!({"decision": "approve", "edited": {"to": to, "n": 1}});
+    let (status, refused) = http(address, &alice, &request, Some(&edited("ben@example.org")));
+    let error = &refused["error"];
+    assert_eq!(
+        (status, &error["code"]),
+        (409, &json!("denied")),
+        "{refused}"
+    );
+    assert!(
+        error["message"].to_string().contains("not-ben"),
+        "{refused}"
+    );
+    assert!(error["hint"].is_string(), "{refused}");
+    assert_eq!(listed(address, &alice)[0]["decisions"], json!([]));
+    assert_eq!(mail.calls(), [] as [Value; 0]);
+    let (status, decided) = http(address, &alice, &request, Some(&edited("carl@example.org")));
+    assert_eq!(status, 200, "{decided}");
+    assert_eq!(running.join().unwrap()["value"], true);
+    assert_eq!(mail.calls(), [json!({"to": "carl@example.org", "n": 1})]);
 }
 
 #[test]

@@ -149,3 +149,58 @@ fn what_names_no_question_is_refused_before_anything_is_decided() {
     assert_eq!(mail.approvals()[0]["state"], "pending");
     assert_eq!(mail.calls(), [] as [serde_json::Value; 0]);
 }
+
+#[test]
+fn an_approval_that_cannot_count_by_the_rules_of_now_is_refused_and_not_recorded() {
+    let by =
+        |who: &str| format!("{ASK}ask = {{ approvers = [\"user:{who}\"], edit = [\"to\"] }}\n");
+    let mail = Mail::with(&by("local"));
+    let config = mail.world.home().join(".config/limbeck/config.toml");
+    let before = std::fs::read_to_string(&config).unwrap();
+    let envelope = mail.paused(PROGRAM);
+    let (id, question) = (id_of(&envelope), questions_of(&envelope).remove(0));
+    let is_open = || {
+        let asked = mail.approvals();
+        assert_eq!(asked.len(), 1);
+        assert_eq!(
+            (&asked[0]["state"], &asked[0]["decisions"]),
+            (&json!("pending"), &json!([]))
+        );
+    };
+    // The person is not an approver any more.
+    std::fs::write(&config, before.replace("user:local", "user:anna")).unwrap();
+    let refused = mail.resume(&id, ["--approve"]).ends_with(1);
+    assert!(
+        refused.stderr.contains("only user:anna may approve"),
+        "{refused:?}"
+    );
+    is_open();
+    // A rule denies the call, or what it is changed to.
+    let deny = |to: &str| {
+        let rule = "\n[[policy.rule]]\nid = 'no'\neffect = 'deny'\ntools = ['mail.send']\n";
+        std::fs::write(
+            &config,
+            format!("{before}{rule}args = {{ to = '{to}@*' }}\n"),
+        )
+        .unwrap();
+    };
+    deny("anna");
+    let refused = mail.resume(&id, ["--approve"]).ends_with(1);
+    assert!(
+        refused.stderr.contains("denied by rule `no`"),
+        "{refused:?}"
+    );
+    is_open();
+    deny("ben");
+    let edit = format!("{question}={{\"to\":\"ben@example.org\",\"n\":1}}");
+    let refused = mail.resume(&id, ["--edit", &edit]).ends_with(1);
+    assert!(
+        refused.stderr.contains("denied by rule `no`"),
+        "{refused:?}"
+    );
+    is_open();
+    assert_eq!(mail.calls(), [] as [serde_json::Value; 0]);
+    // The control: the rule is not about the call as it was asked about.
+    mail.resume(&id, ["--approve"]).ends_with(0);
+    assert_eq!(mail.calls().len(), 1);
+}

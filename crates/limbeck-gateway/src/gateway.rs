@@ -3,6 +3,8 @@
 mod paused;
 mod people;
 
+pub use people::NoRule;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

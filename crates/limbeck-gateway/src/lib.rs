@@ -68,7 +68,7 @@ pub use executor::{
     AnswerForm, Examination, ExecuteRequest, InnerCall, OtherGuest, ReplayError, ReplayReport,
     ResumeError, Shown, inner_calls,
 };
-pub use gateway::Gateway;
+pub use gateway::{Gateway, NoRule};
 pub use learn::{ImportSummary, SkippedRecordError};
 pub use policy_in_force::PolicyReading;
 pub use render::Render;

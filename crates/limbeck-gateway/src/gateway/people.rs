@@ -38,28 +38,23 @@ impl Gateway {
         self.parts.broker.group_text(group).await
     }
 
-    /// Names of the arguments that the tool of a question takes, where its definition is that of the question and takes no others:
-    /// of an open schema, or one with alternatives, no list of names is whole.
-    pub fn arguments_of(&self, approval: &Approval) -> Option<Vec<String>> {
+    /// Names of the arguments that the tool of a question takes, by the list of its server now: the server is asked for it
+    /// unless that was done in this process.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRule`] where the definition or the server's entry is not that of the question, and where the schema takes other
+    /// arguments too.
+    pub async fn arguments_of(&self, approval: &Approval) -> Result<Vec<String>, NoRule> {
+        let live_catalog = &self.parts.broker.live_catalog;
+        let refreshed = live_catalog.refresh(&approval.tool.server).await;
+        refreshed.map_err(|_| NoRule::Changed)?;
         let catalog = self.catalog();
-        let definition = catalog.tool(&approval.tool)?.definition();
-        let pin = crate::pins::digest(definition);
-        if approval.pin.as_ref() != Some(&pin) {
-            return None;
+        let tool = catalog.tool(&approval.tool).ok_or(NoRule::Changed)?;
+        if approval.pin != Some(live_catalog.pin_of(tool)) {
+            return Err(NoRule::Changed);
         }
-        let schema = definition.input_schema.as_object()?;
-        let is_plain = schema.keys().all(|key| {
-            let key = key.as_str();
-            let says_no_argument =
-                ["$schema", "type", "title", "description", "required"].contains(&key);
-            says_no_argument || key == "properties" || key == "additionalProperties"
-        });
-        let is_closed = schema.get("additionalProperties") == Some(&serde_json::Value::Bool(false));
-        if !is_plain || !is_closed {
-            return None;
-        }
-        let properties = schema.get("properties")?.as_object()?;
-        Some(properties.keys().cloned().collect())
+        closed_arguments(&tool.definition().input_schema).ok_or(NoRule::OtherArguments)
     }
 
     /// Choices of people to let approvals count for calls that are alike, oldest first: of one principal's calls, or of all.
@@ -130,4 +125,30 @@ impl Gateway {
         let broker = &self.parts.broker;
         broker.answered_by_client(principal, approval, answer).await
     }
+}
+
+/// Why no rule can be written for calls like one that was asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRule {
+    /// The tool is not listed now as it was when it was asked about, or not by the same entry of its server.
+    Changed,
+    /// Its schema does not say which arguments there are.
+    OtherArguments,
+}
+
+/// Names of all arguments of a schema that takes no others: of an open one, or one with alternatives, no list of names is whole.
+fn closed_arguments(schema: &serde_json::Value) -> Option<Vec<String>> {
+    let schema = schema.as_object()?;
+    let is_plain = schema.keys().all(|key| {
+        let key = key.as_str();
+        let says_no_argument =
+            ["$schema", "type", "title", "description", "required"].contains(&key);
+        says_no_argument || key == "properties" || key == "additionalProperties"
+    });
+    let is_closed = schema.get("additionalProperties") == Some(&serde_json::Value::Bool(false));
+    if !is_plain || !is_closed {
+        return None;
+    }
+    let properties = schema.get("properties")?.as_object()?;
+    Some(properties.keys().cloned().collect())
 }

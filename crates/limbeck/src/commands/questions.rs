@@ -20,6 +20,7 @@ use limbeck_policy::Requester;
 use limbeck_setup::World;
 use limbeck_upstream::CallContext;
 
+use self::always::NotWritten;
 use self::reply::{Reply, reply, reply_to_plan};
 use super::signals::{EndSignal, EndSignals};
 use crate::exit::{CommandError, ExitStatus};
@@ -330,9 +331,22 @@ pub(super) async fn decide(
     let is_for_good = |decision: &PersonsDecision| {
         decision.remember.map(|choice| choice.until) == Some(Remember::Always)
     };
-    let requests = decisions
-        .iter()
-        .map(|(approval, decision)| DecisionRequest {
+    let (mut requests, mut rules) = (Vec::new(), Vec::new());
+    for (approval, decision) in &decisions {
+        let is_for_good = is_for_good(decision);
+        // The definition that the person saw is compared with the one of now before anything is recorded.
+        let rule = match is_for_good && decision.approve {
+            true => Some(always::rule(place.gateway, approval).await),
+            false => None,
+        };
+        let remember = match &rule {
+            // The call is asked about again, and so are those like it.
+            Some(Err(NotWritten::Changed)) => None,
+            // The rule is for later runs; in this one the others like it wait already.
+            _ if is_for_good => Some(Remember::Run.into()),
+            _ => decision.remember,
+        };
+        requests.push(DecisionRequest {
             approval: approval.id.clone(),
             approve: decision.approve,
             decider: decider(),
@@ -340,22 +354,19 @@ pub(super) async fn decide(
             edited: decision.edited.clone(),
             lines: decision.lines.clone(),
             stop: false,
-            // The rule is for later runs; in this one the others like it wait already.
-            remember: if is_for_good(decision) {
-                Some(Remember::Run.into())
-            } else {
-                decision.remember
-            },
+            remember,
         });
-    let reports = place.gateway.decide_together(requests.collect()).await;
+        rules.push(rule);
+    }
+    let reports = place.gateway.decide_together(requests).await;
     let mut decided = Vec::new();
-    for ((approval, decision), report) in decisions.into_iter().zip(reports) {
+    for (((approval, _), rule), report) in decisions.into_iter().zip(rules).zip(reports) {
         let is_approved = matches!(
             report,
             Ok(DecisionReport::Decided(_) | DecisionReport::Same(_))
         );
-        if is_approved && is_for_good(&decision) {
-            always::allow(place.world, place.gateway, place.printer, approval);
+        if let Some(rule) = rule.filter(|_| is_approved) {
+            always::write(place.world, place.printer, rule);
         }
         decided.push(reported(approval, report)?);
     }
@@ -431,7 +442,7 @@ pub(super) fn note(
             printer.warning(&format!("`{}` is {}", now.id, earlier_outcome(&now)));
             Noted::Answered
         }
-        Err(DecisionError::NotAllowed { why, hint }) => {
+        Err(DecisionError::NotAllowed { why, hint } | DecisionError::Overruled { why, hint }) => {
             printer.error(&format!("`{}` is not decided: {why}", asked.id));
             printer.hint(&hint);
             Noted::Refused

@@ -145,3 +145,68 @@ fn an_answer_for_good_is_a_rule_of_the_user_and_only_where_no_rule_asks() {
     }
     assert_eq!(mail.calls().len(), 3);
 }
+
+/// The server with a schema of `send` that says which arguments there are, and a title.
+fn closed_server(title: &str) -> String {
+    let closed = json!({
+        "name": "send", "title": title,
+        "inputSchema": {"type": "object", "properties": {"to": {}, "text": {}}, "additionalProperties": false},
+    });
+    let open = r#"{"name":"send","inputSchema":{"type":"object"}}"#;
+    SERVER.replacen(open, &closed.to_string(), 1)
+}
+
+#[test]
+fn no_rule_is_written_for_a_definition_that_changed_since_the_question() {
+    let mail = Mail::with("\n[policy]\npreset = \"balanced\"\n");
+    mail.world.file("mail.sh", &closed_server("Send"));
+    let program = "const name = ['se', 'nd'].join(''); return (await (tools.mail as any)[name]({ to: 'anna', text: 'one two' })).sent";
+    let id = id_of(&mail.paused(program));
+    let config = mail.world.home().join(".config/limbeck/config.toml");
+    let has_rule = || {
+        std::fs::read_to_string(&config)
+            .unwrap()
+            .contains("always-")
+    };
+    mail.world
+        .file("mail.sh", &closed_server("Send to everyone"));
+    let always = ["--approve", "--remember", "always"];
+    let asked_again = mail.resume(&id, always).ends_with(3);
+    assert!(
+        asked_again.stderr.contains("no rule is written"),
+        "{asked_again:?}"
+    );
+    assert!(!has_rule());
+    assert_eq!(mail.calls(), [] as [Value; 0]);
+    // The control: the question about the definition of now.
+    mail.resume(&id, always).ends_with(0);
+    assert!(has_rule());
+    assert_eq!(mail.calls().len(), 1);
+}
+
+#[test]
+fn an_answer_counts_for_the_entry_of_the_server_that_was_asked_about() {
+    let mail = Mail::with(&rules("30d", "write"));
+    let config = mail.world.home().join(".config/limbeck/config.toml");
+    let before = std::fs::read_to_string(&config).unwrap();
+    let other = mail.world.path().join("other-calls");
+    let elsewhere = before.replacen("/calls\"", "/other-calls\"", 1);
+    assert_ne!(elsewhere, before);
+    // A question that is open.
+    let id = id_of(&mail.paused(&send("ben", "one")));
+    std::fs::write(&config, &elsewhere).unwrap();
+    mail.resume(&id, ["--approve"]).ends_with(3);
+    // A remembered answer.
+    std::fs::write(&config, &before).unwrap();
+    let id = id_of(&mail.paused(&send("anna", "one")));
+    mail.resume(&id, ["--approve", "--remember", "30d"])
+        .ends_with(0);
+    std::fs::write(&config, &elsewhere).unwrap();
+    run(&mail, &send("anna", "two"), 3);
+    assert!(!other.exists());
+    // The control: other keys of the entry say nothing about who gets the call.
+    let timeout = "[servers.mail]\ntimeout_ms = 5000\n";
+    std::fs::write(&config, before.replacen("[servers.mail]\n", timeout, 1)).unwrap();
+    run(&mail, &send("anna", "three"), 0);
+    assert_eq!(mail.calls().len(), 2);
+}

@@ -16,6 +16,8 @@ const SIZE_SHOWN_FROM: usize = 40;
 const ORIGINS_MAX: usize = 3;
 /// Most names listed as changed, added or removed.
 const CHANGED_MAX: usize = 8;
+/// Of a value of which no part was found in what the program received. It may have been made of that all the same.
+const UNFOLLOWED: &str = "computed, where it comes from could not be followed";
 /// Bytes of a mark of a cut and of the spaces around a value.
 const CUT_BYTES: usize = 128;
 
@@ -212,7 +214,7 @@ fn origin(value: &str, origins: Option<&Vec<ArgumentOrigin>>, origins_max: usize
         parts.push(match origin {
             ArgumentOrigin::WrittenAt { line } => format!("written at line {line}"),
             ArgumentOrigin::Input => "from the input".to_owned(),
-            ArgumentOrigin::Computed => "computed".to_owned(),
+            ArgumentOrigin::Computed => UNFOLLOWED.to_owned(),
             ArgumentOrigin::FromCall { call, tool, bytes } => {
                 let (server, tool) = (name(tool.server.as_str()), name(&tool.tool));
                 let bytes = thousands(*bytes);

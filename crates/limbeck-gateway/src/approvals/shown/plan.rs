@@ -95,16 +95,18 @@ fn write_site(text: &mut String, number: u32, site: &PlanSite, question: &ShownQ
     }
 }
 
-/// Where the value of an argument that is no constant comes from.
+/// Where the value of an argument that is no constant comes from, as far as the text of the program shows it: what a call returned
+/// may reach it in other ways too.
 fn computed(site: &PlanSite) -> String {
     if site.from.is_empty() {
-        return "computed when it runs".to_owned();
+        return "computed when it runs, where it comes from could not be followed (untrusted)"
+            .to_owned();
     }
     let from = site.from.iter();
     let from = from.map(|source| format!("{} (line {})", name(&source.tool), source.line));
     let from: Vec<String> = from.collect();
     format!(
-        "computed when it runs, may have results of {} (untrusted)",
+        "computed when it runs, may have results of {}, and of calls that could not be followed (untrusted)",
         from.join(", ")
     )
 }

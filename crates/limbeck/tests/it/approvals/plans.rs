@@ -99,7 +99,7 @@ await tools.mail['se' + 'nd']({ to: 'ben' });";
         "1. mail.list (unknown; no class was set), once, line 1",
         "2. mail.send (unknown; no class was set), once, line 2",
         "\"anna<U+202E>\"",
-        "computed when it runs, may have results of mail.list (line 1) (untrusted)",
+        "computed when it runs, may have results of mail.list (line 1), and of calls that could not be followed (untrusted)",
         "9007199254740992",
         "2 | await tools.mail.send({ to:",
         "the program has 1 such place",

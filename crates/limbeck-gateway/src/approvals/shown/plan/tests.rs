@@ -125,8 +125,8 @@ fn a_plan_shows_each_line_with_all_that_it_accepts() {
     Allow the writes of this program for claude-code of anna?
       1. slack.post_message (write; class set by the operator), at most 1,000 times, line 2
            channel  "#eng"
-           text     computed when it runs, may have results of github.get_release (line 1) (untrusted)
-           and any other arguments, computed when it runs, may have results of github.get_release (line 1) (untrusted)
+           text     computed when it runs, may have results of github.get_release (line 1), and of calls that could not be followed (untrusted)
+           and any other arguments, computed when it runs, may have results of github.get_release (line 1), and of calls that could not be followed (untrusted)
                2 | for (const n of list) await tools.slack.post_message({ channel: "#eng", text: rel.body });
       2. files.delete (destructive; class set by the operator), once, line 3; only when it is chosen by its number
            path  "/tmp/draft"

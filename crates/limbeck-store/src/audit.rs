@@ -21,6 +21,6 @@ mod record;
 
 pub(crate) use append::append;
 pub use chain::{AuditFault, AuditFaultKind};
-pub use check::{AuditCheck, check_extract};
+pub use check::{AuditCheck, ExtractChain, ExtractCheck, check_extract};
 pub(crate) use check::{check, export_line};
 pub(crate) use newest::NewestFile;

@@ -44,7 +44,9 @@ mod store;
 mod tables;
 mod writer;
 
-pub use audit::{AuditCheck, AuditFault, AuditFaultKind, check_extract};
+pub use audit::{
+    AuditCheck, AuditFault, AuditFaultKind, ExtractChain, ExtractCheck, check_extract,
+};
 pub use error::{CallerText, StoreError};
 pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX, REMEMBERED_MAX, WAKES_MAX};
 pub use records::{

@@ -40,6 +40,41 @@ impl AuditCheck {
     }
 }
 
+/// Result of the check of an extract. Records that are cut off at an end leave no trace in it: who compares these parts with what
+/// was written down elsewhere finds that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExtractCheck {
+    /// Result of the check of what is there.
+    #[serde(flatten)]
+    pub check: AuditCheck,
+    /// The part of each principal's chain, by principal. Up to the first record that is wrong.
+    pub chains: Vec<ExtractChain>,
+}
+
+/// Records of one principal in an extract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExtractChain {
+    /// Whose records these are.
+    pub principal: String,
+    /// Their number.
+    pub records: u64,
+    /// Number of the first among all records.
+    pub from: u64,
+    /// Number of the last.
+    pub to: u64,
+    /// Hash of the last, `phash`, which covers all before it.
+    pub last: String,
+}
+
+impl ExtractCheck {
+    /// Numbers of the first and the last record; `None` without records.
+    pub fn range(&self) -> Option<(u64, u64)> {
+        let from = self.chains.iter().map(|chain| chain.from).min()?;
+        let to = self.chains.iter().map(|chain| chain.to).max()?;
+        Some((from, to))
+    }
+}
+
 /// Number that a line says of itself.
 #[derive(Deserialize)]
 struct Numbered {
@@ -123,10 +158,11 @@ struct Extracted {
 /// # Errors
 ///
 /// An extract that cannot be read.
-pub fn check_extract(mut extract: impl BufRead) -> std::io::Result<AuditCheck> {
+pub fn check_extract(mut extract: impl BufRead) -> std::io::Result<ExtractCheck> {
     let mut records = 0;
     let mut bad = None;
     let mut newest: BTreeMap<String, (u64, Link)> = BTreeMap::new();
+    let mut chains: BTreeMap<String, ExtractChain> = BTreeMap::new();
     loop {
         let mut line = Vec::new();
         let mut bounded = (&mut extract).take(LINE_BYTES_MAX);
@@ -165,9 +201,24 @@ pub fn check_extract(mut extract: impl BufRead) -> std::io::Result<AuditCheck> {
             bad = fault(number(&line), kind);
             break;
         }
+        let seq = number(&line);
+        let chain = chains.entry(principal.clone());
+        let chain = chain.or_insert_with(|| ExtractChain {
+            principal: principal.clone(),
+            records: 0,
+            from: seq,
+            to: seq,
+            last: String::new(),
+        });
+        chain.records += 1;
+        chain.to = seq;
+        chain.last = chain::hex(&phash);
         newest.insert(principal, (pseq, phash));
     }
-    Ok(AuditCheck::new(records, None, bad))
+    Ok(ExtractCheck {
+        check: AuditCheck::new(records, None, bad),
+        chains: chains.into_values().collect(),
+    })
 }
 
 /// What an extract adds at the end of a line.
@@ -213,6 +264,7 @@ mod tests {
 
     fn bad(lines: &[String]) -> Option<(u64, &'static str)> {
         let result = check_extract(lines.join("\n").as_bytes()).expect("readable");
+        let result = result.check;
         result
             .first_bad
             .map(|fault| (fault.seq, fault.kind.as_str()))
@@ -245,6 +297,31 @@ mod tests {
             edited[1] = text;
             assert!(bad(&edited).is_some(), "byte {place}");
         }
+    }
+
+    #[test]
+    fn an_extract_has_the_ends_of_each_chain_so_that_a_cut_can_be_seen() {
+        let lines = extract();
+        let of = |lines: &[String]| check_extract(lines.join("\n").as_bytes()).expect("readable");
+        let whole = of(&lines);
+        assert_eq!(whole.range(), Some((1, 8)));
+        let ends = |check: &ExtractCheck| -> Vec<(String, u64, u64, u64)> {
+            let chains = check.chains.iter();
+            let ends = chains.map(|it| (it.principal.clone(), it.records, it.from, it.to));
+            ends.collect()
+        };
+        let expected = [("a".to_owned(), 4, 1, 7), ("b".to_owned(), 4, 2, 8)];
+        assert_eq!(ends(&whole), expected);
+        assert!(lines[7].ends_with(&format!("\"phash\":\"{}\"}}", whole.chains[1].last)));
+        // The last record of one principal is gone, and the extract is right in itself.
+        let mut cut = lines.clone();
+        cut.remove(6);
+        let cut = of(&cut);
+        assert!(cut.check.ok);
+        assert_eq!(cut.range(), Some((1, 8)));
+        assert_ne!(cut.chains[0].last, whole.chains[0].last);
+        assert_eq!(cut.chains[1], whole.chains[1]);
+        assert_eq!(of(&[]).range(), None);
     }
 
     #[test]

@@ -119,12 +119,12 @@ async fn an_extract_has_the_records_of_one_principal_and_verifies_alone() {
     let lines = store.audit(&of("a")).await.unwrap();
     assert_eq!(lines.len(), 4);
     let checked = check_extract(lines.join("\n").as_bytes()).unwrap();
-    assert!(checked.ok);
+    assert!(checked.check.ok);
     let mut shorter = lines.clone();
     shorter.remove(1);
     let checked = check_extract(shorter.join("\n").as_bytes()).unwrap();
     assert_eq!(
-        checked.first_bad.map(|fault| fault.kind.as_str()),
+        checked.check.first_bad.map(|fault| fault.kind.as_str()),
         Some("missing")
     );
 

@@ -32,6 +32,12 @@ pub(crate) struct AuditVerifyArgs {
     /// Check what `limbeck audit export` wrote, instead of the records of the state directory
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// Hash that the last record of FILE has to have; once for each principal in it
+    #[arg(long, value_name = "HASH", requires = "file")]
+    pub(crate) expect_last: Vec<String>,
+    /// Numbers that the first and the last record of FILE have to have
+    #[arg(long, value_name = "FROM..TO", requires = "file", value_parser = sequence)]
+    pub(crate) expect_seq: Option<(u64, u64)>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -45,4 +51,12 @@ pub(crate) struct AuditExportArgs {
     /// Only those with a higher number
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     pub(crate) after: u64,
+}
+
+fn sequence(text: &str) -> Result<(u64, u64), String> {
+    let numbers = text.split_once("..").and_then(|(from, to)| {
+        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+        (from <= to).then_some((from, to))
+    });
+    numbers.ok_or_else(|| "two numbers with `..` between them, such as 1..812".to_owned())
 }

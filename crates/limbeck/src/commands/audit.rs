@@ -6,7 +6,8 @@ use std::io::BufReader;
 use anyhow::Context as _;
 use limbeck_domain::ExecutionId;
 use limbeck_domain::text::clean_line;
-use limbeck_store::{AuditCheck, AuditFilter, Store, check_extract};
+use limbeck_store::{AuditCheck, AuditFilter, ExtractChain, ExtractCheck, Store, check_extract};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::{AuditCommand, AuditExportArgs, AuditTailArgs, AuditVerifyArgs};
@@ -121,30 +122,100 @@ async fn verify(
     invocation: &Invocation,
     arguments: &AuditVerifyArgs,
 ) -> Result<ExitStatus, CommandError> {
-    let checked = match &arguments.file {
-        Some(path) => {
-            let read = File::open(path)
-                .and_then(|file| check_extract(BufReader::new(file)))
-                .with_context(|| format!("read `{}`", path.display()));
-            read.map_err(CommandError::usage)?
+    let printer = &invocation.printer;
+    let Some(path) = &arguments.file else {
+        let store = wiring::open_past(invocation).await?;
+        let checked = printer
+            .reporting("checking the audit trail", store.check_audit())
+            .await?;
+        if arguments.json {
+            printer.json(&checked)?;
+        } else {
+            report(printer, &checked);
         }
-        None => {
-            let store = wiring::open_past(invocation).await?;
-            invocation
-                .printer
-                .reporting("checking the audit trail", store.check_audit())
-                .await?
-        }
+        return Ok(ending(checked.ok));
     };
+    let read = File::open(path)
+        .and_then(|file| check_extract(BufReader::new(file)))
+        .with_context(|| format!("read `{}`", path.display()));
+    let mut checked = read.map_err(CommandError::usage)?;
+    let unexpected = unexpected(&checked, arguments);
+    checked.check.ok &= unexpected.is_empty();
     if arguments.json {
-        invocation.printer.json(&checked)?;
-    } else {
-        report(&invocation.printer, &checked);
+        let found = CheckedExtract {
+            checked: &checked,
+            unexpected: &unexpected,
+        };
+        printer.json(&found)?;
+        return Ok(ending(checked.check.ok));
     }
-    Ok(match checked.ok {
+    if unexpected.is_empty() || checked.check.first_bad.is_some() {
+        report(printer, &checked.check);
+    }
+    for chain in &checked.chains {
+        let principal = clean_line(&chain.principal, CELL_BYTES_MAX);
+        let records = counted(chain.records as usize, "record");
+        let ExtractChain { from, to, last, .. } = chain;
+        printer.data_line(&format!(
+            "{principal}: {records}, {from}..{to}, last {last}"
+        ));
+    }
+    for difference in &unexpected {
+        printer.error(difference);
+    }
+    if !unexpected.is_empty() {
+        printer.hint("records were cut off, or it is another extract: compare it with an export that you keep elsewhere");
+    }
+    Ok(ending(checked.check.ok))
+}
+
+/// What `verify FILE --json` prints.
+#[derive(Serialize)]
+struct CheckedExtract<'a> {
+    #[serde(flatten)]
+    checked: &'a ExtractCheck,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    unexpected: &'a [String],
+}
+
+fn ending(ok: bool) -> ExitStatus {
+    match ok {
         true => ExitStatus::Completed,
         false => ExitStatus::Failed,
-    })
+    }
+}
+
+/// Where the ends of an extract are not those that the user expects, as sentences.
+fn unexpected(checked: &ExtractCheck, arguments: &AuditVerifyArgs) -> Vec<String> {
+    let mut unexpected = Vec::new();
+    if let Some((from, to)) = arguments.expect_seq
+        && checked.range() != Some((from, to))
+    {
+        let found = match checked.range() {
+            Some((from, to)) => format!("the records are {from}..{to}"),
+            None => "there are no records".to_owned(),
+        };
+        unexpected.push(format!("{found}, not {from}..{to}"));
+    }
+    let expected = &arguments.expect_last;
+    if expected.is_empty() {
+        return unexpected;
+    }
+    for hash in expected {
+        if !checked.chains.iter().any(|chain| chain.last == *hash) {
+            let hash = clean_line(hash, CELL_BYTES_MAX);
+            unexpected.push(format!("no last record has the hash {hash}"));
+        }
+    }
+    for chain in &checked.chains {
+        if !expected.contains(&chain.last) {
+            let principal = clean_line(&chain.principal, CELL_BYTES_MAX);
+            unexpected.push(format!(
+                "the last record of {principal} has a hash that is not expected"
+            ));
+        }
+    }
+    unexpected
 }
 
 fn report(printer: &Printer, checked: &AuditCheck) {

@@ -205,7 +205,7 @@ impl CallSiteCheck<'_> {
                 .with_edit(Some(Edit::new(call.clone(), format!("await {call}"))));
             self.report(site, finding);
         }
-        if site.repeat == Repeat::Endless && tool.effect().may_write() {
+        if site.repeat == Repeat::Endless && tool.effect().may_write() && !tool.seems_to_read() {
             let message =
                 format!("`{call}` may write, and is in a loop whose header has no end condition");
             let hint = "bound the loop, for example with a counter".to_owned();

@@ -32,6 +32,7 @@ mod plan;
 mod resolve;
 mod result_reads;
 mod schema;
+mod seems_to_read;
 mod server;
 mod signature;
 mod tool;

@@ -423,7 +423,7 @@ impl ToolReads {
     /// The program asks for an outcome that its result does not say.
     fn outcome(&self, read: &SiteRead, absence: &Absence) -> Finding {
         let mut finding = missing_part(&self.tool, read, &absence.part);
-        if self.tool.effect().may_write() {
+        if self.tool.effect().may_write() && !self.tool.seems_to_read() {
             finding.hint = Some(before_repeating(finding.hint.as_deref()));
         } else {
             let throws = "a call that fails throws";

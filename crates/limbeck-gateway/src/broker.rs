@@ -24,6 +24,7 @@ mod result_value;
 mod send;
 mod settled;
 mod tool_calls;
+mod warned_calls;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -67,7 +67,7 @@ pub(crate) fn asks_for_outcome(read: &SiteRead) -> bool {
 /// Whether a read asks a call that may write whether it succeeded. A program that reads this from a result without such a
 /// property reports a failure of what was done, and its reader does it again.
 pub(crate) fn is_outcome_of_write(tool: &Tool, read: &SiteRead) -> bool {
-    asks_for_outcome(read) && tool.effect().may_write()
+    asks_for_outcome(read) && tool.effect().may_write() && !tool.seems_to_read()
 }
 
 /// The hint for a program that may report a write as failed. `available` names the properties of the result, if it has any.

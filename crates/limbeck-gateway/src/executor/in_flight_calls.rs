@@ -54,6 +54,8 @@ pub(super) struct InFlightCalls {
 
 struct Call {
     label: String,
+    /// The head of the host call, which names the tool.
+    head: String,
     bytes: usize,
     /// Whether it is a call of a tool.
     is_tool: bool,
@@ -64,7 +66,7 @@ struct UndeliveredResult {
     result: CallResult,
     /// Room of the result, given back once it is delivered.
     permit: Option<AnswerPermit>,
-    /// Name of the call, when it may have written.
+    /// Name of the call, when it may have written, and its tool does not seem to read.
     wrote: Option<String>,
 }
 
@@ -76,7 +78,7 @@ pub(super) struct CallSummary {
     pub(super) rounds: u32,
     /// Each once.
     pub(super) warnings: Vec<String>,
-    /// Calls that may have written.
+    /// Calls that may have written, of tools that do not seem to read.
     pub(super) wrote: WrittenCalls,
     /// Calls that failed.
     pub(super) failed: FailedCalls,
@@ -161,7 +163,9 @@ impl InFlightCalls {
         match effect {
             Some(effect) if effect.may_write() => {
                 self.summary.effects.writes += 1;
-                self.summary.wrote.add(&messages::label_of(call));
+                if !self.broker.seems_to_read(&call.head) {
+                    self.summary.wrote.add(&messages::label_of(call));
+                }
             }
             Some(_) => self.summary.effects.reads += 1,
             None => {}
@@ -220,6 +224,7 @@ impl InFlightCalls {
         self.bytes += bytes;
         let noted = Call {
             label: messages::label_of(call),
+            head: call.head.clone(),
             bytes,
             is_tool: call.op == HostOp::Tool,
         };
@@ -288,14 +293,20 @@ impl InFlightCalls {
         (results, permits)
     }
 
-    /// Names of some calls in flight; `None` without any.
+    /// Names of some calls in flight, without those of tools that seem to read and that the program gave up; `None` without any.
     pub(super) fn names(&self) -> Option<String> {
-        named(self.labels())
+        let calls = self.calls.iter();
+        let calls = calls.filter(|(id, call)| {
+            !self.given_up.contains(id) || !self.broker.seems_to_read(&call.head)
+        });
+        named(calls.map(|(_, call)| call.label.as_str()).collect())
     }
 
-    fn labels(&self) -> Vec<&str> {
+    /// Labels of the calls in flight whose tools do not seem to read.
+    fn labels_of_writes(&self) -> Vec<&str> {
         let calls = self.calls.values();
-        calls.map(|call| call.label.as_str()).collect()
+        let writes = calls.filter(|call| !self.broker.seems_to_read(&call.head));
+        writes.map(|call| call.label.as_str()).collect()
     }
 
     /// Notes calls for which the program stopped waiting on purpose: it did not forget to await them.
@@ -330,7 +341,7 @@ impl InFlightCalls {
             wrote.extend(self.settle(answer).wrote);
         }
         let mut labels: Vec<&str> = wrote.iter().map(String::as_str).collect();
-        labels.extend(self.labels());
+        labels.extend(self.labels_of_writes());
         let reads = match unused.len().saturating_sub(given_up + labels.len()) {
             0 => None,
             1 => Some("1 of its calls had an answer, which was".to_owned()),
@@ -382,9 +393,10 @@ impl InFlightCalls {
             }
         }
         self.broker.cancel_calls();
-        let names = self.names().unwrap_or_default();
-        let warning = format!("calls were still in flight at the end: {names}");
-        self.summary.warnings.push(warning);
+        if let Some(names) = self.names() {
+            let warning = format!("calls were still in flight at the end: {names}");
+            self.summary.warnings.push(warning);
+        }
         Drained::GaveUp
     }
 
@@ -398,7 +410,7 @@ impl InFlightCalls {
             contradiction,
             permit,
         } = answer;
-        let mut wrote = None;
+        let (mut wrote, mut unread_failure) = (None, None);
         if let Some(call) = self.calls.remove(&id) {
             self.bytes -= call.bytes;
             if let Err(error) = &result
@@ -407,18 +419,25 @@ impl InFlightCalls {
             {
                 self.summary.ignored.add_unsent(&call.label, error);
             }
-            wrote = reached
-                .filter(|effect| effect.may_write())
-                .map(|_| call.label);
+            let may_write = reached.is_some_and(|effect| effect.may_write());
+            if may_write && !self.broker.seems_to_read(&call.head) {
+                unread_failure = match &result {
+                    Ok(value) => self.broker.unread_failure(&call.head, value),
+                    Err(_) => None,
+                };
+                wrote = Some(call.label);
+            }
         }
         if let Some(label) = &wrote {
             self.summary.wrote.add(label);
         }
         if let Err(error) = &result {
             self.summary.failed.add(error);
-            if let Some(label) = &wrote {
-                self.summary.ignored.add_write(label, error);
-            }
+        }
+        if let Some(label) = &wrote
+            && let Some(error) = result.as_ref().err().or(unread_failure.as_ref())
+        {
+            self.summary.ignored.add_write(label, error);
         }
         if let Some((tool, how)) = contradiction {
             self.warn_of_contradiction(tool, &how);

@@ -9,6 +9,8 @@ pub const PARSER_STACK_BYTES: usize = 256 << 20;
 pub(crate) const CLIMB_MAX: usize = 1_000;
 /// Nodes that are climbed from a read for what the program has in its place.
 pub(crate) const ALTERNATIVE_STEPS_MAX: usize = 16;
+/// Values that a name is given and that are looked at.
+pub(crate) const ASSIGNED_VALUES_MAX: usize = 32;
 /// Names in the path of one read, from the result to the part that is read.
 pub(crate) const PATH_NAMES_MAX: usize = 8;
 /// Reads of one result.

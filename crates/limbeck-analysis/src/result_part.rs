@@ -12,6 +12,8 @@ pub(crate) struct ResultPart {
     form: PartForm,
     /// Whether the expression may also have values that are not of this result.
     pub(crate) is_shared: bool,
+    /// Whether it is of a name that has values of several tools, each at another time.
+    pub(crate) is_of_several: bool,
 }
 
 /// What an expression is of a part.
@@ -88,6 +90,11 @@ impl ResultPart {
 
     pub(crate) fn shared(mut self) -> Self {
         self.is_shared = true;
+        self
+    }
+
+    pub(crate) fn of_several(mut self) -> Self {
+        self.is_of_several = true;
         self
     }
 

@@ -12,6 +12,7 @@ mod edits;
 mod findings;
 pub(crate) mod reads;
 pub(crate) mod results;
+mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +32,7 @@ use self::reads::{
     takes_blocks, unwrapped,
 };
 use self::results::{Available, PartLookup};
+use self::shared::SharedReads;
 use crate::catalog::Catalog;
 use crate::names;
 use crate::observed::Provenance;
@@ -84,8 +86,9 @@ fn servers_needed(catalog: &Catalog, sites: &Sites) -> Vec<ServerName> {
     needed.into_iter().collect()
 }
 
-fn check(catalog: &Catalog, sites: &Sites, options: &CheckOptions<'_>) -> Findings {
+fn check<'a>(catalog: &'a Catalog, sites: &'a Sites, options: &'a CheckOptions<'_>) -> Findings {
     let unread = sites.unread;
+    let shared = SharedReads::of(sites);
     let mut sites: Vec<&Site> = sites.sites.iter().collect();
     sites.sort_by_key(|site| (site.line, site.column));
     let mut check = CallSiteCheck {
@@ -95,6 +98,7 @@ fn check(catalog: &Catalog, sites: &Sites, options: &CheckOptions<'_>) -> Findin
         drawn_from: BTreeSet::new(),
         unlisted: BTreeMap::new(),
         unlisted_errors: None,
+        shared,
         comparisons: COMPARISONS_MAX,
     };
     for site in sites {
@@ -122,6 +126,7 @@ struct CallSiteCheck<'a> {
     unlisted: BTreeMap<ServerName, (u32, u32)>,
     /// Position of the first call whose errors are not listed, and the number of such calls.
     unlisted_errors: Option<(u32, u32, usize)>,
+    shared: SharedReads<'a>,
     /// Pairs of names that may still be compared.
     comparisons: usize,
 }
@@ -300,6 +305,7 @@ impl CallSiteCheck<'_> {
             if is_only_asked(read) && !is_outcome
                 || found.contains(&read.either)
                 || is_found_otherwise(read, &looked_up)
+                || self.shared.may_be_of_another(self.catalog, site, read)
             {
                 continue;
             }

@@ -43,6 +43,8 @@ const WARNINGS_MAX: usize = 8;
 pub struct ResultReads {
     language: Language,
     tools: HashMap<ToolId, ToolReads>,
+    /// Places of reads of parts that the type of a result lists. Where calls share a read, it is of no other result then.
+    listed: HashSet<(u32, u32)>,
 }
 
 /// Reads of the results of one tool.
@@ -105,6 +107,7 @@ impl ResultReads {
         Self {
             language,
             tools: HashMap::new(),
+            listed: HashSet::new(),
         }
     }
 
@@ -128,6 +131,8 @@ impl ResultReads {
             is_of_raw_result(&read.path) && (is_declared || is_of_block && takes_blocks(site))
         };
         unlisted.retain(|read| !is_named(read) && !is_of_language(&read.path));
+        let places = listed.iter().map(|read| (read.line, read.column));
+        self.listed.extend(places);
         if unlisted.is_empty() && listing.is_none() {
             return;
         }
@@ -169,9 +174,26 @@ impl ResultReads {
     pub fn warnings(&self) -> Vec<String> {
         let mut findings: Vec<Finding> = Vec::new();
         for of in self.tools.values() {
-            findings.extend(of.warnings(self.language));
+            findings.extend(self.not_shared(of, of.warnings(self.language)));
         }
         sentences(findings)
+    }
+
+    /// Findings about the results of a tool without those of reads that the result of another tool may have.
+    fn not_shared<'f>(
+        &'f self,
+        of: &'f ToolReads,
+        findings: Vec<Finding>,
+    ) -> impl Iterator<Item = Finding> + 'f {
+        let others = || {
+            self.tools
+                .values()
+                .filter(|other| other.tool.id() != of.tool.id())
+        };
+        findings.into_iter().filter(move |finding| {
+            let place = (finding.line, finding.column);
+            !self.listed.contains(&place) && !others().any(|other| other.may_have(place))
+        })
     }
 
     /// What a program has to know that failed: it may have taken a result for one as MCP's own clients see it.
@@ -190,9 +212,11 @@ impl ResultReads {
     /// Warnings, and what explains a program that did not come to its end: it may wait for a part that no result has.
     pub fn all(&self) -> Vec<String> {
         let tools = self.tools.values();
-        let mut findings: Vec<Finding> = tools.flat_map(ToolReads::doubts).collect();
+        let mut findings: Vec<Finding> = tools
+            .flat_map(|of| self.not_shared(of, of.doubts()))
+            .collect();
         for of in self.tools.values() {
-            findings.extend(of.warnings(self.language));
+            findings.extend(self.not_shared(of, of.warnings(self.language)));
         }
         sentences(findings)
     }
@@ -202,7 +226,8 @@ impl ResultReads {
         if self.language == Language::Python {
             return Vec::new();
         }
-        let doubts = self.tools.values().flat_map(ToolReads::doubts);
+        let tools = self.tools.values();
+        let doubts = tools.flat_map(|of| self.not_shared(of, of.doubts()));
         sentences(doubts.collect())
     }
 }
@@ -346,6 +371,14 @@ impl ToolReads {
                 && other.read.path.last() == watched.read.path.last();
             other.found && other.site == watched.site && (is_alternative || is_same_read)
         })
+    }
+
+    /// Whether a result may have what is read at a place.
+    fn may_have(&self, place: (u32, u32)) -> bool {
+        let at = |watched: &&WatchedRead| (watched.read.line, watched.read.column) == place;
+        let reads = || self.reads.iter().filter(at);
+        reads().any(|watched| watched.found)
+            || reads().next().is_some() && reads().all(|watched| watched.absent.is_none())
     }
 
     fn is_taken_for_raw(&self, read: &SiteRead) -> bool {

@@ -77,6 +77,8 @@ pub(super) struct ProgramFacts<'a> {
     pub(super) functions: HashMap<&'a str, &'a StmtFunctionDef>,
     /// Lambdas that are given a name.
     pub(super) lambdas: HashMap<&'a str, &'a ExprLambda>,
+    /// Values that names are given by assignments of their own.
+    values: HashMap<&'a str, Vec<&'a Expr>>,
     /// Names that are given a chain of names, as in `s = tools.server`.
     pub(super) chains: HashMap<&'a str, &'a Expr>,
     /// Names of objects that are given members, or lose them; `None` for an object without a name.
@@ -106,6 +108,11 @@ impl<'a> ProgramFacts<'a> {
     /// How often a name is given a value.
     pub(super) fn times_bound(&self, name: &str) -> u32 {
         self.bound.get(name).copied().unwrap_or(0)
+    }
+
+    /// The values that a name is given by assignments of its own.
+    pub(super) fn assigned_values(&self, name: &str) -> &[&'a Expr] {
+        self.values.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// Whether an object that may be a result is given a member, or loses one. What a name has that is only ever
@@ -271,6 +278,7 @@ impl<'a> ProgramFacts<'a> {
 
     fn see_value(&mut self, target: &'a Expr, value: &'a Expr) {
         let Some(name) = name_of(target) else { return };
+        self.values.entry(name).or_default().push(value);
         match value {
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => {
                 self.chains.insert(name, value);

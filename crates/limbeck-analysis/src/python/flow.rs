@@ -25,6 +25,8 @@ pub(super) struct CallFlow<'t, 'a> {
     /// What is known of functions; `None` while it is being computed.
     guarded: HashMap<NodeId, Option<bool>>,
     repeats: HashMap<NodeId, Option<Repeat>>,
+    /// Server and tool of each call that gives the value of a result.
+    tools: HashMap<NodeId, (Option<String>, String)>,
 }
 
 impl<'t, 'a> CallFlow<'t, 'a> {
@@ -35,7 +37,13 @@ impl<'t, 'a> CallFlow<'t, 'a> {
             any_guard: guards::any(facts),
             guarded: HashMap::new(),
             repeats: HashMap::new(),
+            tools: HashMap::new(),
         }
+    }
+
+    /// Takes server and tool of each call that gives the value of a result.
+    pub(super) fn know_tools(&mut self, tools: HashMap<NodeId, (Option<String>, String)>) {
+        self.tools = tools;
     }
 
     /// Where the name of a function is read, each with the call of it when it is one.

@@ -36,6 +36,14 @@ struct FoundCall<'a> {
     root: &'a str,
 }
 
+impl FoundCall<'_> {
+    /// Whether it gives the value of the result. Every other form gives the result itself in some form.
+    fn gives_value(&self) -> bool {
+        matches!(self.names.as_deref(), Some(["tools", _] | ["tools", _, _]))
+            || matches!(self.names.as_deref(), Some([name]) if name.starts_with("mcp__"))
+    }
+}
+
 /// The calls of a program, which was parsed from `text`, in the order of the text.
 pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -> Sites {
     let tree = ProgramTree::new(module);
@@ -59,16 +67,19 @@ pub(super) fn collect(module: &ModModule, text: &str, servers: &ServerAliases) -
     if found.is_empty() && dynamic.is_empty() && input.is_unused() {
         return Sites::default();
     }
+    let values = found.iter().filter(|found| found.gives_value());
+    let values = values.map(|found| {
+        let target = &found.target;
+        (id(found.call), (target.server.clone(), target.tool.clone()))
+    });
+    flow.know_tools(values.collect());
     let calls: Vec<&ExprCall> = found.iter().map(|found| found.call).collect();
     let mut uses = flow.uses(&calls).into_iter();
     let mut reads_left = READS_MAX;
     let sites = found.into_iter().map(|found| {
         let call = found.call;
         let (line, column) = places.of(call.start());
-        // Every other form gives the result itself in some form, and not its value.
-        let is_value = matches!(found.names.as_deref(), Some(["tools", _] | ["tools", _, _]))
-            || matches!(found.names.as_deref(), Some([name]) if name.starts_with("mcp__"));
-        let mut result = if is_value {
+        let mut result = if found.gives_value() {
             flow.result(call)
         } else {
             ValueUse::default()

@@ -6,6 +6,7 @@ use crate::PARSER_STACK_BYTES;
 
 mod acceptance;
 mod arguments;
+mod assigned;
 mod awaits;
 mod flow;
 mod mutations;

@@ -39,7 +39,7 @@ pub(super) struct CallFlow {
 
 impl CallFlow {
     pub(super) fn of(tree: &ProgramTree<'_, '_>, calls: &[NamedCall<'_>]) -> Self {
-        let mut reads = ReadFinder::new(tree);
+        let mut reads = ReadFinder::new(tree, calls);
         let nodes = || calls.iter().map(|call| call.node.node_id());
         Self {
             repeat: nodes().map(|node| repeat::of(tree, node)).collect(),

@@ -1,6 +1,6 @@
 //! Comparisons of a part of a result with texts that its type rules out: such a condition has always the same outcome.
 
-use limbeck_domain::{Site, SiteComparison};
+use limbeck_domain::{Language, Site, SiteComparison};
 
 use super::reads::path;
 use super::{CallSiteCheck, Finding, FindingKind, results, shown};
@@ -25,6 +25,10 @@ impl CallSiteCheck<'_> {
             if let Some(values) = results::texts(shape.schema, &comparison.path)
                 && !values.is_empty()
                 && let Some(finding) = ruled_out(tool, comparison, &values)
+            {
+                self.warn(finding);
+            } else if let Some(kind) = results::plain_kind(shape.schema, &comparison.path)
+                && let Some(finding) = no_text(tool, comparison, kind, self.options.language)
             {
                 self.warn(finding);
             }
@@ -61,6 +65,30 @@ fn ruled_out(tool: &Tool, comparison: &SiteComparison, values: &[String]) -> Opt
     let hint = format!("its values are {}{more}", quoted(&mut listed));
     let place = (comparison.line, comparison.column);
     Some(Finding::new(place, FindingKind::Result, message).with_hint(Some(hint)))
+}
+
+/// A number or a truth value that is compared with a text.
+fn no_text(
+    tool: &Tool,
+    comparison: &SiteComparison,
+    kind: &str,
+    language: Language,
+) -> Option<Finding> {
+    let text = comparison.values.iter().find(|text| !text.is_empty())?;
+    let message = format!(
+        "`{}` of the result of `{}` is of type {kind} and never the text \"{}\"",
+        path(&comparison.path),
+        tool.call_expression(),
+        shown(text)
+    );
+    let hint = match (kind, language) {
+        ("boolean", Language::Typescript) => "compare it with `true` or `false`, without quotes",
+        ("boolean", Language::Python) => "compare it with `True` or `False`, without quotes",
+        _ => "compare it with a number, without quotes",
+    };
+    let place = (comparison.line, comparison.column);
+    let finding = Finding::new(place, FindingKind::Result, message);
+    Some(finding.with_hint(Some(hint.to_owned())))
 }
 
 /// Whether a text is a value in other letters, as "Open" for "open", that the program does not compare with itself.

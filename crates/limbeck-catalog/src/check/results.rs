@@ -85,6 +85,29 @@ pub(crate) fn texts(schema: &Value, path: &[String]) -> Option<Vec<String>> {
     Some(texts)
 }
 
+/// The type of the part at `path`, where it is surely a number or a truth value in every alternative.
+pub(crate) fn plain_kind(schema: &Value, path: &[String]) -> Option<&'static str> {
+    let mut steps = STEPS_MAX;
+    let found = schemas_at(schema, schema, path, &mut steps);
+    if steps == 0 {
+        return None;
+    }
+    let mut plain = None;
+    for schema in found {
+        let keywords = schema.as_object()?;
+        if keywords.get("type").is_some_and(|kind| kind == "null") {
+            continue;
+        }
+        let kind =
+            kind_of(keywords).filter(|kind| matches!(*kind, "number" | "integer" | "boolean"))?;
+        if plain.is_some_and(|before| before != kind) {
+            return None;
+        }
+        plain = Some(kind);
+    }
+    plain
+}
+
 /// The schemas of the part at `path`, of every alternative that lists it.
 fn schemas_at<'v>(
     root: &'v Value,

@@ -19,5 +19,6 @@ mod observed;
 mod python;
 mod resolve;
 mod result_reads;
+mod shared_reads;
 mod signature;
 mod validate;

@@ -1,5 +1,6 @@
 //! Parts of a result that the program reads, followed along names with one value and functions.
 
+mod assigned;
 mod compared;
 mod functions;
 mod placed;
@@ -154,7 +155,9 @@ impl<'a> CallFlow<'_, 'a> {
                 return;
             };
             if part.path.is_empty() && part.is_itself() {
-                self.whole_value(parent, node, found);
+                if !part.is_of_several {
+                    self.whole_value(parent, node, found);
+                }
                 self.whole_branch(parent, node, found);
             } else if ends_in_name(&part.path) && part.is_itself() {
                 self.compared(parent, node, &part, found);
@@ -342,6 +345,7 @@ impl<'a> CallFlow<'_, 'a> {
                     self.follow(id(*name), part.clone(), found);
                 }
             }
+            Expr::Name(name) => self.follow_assigned(name, part, found),
             Expr::Tuple(tuple) => self.bind_items(&tuple.elts, part, found),
             Expr::List(list) => self.bind_items(&list.elts, part, found),
             _ => {}

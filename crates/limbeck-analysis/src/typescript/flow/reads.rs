@@ -2,6 +2,7 @@
 //! members and patterns.
 
 mod asked;
+mod assigned;
 mod certain;
 mod changes;
 mod compared;
@@ -11,13 +12,13 @@ mod kept;
 mod placed;
 mod whole;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use oxc::ast::AstKind;
-use oxc::ast::ast::{BindingPattern, Expression, ForStatementLeft};
+use oxc::ast::ast::{AssignmentTarget, BindingPattern, Expression, ForStatementLeft};
 use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
-use oxc::syntax::operator::{BinaryOperator, LogicalOperator};
+use oxc::syntax::operator::{AssignmentOperator, BinaryOperator, LogicalOperator};
 
 pub(in crate::typescript) use self::whole::is_member_of_texts;
 
@@ -29,6 +30,7 @@ use crate::result_part::{ResultPart, ends_in_name};
 use crate::result_read::{
     ResultRead, ValueUse, WholeInstead, provide_by_whole, provide_for_absence,
 };
+use crate::typescript::names::{NamedCall, ResultForm};
 use crate::typescript::tree::ProgramTree;
 
 /// Nodes that are visited for all reads.
@@ -37,6 +39,8 @@ const STEPS_MAX: usize = 20_000;
 /// Follows results, within bounds for all of them.
 pub(super) struct ReadFinder<'t, 's, 'a> {
     tree: &'t ProgramTree<'s, 'a>,
+    /// Server and tool of each call that gives the value of a result.
+    tools: HashMap<NodeId, (Option<String>, String)>,
     /// The call whose result is followed; none for another value.
     call: Option<NodeId>,
     found: ValueUse,
@@ -59,9 +63,19 @@ pub(super) struct ReadFinder<'t, 's, 'a> {
 }
 
 impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
-    pub(super) fn new(tree: &'t ProgramTree<'s, 'a>) -> Self {
+    pub(super) fn new(tree: &'t ProgramTree<'s, 'a>, calls: &[NamedCall<'_>]) -> Self {
+        let values = calls
+            .iter()
+            .filter(|call| call.form == ResultForm::Value)
+            .map(|call| {
+                (
+                    call.node.node_id(),
+                    (call.server.clone(), call.tool.clone()),
+                )
+            });
         Self {
             tree,
+            tools: values.collect(),
             call: None,
             found: ValueUse::default(),
             all: 0,
@@ -220,7 +234,9 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 return;
             };
             if part.path.is_empty() && part.is_itself() {
-                self.whole_value(&kind, outer, below);
+                if !part.is_of_several {
+                    self.whole_value(&kind, outer, below);
+                }
                 self.whole_branch(&kind, at);
             } else if ends_in_name(&part.path) && part.is_itself() {
                 self.compared(&kind, at, outer, below, &part);
@@ -312,6 +328,17 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                 {
                     return self.bind(&declarator.id, &part);
                 }
+                AstKind::AssignmentExpression(assignment)
+                    if is_in(&assignment.right)
+                        && assignment.operator == AssignmentOperator::Assign =>
+                {
+                    if let AssignmentTarget::AssignmentTargetIdentifier(name) = &assignment.left
+                        && let Some(symbol) = self.tree.symbol(name)
+                    {
+                        self.follow_assigned(symbol, &part);
+                    }
+                    return;
+                }
                 AstKind::ForOfStatement(statement) if is_in(&statement.right) => {
                     if let Some(item) = part.item(None)
                         && let ForStatementLeft::VariableDeclaration(left) = &statement.left
@@ -335,9 +362,10 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
         match pattern {
             BindingPattern::BindingIdentifier(name) => {
                 let symbol = name.symbol_id();
-                if self.tree.scoping.symbol_is_mutated(symbol)
-                    || !self.tree.scoping.symbol_redeclarations(symbol).is_empty()
-                {
+                if self.tree.scoping.symbol_is_mutated(symbol) {
+                    return self.follow_assigned(symbol, part);
+                }
+                if !self.tree.scoping.symbol_redeclarations(symbol).is_empty() {
                     return;
                 }
                 let uses: Vec<NodeId> = self.tree.uses(symbol).collect();
@@ -416,7 +444,7 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                         self.tree.is_guard(member) || self.is_of_failure(member, part)
                     }),
                 either: member.map_or(0, |member| self.tree.either(member)),
-                certain: absence.certain,
+                certain: absence.certain && !part.is_of_several,
                 absent_is_well: absence.is_well,
                 form_asked: false,
             });

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use limbeck_domain::Repeat;
 
+mod assigned;
 mod reads;
 mod results;
 

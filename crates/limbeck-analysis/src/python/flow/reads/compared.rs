@@ -23,7 +23,7 @@ impl CallFlow<'_, '_> {
     ) {
         // A part that may be of another value is compared with the constants of both.
         let is_assigned = || part.path.iter().any(|name| self.facts.assigns_member(name));
-        if part.is_shared || self.facts.changes_members() || is_assigned() {
+        if part.is_shared || part.is_of_several || self.facts.changes_members() || is_assigned() {
             return;
         }
         let at = u32::from(self.tree.node(node).start());

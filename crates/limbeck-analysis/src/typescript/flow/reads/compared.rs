@@ -2,7 +2,7 @@
 
 use limbeck_domain::text::cut;
 use oxc::ast::AstKind;
-use oxc::ast::ast::{Argument, ArrayExpressionElement, Expression};
+use oxc::ast::ast::{Argument, ArrayExpression, ArrayExpressionElement, Expression};
 use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
 use oxc::syntax::operator::BinaryOperator;
@@ -24,7 +24,7 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         part: &ResultPart,
     ) {
         // A part that may be of another value is compared with the constants of both.
-        if part.is_shared || self.changes_members {
+        if part.is_shared || part.is_of_several || self.changes_members {
             return;
         }
         let tree = self.tree;
@@ -47,7 +47,14 @@ impl<'a> ReadFinder<'_, '_, 'a> {
                 if self.is_choice(other) {
                     return;
                 }
-                tree.text(other).into_iter().collect()
+                // `r.count == "3"` takes the text for a number.
+                let is_loose = matches!(
+                    binary.operator,
+                    BinaryOperator::Equality | BinaryOperator::Inequality
+                );
+                let text = tree.text(other);
+                let text = text.filter(|text| !is_loose || text.parse::<f64>().is_err());
+                text.into_iter().collect()
             }
             AstKind::SwitchStatement(statement) if is_in(&statement.discriminant) => {
                 // A case more than there are values does no harm.
@@ -59,13 +66,14 @@ impl<'a> ReadFinder<'_, '_, 'a> {
                 return;
             }
             AstKind::CallExpression(call)
-                if method(&call.callee) == Some("includes") && !is_in(&call.callee) =>
+                if matches!(method(&call.callee), Some("includes" | "has"))
+                    && !is_in(&call.callee) =>
             {
                 let Expression::StaticMemberExpression(member) = call.callee.get_inner_expression()
                 else {
                     return;
                 };
-                let Expression::ArrayExpression(list) = member.object.get_inner_expression() else {
+                let Some(list) = self.constants(&member.object) else {
                     return;
                 };
                 let first = call.arguments.first().and_then(Argument::as_expression);
@@ -82,6 +90,42 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         };
         let condition = self.condition(outer);
         self.note_comparison(texts, tree.span(at).start, condition, part);
+    }
+
+    /// The list that an expression is, or that a name keeps which the program only asks whether it has a value: a list, or a
+    /// set made of one.
+    fn constants<'e>(&self, expression: &'e Expression<'a>) -> Option<&'e ArrayExpression<'a>>
+    where
+        'a: 'e,
+    {
+        let inner = expression.get_inner_expression();
+        let value = match inner {
+            Expression::Identifier(name) => {
+                let symbol = self.tree.symbol(name)?;
+                let mut uses = self.tree.uses(symbol);
+                let only_asks = uses.all(|node| {
+                    matches!(
+                        self.tree.outer(node),
+                        Some((_, AstKind::StaticMemberExpression(member), _))
+                            if matches!(member.property.name.as_str(), "has" | "includes")
+                    )
+                });
+                self.tree.value_of(symbol).filter(|_| only_asks)?
+            }
+            inner => inner,
+        };
+        match value {
+            Expression::ArrayExpression(list) => Some(list),
+            Expression::NewExpression(made) if matches!(&made.callee, Expression::Identifier(name) if name.name == "Set") =>
+            {
+                let first = made.arguments.first().and_then(Argument::as_expression)?;
+                match first.get_inner_expression() {
+                    Expression::ArrayExpression(list) => Some(list),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     /// Whether a constant is a name that the program compares with other constants elsewhere: it may have any of their values.

@@ -223,6 +223,20 @@ fn texts_that_a_part_is_compared_with_are_listed_by_condition() {
             "switch (r.state) { case 'a': case 'b': f(); break; case 'c': f() }",
             &["state: a b c"],
         ),
+        (
+            "const want = new Set(['a', 'b']); f(r.filter(o => want.has(o.state)))",
+            &["[].state: a b"],
+        ),
+        (
+            "const want = ['a']; f(want.includes(r.state))",
+            &["state: a"],
+        ),
+        // The controls: lists that the program fills, and a text that is taken for a number.
+        (
+            "const want = new Set(['a']); want.add(x); f(want.has(r.state))",
+            &[],
+        ),
+        ("f(r.count == '3', r.state == 'b')", &["state: b"]),
         // The controls: other values, a constant that is one of several, and parts that may be of another value.
         (
             "const want = 'all'; if (want === 'all' || r.state === want) f()",

@@ -43,8 +43,8 @@ const WARNINGS_MAX: usize = 8;
 pub struct ResultReads {
     language: Language,
     tools: HashMap<ToolId, ToolReads>,
-    /// Places of reads of parts that the type of a result lists. Where calls share a read, it is of no other result then.
-    listed: HashSet<(u32, u32)>,
+    /// Places of reads of parts that types list, with the tools of these types. A read that calls share may be of any of them.
+    listed: HashMap<(u32, u32), HashSet<ToolId>>,
 }
 
 /// Reads of the results of one tool.
@@ -107,7 +107,7 @@ impl ResultReads {
         Self {
             language,
             tools: HashMap::new(),
-            listed: HashSet::new(),
+            listed: HashMap::new(),
         }
     }
 
@@ -131,8 +131,10 @@ impl ResultReads {
             is_of_raw_result(&read.path) && (is_declared || is_of_block && takes_blocks(site))
         };
         unlisted.retain(|read| !is_named(read) && !is_of_language(&read.path));
-        let places = listed.iter().map(|read| (read.line, read.column));
-        self.listed.extend(places);
+        for read in &listed {
+            let tools = self.listed.entry((read.line, read.column)).or_default();
+            tools.insert(tool.id().clone());
+        }
         if unlisted.is_empty() && listing.is_none() {
             return;
         }
@@ -192,7 +194,9 @@ impl ResultReads {
         };
         findings.into_iter().filter(move |finding| {
             let place = (finding.line, finding.column);
-            !self.listed.contains(&place) && !others().any(|other| other.may_have(place))
+            let mut listing = self.listed.get(&place).into_iter().flatten();
+            !listing.any(|tool| tool != of.tool.id())
+                && !others().any(|other| other.may_have(place))
         })
     }
 

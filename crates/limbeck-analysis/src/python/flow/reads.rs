@@ -210,6 +210,9 @@ impl<'a> CallFlow<'_, 'a> {
                 }
                 AnyNodeRef::StmtAssign(assigned) => {
                     if let [target] = assigned.targets.as_slice() {
+                        if part.path.is_empty() && part.is_itself() {
+                            self.whole_assigned(target, node, found);
+                        }
                         self.bind(target, &part, found);
                     }
                     None
@@ -300,6 +303,12 @@ impl<'a> CallFlow<'_, 'a> {
                 AnyNodeRef::ExprIf(either) if id(&*either.test) == below => continue,
                 AnyNodeRef::ExprIf(either) if id(&*either.body) == below => range(&*either.body),
                 AnyNodeRef::ExprIf(either) => range(&*either.orelse),
+                // Another way that the program has where a read fails.
+                AnyNodeRef::StmtTry(attempt)
+                    if attempt.handlers.iter().any(|it| id(it) == below) =>
+                {
+                    range(&self.tree.node(below))
+                }
                 AnyNodeRef::StmtFunctionDef(_) | AnyNodeRef::ExprLambda(_) => return,
                 _ => continue,
             };

@@ -34,3 +34,26 @@ fn a_name_that_is_given_results_alone_is_followed() {
         assert_eq!(reads.collect::<Vec<_>>(), found, "{text}");
     }
 }
+
+#[test]
+fn a_helper_that_unwraps_a_result_only_asks_for_what_it_unwraps() {
+    let empty = |text: &str| -> usize {
+        let site = read(&format!("import json\nr = tools.a.b()\n{text}"))
+            .sites
+            .swap_remove(0);
+        site.reads.iter().filter(|read| !read.asked).count()
+    };
+    for text in [
+        "def g():\n    try:\n        return json.loads(r['content'][0]['text'])\n    except KeyError:\n        return r\ng()",
+        "d = getattr(r, 'data', None)\nif d is None:\n    d = r\nf(d)",
+    ] {
+        assert_eq!(empty(text), 0, "{text}");
+    }
+    // The controls: nothing is there in place of what is absent.
+    for text in [
+        "try:\n    f(r['content'])\nexcept KeyError:\n    f(None)",
+        "d = getattr(r, 'data', None)\nif d is None:\n    d = q\nf(d)",
+    ] {
+        assert_eq!(empty(text), 1, "{text}");
+    }
+}

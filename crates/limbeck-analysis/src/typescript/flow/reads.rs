@@ -335,6 +335,9 @@ impl<'t, 's, 'a> ReadFinder<'t, 's, 'a> {
                     if let AssignmentTarget::AssignmentTargetIdentifier(name) = &assignment.left
                         && let Some(symbol) = self.tree.symbol(name)
                     {
+                        if part.path.is_empty() && part.is_itself() {
+                            self.whole_assigned(symbol);
+                        }
                         self.follow_assigned(symbol, &part);
                     }
                     return;

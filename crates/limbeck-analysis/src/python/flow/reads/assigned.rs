@@ -2,13 +2,15 @@
 //! `r = tools.a.b()`.
 
 use ruff_python_ast::{AnyNodeRef, Expr, ExprName};
+use ruff_text_size::Ranged;
 
 use super::FoundReads;
-use crate::bounds::ASSIGNED_VALUES_MAX;
+use crate::bounds::{ASSIGNED_VALUES_MAX, WHOLE_BRANCHES_MAX};
 use crate::python::flow::CallFlow;
 use crate::python::names::{last_name, name_of};
 use crate::python::tree::{NodeId, id};
 use crate::result_part::ResultPart;
+use crate::result_read::WholeInstead;
 
 /// A value that a name is given.
 enum Given {
@@ -40,6 +42,22 @@ impl<'a> CallFlow<'_, 'a> {
         for name in self.tree.uses(&target.id) {
             if self.function_around(id(*name)) == function {
                 self.follow(id(*name), part.clone(), found);
+            }
+        }
+    }
+
+    /// Notes that a name is given the whole result at `node` in place of another value, as in
+    /// `d = r.get("data")` and `if d is None: d = r`.
+    pub(super) fn whole_assigned(&self, target: &Expr, node: NodeId, found: &mut FoundReads) {
+        let Some(name) = name_of(target) else {
+            return;
+        };
+        for value in self.facts.assigned_values(name) {
+            if id(*value) != node && found.whole_instead.len() < WHOLE_BRANCHES_MAX {
+                found.whole_instead.push(WholeInstead {
+                    condition: (value.start().into(), value.end().into()),
+                    branch: (0, 0),
+                });
             }
         }
     }

@@ -9,8 +9,9 @@ use oxc::span::GetSpan;
 use oxc::syntax::operator::AssignmentOperator;
 
 use super::ReadFinder;
-use crate::bounds::ASSIGNED_VALUES_MAX;
+use crate::bounds::{ASSIGNED_VALUES_MAX, WHOLE_BRANCHES_MAX};
 use crate::result_part::ResultPart;
+use crate::result_read::WholeInstead;
 use crate::typescript::flow::guards::method;
 
 /// A value that a name is given.
@@ -37,6 +38,24 @@ impl<'a> ReadFinder<'_, '_, 'a> {
         let uses: Vec<NodeId> = self.tree.uses(symbol).collect();
         for node in uses {
             self.follow(node, part.clone());
+        }
+    }
+
+    /// Notes that a name is given the whole result in place of its first value, as in
+    /// `let d = r.structuredContent; if (!d) d = r`.
+    pub(super) fn whole_assigned(&mut self, symbol: SymbolId) {
+        if self.whole_instead.len() < WHOLE_BRANCHES_MAX
+            && let AstKind::VariableDeclarator(declared) = self
+                .tree
+                .nodes
+                .kind(self.tree.scoping.symbol_declaration(symbol))
+            && let Some(first) = &declared.init
+        {
+            let span = first.span();
+            self.whole_instead.push(WholeInstead {
+                condition: (span.start, span.end),
+                branch: (0, 0),
+            });
         }
     }
 

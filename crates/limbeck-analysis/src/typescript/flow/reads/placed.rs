@@ -8,7 +8,7 @@ use oxc::ast::ast::{
 };
 use oxc::semantic::NodeId;
 use oxc::span::GetSpan;
-use oxc::syntax::operator::LogicalOperator;
+use oxc::syntax::operator::{LogicalOperator, UnaryOperator};
 
 use super::changes::is_of_own_object;
 use crate::bounds::ALTERNATIVE_STEPS_MAX;
@@ -26,6 +26,7 @@ impl ProgramTree<'_, '_> {
         for _ in 0..ALTERNATIVE_STEPS_MAX {
             match self.outer(at) {
                 Some((outer, AstKind::LogicalExpression(_), _)) => at = outer,
+                Some((outer, kind, _)) if asks_for_kind(&kind) => at = outer,
                 Some((_, AstKind::IfStatement(branch), below)) => {
                     return self.is_inside(below, branch.test.span())
                         && ends_early(&branch.consequent);
@@ -59,6 +60,25 @@ impl ProgramTree<'_, '_> {
             at = outer;
         }
         number
+    }
+}
+
+/// Whether an expression asks what the value in it is: `Array.isArray(r.content)`, `typeof r.text === "string"`,
+/// `r.result !== undefined`.
+fn asks_for_kind(kind: &AstKind<'_>) -> bool {
+    let asks_for = |side: &Expression<'_>| match side.get_inner_expression() {
+        Expression::NullLiteral(_) => true,
+        Expression::Identifier(name) => name.name == "undefined",
+        Expression::UnaryExpression(unary) => unary.operator == UnaryOperator::Typeof,
+        _ => false,
+    };
+    match kind {
+        AstKind::UnaryExpression(unary) => unary.operator == UnaryOperator::Typeof,
+        AstKind::BinaryExpression(binary) => {
+            binary.operator.is_equality() && (asks_for(&binary.left) || asks_for(&binary.right))
+        }
+        AstKind::CallExpression(call) => method(&call.callee) == Some("isArray"),
+        _ => false,
     }
 }
 

@@ -62,3 +62,27 @@ fn a_name_with_results_of_several_tools_is_neither_compared_nor_surely_read() {
     assert_eq!(same.compared.len(), 1);
     assert!(same.reads.iter().any(|read| read.certain));
 }
+
+#[test]
+fn a_helper_that_unwraps_a_result_only_asks_for_what_it_unwraps() {
+    let empty = |text: &str| -> Vec<String> {
+        let site = only(&format!("const r = await tools.a.b(); {text}"));
+        let reads = site.reads.into_iter().filter(|read| !read.asked);
+        reads.map(|read| read.path.join(".")).collect()
+    };
+    for text in [
+        "const g = () => { if (r && Array.isArray(r.content)) return JSON.parse(r.content[0].text); return r }; g()",
+        "const g = () => { if (typeof r.text === 'string') return r.text; return r }; g()",
+        "const g = () => { if (r.result !== undefined) return r.result; return r }; g()",
+        "let d = r.structuredContent; if (!d) d = r; f(d)",
+    ] {
+        assert_eq!(empty(text), [""; 0], "{text}");
+    }
+    // The controls: a value of the program is empty where these are absent.
+    for text in [
+        "const g = () => { if (r.total > 5) return 1; return r }; g()",
+        "let d = r.data; if (!d) d = q; f(d)",
+    ] {
+        assert_eq!(empty(text).len(), 1, "{text}");
+    }
+}

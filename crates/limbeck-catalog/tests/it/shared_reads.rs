@@ -35,7 +35,8 @@ fn reading(line: u32, tool: &str, name: &str) -> Value {
 }
 
 fn messages(language: Language, mode: Mode, sites: &[Value]) -> Vec<String> {
-    let sites = Sites::parse(&json!({ "sites": sites }).to_string()).unwrap();
+    let sites = Sites::parse(&json!({ "sites": sites }).to_string())
+        .expect("the sites of a test can be read");
     let options = CheckOptions {
         language,
         mode,

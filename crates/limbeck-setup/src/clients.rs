@@ -12,6 +12,8 @@ mod apply;
 mod form;
 mod found;
 mod identity;
+mod kills;
+mod leftovers;
 mod model;
 mod own_program;
 mod own_text;

@@ -3,12 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::leftovers;
 use super::model::{FileChange, FileKind, PlannedFile, SetupError, SetupPlan};
-use super::record::{Record, RecordState, RecordedFile, Records, Which, digest, kind_word};
+use super::record::{Record, RecordState, RecordedFile, Records, digest, kind_word};
 use super::splice::{self, Change};
 use super::table::client_of;
 use super::target::{ReplaceError, Target};
-use super::undo;
+use super::undo::{self, UndoneState};
 use super::verify::is_as_intended;
 use crate::file_content::{self, MARK};
 use crate::load::CLIENT_STATE_BYTES_MAX;
@@ -59,21 +60,25 @@ impl<'w> SetupState<'w> {
     ///
     /// # Errors
     ///
-    /// [`SetupError::Records`].
+    /// [`SetupError::Records`], [`SetupError::LaterSetups`], and [`SetupError::Unrecovered`] when a file is in conflict.
     pub fn recover(&self) -> Result<Option<String>, SetupError> {
         if !self.directory.join("setup").exists() {
             return Ok(None);
         }
         let records = self.records()?;
         let all = records.all().map_err(|error| self.failed(error))?;
-        let Some(record) = all
-            .into_iter()
-            .rfind(|record| record.state == RecordState::Started)
-        else {
+        let Some(record) = all.iter().rfind(|record| record.is_unfinished()) else {
             return Ok(None);
         };
         let id = record.id.clone();
-        undo::take_back(self.world, &records, record).map_err(|error| self.failed(error))?;
+        undo::expect_last(record, &all)?;
+        let undone = undo::take_back(self.world, &records, record.clone());
+        for file in undone.map_err(|error| self.failed(error))? {
+            if let UndoneState::Conflict(reason) = file.state {
+                let file = file.path;
+                return Err(SetupError::Unrecovered { id, file, reason });
+            }
+        }
         Ok(Some(id))
     }
 
@@ -86,10 +91,7 @@ impl<'w> SetupState<'w> {
             .then(|| self.records());
         let all = records.and_then(Result::ok);
         let all = all.and_then(|records| records.all().ok());
-        all.is_some_and(|all| {
-            all.iter()
-                .any(|record| record.state == RecordState::Started)
-        })
+        all.is_some_and(|all| all.iter().any(Record::is_unfinished))
     }
 
     /// Writes the files of `plan`. A file that cannot be written does not keep others from being written, but a client's
@@ -97,13 +99,14 @@ impl<'w> SetupState<'w> {
     ///
     /// # Errors
     ///
-    /// [`SetupError::Records`]; then no file was written.
+    /// [`SetupError::Records`], and [`SetupError::Overtaken`] when another setup ran since the plan; then no file was written.
     pub fn apply(&self, plan: SetupPlan) -> Result<SetupDone, SetupError> {
         let mut done = SetupDone::default();
         if plan.files.is_empty() {
             return Ok(done);
         }
         let records = self.records()?;
+        self.expect_own(&plan)?;
         let recorded = self.record(&records, &plan);
         let mut record = recorded.map_err(|error| self.failed(error))?;
         done.id = Some(record.id.clone());
@@ -129,9 +132,28 @@ impl<'w> SetupState<'w> {
         Ok(done)
     }
 
+    /// Expects the files of Limbeck's own as the plan has them: another setup, which waited for nothing, may have ended since.
+    fn expect_own(&self, plan: &SetupPlan) -> Result<(), SetupError> {
+        let own = |file: &&PlannedFile| !matches!(file.kind, FileKind::Client(_));
+        for file in plan.files.iter().filter(own) {
+            let target = Target::of(self.world, &file.path);
+            let present = target.ok().and_then(|target| target.bytes().ok());
+            let is_other = |present| present != bytes(file, file.before.as_deref());
+            // What cannot be read is reported with the write.
+            if present.is_some_and(is_other) {
+                let file = file.path.clone();
+                return Err(SetupError::Overtaken { file });
+            }
+        }
+        Ok(())
+    }
+
     /// Records what is about to be done, durably.
     fn record(&self, records: &Records, plan: &SetupPlan) -> io::Result<Record> {
-        let at_us = self.world.now_us();
+        let earlier = records.all()?;
+        let earlier_us = earlier.last().map_or(0, |record| record.at_us);
+        // Records are in the order of their setups, also when the clock was set back.
+        let at_us = self.world.now_us().max(earlier_us.saturating_add(1));
         let id = records.next_id(&day(at_us))?;
         let mut files = Vec::new();
         for (index, file) in plan.files.iter().enumerate() {
@@ -139,18 +161,9 @@ impl<'w> SetupState<'w> {
                 bytes(file, file.before.as_deref()),
                 bytes(file, Some(&file.after)),
             );
-            records.write_bytes(
-                &id,
-                index,
-                Which::Before,
-                before.as_deref().unwrap_or_default(),
-            )?;
-            records.write_bytes(
-                &id,
-                index,
-                Which::After,
-                after.as_deref().unwrap_or_default(),
-            )?;
+            for bytes in [&before, &after] {
+                records.write_bytes(&id, index, bytes.as_deref().unwrap_or_default())?;
+            }
             files.push(RecordedFile {
                 path: file.path.clone(),
                 kind: kind_word(file.kind).to_owned(),
@@ -165,6 +178,7 @@ impl<'w> SetupState<'w> {
                     .iter()
                     .map(|(name, _)| name.clone())
                     .collect(),
+                replacing: None,
             });
         }
         let record = Record {
@@ -173,6 +187,7 @@ impl<'w> SetupState<'w> {
             at_us,
             state: RecordState::Started,
             files,
+            relies_on: Some(plan.relies_on.clone()),
         };
         records.write(&record)?;
         Ok(record)
@@ -191,13 +206,23 @@ impl<'w> SetupState<'w> {
         if file.kind == FileKind::Secret {
             ignore_directory(self.world, &file.path).map_err(io)?;
         }
-        if let Some(recorded) = record.files.get_mut(index) {
-            recorded.is_written = true;
+        if let Some(recorded) = record.files.get(index) {
+            // What a process left whose record is gone.
+            let before = bytes(file, file.before.as_deref()).unwrap_or_default();
+            let after = bytes(file, Some(&file.after)).unwrap_or_default();
+            leftovers::sweep(&target, recorded, &before, &after).map_err(io)?;
         }
-        records.write(record).map_err(io)?;
         for _ in 0..RETRIES_MAX {
             let before = bytes(file, file.before.as_deref());
             let after = bytes(file, Some(&file.after)).unwrap_or_default();
+            if let Some(recorded) = record.files.get_mut(index) {
+                recorded.is_written = true;
+                recorded.replacing = Some([
+                    digest(before.as_deref().unwrap_or_default()),
+                    digest(&after),
+                ]);
+            }
+            records.write(record).map_err(io)?;
             match target.replace(before.as_deref(), Some(&after)) {
                 Ok(()) => return Ok(()),
                 Err(ReplaceError::Io(error)) => return Err(error.to_string()),
@@ -220,9 +245,8 @@ impl<'w> SetupState<'w> {
                         recorded.after = digest(&after);
                     }
                     records
-                        .write_bytes(&record.id, index, Which::Before, bytes)
-                        .and_then(|()| records.write_bytes(&record.id, index, Which::After, &after))
-                        .and_then(|()| records.write(record))
+                        .write_bytes(&record.id, index, bytes)
+                        .and_then(|()| records.write_bytes(&record.id, index, &after))
                         .map_err(io)?;
                 }
             }

@@ -51,6 +51,8 @@ pub struct SetupPlan {
     pub servers: Vec<ServerPlan>,
     /// Number of secrets that get files of their own.
     pub secrets: usize,
+    /// Servers of Limbeck's own file that entries of clients rely on from now on, because they are the same.
+    pub(super) relies_on: Vec<String>,
     /// Files to write, in this order.
     pub(super) files: Vec<PlannedFile>,
 }
@@ -263,6 +265,30 @@ pub enum SetupError {
         /// The id that was given.
         id: Option<String>,
     },
+    /// Later setups rely on the servers of this one, or changed the same files.
+    #[error("setup {id} cannot be taken back before {}, which changed the same files or rely on its servers", .later.join(" and "))]
+    LaterSetups {
+        /// The setup that was to be taken back.
+        id: String,
+        /// Ids of the later ones, the last one first.
+        later: Vec<String>,
+    },
+    /// Another setup ran between the plan and its start.
+    #[error("another setup or program wrote {} while this setup was planned, so nothing is written", .file.display())]
+    Overtaken {
+        /// A file of Limbeck's own.
+        file: PathBuf,
+    },
+    /// What a setup that was killed had changed cannot be taken back.
+    #[error("setup {id} was ended before it was done, and {} cannot be taken back: {reason}", .file.display())]
+    Unrecovered {
+        /// The setup that was killed.
+        id: String,
+        /// A file in conflict.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl SetupError {
@@ -278,6 +304,20 @@ impl SetupError {
             Self::Records { .. } => {
                 Some("choose a state directory that you can write to: `--state-dir DIR`".to_owned())
             }
+            Self::LaterSetups { id, later } => {
+                let ids = later.iter().chain([id]);
+                let commands: Vec<String> = ids
+                    .map(|id| format!("`limbeck setup --undo {id}`"))
+                    .collect();
+                Some(format!(
+                    "take them back in this order: {}",
+                    commands.join(", ")
+                ))
+            }
+            Self::Overtaken { .. } => Some("run setup again".to_owned()),
+            Self::Unrecovered { id, .. } => Some(format!(
+                "correct the file, then run `limbeck setup --undo {id}`"
+            )),
             Self::Program { .. } | Self::NothingToUndo { .. } => None,
         }
     }

@@ -199,7 +199,11 @@ impl<'w> FoundClients<'w> {
             },
         };
         for (server, action) in self.servers.iter().zip(actions) {
-            plan.servers.push(outcomes_of(server, *action));
+            let outcome = outcomes_of(server, *action);
+            if *action == ServerAction::Merge {
+                plan.relies_on.push(outcome.name.clone());
+            }
+            plan.servers.push(outcome);
         }
         let mut text = self.own_text.clone();
         let mut added = Vec::new();

@@ -1,6 +1,6 @@
 //! Record of one setup in the state directory: the old and new bytes of every file, written before the first is changed.
 //!
-//! `setup/ID/record.json` names the files; `N.before` and `N.after` have the bytes of file N. Only the user can read them.
+//! `setup/ID/record.json` names the files; `N.SHA256` has old or new bytes of file N. Only the user can read them.
 //! They are outside of every repository's history: the directory has a `.gitignore` for all of it.
 
 use std::fs::{self, File};
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::kills;
 use super::model::FileKind;
 use super::table::{CLIENTS, Form};
 use crate::trust::create_directory;
@@ -29,6 +30,10 @@ pub(super) struct Record {
     pub(super) at_us: u64,
     pub(super) state: RecordState,
     pub(super) files: Vec<RecordedFile>,
+    /// Servers of Limbeck's own file that took the place of entries which left clients, though an earlier setup or the user
+    /// wrote them. In a record without this list, any could be.
+    #[serde(default)]
+    pub(super) relies_on: Option<Vec<String>>,
 }
 
 /// How far a setup came.
@@ -39,6 +44,8 @@ pub(super) enum RecordState {
     Started,
     /// Every file was written or reported.
     Finished,
+    /// It is being taken back, or the process that did so was killed meanwhile.
+    Undoing,
     /// It was taken back.
     Undone,
 }
@@ -62,6 +69,40 @@ pub(super) struct RecordedFile {
     pub(super) removed: Vec<String>,
     /// Names of the entries that came into it.
     pub(super) added: Vec<String>,
+    /// SHA-256 of the bytes that the last replacement takes out and of those that it puts in, written before it begins.
+    #[serde(default)]
+    pub(super) replacing: Option<[String; 2]>,
+}
+
+impl Record {
+    /// Whether the process that worked on it was killed.
+    pub(super) fn is_unfinished(&self) -> bool {
+        matches!(self.state, RecordState::Started | RecordState::Undoing)
+    }
+
+    /// Whether something would be lost if `earlier` were taken back and this setup were not: both changed a client's file, or
+    /// a client lost an entry here because `earlier` had moved the same server.
+    pub(super) fn relies_on(&self, earlier: &Self) -> bool {
+        let written = |record: &Self| -> Vec<RecordedFile> {
+            let files = record.files.iter().filter(|file| file.is_written);
+            files.cloned().collect()
+        };
+        let (own, theirs) = (written(self), written(earlier));
+        let is_of_both = |file: &RecordedFile| {
+            file.is_of_client() && theirs.iter().any(|other| other.path == file.path)
+        };
+        if own.iter().any(is_of_both) {
+            return true;
+        }
+        let mut moved = theirs
+            .iter()
+            .filter(|file| file.kind == "own")
+            .flat_map(|file| &file.added);
+        match &self.relies_on {
+            Some(names) => moved.any(|name| names.contains(name)),
+            None => moved.next().is_some() && own.iter().any(|file| !file.removed.is_empty()),
+        }
+    }
 }
 
 impl RecordedFile {
@@ -112,10 +153,31 @@ impl Records {
             .write(true)
             .open(directory.join("lock"))?;
         lock.lock()?;
-        Ok(Self {
+        let records = Self {
             directory,
             _lock: lock,
-        })
+        };
+        records.remove_unrecorded()?;
+        Ok(records)
+    }
+
+    /// Removes the bytes, which have secrets, of a setup that was killed before it had a record and so before it wrote a file.
+    fn remove_unrecorded(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let is_id = |name: &str| {
+                let parts = name.split_once('-');
+                let is_number =
+                    |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+                parts.is_some_and(|(day, number)| is_number(day) && is_number(number))
+            };
+            let is_setup =
+                entry.file_type()?.is_dir() && entry.file_name().to_str().is_some_and(is_id);
+            if is_setup && fs::symlink_metadata(entry.path().join(RECORD)).is_err() {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     /// Id of the next setup of the day `day`, such as `20261123-1`.
@@ -153,36 +215,35 @@ impl Records {
         let directory = self.directory.join(&record.id);
         create_directory(&directory)?;
         let text = serde_json::to_vec_pretty(record).map_err(io::Error::other)?;
-        let mut fresh = tempfile::NamedTempFile::new_in(&directory)?;
-        fresh.write_all(&text)?;
-        fresh.as_file().sync_all()?;
-        fresh.persist(directory.join(RECORD))?;
+        let fresh = directory.join("record.new");
+        write(&fresh, &text)?;
+        kills::point();
+        fs::rename(&fresh, directory.join(RECORD))?;
         sync(&directory)?;
+        kills::point();
         sync(&self.directory)
     }
 
-    /// Writes the bytes of one file.
-    pub(super) fn write_bytes(
-        &self,
-        id: &str,
-        index: usize,
-        which: Which,
-        bytes: &[u8],
-    ) -> io::Result<()> {
+    /// Writes old or new bytes of one file. Those that a record names already stay.
+    pub(super) fn write_bytes(&self, id: &str, index: usize, bytes: &[u8]) -> io::Result<()> {
         let directory = self.directory.join(id);
         create_directory(&directory)?;
-        write(&directory.join(which.name(index)), bytes)
+        write(&directory.join(name(index, &digest(bytes))), bytes)?;
+        kills::point();
+        Ok(())
     }
 
     /// The bytes of one file, which are those that were recorded.
     pub(super) fn bytes(&self, record: &Record, index: usize, which: Which) -> io::Result<Vec<u8>> {
-        let bytes = fs::read(self.directory.join(&record.id).join(which.name(index)))?;
         let file = record.files.get(index);
-        let expected = file.map(|file| match which {
+        let file = file.ok_or_else(|| io::Error::other("the record has no such file"))?;
+        let expected = match which {
             Which::Before => &file.before,
             Which::After => &file.after,
-        });
-        if expected == Some(&digest(&bytes)) {
+        };
+        let directory = self.directory.join(&record.id);
+        let bytes = fs::read(directory.join(name(index, expected)))?;
+        if *expected == digest(&bytes) {
             Ok(bytes)
         } else {
             Err(io::Error::other("the recorded bytes were changed"))
@@ -194,7 +255,7 @@ impl Records {
         let records = self.all()?;
         let kept = records.len().saturating_sub(KEPT_MAX);
         for (index, record) in records.iter().enumerate() {
-            if index < kept && record.state != RecordState::Started {
+            if index < kept && !record.is_unfinished() {
                 fs::remove_dir_all(self.directory.join(&record.id))?;
             }
         }
@@ -209,13 +270,9 @@ pub(super) enum Which {
     After,
 }
 
-impl Which {
-    fn name(self, index: usize) -> String {
-        match self {
-            Self::Before => format!("{index}.before"),
-            Self::After => format!("{index}.after"),
-        }
-    }
+/// Name of the file with the bytes of this digest.
+fn name(index: usize, digest: &str) -> String {
+    format!("{index}.{digest}")
 }
 
 /// SHA-256 in hexadecimal.

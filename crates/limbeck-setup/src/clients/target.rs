@@ -8,6 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::kills;
+use super::leftovers::FreshFile;
 use crate::load::CLIENT_STATE_BYTES_MAX;
 use crate::trust::create_directory;
 use crate::world::World;
@@ -92,20 +94,32 @@ impl Target {
             return Ok(write_in_place(&self.real, after)?);
         }
         create_directory(directory)?;
-        let (fresh, mut file) = self.create_beside(before, after)?;
-        let written = file
-            .write_all(after)
-            .and_then(|()| keep_owner(&self.real, &file))
-            .and_then(|()| file.sync_all());
-        drop(file);
-        let moved = written
+        let mut fresh = FreshFile::create(&self.real)?;
+        let moved = self.fill(&mut fresh, after);
+        let moved = moved
             .map_err(ReplaceError::Io)
-            .and_then(|()| self.put(&fresh, before, after));
+            .and_then(|()| self.put(&fresh.whole, before, after));
         if moved.is_err() {
-            let _ = fs::remove_file(&fresh);
+            fresh.remove();
         }
         moved?;
+        kills::point();
         Ok(sync_directory(directory)?)
+    }
+
+    /// Writes the new bytes, with mode and owner of the old file.
+    fn fill(&self, fresh: &mut FreshFile, after: &[u8]) -> io::Result<()> {
+        kills::point();
+        let (first, rest) = after.split_at(after.len() / 2);
+        fresh.file.write_all(first)?;
+        kills::point();
+        fresh.file.write_all(rest)?;
+        keep_owner(&self.real, &fresh.file)?;
+        fresh.file.sync_all()?;
+        kills::point();
+        fresh.complete()?;
+        kills::point();
+        Ok(())
     }
 
     /// Puts the file `fresh` in place.
@@ -114,7 +128,10 @@ impl Target {
         let Some(before) = before else {
             // Of two programs that create a file, one succeeds.
             match fs::hard_link(fresh, &self.real) {
-                Ok(()) => fs::remove_file(fresh)?,
+                Ok(()) => {
+                    kills::point();
+                    fs::remove_file(fresh)?;
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     return Err(ReplaceError::Changed);
                 }
@@ -124,6 +141,7 @@ impl Target {
         };
         match exchange(fresh, &self.real) {
             Ok(()) => {
+                kills::point();
                 if read(fresh)?.as_deref() == Some(before) {
                     fs::remove_file(fresh)?;
                     return Ok(());
@@ -148,41 +166,10 @@ impl Target {
             Err(ReplaceError::Changed)
         }
     }
-
-    /// Creates the new file in the directory of the old one, where a rename is possible. One that a process left behind
-    /// which was killed is removed when it has the bytes of this change.
-    fn create_beside(
-        &self,
-        before: Option<&[u8]>,
-        after: &[u8],
-    ) -> Result<(PathBuf, File), ReplaceError> {
-        let name = self.real.file_name().unwrap_or_default().to_string_lossy();
-        for number in 0..8_u32 {
-            let fresh = self
-                .real
-                .with_file_name(format!(".{name}.limbeck-setup{number}"));
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            match options.open(&fresh) {
-                Ok(file) => return Ok((fresh, file)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let left = read(&fresh)?.unwrap_or_default();
-                    if after.starts_with(&left) || before == Some(&left) {
-                        fs::remove_file(&fresh)?;
-                        return Ok((fresh.clone(), options.open(&fresh)?));
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(io::Error::other("files of earlier changes are beside it").into())
-    }
 }
 
 /// Bytes of a file of bounded size.
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

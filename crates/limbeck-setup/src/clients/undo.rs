@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::apply::SetupState;
+use super::leftovers;
 use super::model::SetupError;
 use super::record::{Record, RecordState, RecordedFile, Records, Which, digest};
 use super::splice::{self, Change};
@@ -59,7 +60,8 @@ impl SetupState<'_> {
     ///
     /// # Errors
     ///
-    /// [`SetupError::NothingToUndo`] and [`SetupError::Records`].
+    /// [`SetupError::NothingToUndo`], [`SetupError::Records`], and [`SetupError::LaterSetups`] when something would be lost;
+    /// then no file was written.
     pub fn undo(&self, id: Option<&str>) -> Result<(String, Vec<UndoneFile>), SetupError> {
         let nothing = || SetupError::NothingToUndo {
             id: id.map(str::to_owned),
@@ -73,11 +75,38 @@ impl SetupState<'_> {
             Some(id) => record.id == id,
             None => record.state != RecordState::Undone,
         };
-        let record = all.into_iter().rfind(is_wanted).ok_or_else(nothing)?;
+        let record = all.iter().rfind(|record| is_wanted(record));
+        let record = record.ok_or_else(nothing)?;
         let id = record.id.clone();
-        let files = take_back(self.world, &records, record).map_err(|error| self.failed(error))?;
-        Ok((id, files))
+        if record.state == RecordState::Undone {
+            let files = record.files.iter().map(|file| UndoneFile {
+                path: file.path.clone(),
+                state: UndoneState::Unchanged,
+            });
+            return Ok((id, files.collect()));
+        }
+        expect_last(record, &all)?;
+        let undone = take_back(self.world, &records, record.clone());
+        Ok((id, undone.map_err(|error| self.failed(error))?))
     }
+}
+
+/// Expects that no later setup of `all` relies on `record`, or on one that does.
+pub(super) fn expect_last(record: &Record, all: &[Record]) -> Result<(), SetupError> {
+    let mut group = vec![record];
+    let later = all.iter().skip_while(|other| other.id != record.id).skip(1);
+    for later in later.filter(|later| later.state != RecordState::Undone) {
+        if group.iter().any(|earlier| later.relies_on(earlier)) {
+            group.push(later);
+        }
+    }
+    let later = group.iter().skip(1).rev().map(|later| later.id.clone());
+    let later: Vec<String> = later.collect();
+    if later.is_empty() {
+        return Ok(());
+    }
+    let id = record.id.clone();
+    Err(SetupError::LaterSetups { id, later })
 }
 
 /// Takes `record` back, the last written file first.
@@ -88,27 +117,33 @@ pub(super) fn take_back(
 ) -> io::Result<Vec<UndoneFile>> {
     let mut done: Vec<UndoneFile> = Vec::new();
     let mut has_conflict = false;
+    let conflicting = match record.state {
+        RecordState::Started => RecordState::Started,
+        _ => RecordState::Finished,
+    };
+    record.state = RecordState::Undoing;
+    records.write(&record)?;
     for index in (0..record.files.len()).rev() {
         let file = &record.files[index];
+        let path = file.path.clone();
         let state = if has_conflict && !file.is_of_client() {
             let reason = "it stays until the files in conflict are resolved".to_owned();
             UndoneState::Conflict(reason)
         } else if !file.is_written {
             UndoneState::Unchanged
         } else {
-            let undone = undo_file(world, records, &record, index);
+            let undone = undo_file(world, records, &mut record, index);
             undone.unwrap_or_else(UndoneState::Conflict)
         };
         has_conflict |= matches!(state, UndoneState::Conflict(_));
-        done.push(UndoneFile {
-            path: file.path.clone(),
-            state,
-        });
+        done.push(UndoneFile { path, state });
     }
-    if !has_conflict {
-        record.state = RecordState::Undone;
-        records.write(&record)?;
-    }
+    record.state = if has_conflict {
+        conflicting
+    } else {
+        RecordState::Undone
+    };
+    records.write(&record)?;
     done.reverse();
     Ok(done)
 }
@@ -116,15 +151,18 @@ pub(super) fn take_back(
 fn undo_file(
     world: &World,
     records: &Records,
-    record: &Record,
+    record: &mut Record,
     index: usize,
 ) -> Result<UndoneState, String> {
-    let file = &record.files[index];
     let io = |error: io::Error| error.to_string();
     let before = records.bytes(record, index, Which::Before).map_err(io)?;
     let after = records.bytes(record, index, Which::After).map_err(io)?;
-    let old = file.existed.then_some(before.as_slice());
+    let old = record.files[index].existed.then_some(before.as_slice());
+    if let Ok(target) = Target::of(world, &record.files[index].path) {
+        leftovers::sweep(&target, &record.files[index], &before, &after).map_err(io)?;
+    }
     for _ in 0..RETRIES_MAX {
+        let file = &record.files[index];
         let on_disk = world.on_disk(&file.path);
         if fs::symlink_metadata(&on_disk).is_err() && old.is_none() {
             return Ok(UndoneState::Unchanged);
@@ -147,13 +185,19 @@ fn undo_file(
                 if merged == bytes {
                     return Ok(UndoneState::Unchanged);
                 }
-                if old.is_none() && merged.trim_ascii().is_empty() {
-                    // Setup created it, and only what setup wrote was left in it.
+                let is_own = !file.is_of_client();
+                if (old.is_none() || is_own) && merged.trim_ascii().is_empty() {
+                    // Setup created it, this one or an earlier one, and only what setup wrote was left in it.
                     (None, UndoneState::Removed)
                 } else {
                     (Some(merged), UndoneState::Merged)
                 }
             };
+        if let Some(file) = record.files.get_mut(index) {
+            file.replacing =
+                Some([&current, &new].map(|bytes| digest(bytes.as_deref().unwrap_or_default())));
+        }
+        records.write(record).map_err(io)?;
         match target.replace(current.as_deref(), new.as_deref()) {
             Ok(()) => return Ok(state),
             Err(ReplaceError::Changed) => {}

@@ -191,7 +191,17 @@ fn state_directory(invocation: &Invocation) -> Result<PathBuf, CommandError> {
 
 fn failure(error: SetupError) -> CommandError {
     let hint = error.hint();
-    let mut failure = CommandError::usage(error);
+    let mut failure = match error {
+        SetupError::LaterSetups { .. }
+        | SetupError::Overtaken { .. }
+        | SetupError::Unrecovered { .. } => CommandError::new(ExitStatus::Failed, error),
+        SetupError::NoHome
+        | SetupError::UnknownClient { .. }
+        | SetupError::Program { .. }
+        | SetupError::OwnFile { .. }
+        | SetupError::Records { .. }
+        | SetupError::NothingToUndo { .. } => CommandError::usage(error),
+    };
     failure.hint = hint;
     failure
 }

@@ -135,3 +135,149 @@ fn two_setups_are_undone_in_both_orders() {
         assert_eq!(files, cursor);
     }
 }
+
+const KIRO: &str = ".kiro/settings/mcp.json";
+const A: &str = r#"{"mcpServers": {"a": {"command": "a", "env": {"A_TOKEN": "t"}}}}"#;
+const B: &str = r#"{"mcpServers": {"b": {"command": "b"}}}"#;
+
+/// Two setups, and what the user writes before each: a file and its text.
+const TWO_SETUPS: [(&str, [(&str, &str); 2]); 4] = [
+    ("other clients", [(".cursor/mcp.json", A), (KIRO, B)]),
+    ("the same server", [(".cursor/mcp.json", A), (KIRO, A)]),
+    (
+        "the same file",
+        [(".cursor/mcp.json", A), (".cursor/mcp.json", "+")],
+    ),
+    (
+        "one server of both",
+        [
+            (".cursor/mcp.json", A),
+            (
+                KIRO,
+                r#"{"mcpServers": {"a": {"command": "a", "env": {"A_TOKEN": "t"}}, "b": {"command": "b"}}}"#,
+            ),
+        ],
+    ),
+];
+
+#[test]
+fn two_setups_are_undone_exactly_or_the_order_is_named() {
+    for (case, steps) in TWO_SETUPS {
+        for first_one_first in [true, false] {
+            let machine = Machine::new();
+            let mut ids = Vec::new();
+            let mut users = std::collections::BTreeMap::new();
+            for (path, text) in steps {
+                let mut users_text = text.to_owned();
+                let mut text = text.to_owned();
+                if text == "+" {
+                    // The user adds a server beside Limbeck's entry.
+                    let new = "}, \"new\": {\"command\": \"n\"}}}";
+                    text = machine.read(path);
+                    text.replace_range(text.len() - 3.., new);
+                    users_text = A.to_owned();
+                    users_text.replace_range(A.len() - 3.., new);
+                }
+                let file = machine.write(path, text);
+                users.insert(file, users_text.into_bytes());
+                ids.extend(machine.setup().id);
+            }
+            assert_eq!(ids.len(), 2, "{case}");
+            let set_up = machine.files();
+            if first_one_first {
+                match machine.setups().undo(Some(&ids[0])) {
+                    Ok(_) => assert_eq!(case, "other clients"),
+                    Err(error) => {
+                        assert_ne!(case, "other clients");
+                        let text = format!("{error}: {}", error.hint().unwrap());
+                        assert!(text.contains(&format!("before {}", ids[1])), "{text}");
+                        let order = format!(
+                            "`limbeck setup --undo {}`, `limbeck setup --undo {}`",
+                            ids[1], ids[0]
+                        );
+                        assert!(text.contains(&order), "{text}");
+                        assert_eq!(machine.files(), set_up, "{case}");
+                    }
+                }
+            }
+            for id in ids.iter().rev() {
+                let (_, files) = machine.setups().undo(Some(id)).unwrap();
+                let conflict = files.iter().find(|file| file.state.word() == "conflict");
+                assert_eq!(conflict, None, "{case}");
+            }
+            assert_eq!(
+                machine.files(),
+                users,
+                "{case}, first one first: {first_one_first}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_setup_that_was_taken_back_is_not_taken_back_again() {
+    let machine = Machine::new();
+    machine.write(".cursor/mcp.json", TWO);
+    let one = machine.setup().id.unwrap();
+    machine.setups().undo(Some(&one)).unwrap();
+    machine.setup();
+    let set_up = machine.files();
+    let (_, files) = machine.setups().undo(Some(&one)).unwrap();
+    assert!(
+        files
+            .iter()
+            .all(|file| file.state == UndoneState::Unchanged),
+        "{files:?}"
+    );
+    assert_eq!(machine.files(), set_up);
+    // The control: the second one is.
+    machine.setups().undo(None).unwrap();
+    assert_eq!(machine.read(".cursor/mcp.json"), TWO);
+}
+
+#[test]
+fn a_second_setup_of_the_same_plan_writes_nothing_and_its_undo_takes_no_secret() {
+    let machine = Machine::new();
+    machine.write(".cursor/mcp.json", A);
+    let before = machine.files();
+    let (one, two) = (machine.plan(), machine.plan());
+    machine.setups().apply(one).unwrap();
+    let set_up = machine.files();
+    let error = machine.setups().apply(two).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("another setup or program wrote "), "{text}");
+    assert_eq!(error.hint().unwrap(), "run setup again");
+    assert_eq!(machine.files(), set_up);
+    // The control: the first one is taken back whole, with its secret, and there is no second one.
+    machine.setups().undo(None).unwrap();
+    assert_eq!(machine.files(), before);
+    machine.setups().undo(None).unwrap_err();
+}
+
+#[test]
+fn a_killed_setup_whose_file_is_in_conflict_is_named_before_another_one() {
+    let machine = Machine::new();
+    machine.write(".cursor/mcp.json", A);
+    let id = machine.setup().id.unwrap();
+    let record = machine.state().join("setup").join(&id).join("record.json");
+    let text = std::fs::read_to_string(&record).unwrap();
+    std::fs::write(&record, text.replace("\"finished\"", "\"started\"")).unwrap();
+    let written = machine.read(".cursor/mcp.json");
+    machine.write(
+        ".cursor/mcp.json",
+        written.replace("\"serve\"", "\"serve\", \"--quiet\""),
+    );
+    let error = machine.setups().recover().unwrap_err();
+    assert!(matches!(&error, SetupError::Unrecovered { .. }), "{error}");
+    assert_eq!(
+        error.hint(),
+        Some(format!(
+            "correct the file, then run `limbeck setup --undo {id}`"
+        ))
+    );
+    assert!(machine.imported().contains("[servers.a]"));
+    // The control: as setup wrote it, it is taken back.
+    machine.write(".cursor/mcp.json", written);
+    assert_eq!(machine.setups().recover().unwrap(), Some(id));
+    assert_eq!(machine.read(".cursor/mcp.json"), A);
+}

@@ -123,7 +123,7 @@ fn form_of_settings(file: &Path, key: &str) -> Option<&'static str> {
             r#"the accepted form is [notify] desktop = true, webhook = { url = "https://…", secret = "env:NAME" }"#,
         ),
         _ => Some(
-            "the file has the tables [servers.NAME], [limits], [sandbox] and [search.embeddings], and the key `observe`",
+            "the file has the tables [servers.NAME], [policy], [notify], [limits], [sandbox] and [search.embeddings], and the key `observe`",
         ),
     }
 }
@@ -154,4 +154,27 @@ const HTTP_KEYS: &[&str] = &["headers", "httpUrl", "serverUrl", "uri", "url"];
 /// Whether a key path leads into an entry of an HTTP server.
 fn is_of_http(key: &str) -> bool {
     key.split('.').skip(2).any(|part| HTTP_KEYS.contains(&part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_of_an_unknown_table_has_every_table() {
+        let hint = form_of_settings(Path::new("limbeck.toml"), "polici").unwrap();
+        let known = [
+            "[servers.NAME]",
+            "[policy]",
+            "[notify]",
+            "[limits]",
+            "[sandbox]",
+        ];
+        for table in known
+            .into_iter()
+            .chain(["[search.embeddings]", "`observe`"])
+        {
+            assert!(hint.contains(table), "{table}: {hint}");
+        }
+    }
 }

@@ -264,6 +264,8 @@ pub enum SetupError {
     NothingToUndo {
         /// The id that was given.
         id: Option<String>,
+        /// Ids of those that can be taken back, the last one first.
+        known: Vec<String>,
     },
     /// Later setups rely on the servers of this one, or changed the same files.
     #[error("setup {id} cannot be taken back before {}, which changed the same files or rely on its servers", .later.join(" and "))]
@@ -317,6 +319,10 @@ impl SetupError {
             Self::Overtaken { .. } => Some("run setup again".to_owned()),
             Self::Unrecovered { id, .. } => Some(format!(
                 "correct the file, then run `limbeck setup --undo {id}`"
+            )),
+            Self::NothingToUndo { known, .. } if !known.is_empty() => Some(format!(
+                "setups that can be taken back: {}",
+                known.join(", ")
             )),
             Self::Program { .. } | Self::NothingToUndo { .. } => None,
         }

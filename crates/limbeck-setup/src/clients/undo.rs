@@ -1,5 +1,6 @@
 //! Taking a setup back: exact bytes where a file is as setup left it, else only what setup changed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -9,8 +10,10 @@ use super::leftovers;
 use super::model::SetupError;
 use super::record::{Record, RecordState, RecordedFile, Records, Which, digest};
 use super::splice::{self, Change};
+use super::table::Form;
 use super::target::{ReplaceError, Target, is_torn};
 use super::verify::is_as_intended;
+use crate::document::{self, ConfigPlace};
 use crate::file_content::MARK;
 use crate::world::World;
 
@@ -63,11 +66,16 @@ impl SetupState<'_> {
     /// [`SetupError::NothingToUndo`], [`SetupError::Records`], and [`SetupError::LaterSetups`] when something would be lost;
     /// then no file was written.
     pub fn undo(&self, id: Option<&str>) -> Result<(String, Vec<UndoneFile>), SetupError> {
-        let nothing = || SetupError::NothingToUndo {
-            id: id.map(str::to_owned),
+        let nothing = |all: &[Record]| {
+            let known = all.iter().rev();
+            let known = known.filter(|record| record.state != RecordState::Undone);
+            SetupError::NothingToUndo {
+                id: id.map(str::to_owned),
+                known: known.map(|record| record.id.clone()).collect(),
+            }
         };
         if !self.directory.join("setup").exists() {
-            return Err(nothing());
+            return Err(nothing(&[]));
         }
         let records = self.records()?;
         let all = records.all().map_err(|error| self.failed(error))?;
@@ -76,7 +84,7 @@ impl SetupState<'_> {
             None => record.state != RecordState::Undone,
         };
         let record = all.iter().rfind(|record| is_wanted(record));
-        let record = record.ok_or_else(nothing)?;
+        let record = record.ok_or_else(|| nothing(&all))?;
         let id = record.id.clone();
         if record.state == RecordState::Undone {
             let files = record.files.iter().map(|file| UndoneFile {
@@ -207,6 +215,46 @@ fn undo_file(
     Err("another program keeps writing it".to_owned())
 }
 
+/// Keys that a client, or its user in the client's dialog, adds to an entry, and that mean nothing without it.
+const KEYS_OF_CLIENTS: &[&str] = &[
+    "alwaysAllow",
+    "autoApprove",
+    "default_tools_approval_mode",
+    "disabled",
+    "disabledTools",
+    "disabled_tools",
+    "enabled",
+    "enabled_tools",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
+    "timeout",
+    "tool_timeout_sec",
+    "tools",
+    "trust",
+];
+
+/// Whether the entry `name` of `now` is that of `written`, in any order and with keys of [`KEYS_OF_CLIENTS`] beside.
+fn is_as_written(written: &str, now: &str, form: Form, name: &str) -> bool {
+    let keys = |text: &str| -> Option<BTreeMap<String, String>> {
+        let node = document::parse(text, form.syntax()).ok()?;
+        let entry = form
+            .servers(&ConfigPlace::root(&node))
+            .ok()??
+            .get(name)
+            .ok()??;
+        let keys = entry.entries().ok()?.into_iter();
+        Some(
+            keys.map(|(key, value)| (key.to_owned(), value.canonical()))
+                .collect(),
+        )
+    };
+    let (Some(written), Some(mut now)) = (keys(written), keys(now)) else {
+        return false;
+    };
+    now.retain(|key, _| written.contains_key(key) || !KEYS_OF_CLIENTS.contains(&key.as_str()));
+    now == written
+}
+
 /// The present bytes with the entries of setup taken out and those that it took out put back.
 fn merged(
     file: &RecordedFile,
@@ -221,9 +269,9 @@ fn merged(
         let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
         String::from_utf8(bytes.to_vec()).map_err(|_| "it is not UTF-8 any more".to_owned())
     };
-    let (old, new, now) = (text(before)?, text(after)?, text(current)?);
+    let (old, new_text, now) = (text(before)?, text(after)?, text(current)?);
     let entries = |text: &str| splice::entry_texts(text, form);
-    let (old, new) = (entries(&old)?, entries(&new)?);
+    let (old, new) = (entries(&old)?, entries(&new_text)?);
     let present = entries(&now)?;
     let find = |entries: &[(String, String)], name: &str| {
         let found = entries.iter().find(|(found, _)| found == name);
@@ -235,6 +283,7 @@ fn merged(
             // The user removed it.
             None => {}
             Some(text) if Some(&text) == find(&new, name).as_ref() => change.removed.push(name),
+            Some(_) if is_as_written(&new_text, &now, form, name) => change.removed.push(name),
             Some(_) => return Err(format!("its entry `{name}` was changed since")),
         }
     }

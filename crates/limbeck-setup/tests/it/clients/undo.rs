@@ -281,3 +281,65 @@ fn a_killed_setup_whose_file_is_in_conflict_is_named_before_another_one() {
     assert_eq!(machine.setups().recover().unwrap(), Some(id));
     assert_eq!(machine.read(".cursor/mcp.json"), A);
 }
+
+#[test]
+fn keys_that_a_client_adds_to_limbecks_entry_go_with_it() {
+    const CODEX: &str = ".codex/config.toml";
+    let text = "# mine\nmodel = \"m\"\n\n[mcp_servers.c]\ncommand = 'c'\n";
+    for (added, is_undone) in [
+        ("default_tools_approval_mode = \"approve\"\n", true),
+        (
+            "startup_timeout_sec = 20\n\n[mcp_servers.limbeck.tools.execute]\napproval_mode = \"approve\"\n",
+            true,
+        ),
+        // The control: what the user changed of what it does.
+        ("env = { A = \"b\" }\n", false),
+    ] {
+        let machine = Machine::new();
+        machine.write(CODEX, text);
+        machine.setup();
+        let written = machine.read(CODEX);
+        let changed = written.replace(
+            "args = [\"serve\"]\n",
+            &format!("args = [\"serve\"]\n{added}"),
+        );
+        assert_ne!(written, changed);
+        machine.write(CODEX, &changed);
+        let (_, files) = machine.setups().undo(None).unwrap();
+        if is_undone {
+            // Behind the last of two sections a blank line stays.
+            let now = machine.read(CODEX);
+            assert_eq!(now.trim_end(), text.trim_end(), "{files:?}");
+        } else {
+            assert_eq!(files[1].state.word(), "conflict", "{files:?}");
+            assert_eq!(machine.read(CODEX), changed);
+        }
+    }
+}
+
+#[test]
+fn an_unknown_setup_is_answered_with_those_that_can_be_taken_back() {
+    let machine = Machine::new();
+    machine.write(".cursor/mcp.json", A);
+    let one = machine.setup().id.unwrap();
+    machine.write(KIRO, B);
+    let two = machine.setup().id.unwrap();
+    let hint = || {
+        machine
+            .setups()
+            .undo(Some("20260101-1"))
+            .unwrap_err()
+            .hint()
+    };
+    assert_eq!(
+        hint(),
+        Some(format!("setups that can be taken back: {two}, {one}"))
+    );
+    machine.setups().undo(None).unwrap();
+    assert_eq!(
+        hint(),
+        Some(format!("setups that can be taken back: {one}"))
+    );
+    machine.setups().undo(None).unwrap();
+    assert_eq!(hint(), None);
+}

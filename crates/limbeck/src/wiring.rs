@@ -314,7 +314,7 @@ impl GatewaySession {
 pub(crate) fn print_first_step(printer: &Printer, files: &[String]) {
     note_importable(printer, files);
     printer.hint(
-        "add one with `limbeck add`, or copy those of a client with `limbeck import FILE`; `limbeck demo` shows Limbeck with a built-in server",
+        "move those of your clients with `limbeck setup`, which shows first what it would change; add one with `limbeck add`, or copy those of a client with `limbeck import FILE`; `limbeck demo` shows Limbeck with a built-in server",
     );
 }
 

@@ -12,7 +12,6 @@ use super::answer_budget::{CALL_BYTES_MIN, Work};
 use super::invoke::AdmittedCall;
 use super::prepare::{Prepared, RefusedCall};
 use crate::approvals::Approved;
-use crate::pins;
 
 /// Questions about one call: its tool or the rules may change while the person thinks.
 pub(super) const ASKED_MAX: usize = 3;

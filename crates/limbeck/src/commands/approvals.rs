@@ -28,18 +28,19 @@ pub(super) async fn approvals(
     let printer = &invocation.printer;
     let printed = match (&arguments.remembered, &arguments.id) {
         (Some(command), _) => remembered(printer, &session.gateway, command).await,
-        (None, Some(id)) => one(printer, &session.gateway, id, arguments.json).await,
-        (None, None) => list(printer, &session.gateway, arguments).await,
+        (None, Some(id)) => one(invocation, &session.gateway, id, arguments.json).await,
+        (None, None) => list(invocation, &session.gateway, arguments).await,
     };
     session.close().await;
     printed.map(|()| ExitStatus::Completed)
 }
 
 async fn list(
-    printer: &Printer,
+    invocation: &Invocation,
     gateway: &Gateway,
     arguments: &ApprovalsArgs,
 ) -> Result<(), CommandError> {
+    let printer = &invocation.printer;
     let approvals = gateway
         .pending_approvals(None, None, !arguments.all)
         .await?;
@@ -60,7 +61,10 @@ async fn list(
         .iter()
         .any(|one| one.state == ApprovalState::Pending)
     {
-        printer.hint("`limbeck approvals ID` shows a question whole, `limbeck resume EXECUTION` asks for the decision");
+        let limbeck = invocation.same_configuration();
+        printer.hint(&format!(
+            "`{limbeck} approvals ID` shows a question whole, `{limbeck} resume EXECUTION` asks for the decision"
+        ));
     }
     Ok(())
 }
@@ -120,11 +124,12 @@ fn state_tone(state: &str) -> Tone {
 }
 
 async fn one(
-    printer: &Printer,
+    invocation: &Invocation,
     gateway: &Gateway,
     id: &str,
     as_json: bool,
 ) -> Result<(), CommandError> {
+    let printer = &invocation.printer;
     let approval = &found(gateway, id).await?;
     if as_json {
         let execution = Some(&approval.execution);
@@ -167,7 +172,8 @@ async fn one(
     if approval.state == ApprovalState::Pending {
         let execution: &ExecutionId = &approval.execution;
         printer.hint(&format!(
-            "answer with `limbeck resume {execution} --approve {id}` or `--deny {id}`",
+            "answer with `{limbeck} resume {execution} --approve {id}` or `--deny {id}`",
+            limbeck = invocation.same_configuration(),
             id = approval.id
         ));
     }

@@ -107,7 +107,8 @@ impl Resumption<'_> {
         if wanted.deny.is_some() && choices.iter().all(|choice| choice.approve) {
             let error = anyhow!("no question of execution `{id}` waits that could be denied");
             return Err(CommandError::usage(error).with_hint(format!(
-                "`limbeck resume {id}` goes on as it was decided, `limbeck resume {id} --stop` ends it"
+                "`{limbeck} resume {id}` goes on as it was decided, `{limbeck} resume {id} --stop` ends it",
+                limbeck = self.invocation.same_configuration()
             )));
         }
         if choices.is_empty() {

@@ -44,7 +44,16 @@ pub(super) async fn setup(
         );
     }
     let found = FoundClients::read(&invocation.world, request(arguments)).map_err(failure)?;
-    let outcomes = if may_write && !arguments.no_probe {
+    let is_probed = may_write && !arguments.no_probe;
+    // With `--no-probe` they move without a start.
+    let unstarted: Vec<String> = match is_probed || arguments.no_probe {
+        true => Vec::new(),
+        false => {
+            let candidates = found.candidates().into_iter();
+            candidates.map(|server| server.name.to_string()).collect()
+        }
+    };
+    let outcomes = if is_probed {
         probe::outcomes(invocation, &found.candidates()).await?
     } else {
         ProbeOutcomes::new()
@@ -61,10 +70,10 @@ pub(super) async fn setup(
         ExitStatus::Completed
     };
     if !may_write || plan.is_empty() {
-        return show(invocation, arguments, &plan, exit);
+        return show(invocation, arguments, &plan, &unstarted, exit);
     }
     if !arguments.yes {
-        print::plan(invocation, &plan);
+        print::plan(invocation, &plan, &unstarted);
         if !is_confirmed_here(&invocation.printer, "write these files?").await? {
             return Err(CommandError::new(
                 ExitStatus::Failed,
@@ -72,7 +81,7 @@ pub(super) async fn setup(
             ));
         }
     } else if !arguments.json {
-        print::plan(invocation, &plan);
+        print::plan(invocation, &plan, &unstarted);
     }
     let shown = plan.clone();
     let done = state.apply(plan).map_err(failure)?;
@@ -116,12 +125,13 @@ fn show(
     invocation: &Invocation,
     arguments: &SetupArgs,
     plan: &SetupPlan,
+    unstarted: &[String],
     exit: ExitStatus,
 ) -> Result<ExitStatus, CommandError> {
     if arguments.json {
         invocation.printer.json(&print::report(plan))?;
     } else {
-        print::plan(invocation, plan);
+        print::plan(invocation, plan, unstarted);
     }
     if arguments.dry_run || plan.is_empty() {
         if plan.is_empty() && !arguments.json {

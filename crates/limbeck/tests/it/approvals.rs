@@ -9,7 +9,7 @@ mod plan_mutations;
 mod plans;
 mod reconcile;
 mod remembered;
-mod terminal;
+pub(crate) mod terminal;
 
 use std::path::PathBuf;
 

@@ -102,6 +102,7 @@ fn where_no_server_is_configured_each_command_names_the_files_of_clients_and_how
         let stderr = world.limbeck([command]).ends_with(0).stderr;
         assert!(stderr.contains("`limbeck add`"), "{stderr}");
         assert!(stderr.contains("`limbeck import FILE`"), "{stderr}");
+        assert!(stderr.contains("`limbeck setup`"), "{stderr}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::approvals::terminal::on_terminal_of;
 use crate::world::{CommandOutcome, LIMBECK, World};
 
 const CURSOR: &str = ".cursor/mcp.json";
@@ -125,4 +126,66 @@ fn a_file_that_cannot_be_changed_is_named_and_the_exit_code_is_one() {
     assert_eq!(undone["files"][2]["reason"], json!(null));
     // The secret, the file of moved servers, and the client's file.
     assert_eq!(cursor(&world), text);
+}
+
+#[test]
+fn a_plan_says_which_servers_it_has_not_started() {
+    let (world, _) = world_with_cursor();
+    let plan = world.limbeck(["setup", "--dry-run"]).ends_with(0).stdout;
+    let row = |name: &str| {
+        let mut lines = plan.lines().filter(|line| line.starts_with(name));
+        lines.next().unwrap_or_default().to_owned()
+    };
+    for name in ["shop", "gone"] {
+        assert!(row(name).contains("moves if it starts"), "{plan}");
+    }
+    // The control: with `--no-probe` they move without a start.
+    let plan = world.limbeck(["setup", "--dry-run", "--no-probe"]);
+    let plan = plan.ends_with(0).stdout;
+    assert!(
+        plan.contains("moves") && !plan.contains("if it starts"),
+        "{plan}"
+    );
+}
+
+#[test]
+fn ctrl_c_at_the_question_changes_nothing_and_ends_with_130() {
+    let (world, text) = world_with_cursor();
+    let question = "write these files? [y/N] ";
+    let (code, shown) = on_terminal_of(&world, &["setup"], &[(question, "\u{3}")]);
+    assert_eq!(code, 130, "{shown}");
+    assert_eq!(cursor(&world), text);
+    assert!(!world.home().join(".config/limbeck/imported.toml").exists());
+    // The control: the same question, accepted.
+    let (code, shown) = on_terminal_of(&world, &["setup"], &[(question, "y\n")]);
+    assert_eq!(code, 0, "{shown}");
+    assert!(cursor(&world).contains("\"limbeck\""), "{shown}");
+}
+
+#[test]
+fn an_undo_that_would_lose_a_server_names_the_order() {
+    let (world, text) = world_with_cursor();
+    let setup = || {
+        let done = world.limbeck(["setup", "--yes", "--no-probe", "--json"]);
+        done.ends_with(0).json()["id"].as_str().unwrap().to_owned()
+    };
+    let one = setup();
+    let kiro = world.home().join(".kiro/settings/mcp.json");
+    std::fs::create_dir_all(kiro.parent().unwrap()).unwrap();
+    std::fs::write(&kiro, &text).unwrap();
+    let two = setup();
+    let refused = world
+        .limbeck(["setup", "--undo", one.as_str()])
+        .ends_with(1);
+    let order = format!("`limbeck setup --undo {two}`, `limbeck setup --undo {one}`");
+    assert!(refused.stderr.contains(&order), "{refused:?}");
+    // The control: in that order.
+    world
+        .limbeck(["setup", "--undo", two.as_str()])
+        .ends_with(0);
+    world
+        .limbeck(["setup", "--undo", one.as_str()])
+        .ends_with(0);
+    assert_eq!(cursor(&world), text);
+    assert_eq!(std::fs::read_to_string(kiro).unwrap(), text);
 }

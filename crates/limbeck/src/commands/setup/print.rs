@@ -17,8 +17,9 @@ use crate::wiring::short_place;
 /// Longest name, path or reason in a table, in bytes.
 const CELL_BYTES_MAX: usize = 300;
 
-/// Prints what would be done with each server and each file.
-pub(super) fn plan(invocation: &Invocation, plan: &SetupPlan) {
+/// Prints what would be done with each server and each file. The servers `unstarted` are started first, and stay when they do
+/// not work.
+pub(super) fn plan(invocation: &Invocation, plan: &SetupPlan, unstarted: &[String]) {
     let printer = &invocation.printer;
     if plan.clients.is_empty() && plan.servers.is_empty() {
         printer.note("no client with servers was found");
@@ -29,7 +30,7 @@ pub(super) fn plan(invocation: &Invocation, plan: &SetupPlan) {
         for server in &plan.servers {
             table.row([
                 &*clean_line(&server.name, CELL_BYTES_MAX),
-                server_words(server),
+                server_words(server, unstarted),
                 &*server.from.join(", "),
                 &*clean_line(server.reason.as_deref().unwrap_or_default(), CELL_BYTES_MAX),
             ]);
@@ -69,8 +70,9 @@ pub(super) fn plan(invocation: &Invocation, plan: &SetupPlan) {
     }
 }
 
-fn server_words(server: &ServerPlan) -> &'static str {
+fn server_words(server: &ServerPlan, unstarted: &[String]) -> &'static str {
     match server.action {
+        ServerAction::Move if unstarted.contains(&server.name) => "moves if it starts",
         ServerAction::Move => "moves",
         ServerAction::Reference => "stays in the repository",
         ServerAction::Merge => "leaves the client",

@@ -204,3 +204,65 @@ fn an_approval_that_cannot_count_by_the_rules_of_now_is_refused_and_not_recorded
     mail.resume(&id, ["--approve"]).ends_with(0);
     assert_eq!(mail.calls().len(), 1);
 }
+
+#[test]
+fn an_approval_with_another_configuration_is_refused_before_it_is_recorded() {
+    let mail = Mail::with(ASK);
+    let id = id_of(&mail.paused(PROGRAM));
+    let config = std::fs::read_to_string(mail.world.home().join(".config/limbeck/config.toml"));
+    let other = config.unwrap().replace("mail-outside", "mail-elsewhere");
+    let other = mail.world.file("other.toml", &other);
+    let other = other.to_str().unwrap();
+    let refused = mail.resume(&id, ["--approve", "--no-discover", "--config", other]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    let text = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(text.contains("rule `mail-outside`"), "{refused:?}");
+    assert_eq!(mail.approvals()[0]["state"], "pending");
+    assert_eq!(mail.approvals()[0]["decisions"], json!([]));
+    // The control: the same command with the configuration that asked.
+    mail.resume(&id, ["--approve"]).ends_with(0);
+    assert_eq!(mail.calls().len(), 1);
+}
+
+#[test]
+fn a_denial_of_nothing_is_an_error() {
+    let mail = Mail::with(ASK);
+    let id = id_of(&mail.paused(PROGRAM));
+    mail.resume(&id, ["--approve"]).ends_with(0);
+    let nothing = mail.resume(&id, ["--deny"]).ends_with(2);
+    let text = "waits that could be denied";
+    assert!(nothing.stderr.contains(text), "{nothing:?}");
+    // The control: with a question that waits, it is denied.
+    let id = id_of(&mail.paused(CATCHING));
+    mail.resume(&id, ["--deny"]).ends_with(0);
+    assert_eq!(mail.calls().len(), 1);
+}
+
+#[test]
+fn hints_about_questions_have_the_configuration_of_their_command() {
+    let mail = Mail::with(ASK);
+    let envelope = mail.paused(PROGRAM);
+    let (id, question) = (id_of(&envelope), questions_of(&envelope).remove(0));
+    let config = mail.world.home().join(".config/limbeck/config.toml");
+    let config = config.to_str().unwrap();
+    let named = ["approvals", "--no-discover", "--config", config];
+    let limbeck = format!("`limbeck --config {config} --no-discover");
+    let list = mail.world.limbeck(named).ends_with(0).stderr;
+    assert!(
+        list.contains(&format!("{limbeck} resume EXECUTION`")),
+        "{list}"
+    );
+    let one = mail
+        .world
+        .command(named.into_iter().chain([question.as_str()]));
+    let one = crate::world::CommandOutcome::of({ one }.output().unwrap())
+        .ends_with(0)
+        .stderr;
+    assert!(
+        one.contains(&format!("{limbeck} resume {id} --approve {question}`")),
+        "{one}"
+    );
+    // The control: without an option the hint has no option.
+    let plain = mail.world.limbeck(["approvals"]).ends_with(0).stderr;
+    assert!(plain.contains("`limbeck resume EXECUTION`"), "{plain}");
+}

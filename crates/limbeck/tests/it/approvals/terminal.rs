@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{ASK, CATCHING, Mail, PROGRAM};
-use crate::world::{LIMBECK, search_path};
+use crate::world::{LIMBECK, World, search_path};
 
 /// Time after which a condition counts as one that never holds.
 const HANG: Duration = Duration::from_secs(60);
@@ -50,16 +50,25 @@ pub(super) fn on_terminal(
     arguments: &[&str],
     steps: &[(&str, &str)],
 ) -> (i32, String) {
+    on_terminal_of(&mail.world, arguments, steps)
+}
+
+/// As [`on_terminal`], for any world.
+pub(crate) fn on_terminal_of(
+    world: &World,
+    arguments: &[&str],
+    steps: &[(&str, &str)],
+) -> (i32, String) {
     let command: Vec<&str> = [LIMBECK].iter().chain(arguments).copied().collect();
     let path = search_path();
     let environment = json!({
-        "HOME": mail.world.home(), "PATH": path.to_str().unwrap(), "TERM": "xterm", "LIMBECK_TRUST_PROJECT": "1",
+        "HOME": world.home(), "PATH": path.to_str().unwrap(), "TERM": "xterm", "LIMBECK_TRUST_PROJECT": "1",
     });
     // Only the command has an environment of its own: where Python is may depend on that of the test.
     let output = Command::new("python3")
         .args(["-c", DRIVER])
         .args([json!(command), json!(steps), environment].map(|json| json.to_string()))
-        .current_dir(mail.world.work())
+        .current_dir(world.work())
         .output()
         .unwrap();
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();

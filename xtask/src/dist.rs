@@ -10,10 +10,9 @@ use crate::background::Background;
 use crate::command;
 use crate::tools::{self, Profile};
 
-/// Bound of the stripped executable in bytes, so that a growth is noticed: users download it for each version. The
-/// machine code of the guests is 49 MiB of it. The goal is 90 MiB; it has 109 MiB, of which approvals, setup and the surfaces of
-/// earlier systems are the last seven.
-const EXECUTABLE_BYTES_MAX: u64 = 112 << 20;
+/// Bound of the stripped executable in bytes, so that a growth is noticed: users download it for each version. It has
+/// 94.4 MiB, of which the machine code of the guests is 49. The goal is 90 MiB.
+const EXECUTABLE_BYTES_MAX: u64 = (95 << 20) + (1 << 19);
 
 /// Builds the product.
 const BUILD: [&str; 6] = [
@@ -62,10 +61,10 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 
     let bytes = fs::metadata(&stripped)?.len();
     eprintln!(
-        "{}: {:.1} MB, of at most {} MB; debug information in {}",
+        "{}: {:.1} MiB, of at most {:.1} MiB; debug information in {}",
         stripped.display(),
-        megabytes(bytes),
-        EXECUTABLE_BYTES_MAX >> 20,
+        mebibytes(bytes),
+        mebibytes(EXECUTABLE_BYTES_MAX),
         debug.display()
     );
     ensure!(
@@ -78,6 +77,6 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size to read, with one digit")]
-fn megabytes(bytes: u64) -> f64 {
+fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

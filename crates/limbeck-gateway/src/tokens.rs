@@ -2,7 +2,11 @@
 //!
 //! Other vendors' models use other vocabularies; their counts differ by some tenths.
 
+mod vocabulary;
+
 use limbeck_domain::text::cut;
+
+use vocabulary::ENCODER;
 
 /// Longer words, and longer runs of white space, are counted in parts: the encoder takes quadratic time in their length, and
 /// a hostile text may be one word. Ordinary words are far shorter.
@@ -17,12 +21,11 @@ pub fn count(text: &str) -> usize {
 /// Counts the tokens of a text; `None` when there are more than `max`, without reading all of it.
 #[must_use]
 pub fn at_most(text: &str, max: usize) -> Option<usize> {
-    let encoder = tiktoken_rs::o200k_base_singleton();
     let mut rest = text;
     let mut tokens = 0_usize;
     while !rest.is_empty() {
         let (part, behind) = rest.split_at(part_of(rest));
-        tokens += encoder.count_ordinary(part);
+        tokens += ENCODER.count_ordinary(part);
         if tokens > max {
             return None;
         }

@@ -17,6 +17,9 @@ const APPLICATION_ID: i64 = 0x4c4d_424b;
 /// Size to which the log is truncated after a checkpoint; without it, one large result would stay on disk
 /// twice.
 const WAL_BYTES_KEPT: i64 = 64 << 20;
+/// Statements that a connection keeps compiled: more than the writer has, whose every execution and call would otherwise
+/// compile again what others displaced.
+const STATEMENTS_MAX: usize = 256;
 
 /// Step `n` turns format `n` into `n + 1`. Steps that were released are never edited.
 const MIGRATIONS: &[&str] = &["
@@ -333,7 +336,7 @@ pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
 /// Configures a connection: waiting for locks, log mode, statement cache.
 pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_millis(BUSY_MS))?;
-    connection.set_prepared_statement_cache_capacity(32);
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // Lets retention return free pages. SQLite accepts it only before the first table exists.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;

@@ -87,7 +87,8 @@ impl Writer {
             // SQLite syncs the log only for a commit that changes something, and earlier commits
             // without a sync may be all that has to be synced.
             transaction
-                .execute("UPDATE flushed SET count = count + 1", [])
+                .prepare_cached("UPDATE flushed SET count = count + 1")
+                .and_then(|mut statement| statement.execute([]))
                 .map_err(sqlite)?;
         }
         transaction.commit().map_err(sqlite)?;

@@ -100,8 +100,13 @@ fn without_level(edges: &Edges, manifest: &str) -> Vec<String> {
     linked
         .filter(|name| !NOT_IN_THE_PATH.contains(name))
         .filter(|name| {
-            let level = format!("limbeck-{name} = {{ opt-level = 3 }}");
-            !section.lines().any(|line| line == level)
+            // Other keys may follow.
+            let level = format!("limbeck-{name} = {{ opt-level = 3");
+            let is_level = |line: &str| {
+                line.strip_prefix(&*level)
+                    .is_some_and(|rest| rest.starts_with([',', ' ']))
+            };
+            !section.lines().any(is_level)
         })
         .map(str::to_owned)
         .collect()
@@ -167,8 +172,13 @@ mod tests {
         };
         let server = "limbeck-server = { opt-level = 3 }\n";
         assert_eq!(without_level(&edges, &manifest(server)), ["domain"]);
+        let other = "limbeck-domain = { opt-level = 31 }\n";
+        assert_eq!(
+            without_level(&edges, &manifest(&format!("{other}{server}"))),
+            ["domain"]
+        );
         // The control: both have one.
-        let both = format!("limbeck-domain = {{ opt-level = 3 }}\n{server}");
+        let both = format!("limbeck-domain = {{ opt-level = 3, codegen-units = 1 }}\n{server}");
         assert!(without_level(&edges, &manifest(&both)).is_empty());
     }
 

@@ -11,8 +11,8 @@ use crate::command;
 use crate::tools::{self, Profile};
 
 /// Bound of the stripped executable in bytes, so that a growth is noticed: users download it for each version. It has
-/// 94.4 MiB, of which the machine code of the guests is 49. The goal is 90 MiB.
-const EXECUTABLE_BYTES_MAX: u64 = (95 << 20) + (1 << 19);
+/// 96.8 MiB, of which the machine code of the guests is 49. The goal is 90 MiB.
+const EXECUTABLE_BYTES_MAX: u64 = 98 << 20;
 
 /// Builds the product.
 const BUILD: [&str; 6] = [

@@ -153,11 +153,10 @@ impl Kind {
                     ..w
                 })
             }
-            Self::EndlessWrite => call
-                .tool
-                .effect()
-                .may_write()
-                .then(|| Written { endless: true, ..w }),
+            Self::EndlessWrite => {
+                let writes = call.tool.effect().may_write() && !call.tool.seems_to_read();
+                writes.then(|| Written { endless: true, ..w })
+            }
         }
     }
 }

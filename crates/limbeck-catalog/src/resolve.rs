@@ -187,6 +187,25 @@ impl ResolveError {
         }
     }
 
+    /// Whether the name is ambiguous and the alias that an earlier Python system gave the first of the tools.
+    pub(crate) fn is_of_aliases(&self) -> bool {
+        match self {
+            Self::AmbiguousTool {
+                asked, candidates, ..
+            } => candidates
+                .iter()
+                .all(|tool| names::earlier_alias(&tool.tool) == *asked),
+            Self::NoServers
+            | Self::UnknownServer { .. }
+            | Self::UnknownTool { .. }
+            | Self::AmbiguousServer { .. }
+            | Self::AmbiguousName { .. }
+            | Self::UncertainName { .. }
+            | Self::AbsentServer { .. }
+            | Self::SwitchedOff { .. } => false,
+        }
+    }
+
     /// The next step, when there is one to name.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -454,12 +473,29 @@ fn tool(
             asked: name.to_owned(),
             candidates: tools.iter().map(|tool| tool.id().clone()).collect(),
         }),
-        Match::None => Err(ResolveError::UnknownTool {
-            server: Some(server.name().clone()),
-            asked: name.to_owned(),
-            nearest: suggest.tools(server.tools().iter(), name),
-        }),
+        Match::None => match without_server_name(server, name) {
+            Some(own) => tool(server, own, Some(note(name, own)), suggest),
+            None => Err(ResolveError::UnknownTool {
+                server: Some(server.name().clone()),
+                asked: name.to_owned(),
+                nearest: suggest.tools(server.tools().iter(), name),
+            }),
+        },
     }
+}
+
+/// The name of a tool behind the name of its server, as generated functions have it: `filesystem_readFile`.
+fn without_server_name<'n>(server: &ServerTools, name: &'n str) -> Option<&'n str> {
+    // As with a full name, each separator costs a lookup.
+    let name = text::cut(name, 4 * NAME_SHOWN_BYTES_MAX);
+    let wanted = names::fold(server.name().as_str());
+    let ends = name.match_indices('_').map(|(at, _)| at);
+    let mut ends = ends.filter(|at| !wanted.is_empty() && names::fold(&name[..*at]) == wanted);
+    ends.find_map(|at| {
+        let own = name[at..].trim_start_matches('_');
+        let is_known = !matches!(server.find(own), Match::None) || server.is_switched_off(own);
+        (!own.is_empty() && is_known).then_some(own)
+    })
 }
 
 /// Resolves `mcp__server__tool`, `server.tool` and `server/tool`. Exact names of server and tool come before other

@@ -8,7 +8,7 @@ whose other keys and attributes are those of the value in it.
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -159,6 +159,17 @@ def _call_tool(*args: Any, **kwargs: Any) -> Any:
 _call_tool.__name__ = _call_tool.__qualname__ = "call_tool"
 
 
+def _call_alias(label: str, server: str, alias: str, arguments: dict[str, Any]) -> Any:
+    """Calls a tool by its alias, which is the first tool's where several have it."""
+    if alias.rpartition("_")[2].isdecimal():
+        # The gateway counts.
+        return _call(label, server, alias, arguments)
+    # The start lists no tool of a server that was never connected.
+    known = tools.known_tools(server) or [entry["tool"] for entry in _listing(server)]
+    taken = [name for name in known if tool_alias(name) == alias]
+    return _call(label, server, taken[0] if len(taken) > 1 and alias not in taken else alias, arguments)
+
+
 def _call(label: str, server: str, tool: str, arguments: dict[str, Any]) -> Any:
     return tools.answer(tools.send(label, tools.head_of(server, tool, "raw"), arguments, _result, mcp_error))
 
@@ -250,7 +261,7 @@ class ServerProxy:
     def __getattr__(self, name: str) -> "ToolProxy":
         if name.startswith("__"):
             raise AttributeError(name)
-        return ToolProxy(self._server, name, f"mcp_{self._alias}.{name}")
+        return ToolProxy(self._server, name, f"mcp_{self._alias}.{name}", call=_call_alias)
 
     def __getitem__(self, name: str) -> "ToolProxy":
         return ToolProxy(self._server, name, f"mcp_{self._alias}[{name!r}]")
@@ -265,12 +276,14 @@ class ServerProxy:
 class ToolProxy:
     """One tool of such a server."""
 
-    def __init__(self, server: str, tool: str, label: str, doc: str | None = None) -> None:
-        self._server, self._tool, self._label, self.__doc__ = server, tool, label, doc
+    def __init__(
+        self, server: str, tool: str, label: str, doc: str | None = None, call: Callable[..., Any] = _call
+    ) -> None:
+        self._server, self._tool, self._label, self.__doc__, self._call = server, tool, label, doc, call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = tools.arguments_of(self._label, args, kwargs)
-        return _call(self._label, self._server, self._tool, arguments)
+        return self._call(self._label, self._server, self._tool, arguments)
 
     @property
     def __name__(self) -> str:
@@ -349,11 +362,41 @@ class _ServerModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         vars(module).update(functions, **listed, __all__=[*functions, *listed])
 
 
+class _GeneratedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Makes `mcp_<server>`, which another earlier system wrote to a file: functions, and a class with them as methods."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        alias = fullname.removeprefix("mcp_")
+        if path is not None or alias == fullname or _server_name(alias, "import") not in tools.server_names():
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return _module(spec.name, {})
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        of = _server_name(name.removeprefix("mcp_"), "import")
+        server = tools.Server(name, of)
+
+        def member(wanted: str) -> Any:
+            if wanted == "__all__":
+                return list(_tool_names(of))
+            # The class had an address and a token for its arguments, which are not needed here.
+            return (lambda *_, **__: server) if wanted.endswith("Client") else getattr(server, wanted)
+
+        vars(module)["__getattr__"] = member
+
+
 def _install() -> None:
     servers = _module("mcp.servers", {"__path__": []})
     package = _module("mcp", {"__path__": [], "runtime": _RUNTIME, "servers": servers, "MCPError": MCPError})
     sys.modules.update({"mcp": package, "mcp.runtime": _RUNTIME, "mcp.servers": servers})
     sys.meta_path.insert(0, _ServerModules())
+    # Behind all others: a module of the standard library has none of these names.
+    sys.meta_path.append(_GeneratedModules())
 
 
 GLOBALS: dict[str, Any] = {"runtime": _RUNTIME, "save_tool": saved.save_tool}

@@ -125,7 +125,9 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
 def _names_for(text: str, facts: Facts) -> dict[str, Any]:
     """The names of servers and tools that a program, or a function that one saved, uses beside `tools`."""
     names = compat_runtime.globals_for(text)
-    names.update((name, tools.full_name(name)) for name in facts.loaded if name.startswith("mcp__"))
+    # `mcp__1mcp` is a server's, whose name begins with a digit.
+    full = (name for name in facts.loaded if name.startswith("mcp__") and name not in names)
+    names.update([(name, tools.full_name(name)) for name in full])
     return names
 
 

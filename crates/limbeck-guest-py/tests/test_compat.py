@@ -117,6 +117,22 @@ return {{
     }
 
 
+def test_generated_files_are_modules(run):
+    program = """
+import mcp_shop
+from mcp_shop import ShopClient, shop_get_order
+from mcp_shop import *
+a = await mcp_shop.get_order(id=1)
+b = await ShopClient("http://localhost:3000", token="x").get_order(id=1)
+try:
+    import mcp_nothing
+except ModuleNotFoundError as error:
+    missing = error.name
+return [a == b == await get_order(id=1), shop_get_order.__name__, missing]
+"""
+    assert run(program).value == [True, "shop_get_order", "mcp_nothing"]
+
+
 def test_all_ways_to_one_tool_are_the_same(run):
     program = """
 from mcp.servers.shop import get_order

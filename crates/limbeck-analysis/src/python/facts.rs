@@ -309,7 +309,7 @@ impl<'a> ProgramFacts<'a> {
     fn see_import_from(&mut self, node: &'a StmtImportFrom) {
         let module = module_of(node);
         self.is_async |= first_part(module) == "asyncio";
-        if first_part(module) == "mcp" {
+        if gives_tools(module) {
             self.imports.push(node);
         }
         if matches!(module, "tools" | "limbeck") {
@@ -331,6 +331,19 @@ impl<'a> ProgramFacts<'a> {
 /// The module that names are imported from, without what a relative import begins with.
 pub(super) fn module_of(node: &StmtImportFrom) -> &str {
     node.module.as_ref().map_or("", |name| &name.id)
+}
+
+/// Whether functions that are imported from `module` call tools: those of `mcp`, and the files that an earlier system
+/// generated, `mcp_<server>`.
+pub(super) fn gives_tools(module: &str) -> bool {
+    first_part(module) == "mcp" || generated_for(module).is_some()
+}
+
+/// The server that a generated file is for, by its alias.
+pub(super) fn generated_for(module: &str) -> Option<&str> {
+    module
+        .strip_prefix("mcp_")
+        .filter(|alias| !alias.contains('.'))
 }
 
 /// The name that an imported name has in the program.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ruff_python_ast::{Expr, ExprCall, Keyword};
 
-use super::facts::{ProgramFacts, given_name, module_of};
+use super::facts::{ProgramFacts, generated_for, given_name, module_of};
 use super::names::text;
 use super::servers::ServerAliases;
 
@@ -144,6 +144,11 @@ pub(super) struct ImportedTools<'a> {
     tools: HashMap<&'a str, (String, &'a str)>,
 }
 
+/// Whether a name of a generated file is its class, whose methods are the tools.
+fn is_class_of_tools(module: &str, name: &str) -> bool {
+    generated_for(module).is_some() && name.ends_with("Client")
+}
+
 impl<'a> ImportedTools<'a> {
     pub(super) fn new(facts: &ProgramFacts<'a>, servers: &ServerAliases) -> Self {
         let mut meant = HashSet::new();
@@ -151,14 +156,18 @@ impl<'a> ImportedTools<'a> {
         let mut given: HashMap<&str, u32> = HashMap::new();
         for statement in &facts.imports {
             let module = module_of(statement);
-            let alias = module.strip_prefix("mcp.servers.");
+            let alias = module
+                .strip_prefix("mcp.servers.")
+                .or_else(|| generated_for(module));
             let server = alias.and_then(|alias| servers.by_alias(alias));
             for name in &statement.names {
                 let here = given_name(name);
                 *given.entry(here).or_default() += 1;
                 if module == "mcp" && name.name.id == here {
                     meant.insert(here);
-                } else if let Some(server) = server {
+                } else if let Some(server) = server
+                    && !is_class_of_tools(module, &name.name.id)
+                {
                     tools.insert(here, (server.to_owned(), &*name.name.id));
                 }
             }

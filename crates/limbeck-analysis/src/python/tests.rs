@@ -162,6 +162,15 @@ fn imported_functions_are_seen() {
         (Some("shop"), "get_order")
     );
     assert_eq!(arguments(&found), json!([{"name": "id", "value": 1}]));
+    // The same from a file that another system generated, whose class is not followed.
+    let generated = site("from mcp_shop import shop_get_order\nawait shop_get_order(id=1)");
+    assert_eq!(
+        (generated.server.as_deref(), &*generated.tool),
+        (Some("shop"), "shop_get_order")
+    );
+    let class = read("from mcp_shop import ShopClient\nawait ShopClient().get_order(id=1)");
+    assert_eq!(class.sites, []);
+    assert!(!class.dynamic.is_empty());
     let twice = "from mcp.servers.shop import get_order as one\none = str\none(id=1)";
     for unresolved in [
         twice,

@@ -12,7 +12,7 @@ use ruff_text_size::{Ranged, TextSize};
 
 use self::reflection::ImportedModules;
 use self::scopes::Scopes;
-use super::facts::{ProgramFacts, first_part, given_name, module_of};
+use super::facts::{ProgramFacts, first_part, given_name, gives_tools, module_of};
 use super::names::{constant_names, name_of};
 use super::tree::{NodeId, ProgramTree, id};
 
@@ -97,7 +97,7 @@ impl<'a> ReachingNames<'a> {
         }
         for node in tree.nodes() {
             match node {
-                AnyNodeRef::StmtImportFrom(node) if first_part(module_of(node)) == "mcp" => {
+                AnyNodeRef::StmtImportFrom(node) if gives_tools(module_of(node)) => {
                     let calling = node.names.iter().filter(|alias| !looks_up(&alias.name.id));
                     given.extend(calling.map(given_name));
                 }
@@ -105,10 +105,11 @@ impl<'a> ReachingNames<'a> {
                     let of_mcp = node
                         .names
                         .iter()
-                        .filter(|alias| first_part(&alias.name.id) == "mcp");
-                    given.extend(
-                        of_mcp.map(|alias| alias.asname.as_ref().map_or("mcp", |name| &*name.id)),
-                    );
+                        .filter(|alias| gives_tools(&alias.name.id));
+                    given.extend(of_mcp.map(|alias| {
+                        let itself = || first_part(&alias.name.id);
+                        alias.asname.as_ref().map_or_else(itself, |name| &*name.id)
+                    }));
                 }
                 _ => {}
             }

@@ -6,6 +6,7 @@
 //! | `mcp-wrappers`, `wrappers`, `servers`, `tools` | every server by its name |
 //! | `servers/NAME`, `mcp-wrappers/NAME`, `mcp-NAME`, `limbeck/NAME`, `@limbeck/NAME` | the tools of one server |
 //! | `servers/NAME/TOOL` | one tool |
+//! | `…/.code-executor/wrappers/typescript/mcp-NAME` | the tools of one server, in the file that code-executor-mcp wrote |
 //!
 //! A leading `./`, `../` or `/`, a trailing `/index` and an extension do not matter. Whether a
 //! server or a tool exists is found out when it is used, as with `tools` itself.
@@ -71,6 +72,9 @@ pub(super) fn resolve(specifier: &str) -> Option<ImportedModule<'_>> {
         .collect::<Vec<_>>();
     if parts.len() > 1 && parts.last() == Some(&"index") {
         parts.pop();
+    }
+    if let [.., "wrappers", "typescript", file] = parts.as_slice() {
+        return Some(ImportedModule::Server(file.strip_prefix("mcp-")?));
     }
     let (&root, mut rest) = parts.split_first()?;
     let is_limbeck = matches!(root, "limbeck" | "@limbeck");
@@ -167,6 +171,15 @@ mod tests {
                 Some(ImportedModule::Tool("drive", "getDocument")),
             ),
             ("./mcp-github.ts", Some(ImportedModule::Server("github"))),
+            (
+                "/home/u/.code-executor/wrappers/typescript/mcp-github.ts",
+                Some(ImportedModule::Server("github")),
+            ),
+            (
+                "./wrappers/typescript/mcp-google-drive",
+                Some(ImportedModule::Server("google-drive")),
+            ),
+            ("./wrappers/typescript/other", None),
             ("fs", None),
             ("node:fs", None),
             ("lodash", None),

@@ -86,6 +86,35 @@ fn exact_names_resolve_without_a_note_and_other_styles_with_one() {
 }
 
 #[test]
+fn the_name_of_the_server_before_that_of_its_tool_is_left_out() {
+    let catalog = Catalog::new(vec![
+        named("my-files", &["read_file", "my_files_list"]),
+        named("other", &["write_file"]),
+        restricted("off", &["push"], &["push"]),
+    ]);
+    for name in [
+        "my_files_readFile",
+        "myFiles_readFile",
+        "my_files__read_file",
+    ] {
+        let (tool, note) = found(&catalog, Some("my-files"), name);
+        assert_eq!(tool, "my-files.read_file", "{name}");
+        assert!(note.unwrap().contains("resolved to"), "{name}");
+    }
+    // A tool that has the server's name in its own is found by that.
+    assert_eq!(
+        found(&catalog, Some("my-files"), "my_files_list").0,
+        "my-files.my_files_list"
+    );
+    for name in ["other_write_file", "my_files_write_file", "my_files_"] {
+        let refused = refused(&catalog, Some("my-files"), name);
+        assert_eq!(refused.code, CallCode::UnknownTool, "{name}");
+    }
+    let refused = refused(&catalog, Some("off"), "off_push");
+    assert_eq!(refused.code, CallCode::Denied);
+}
+
+#[test]
 fn full_names_are_split_at_the_longest_matching_server() {
     let catalog = Catalog::new(vec![
         named("a", &["x"]),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ruff_python_ast::{AnyNodeRef, Expr};
 
 use super::{AWAITERS, KEEPERS};
-use crate::python::facts::{TOOL_ROOTS, first_part, given_name, module_of};
+use crate::python::facts::{TOOL_ROOTS, first_part, given_name, gives_tools, module_of};
 use crate::python::names::{last_name, name_of};
 use crate::python::tree::{ProgramTree, id};
 
@@ -61,7 +61,7 @@ pub(super) fn toolish_names<'a>(tree: &ProgramTree<'a>) -> HashSet<&'a str> {
                 let names = node.targets.iter().filter_map(last_name);
                 leads.add(mentions(id(&*node.value)), names.collect());
             }
-            AnyNodeRef::StmtImportFrom(node) if first_part(module_of(node)) == "mcp" => {
+            AnyNodeRef::StmtImportFrom(node) if gives_tools(module_of(node)) => {
                 toolish.extend(node.names.iter().map(given_name));
             }
             _ => {}

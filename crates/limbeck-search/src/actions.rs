@@ -54,6 +54,9 @@ const FILLERS: &str = "
     a all also an and can could do for help i just let lets like me my need now please should the then to us want
     we would you";
 
+/// Words of a query that may be keywords without grammar.
+const KEYWORDS_MAX: usize = 4;
+
 static VERBS: LazyLock<HashMap<&str, Action>> = LazyLock::new(|| {
     let reads = READS.split_whitespace().map(|verb| (verb, Action::Reads));
     let changes = CHANGES.split_whitespace();
@@ -88,7 +91,16 @@ pub(crate) fn of_query(text: &str) -> Option<Action> {
     if is_in(EVERYDAY_CHANGES) {
         return Some(Action::Changes);
     }
-    of_verb(first, next)
+    of_verb(first, next).or_else(|| of_keywords(&words[from..]))
+}
+
+/// Action of a few keywords that begin with a thing, by their first verb: `file read write`.
+fn of_keywords(words: &[String]) -> Option<Action> {
+    if words.len() > KEYWORDS_MAX {
+        return None;
+    }
+    let mut places = words.iter().enumerate();
+    places.find_map(|(at, word)| of_verb(word, words.get(at + 1)))
 }
 
 /// Action of a tool, by the first verb of its name. The server's `readOnlyHint` is not used: with it in place of the name,
@@ -130,6 +142,18 @@ mod tests {
             ("how", Some(Action::Reads)),
             ("how to", None),
             ("", None),
+        ] {
+            assert_eq!(of_query(text), action, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_verb_among_a_few_keywords_tells_their_action() {
+        for (text, action) in [
+            ("file read write", Some(Action::Reads)),
+            ("issue create", Some(Action::Changes)),
+            ("calendar", None),
+            ("folders of a project that I create for them", None),
         ] {
             assert_eq!(of_query(text), action, "{text}");
         }

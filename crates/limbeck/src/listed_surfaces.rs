@@ -2,7 +2,9 @@
 //! environment names.
 
 use anyhow::anyhow;
-use limbeck_server::surface::{CompatOptions, PayloadForm, Predecessor};
+use limbeck_domain::ServerName;
+use limbeck_server::surface::{CompatOptions, ExecutionLog, PayloadForm, Predecessor};
+use limbeck_setup::World;
 
 use crate::exit::CommandError;
 use crate::invocation::Invocation;
@@ -11,6 +13,11 @@ use crate::wiring::EffectiveSetting;
 
 /// Variables that name surfaces as `--compat` does, in their order.
 const VARIABLES: [&str; 2] = ["LIMBECK_COMPAT", "CODE_MODE_COMPAT"];
+/// S1: servers that are connected when the gateway starts, with commas.
+const CONNECTED_SERVERS: &str = "CONNECTED_SERVERS";
+/// S0: whether it kept a log of executions, and where.
+const LOG_EXECUTIONS: &str = "ENABLE_AUDIT_LOG";
+const EXECUTION_LOG: &str = "AUDIT_LOG_PATH";
 /// Form of the results of S2's tool.
 const PAYLOAD_FORM: &str = "MCP_BRIDGE_OUTPUT_MODE";
 
@@ -47,8 +54,19 @@ impl ListedSurfaces {
         let world = &invocation.world;
         let payload = world.nonempty_variable(PAYLOAD_FORM);
         let payload = payload.map(PayloadForm::from_setting).unwrap_or_default();
+        let connected_first = world.nonempty_variable(CONNECTED_SERVERS).map(|names| {
+            let names = names.split(',').map(str::trim);
+            let names = names.filter(|name| !name.is_empty());
+            names.map(ServerName::from).collect()
+        });
+        let execution_log = execution_log(world);
         let chosen = |listed: Vec<Predecessor>, reason: Reason| Self {
-            options: CompatOptions { listed, payload },
+            options: CompatOptions {
+                listed,
+                payload,
+                connected_first,
+                execution_log,
+            },
             reason,
         };
         if let Some(asked) = asked {
@@ -115,4 +133,14 @@ impl ListedSurfaces {
             Reason::Default => "default".to_owned(),
         }
     }
+}
+
+/// The log of executions, where it is turned on as S0's users do.
+fn execution_log(world: &World) -> Option<ExecutionLog> {
+    if world.variable(LOG_EXECUTIONS) != Some("true") {
+        return None;
+    }
+    let path = world.nonempty_variable(EXECUTION_LOG);
+    let path = world.cwd.join(path.unwrap_or("audit.log"));
+    Some(ExecutionLog::new(path))
 }

@@ -14,6 +14,7 @@ mod argument_rules;
 pub(super) mod catalog_tools;
 mod durations;
 pub(super) mod execute_synonyms;
+mod execution_log;
 mod finished_run;
 mod health;
 pub(super) mod options;

@@ -1,5 +1,6 @@
 //! `limbeck serve`: one MCP client on standard input and output, or many over HTTP.
 
+mod connected_first;
 mod http;
 
 use std::convert::Infallible;
@@ -45,10 +46,12 @@ async fn stdio(invocation: &Invocation, compat: CompatOptions) -> Result<ExitSta
     }
     // After the configuration was read: paths like `/dev/fd/63` cannot be opened afterwards.
     process::refuse_dumps();
+    let connected_first = compat.connected_first.clone();
     let served = tokio::select! {
         served = surface::serve_stdio(session.gateway.clone(), compat) => served.map_err(CommandError::fault),
         _ = signals.received() => Ok(()),
         never = log_sandbox_state(&session.gateway) => match never {},
+        never = connected_first::connect(connected_first, &session.gateway) => match never {},
         never = files.follow(invocation, &session) => match never {},
     };
     session.close().await;

@@ -42,6 +42,21 @@ pub(super) enum ArgumentMistake {
     NoProgram,
 }
 
+impl ArgumentMistake {
+    /// The mistake in the words that all systems share.
+    pub(super) fn message(&self) -> String {
+        match self {
+            Self::Schema(mistakes) => mistakes.clone(),
+            Self::AfterReading(mistake) => mistake.clone(),
+            Self::Allowlist(error) => format!("allowedTools: {error}"),
+            Self::UnknownServer(name) | Self::UnavailableServer(name) => {
+                format!("server `{name}` cannot be used")
+            }
+            Self::NoProgram => "the program is empty".to_owned(),
+        }
+    }
+}
+
 /// Checks arguments against the published schema.
 ///
 /// # Errors

@@ -181,9 +181,15 @@ impl Surface {
         known(&self.gateway.catalog(), name)
     }
 
-    /// Connects every server that may be, as S1 did at its start, and lists them.
+    /// Connects the servers that S1 had connected at its start, and lists all.
     pub(super) async fn list_servers(&self) -> CallToolResult {
-        if let Err(error) = self.gateway.servers(None, CONNECT_TIMEOUT).await {
+        if let Some(named) = &self.compat.connected_first {
+            let catalog = self.gateway.catalog();
+            let named = named.iter().filter(|name| catalog.server(name).is_some());
+            let named: Vec<ServerName> = named.cloned().collect();
+            let live_catalog = self.gateway.live_catalog();
+            live_catalog.refresh_all(&named, CONNECT_TIMEOUT).await;
+        } else if let Err(error) = self.gateway.servers(None, CONNECT_TIMEOUT).await {
             return failed(with_hint(&error.message, error.hint.as_deref()));
         }
         answer(&servers_listed(&self.server_reports().await))

@@ -16,7 +16,7 @@ impl Surface {
         let uptime_ms = self.started.elapsed().as_millis();
         let health = json!({
             "healthy": true,
-            "auditLog": {"enabled": false},
+            "auditLog": {"enabled": self.compat.execution_log.is_some()},
             "mcpClients": {"connected": self.gateway.catalog().tools().count()},
             "connectionPool": {"active": active, "waiting": waiting, "max": EXECUTIONS_MAX},
             "uptime": uptime_ms as f64 / 1_000.0,

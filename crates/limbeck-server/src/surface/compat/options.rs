@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use limbeck_domain::ServerName;
+
+pub use super::execution_log::ExecutionLog;
+
 /// An earlier system whose tools can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Predecessor {
@@ -81,6 +85,10 @@ pub struct CompatOptions {
     pub listed: Vec<Predecessor>,
     /// Form of the results of `run_python`.
     pub payload: PayloadForm,
+    /// Servers that S1's users have connected at the start, where they name some. Others are connected when they are needed.
+    pub connected_first: Option<Vec<ServerName>>,
+    /// Log of the executions that S0's tools ran, where it is turned on.
+    pub execution_log: Option<ExecutionLog>,
 }
 
 /// A value of `--compat` that is not understood.

@@ -9,9 +9,10 @@ use tokio::time::Instant;
 
 use super::alias::{Alias, AliasKind};
 use super::alias_arguments::{AliasProgram, ArgumentMistake, checked, in_words_of};
+use super::execution_log::LoggedCall;
 use super::finished_run::FinishedRun;
 use super::options::Predecessor;
-use super::{s0_results, s1_results, s2_results};
+use super::{execution_log, s0_results, s1_results, s2_results};
 use crate::surface::client_exchanges::{Outcome, ResumeParams};
 use crate::surface::client_surface::Surface;
 use crate::surface::exchange::RequestKind;
@@ -51,9 +52,18 @@ impl Surface {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let subject = self.subject("tools/call", alias.name(), Some(&arguments));
+        let log = self.compat.execution_log.as_ref();
+        let log = log.filter(|_| alias.system == Predecessor::S0);
+        let logged = log.map(|log| (log, LoggedCall::of(&arguments, alias.language())));
         let program = match AliasProgram::read(alias, arguments, &self.gateway.catalog()) {
             Ok(program) => program,
-            Err(mistake) => return Ok(self.refused(alias, &mistake).into()),
+            Err(mistake) => {
+                if let Some((log, call)) = &logged {
+                    log.append(call, execution_log::refused(&mistake.message()))
+                        .await;
+                }
+                return Ok(self.refused(alias, &mistake).into());
+            }
         };
         let AliasProgram {
             code,
@@ -94,6 +104,9 @@ impl Surface {
             Outcome::Task(id) => return self.created_task(&id).await,
             Outcome::Done(run) => run.with_hint(|hint| in_words_of(alias, hint)),
         };
+        if let Some((log, call)) = &logged {
+            log.append(call, execution_log::ended(&run)).await;
+        }
         let result = match alias.system {
             Predecessor::S0 => s0_results::result(&run, language),
             Predecessor::S1 => s1_results::result(&run),

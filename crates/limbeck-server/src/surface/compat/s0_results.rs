@@ -166,7 +166,7 @@ fn error_text(run: &FinishedRun) -> String {
 }
 
 /// The name by which programs of code-executor-mcp call a tool.
-fn full_name(tool: &ToolId) -> String {
+pub(super) fn full_name(tool: &ToolId) -> String {
     format!("mcp__{}__{}", tool.server, tool.tool)
 }
 

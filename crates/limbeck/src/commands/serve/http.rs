@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::super::signals::EndSignals;
-use super::log_sandbox_state;
+use super::{connected_first, log_sandbox_state};
 use crate::cli::HttpArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
@@ -61,6 +61,7 @@ pub(super) async fn serve(
         None => (own_token(invocation)?, GatewayLifetime::Client),
     };
     let files = ConfigurationFiles::of(invocation);
+    let connected_first = compat.connected_first.clone();
     let way_in = WayIn::Http.or_earlier_system(!compat.listed.is_empty());
     let session = GatewaySession::open_serving(invocation, lifetime, way_in).await?;
     session.gateway.keep_timers();
@@ -97,6 +98,7 @@ pub(super) async fn serve(
         () = face.serve(drain.clone()) => {}
         () = asked_to_end => {}
         never = log_sandbox_state(&session.gateway) => match never {},
+        never = connected_first::connect(connected_first, &session.gateway) => match never {},
         never = files.follow(invocation, &session) => match never {},
     }
     session.close().await;

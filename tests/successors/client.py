@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,14 @@ LIMBECK = Path(os.environ.get("LIMBECK_BIN", REPOSITORY / "target/debug/limbeck"
 
 # Longest wait for an answer; reached only when no answer comes.
 PATIENCE_S = 50.0
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Waits until a condition holds; fails the test when it does not in the longest wait."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "the condition never held"
+        time.sleep(0.05)
 
 
 class Client:

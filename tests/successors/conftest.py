@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,10 +34,21 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Cl
     """Starts gateways in homes of their own, and ends them with the module."""
     clients: list[Client] = []
 
-    def started(*arguments: str, servers: tuple[str, ...] = ("filesystem",), **variables: str) -> Client:
+    def started(
+        *arguments: str,
+        servers: Sequence[str] | Mapping[str, str] = ("filesystem",),
+        file: str = ".mcp.json",
+        disabled: Collection[str] = (),
+        **variables: str,
+    ) -> Client:
+        """`servers` are kinds, or kinds by the names of their entries; `file` has them, from the home."""
         root = tmp_path_factory.mktemp("world")
-        entries = {name: stub(name) for name in servers}
-        (root / ".mcp.json").write_text(json.dumps({"mcpServers": entries}))
+        kinds = servers if isinstance(servers, Mapping) else {name: name for name in servers}
+        entries = {name: stub(kind) for name, kind in kinds.items()}
+        for name in disabled:
+            entries[name]["disabled"] = True
+        (root / file).parent.mkdir(exist_ok=True)
+        (root / file).write_text(json.dumps({"mcpServers": entries}))
         path = os.pathsep.join([os.path.dirname(sys.executable), "/usr/bin", "/bin"])
         # A person has accepted the repository's file.
         environment = {"HOME": str(root), "PATH": path, "LIMBECK_TRUST_PROJECT": "1", **variables}

@@ -1,10 +1,13 @@
 """A server with tools for the programs of the tests, over standard input and output. It needs no library."""
 
 import json
+import os
 import sys
 import threading
 import time
 
+# Tools in one answer: `many` has three pages.
+PAGE = 128
 FILES = {"./package.json": '{"name": "demo", "version": "1.0.0"}', "/plain.txt": "plain text"}
 
 
@@ -35,6 +38,11 @@ TOOLS = {
         for noun in (f"item{n}" for n in range(50))
     ],
 }
+TOOLS["own"] = [tool("process", "Give the number of this process")]
+TOOLS["odd"] = [
+    tool(name, f"The tool {name}")
+    for name in ("Get-Weird.name", "import", "a.b", "a-b", "Read/File", "mixed", "fail", "grow")
+]
 TOOLS["supabase"] = [tool("execute_sql", "Execute SQL in the database", {"query": TEXT}, ["query"])]
 
 
@@ -46,6 +54,16 @@ def result(name, arguments):
         return {"content": [{"type": "text", "text": found}]}
     if name == "fail":
         return {"content": [{"type": "text", "text": "it broke"}], "isError": True}
+    if name == "process":
+        return {"content": [{"type": "text", "text": str(os.getpid())}]}
+    if name == "mixed":
+        blocks = [{"type": "text", "text": "seven"}, {"type": "image", "data": "iVBORw0=", "mimeType": "image/png"}]
+        return {"content": blocks, "structuredContent": {"n": 7}}
+    if name == "grow":
+        TOOLS["odd"].append(tool("grown", "A tool that was not there before"))
+        write({"method": "notifications/tools/list_changed"})
+    if name in ("Get-Weird.name", "import", "a.b", "a-b", "Read/File", "grown"):
+        return {"content": [{"type": "text", "text": f"it was {name}"}]}
     if name == "large":
         return {"content": [{"type": "text", "text": "x" * arguments["chars"]}]}
     if name == "wait":
@@ -69,9 +87,12 @@ def handle(request):
         return
     if method == "initialize":
         info = {"name": "stub", "version": "1"}
-        answer = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+        answer = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}, "serverInfo": info}
     elif method == "tools/list":
-        answer = {"tools": TOOLS[sys.argv[1]]}
+        tools, begin = TOOLS[sys.argv[1]], int(params.get("cursor", 0))
+        answer = {"tools": tools[begin : begin + PAGE]}
+        if begin + PAGE < len(tools):
+            answer["nextCursor"] = str(begin + PAGE)
     elif method == "tools/call":
         answer = result(params["name"], params.get("arguments") or {})
     elif method == "ping":

@@ -1,5 +1,7 @@
 """Users of code-executor-mcp: `executeTypescript`, `executePython` and `health`."""
 
+import hashlib
+import json
 from collections.abc import Callable
 
 import pytest
@@ -82,6 +84,14 @@ def test_06_wrong_parameters_are_named(s0: Client) -> None:
         assert part in output, output
 
 
+def test_07_a_ranked_search_among_three_hundred_tools(start: Callable[..., Client]) -> None:
+    crowded = start("--compat", "s0", servers={"many": "many", "zz-files": "filesystem"})
+    typescript = "const found = await searchTools('file read write', 5); console.log(found[0].name)"
+    assert crowded.call("executeTypescript", code=typescript).output == "mcp__zz-files__read_file\n"
+    python = "found = await search_tools('file read write', 5)\nprint(found[0]['name'])"
+    assert crowded.call("executePython", code=python).output == "mcp__zz-files__read_file\n"
+
+
 def test_08_fifty_discoveries_in_one_run_succeed(s0: Client) -> None:
     code = """
         const found = await Promise.all(Array.from({ length: 50 }, () => discoverMCPTools({ search: ['file'] })));
@@ -150,6 +160,77 @@ def test_16_ordinary_code_is_no_dangerous_pattern(s0: Client) -> None:
     python = "import re\nprint(re.compile('a(b)').match('ab').group(1))"
     result = s0.call("executePython", code=python, skipDangerousPatternCheck=True)
     assert result.output == "b\n"
+
+
+WRAPPED = "await {}({{ path: '/plain.txt' }})"
+
+
+@pytest.mark.parametrize(
+    ("imported", "called"),
+    [
+        ("{ filesystem } from './mcp-wrappers'", "filesystem.readFile"),
+        ("{ myFiles } from './mcp-wrappers'", "myFiles.readFile"),
+        ("{ my_files } from './mcp-wrappers'", "my_files.read_file"),
+        ("{ filesystem_readFile } from './wrappers/typescript/mcp-filesystem'", "filesystem_readFile"),
+        ("{ myFiles_readFile as read } from './mcp-my-files.ts'", "read"),
+        ("* as files from '/home/u/.code-executor/wrappers/typescript/mcp-my-files.ts'", "files.my_files_readFile"),
+    ],
+)
+def test_17_wrappers_are_imported(wrapped: Client, imported: str, called: str) -> None:
+    code = f"import {imported};\nconsole.log({WRAPPED.format(called)})"
+    assert wrapped.call("executeTypescript", code=code).output == "plain text\n"
+
+
+@pytest.mark.parametrize(
+    ("imported", "called"),
+    [
+        ("from mcp_filesystem import FilesystemClient", "FilesystemClient().read_file"),
+        ("from mcp_my_files import my_files_read_file", "my_files_read_file"),
+        ("import mcp_my_files", "mcp_my_files.read_file"),
+    ],
+)
+def test_17_wrappers_of_python_are_imported(wrapped: Client, imported: str, called: str) -> None:
+    code = f"{imported}\nprint(await {called}(path='/plain.txt'))"
+    assert wrapped.call("executePython", code=code).output == "plain text\n"
+
+
+@pytest.fixture(scope="module")
+def wrapped(start: Callable[..., Client]) -> Client:
+    """A gateway with a server whose name has a hyphen."""
+    return start("--compat", "s0", servers={"filesystem": "filesystem", "my-files": "filesystem"})
+
+
+AUDITED = {
+    "timestamp": str,
+    "codeHash": str,
+    "codeLength": int,
+    "executor": str,
+    "allowedTools": list,
+    "toolsCalled": list,
+    "executionTimeMs": int,
+    "success": bool,
+    "clientId": str,
+    "memoryUsage": type(None),
+}
+
+
+def test_18_every_execution_has_a_line_in_the_audit_log(start: Callable[..., Client]) -> None:
+    s0 = start("--compat", "s0", ENABLE_AUDIT_LOG="true", AUDIT_LOG_PATH="logs/audit.jsonl")
+    assert s0.call("executeTypescript", code=READ, allowedTools=["mcp__filesystem__*"]).output
+    assert s0.call("executePython", code="1/0").is_error
+    assert s0.call("executeTypescript", code=READ, timeoutMs=1).is_error
+    path = s0.root / "logs/audit.jsonl"
+    assert path.stat().st_mode & 0o777 == 0o600
+    good, failed, refused = (json.loads(line) for line in path.read_text().splitlines())
+    for line in (good, failed, refused):
+        assert {name: isinstance(line.get(name), kind) for name, kind in AUDITED.items()} == dict.fromkeys(AUDITED, True)
+    assert (good["executor"], good["success"], good["codeLength"]) == ("typescript", True, len(READ))
+    assert good["codeHash"] == hashlib.sha256(READ.encode()).hexdigest()
+    assert good["allowedTools"] == ["mcp__filesystem__*"]
+    assert good["toolsCalled"] == ["mcp__filesystem__read_file"]
+    assert "error" not in good
+    assert (failed["executor"], failed["success"]) == ("python", False) and "ZeroDivisionError" in failed["error"]
+    assert (refused["success"], refused["toolsCalled"]) == (False, []) and "timeoutMs" in refused["error"]
 
 
 def test_19_the_old_names_can_be_called_although_they_are_not_listed(s0: Client) -> None:

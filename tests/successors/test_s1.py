@@ -1,10 +1,12 @@
 """Users of the code-executor of claude-customizations: `execute_code` and three tools about servers."""
 
+import os
+import signal
 from collections.abc import Callable
 
 import pytest
 
-from client import Client
+from client import Client, until
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,23 @@ def test_22_the_examples_run(s1: Client) -> None:
     assert s1.call("execute_code", code=both).json["result"] == {"a": "plain text", "b": "1.0.0"}
 
 
+def test_23_only_named_servers_are_connected_and_others_when_they_are_needed(start: Callable[..., Client]) -> None:
+    kinds = {"filesystem": "filesystem", "files": "filesystem", "supabase": "supabase", "off": "own", "idle": "own"}
+    s1 = start(servers=kinds, disabled=("off",), CONNECTED_SERVERS="filesystem,files,unknown")
+    code = "const all = await listServers(); return { up: all.connected.map((one) => one.name).sort(), rest: all.available.sort() };"
+    expected = {"up": ["files", "filesystem"], "rest": ["files", "filesystem", "idle", "off", "supabase"]}
+    # They are connected beside the first requests, and no other is.
+    until(lambda: s1.call("execute_code", code=code).json["result"] == expected)
+    listed = s1.call("list_servers").json
+    connected = [server["name"] for server in listed["servers"] if server["status"] == "connected"]
+    assert (connected, listed["available"]) == (["files", "filesystem"], ["idle", "off", "supabase"])
+    found = s1.call("search_tools", query="supabase execute sql").json
+    assert (found["tools"][0]["tool"], found["lazyLoaded"]) == ("execute_sql", ["supabase"])
+    assert "lazyLoaded" not in s1.call("search_tools", query="supabase execute sql").json
+    # A disabled server is there for who asks.
+    assert s1.call("execute_code", code="return callMCPTool('off', 'process')").json["success"]
+
+
 def test_24_parallel_first_calls_succeed_and_a_search_finds_the_tool(start: Callable[..., Client]) -> None:
     lazy = start("--compat", "s1", servers=("supabase",))
     code = "return callMCPTool('supabase', 'execute_sql', { query: 'select 1' })"
@@ -67,6 +86,16 @@ def test_25_results_are_values_absent_or_errors(s1: Client) -> None:
 def test_26_typescript_is_accepted_and_arrays_are_arrays(s1: Client) -> None:
     code = "const xs: number[] = [1]; return [xs instanceof Array, [] instanceof Array];"
     assert s1.call("execute_code", code=code).json["result"] == [True, True]
+
+
+def test_28_a_server_that_was_killed_is_started_again(start: Callable[..., Client]) -> None:
+    s1 = start("--compat", "s1", servers=("own",))
+    code = "return callMCPTool('own', 'process')"
+    first = s1.call("execute_code", code=code).json["result"]
+    assert s1.call("execute_code", code=code).json["result"] == first
+    os.kill(int(first), signal.SIGKILL)
+    second = s1.call("execute_code", code=code).json
+    assert second["success"] and int(second["result"]) != int(first), second
 
 
 def test_logs_and_limits_have_their_form(s1: Client) -> None:

@@ -1,5 +1,6 @@
 """Users of mcp-server-code-execution-mode: `run_python` and the resource with its helpers."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -46,6 +47,17 @@ print(docs[0]['tool'], runtime.search_tool_docs_sync('read file', limit=3)[0]['t
 print(len(runtime.capability_summary()) > 50)
 """
     assert s2.call("run_python", code=code).text == "True\n300 300\nread_file read_file\nTrue"
+
+
+def test_32_names_have_the_aliases_they_had(start: Callable[..., Client]) -> None:
+    s2 = start("--compat", "s2", servers={"1mcp": "odd"})
+    calls = ["get_weird_name", "import_", "a_b", "a_b_2"]
+    code = "".join(f"print((await mcp__1mcp.{name}())['content'][0]['text'])\n" for name in calls)
+    code += "from mcp.servers._1mcp import *\nprint((await a_b_2())['content'][0]['text'])\n"
+    result = s2.call("run_python", code=code, servers=["1mcp"])
+    texts = ["it was Get-Weird.name", "it was import", "it was a.b", "it was a-b", "it was a-b"]
+    assert not result.is_error, result.text
+    assert result.structured["stdout"] == texts, result.text
 
 
 def test_33_a_result_of_five_megabytes_survives(s2: Client) -> None:
@@ -111,6 +123,21 @@ def test_38_toon_results_have_the_whole_payload(start: Callable[..., Client]) ->
     result = toon.call("run_python", code="print('a')")
     assert result.text.startswith("```toon\nstatus: success\n")
     assert result.structured == {"status": "success", "summary": "Success", "exitCode": 0, "stdout": ["a"]}
+
+
+def test_39_its_folder_is_read_and_its_own_entry_is_not_started(start: Callable[..., Client]) -> None:
+    s2 = start("--compat", "s2", file="MCPs/files.json")
+    # By its name, by its command and by an argument.
+    own = {
+        "mcp-server-code-execution-mode": {"command": "touch", "args": ["started-1"]},
+        "by-command": {"command": "mcp-server-code-execution-mode", "args": ["run"]},
+        "by-argument": {"command": "uvx", "args": ["--from", "git+https://x/y", "mcp-server-code-execution-mode", "run"]},
+    }
+    (s2.root / "MCPs/own.json").write_text(json.dumps({"mcpServers": own}))
+    code = "print(await runtime.discovered_servers())"
+    assert s2.call("run_python", code=code).structured["stdout"] == ["('filesystem',)"]
+    called = s2.call("run_python", code="print((await mcp_filesystem.read_file(path='/plain.txt')))", servers=["filesystem"])
+    assert "plain text" in called.text
 
 
 def test_40_the_resource_is_listed_and_read_and_an_unknown_one_is_an_invalid_parameter(s2: Client) -> None:

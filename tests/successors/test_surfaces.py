@@ -81,3 +81,28 @@ def test_own_resources_describe_programs_servers_and_tools(plain: Client) -> Non
     assert tool["inputSchema"]["required"] == ["path"]
     unknown = plain.error("resources/read", {"uri": "limbeck://tools/filesystem/nope"})
     assert unknown["code"] == -32002
+
+
+ODD = """
+const texts = [];
+for (const name of ['Get-Weird.name', 'Read/File', 'a.b']) texts.push(await tools.odd[name]());
+const mixed = await tools.odd.mixed();
+let thrown;
+try { await tools.odd.fail() } catch (error) { thrown = [error.name, error.message] }
+const returned = await callMCPTool('mcp__odd__fail', {});
+return { texts, mixed, raw: (await tools.odd.mixed.raw()).content.length, thrown, returned };
+"""
+
+
+def test_42_odd_servers_behave(start: Callable[..., Client]) -> None:
+    odd = start(servers=("odd", "many"))
+    value = odd.call("execute", code=ODD).json["value"]
+    assert value["texts"] == ["it was Get-Weird.name", "it was Read/File", "it was a.b"]
+    assert (value["mixed"], value["raw"], value["returned"]) == ({"n": 7}, 2, "it broke")
+    assert value["thrown"][1].endswith("it broke"), value["thrown"]
+    # Three pages of tools.
+    code = "return (await discoverMCPTools()).filter((tool) => tool.name.startsWith('mcp__many__')).length"
+    assert odd.call("execute", code=code).json["value"] == 300
+    # The next program knows what the server has from now on.
+    odd.call("execute", code="return tools.odd.grow()")
+    assert odd.call("execute", code="return tools.odd.grown()").json["value"] == "it was grown"

@@ -7,6 +7,9 @@ use limbeck_domain::limits::DISK_FREE_BYTES_MIN;
 
 use crate::error::StoreError;
 
+/// Bytes of the index of a write-ahead log, and of a page of it.
+const BESIDE_BYTES: u64 = 64 << 10;
+
 /// Least free space, and where it is measured.
 #[derive(Debug)]
 pub(crate) struct DiskFloor {
@@ -66,6 +69,11 @@ impl DiskFloor {
             }
         }
     }
+}
+
+/// Whether the file system of `file` has no room for what SQLite keeps beside a database.
+pub(crate) fn is_full(file: &Path) -> bool {
+    free_bytes(file).is_some_and(|free| free < BESIDE_BYTES)
 }
 
 #[cfg(unix)]

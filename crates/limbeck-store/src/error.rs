@@ -12,6 +12,7 @@ use limbeck_domain::limits::{
 
 pub use callers::CallerText;
 
+use crate::disk_space;
 use crate::records::{APPROVAL_BYTES_MAX, APPROVALS_PENDING_MAX, PAUSED_MAX};
 
 /// Error of a store operation. [`StoreError::hint`] is the next step, where there is one.
@@ -310,6 +311,8 @@ impl StoreError {
                 Self::Busy { path, waited_ms }
             }
             Some(ErrorCode::DiskFull) => Self::Full { path },
+            // The file that connections share beside the database cannot grow on a full disk.
+            Some(ErrorCode::SystemIoFailure) if disk_space::is_full(&path) => Self::Full { path },
             _ => Self::Sqlite {
                 path,
                 source: Arc::new(error),
@@ -318,6 +321,11 @@ impl StoreError {
     }
 
     pub(crate) fn io(path: &Path, error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::StorageFull {
+            return Self::Full {
+                path: path.to_owned(),
+            };
+        }
         Self::Io {
             path: path.to_owned(),
             source: Arc::new(error),

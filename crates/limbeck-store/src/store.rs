@@ -60,6 +60,8 @@ struct Inner {
     sender: Option<mpsc::Sender<Message>>,
     writer: Option<JoinHandle<()>>,
     queue_space: Arc<Semaphore>,
+    /// Why the state file that this store in memory is used in the place of cannot be used.
+    instead_of: Option<StoreError>,
     /// `None` for a store in memory, whose data only the writer's connection sees.
     reader: Option<ReaderThread>,
     retention: Retention,
@@ -104,6 +106,24 @@ impl Store {
     /// Only when the system has no thread or memory left.
     pub fn in_memory() -> Result<Self, StoreError> {
         Self::in_memory_within(Retention::MEMORY.writing)
+    }
+
+    /// A store in memory for a gateway whose state file cannot be used, because of `error`. Programs that read go on with it.
+    /// What has to outlive the process fails with `error`: the intent of a call that may write, a question, a value of `store`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::in_memory`].
+    pub fn in_memory_instead_of(error: StoreError) -> Result<Self, StoreError> {
+        let mut store = Self::in_memory()?;
+        let inner = Arc::get_mut(&mut store.inner);
+        inner.expect("nothing else has the new store").instead_of = Some(error);
+        Ok(store)
+    }
+
+    /// Fails where what is written does not outlive this process although a state file was to be used.
+    pub(crate) fn check_durable(&self) -> Result<(), StoreError> {
+        self.inner.instead_of.clone().map_or(Ok(()), Err)
     }
 
     /// The same with other bounds on the journals of executions that may have written.
@@ -152,6 +172,7 @@ impl Store {
                 sender: Some(sender),
                 writer: Some(thread),
                 queue_space: Arc::new(Semaphore::new(QUEUE_BYTES_MAX as usize)),
+                instead_of: None,
                 reader,
                 retention,
                 room,

@@ -28,6 +28,7 @@ impl Store {
         id: &ExecutionId,
         asked: Vec<(JournalEntry, Approval)>,
     ) -> Result<(), StoreError> {
+        self.check_durable()?;
         let mut questions = Vec::with_capacity(asked.len());
         let mut text_bytes = 0;
         for (entry, approval) in &asked {
@@ -92,6 +93,7 @@ impl Store {
         id: &ApprovalId,
         decision: ApprovalDecision,
     ) -> Result<Decided, StoreError> {
+        self.check_durable()?;
         let entry = encode(&JournalEntry::Decided {
             approval: id.clone(),
             decision: decision.clone(),
@@ -127,6 +129,7 @@ impl Store {
         intent: JournalEntry,
         now_us: u64,
     ) -> Result<Spent, StoreError> {
+        self.check_durable()?;
         let marks = marks(&intent);
         let entry = encode(&intent)?;
         let (of, approval) = (id.clone(), approval.clone());

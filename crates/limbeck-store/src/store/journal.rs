@@ -59,6 +59,7 @@ impl Store {
         id: &ExecutionId,
         entry: JournalEntry,
     ) -> Result<(), StoreError> {
+        self.check_durable()?;
         self.append_entry(id, entry, Durability::Synced).await
     }
 

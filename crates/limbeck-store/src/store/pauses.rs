@@ -24,6 +24,7 @@ impl Store {
     ///
     /// The reason why it is not paused, such as [`StoreError::TooManyPaused`].
     pub async fn pause(&self, id: &ExecutionId, paused: PausedExecution) -> Result<(), StoreError> {
+        self.check_durable()?;
         let room = Arc::clone(&self.inner.room);
         let of = id.clone();
         self.change(

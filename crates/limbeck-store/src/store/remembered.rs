@@ -49,6 +49,7 @@ impl Store {
         remembered: String,
         now_us: u64,
     ) -> Result<Option<Approval>, StoreError> {
+        self.check_durable()?;
         let entry = encode(&entry)?;
         let (of, path) = (id.clone(), self.inner.path.clone());
         let size = (2, entry.len() + approval.arguments.len());

@@ -46,6 +46,7 @@ impl Store {
         key: &str,
         members: Map<String, Value>,
     ) -> Result<(), StoreError> {
+        self.check_durable()?;
         check_key(key)?;
         let by = principal;
         let (principal, key) = (principal.to_owned(), key.to_owned());
@@ -76,6 +77,7 @@ impl Store {
         key: &str,
         value: Option<String>,
     ) -> Result<(), StoreError> {
+        self.check_durable()?;
         check_key(key)?;
         if let Some(value) = &value
             && value.len() > STORE_VALUE_BYTES_MAX

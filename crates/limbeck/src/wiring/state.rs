@@ -34,19 +34,21 @@ pub(crate) async fn open_past(invocation: &Invocation) -> Result<Store, CommandE
     Ok(store)
 }
 
-/// Opens the store, or prints a warning and returns a store in memory.
+/// Opens the store, or prints a warning and returns a store in memory. With a state file that cannot be used, calls that may
+/// write are refused: after a kill it would not be known whether they were sent.
 pub(super) fn open_store_or_memory(invocation: &Invocation) -> Result<Store, CommandError> {
     let printer = &invocation.printer;
     match state_file(invocation).as_deref().map(Store::open) {
         Some(Ok(store)) => return Ok(store),
         Some(Err(error)) => {
             printer.warning(&format!(
-                "executions are not recorded: {}",
+                "executions are not recorded, so calls that may write are refused: {}",
                 with_causes(&error)
             ));
             if let Some(hint) = error.hint() {
                 printer.hint(&hint);
             }
+            return Ok(Store::in_memory_instead_of(error)?);
         }
         None => printer.warning(&format!(
             "executions are not recorded: {} and no `--state-dir` is given",

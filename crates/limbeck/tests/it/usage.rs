@@ -110,6 +110,21 @@ fn completions_name_the_commands_and_keep_the_hidden_one() {
 }
 
 #[test]
+fn each_command_has_a_manual_page() {
+    let world = World::empty();
+    let pages = world.path().join("pages");
+    std::fs::create_dir(&pages).unwrap();
+    world.limbeck(["man", pages.to_str().unwrap()]).ends_with(0);
+    for (page, text) in [("limbeck.1", "doctor"), ("limbeck-run.1", "timeout")] {
+        let content = std::fs::read_to_string(pages.join(page)).unwrap();
+        assert!(content.contains(text), "{page}: {content}");
+    }
+    let missing = pages.join("missing");
+    let refused = world.limbeck(["man", missing.to_str().unwrap()]);
+    assert!(refused.ends_with(4).stderr.contains("manual pages"));
+}
+
+#[test]
 fn no_configuration_is_no_error_and_says_where_it_looked() {
     let world = World::empty();
     let tools = world.limbeck(["tools"]).ends_with(0);
@@ -171,6 +186,46 @@ fn a_state_directory_that_cannot_be_used_is_a_warning_for_what_runs_and_an_error
     world
         .limbeck(["--state-dir", &taken, "executions"])
         .ends_with(4);
+}
+
+#[test]
+fn a_call_that_may_write_is_not_sent_where_its_intent_cannot_be_recorded() {
+    let world = World::with_shop();
+    let state = world.file("taken", "").display().to_string();
+    let program = "return (await tools.shop.get_customer({ id: 'cus_0001' })).id";
+    let run =
+        |state: &str| world.limbeck_reading(["--state-dir", state, "run", "--json", "-"], program);
+    let refused = run(&state).ends_with(1);
+    let envelope = refused.json();
+    assert_eq!(envelope["error"]["code"], "gateway_fault", "{envelope}");
+    assert_eq!(
+        envelope["effects"]["writes"].as_u64().unwrap_or(0),
+        0,
+        "{envelope}"
+    );
+    assert!(
+        refused.stderr.contains("calls that may write are refused"),
+        "{refused:?}"
+    );
+    let call = [
+        "--state-dir",
+        &state,
+        "call",
+        "shop",
+        "get_customer",
+        r#"{"id":"cus_0001"}"#,
+    ];
+    world.limbeck(call).ends_with(1);
+    // The controls: a call that only reads goes on, and with a state directory all do.
+    let classes = "[policy]\npreset = 'observe'\nclasses = { 'shop.get_customer' = 'read' }\n";
+    let good = world.file("state/.keep", "");
+    let good = good.parent().unwrap().display().to_string();
+    assert_eq!(run(&good).ends_with(0).json()["value"], "cus_0001");
+    let own = world.home().join(".config/limbeck/config.toml");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    let before = std::fs::read_to_string(&own).unwrap_or_default();
+    std::fs::write(&own, format!("{before}\n{classes}")).unwrap();
+    assert_eq!(run(&state).ends_with(0).json()["value"], "cus_0001");
 }
 
 #[test]

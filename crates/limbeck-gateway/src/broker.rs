@@ -56,6 +56,7 @@ pub(crate) use open_questions::Shows;
 use prepare::{RefusedCall, target_of};
 pub(crate) use program_check::ProgramCheck;
 use queries::QueryAnswer;
+pub(crate) use read::ReadForm;
 pub(crate) use read_tool::asked_about;
 pub(crate) use result_value::value_for_program;
 pub(crate) use send::is_withdrawn;

@@ -2,9 +2,12 @@
 //!
 //! A client's call is made as a program's call is made ([`Broker::invoke`]) and recorded as an execution of its own, so
 //! `limbeck executions` shows it. It has no worker, so it cannot be replayed. One that a person has to approve is paused as a
-//! program is, and continued by any process. Reads of resources and prompts have no effect and are not recorded.
+//! program is, and continued by any process. Reads of resources and prompts have no effect and are recorded only where a person has
+//! to approve them.
 
+mod asked_reads;
 mod attempt;
+mod called;
 mod recorded;
 
 use std::collections::BTreeMap;
@@ -12,8 +15,8 @@ use std::sync::Arc;
 
 use limbeck_domain::limits::JOURNAL_BYTES_MAX;
 use limbeck_domain::{
-    CallCode, CallError, CallForm, CallId, ExecutionId, ExecutionLimits, GUEST_ABI, HostCall,
-    HostOp, Language, Mode, ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
+    CallCode, CallError, CallForm, ExecutionId, ExecutionLimits, GUEST_ABI, Language, Mode,
+    ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Requester, Scope};
 use limbeck_store::{NO_GUEST, NewExecution};
@@ -30,55 +33,12 @@ use crate::executor::{Shown, mint_id};
 use crate::policy_in_force::PolicyVersion;
 use crate::store_errors::call_error;
 pub(crate) use attempt::{Attempted, DirectAttempt, program_error};
+pub(crate) use called::Called;
+pub use called::called_tool;
 pub(crate) use recorded::RecordedCall;
 
 /// Where a call came from, in listings.
 const ORIGIN: &str = "mcp direct";
-
-/// Text before the name of the server in the program that a direct call is recorded with.
-const CALL_BEFORE: &str = "return await tools[";
-const CALL_BETWEEN: &str = "][";
-const CALL_AFTER: &str = "].raw(input);";
-
-/// Program that would make the same call, which a direct call is recorded with.
-fn program_of(tool: &ToolId) -> String {
-    let (server, tool) = (json!(tool.server.as_str()), json!(tool.tool));
-    format!("{CALL_BEFORE}{server}{CALL_BETWEEN}{tool}{CALL_AFTER}")
-}
-
-/// The call that a client makes, as a program would make it.
-pub(crate) fn call_of(tool: &ToolId, arguments: String) -> HostCall {
-    let target = ToolTarget {
-        server: Some(tool.server.to_string()),
-        tool: tool.tool.to_string(),
-        form: CallForm::Raw,
-    };
-    HostCall {
-        id: CallId(1),
-        op: HostOp::Tool,
-        head: json!(target).to_string(),
-        body: arguments,
-    }
-}
-
-/// Tool of a direct call, from the origin and the program (or the title) of its record. `None` for every other execution,
-/// and for names that a title has no room for.
-pub fn called_tool(origin: &str, program: &str) -> Option<ToolId> {
-    // A program may have the same text.
-    if origin != ORIGIN {
-        return None;
-    }
-    let (server, rest) = json_text(program.strip_prefix(CALL_BEFORE)?)?;
-    let (tool, rest) = json_text(rest.strip_prefix(CALL_BETWEEN)?)?;
-    (rest == CALL_AFTER).then(|| ToolId::new(server.as_str(), tool.as_str()))
-}
-
-/// The JSON string that `text` begins with, and what follows it.
-fn json_text(text: &str) -> Option<(String, &str)> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
-    let value = values.next()?.ok()?;
-    Some((value, text.get(values.byte_offset()..)?))
-}
 
 /// Why a request to a server has no result.
 #[derive(Clone, Debug)]
@@ -131,6 +91,13 @@ pub enum DirectAnswer {
         /// Something that the reader should know beside it.
         note: Option<String>,
     },
+    /// A person approved a read of a resource or prompt, and it was made.
+    Read {
+        /// The result as the server sent it.
+        result: Box<RawValue>,
+        /// Something that the reader should know beside it.
+        note: Option<String>,
+    },
     /// Nothing was sent: a person has to approve the call. The answer has the id to go on with.
     Paused(Box<Shown>),
 }
@@ -168,15 +135,30 @@ impl DirectCalls {
             })?,
             () = context.cancel.cancelled() => return Err(UpstreamError::Cancelled.into()),
         };
+        let called = Called::Tool(call.tool);
+        self.record_and_make(call.principal, called, call.arguments, context)
+            .await
+    }
+
+    /// Begins an execution of one call or read, which the caller has a place for, and makes it as far as no person has to be asked
+    /// first.
+    async fn record_and_make(
+        &self,
+        principal: Arc<str>,
+        called: Called,
+        arguments: String,
+        context: CallContext,
+    ) -> Result<MadeCall, DirectError> {
         let id = mint_id();
         let created_us = now_us();
-        self.begin(&id, &call, created_us).await?;
-        let program = program_of(&call.tool);
+        let program = called.program();
+        self.begin(&id, &principal, &program, &arguments, created_us)
+            .await?;
         let attempt = DirectAttempt {
             id: id.clone(),
-            principal: call.principal,
+            principal,
             journal: Journal::new(self.broker.store.clone(), id.clone(), JOURNAL_BYTES_MAX),
-            call: call_of(&call.tool, call.arguments),
+            call: called.call(arguments),
             program,
             created_us,
             asked: BTreeMap::new(),
@@ -214,7 +196,9 @@ impl DirectCalls {
     async fn begin(
         &self,
         id: &ExecutionId,
-        call: &DirectCall,
+        principal: &str,
+        program: &str,
+        input: &str,
         created_us: u64,
     ) -> Result<(), DirectError> {
         if let Err(error) = self.broker.store.check_disk() {
@@ -223,11 +207,11 @@ impl DirectCalls {
         }
         let new = NewExecution {
             id: id.clone(),
-            principal: call.principal.to_string(),
+            principal: principal.to_owned(),
             start: ProgramStart {
                 language: Language::Typescript,
-                program: program_of(&call.tool),
-                input: call.arguments.clone(),
+                program: program.to_owned(),
+                input: input.to_owned(),
                 servers: "[]".to_owned(),
                 seed: [0; 32],
                 now_us: created_us,
@@ -308,26 +292,5 @@ impl DirectCalls {
         let principal = other_principal(principal);
         let watch = self.broker.upstreams.watch(permit, principal.as_ref());
         Ok(watch.await?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_tool_of_a_direct_call_is_read_from_its_record_and_from_no_other() {
-        let tool = ToolId::new("my \"shop\"", "list.orders][");
-        let program = program_of(&tool);
-        assert_eq!(called_tool(ORIGIN, &program), Some(tool));
-        assert_eq!(called_tool("run", &program), None);
-        for other in [
-            "",
-            "return 1",
-            &program[..program.len() - 1],
-            "return await tools[\"a\"",
-        ] {
-            assert_eq!(called_tool(ORIGIN, other), None, "{other}");
-        }
     }
 }

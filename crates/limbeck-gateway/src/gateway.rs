@@ -284,7 +284,32 @@ impl Gateway {
             .await
     }
 
-    /// Reads something a server offers besides tools, for the principal of this handle; `params` is JSON text.
+    /// Reads a resource or prompt for a client, with the result as the server sent it; `params` is JSON text. Where a person has to
+    /// approve the read, waits for a while, and then returns that it is paused.
+    ///
+    /// # Errors
+    ///
+    /// [`DirectError`]
+    pub async fn read_for_client(
+        &self,
+        server: &ServerName,
+        method: ReadMethod,
+        params: String,
+        context: CallContext,
+    ) -> Result<DirectAnswer, DirectError> {
+        let direct = &self.parts.direct;
+        let read = direct.read_for_client(&self.principal, server, method, params, context.clone());
+        match read.await? {
+            MadeCall::Ended(result) => Ok(DirectAnswer::Result { result, note: None }),
+            MadeCall::Waits(id) => {
+                let executor = &self.parts.executor;
+                executor.direct_answer(&id, &self.principal, context).await
+            }
+        }
+    }
+
+    /// Reads something a server offers besides tools, for the principal of this handle, where no person can be asked; `params` is
+    /// JSON text.
     ///
     /// # Errors
     ///

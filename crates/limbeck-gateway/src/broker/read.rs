@@ -36,6 +36,15 @@ struct ReadBody {
     params: Option<Box<RawValue>>,
 }
 
+/// What the reader of a read gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadForm {
+    /// A program gets all pages of a list, and the contents of a resource.
+    Value,
+    /// A client gets the result of one request as the server sent it.
+    Raw,
+}
+
 /// Request for resources or prompts of one server.
 pub(super) struct Reading {
     pub(super) server: ServerName,
@@ -59,8 +68,13 @@ impl Reading {
 }
 
 impl Broker {
-    /// Answers one read and writes both ends of it into the journal.
+    /// Answers one read of a program and writes both ends of it into the journal.
     pub(super) async fn answer_read(&self, call: HostCall) -> Answer {
+        self.answer_read_as(call, ReadForm::Value).await
+    }
+
+    /// Answers one read of a program or of a client, and writes both ends of it into the journal.
+    pub(crate) async fn answer_read_as(&self, call: HostCall, form: ReadForm) -> Answer {
         let (id, started) = (call.id, Instant::now());
         let admitted = tokio::select! {
             biased;
@@ -83,7 +97,13 @@ impl Broker {
         if let Err(error) = self.write_read(call, &reading).await {
             return Answer::of(id, Err(error));
         }
-        let result = self.read(&reading).await;
+        let result = match form {
+            ReadForm::Value => self.read(&reading).await,
+            ReadForm::Raw => {
+                let sent = self.send_read(&reading).await;
+                sent.map(|result| result.get().to_owned())
+            }
+        };
         room.set(result_bytes(&result));
         reading.place = None;
         drop(slot);

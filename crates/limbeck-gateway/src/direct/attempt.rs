@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use limbeck_domain::{
     ApprovalId, CallCode, CallError, CallId, EffectClass, Effects, Envelope, ErrorKind,
-    ExecutionId, ExecutionLimits, ExecutionStatus, HostCall, Language, ProgramError, ToolTarget,
+    ExecutionId, ExecutionLimits, ExecutionStatus, HostCall, HostOp, Language, ProgramError,
+    ToolTarget,
 };
 use limbeck_store::{ApprovalFilter, ExecutionSummary, PausedExecution, StoreError};
 use limbeck_upstream::{CallContext, UpstreamError};
@@ -17,7 +18,9 @@ use serde_json::value::RawValue;
 
 use super::{DirectError, ORIGIN};
 use crate::approvals::{Asks, OnAsk};
-use crate::broker::{Broker, BrokerContext, CallerKind, Invoked, Journal, ProgramText};
+use crate::broker::{
+    Answer, Broker, BrokerContext, CallerKind, Invoked, Journal, ProgramText, ReadForm,
+};
 use crate::clock::now_us;
 use crate::store_errors::call_error;
 
@@ -36,6 +39,9 @@ pub(crate) struct DirectAttempt {
     pub(crate) asked: BTreeMap<CallId, ApprovalId>,
 }
 
+/// The result of a call or read, as the server sent it.
+type DirectResult = Result<Box<RawValue>, DirectError>;
+
 /// How an attempt went.
 #[derive(Debug)]
 pub(crate) enum Attempted {
@@ -53,13 +59,6 @@ impl DirectAttempt {
         context: CallContext,
         on_ask: OnAsk,
     ) -> Attempted {
-        let target: ToolTarget = match serde_json::from_str(&self.call.head) {
-            Ok(target) => target,
-            Err(error) => {
-                let error = CallError::new(CallCode::GatewayFault, error.to_string());
-                return self.ended(broker, Err(error.into()), None).await;
-            }
-        };
         let asks = Asks::new(on_ask, self.asked.clone());
         let program = ProgramText::new(
             self.program.clone(),
@@ -70,12 +69,12 @@ impl DirectAttempt {
             .with_asks(Arc::clone(&asks), program);
         // What the client gave is the input of the program.
         calls.note_input(&self.call.body);
-        let invoked = {
-            let mut invoked = pin!(calls.invoke(self.call.clone(), &target, CallerKind::Direct));
+        let answered = {
+            let mut answered = pin!(self.answer(&calls));
             loop {
                 tokio::select! {
                     biased;
-                    invoked = &mut invoked => break Some(invoked),
+                    answered = &mut answered => break Some(answered),
                     // Where it was decided at once, it goes on.
                     () = asks.began_waiting() => if asks.waiting() > 0 {
                         break None;
@@ -83,16 +82,8 @@ impl DirectAttempt {
                 }
             }
         };
-        match invoked {
-            Some(Invoked {
-                result, reached, ..
-            }) => {
-                let result = match result {
-                    Ok(output) => output.into_json().map_err(DirectError::from),
-                    Err(error) => Err(error.into()),
-                };
-                self.ended(broker, result, reached).await
-            }
+        match answered {
+            Some((result, reached)) => self.ended(broker, result, reached).await,
             None => match self.pause(broker).await {
                 Ok(()) => Attempted::Waits,
                 Err(error) => {
@@ -102,6 +93,31 @@ impl DirectAttempt {
                 }
             },
         }
+    }
+
+    /// Makes the call or the read. Also what it may have done; `None` when nothing was sent.
+    async fn answer(&self, calls: &Broker) -> (DirectResult, Option<EffectClass>) {
+        if self.call.op == HostOp::Read {
+            let Answer {
+                result, reached, ..
+            } = calls.answer_read_as(self.call.clone(), ReadForm::Raw).await;
+            let result = result.and_then(|text| RawValue::from_string(text).map_err(not_json));
+            return (result.map_err(DirectError::from), reached);
+        }
+        let target: ToolTarget = match serde_json::from_str(&self.call.head) {
+            Ok(target) => target,
+            Err(error) => return (Err(not_json(error).into()), None),
+        };
+        let Invoked {
+            result, reached, ..
+        } = calls
+            .invoke(self.call.clone(), &target, CallerKind::Direct)
+            .await;
+        let result = match result {
+            Ok(output) => output.into_json().map_err(DirectError::from),
+            Err(error) => Err(error.into()),
+        };
+        (result, reached)
     }
 
     /// Gives the execution up until people have decided.
@@ -149,6 +165,10 @@ impl DirectAttempt {
         }
         Attempted::Ended(result)
     }
+}
+
+fn not_json(error: serde_json::Error) -> CallError {
+    CallError::new(CallCode::GatewayFault, error.to_string())
 }
 
 /// The error that the execution of a failed call has.

@@ -18,8 +18,7 @@ use super::shown::Shown;
 use crate::approvals::OnAsk;
 use crate::broker::Journal;
 use crate::direct::{
-    Attempted, DirectAnswer, DirectAttempt, DirectError, RecordedCall, call_of, called_tool,
-    program_error,
+    Attempted, Called, DirectAnswer, DirectAttempt, DirectError, RecordedCall, program_error,
 };
 use crate::store_errors::call_error;
 
@@ -154,6 +153,7 @@ impl Executor {
         let Some(record) = record.filter(is_direct) else {
             return Ok(None);
         };
+        let called = Called::recorded(&record.row.origin, &record.start.program);
         let id = record.row.id;
         let Some(outcome) = RecordedCall::read(store.journal(&id).await?).outcome else {
             return Ok(None);
@@ -174,14 +174,19 @@ impl Executor {
         let decided = spent.and_then(|it| it.decisions.last());
         let is_edited = decided.is_some_and(|decision| decision.edited.is_some());
         let note = is_edited.then(|| "an approver changed the arguments of this call".to_owned());
-        Ok(Some(Ok(DirectAnswer::Result { result, note })))
+        Ok(Some(Ok(
+            match called.is_some_and(|called| called.is_read()) {
+                true => DirectAnswer::Read { result, note },
+                false => DirectAnswer::Result { result, note },
+            },
+        )))
     }
 }
 
 /// The call of a record, as its client made it.
 fn first_call(record: &ExecutionRecord) -> Option<HostCall> {
-    let tool = called_tool(&record.row.origin, &record.start.program)?;
-    Some(call_of(&tool, record.start.input.clone()))
+    let called = Called::recorded(&record.row.origin, &record.start.program)?;
+    Some(called.call(record.start.input.clone()))
 }
 
 /// The error of a call that ended before it was made.

@@ -91,7 +91,7 @@ impl Surface {
                         let work = move |calling| again(execution, calling);
                         self.begin(kind, context, size, work).await?
                     }
-                    // Reads have no execution.
+                    // The request makes no call and no read.
                     (Suspended::Execution(_), None) => return Err(refused_state("is unknown")),
                 }
             }
@@ -103,7 +103,9 @@ impl Surface {
             }
             Step::Done(None) => Err(answer_place::dropped()),
             Step::InputRequired => {
-                if tasks::may_give(context)
+                // Reads wait for their client.
+                if subject.method == "tools/call"
+                    && tasks::may_give(context)
                     && let Some(execution) = exchange.task()
                 {
                     let (running, principal) = (&self.running_tasks, &self.principal);

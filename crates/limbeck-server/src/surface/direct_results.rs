@@ -5,6 +5,9 @@ use limbeck_gateway::direct::{DirectAnswer, DirectError};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
 use super::built_in_results::{program_result, result_bytes};
 use super::upstream_results;
 
@@ -25,6 +28,13 @@ pub(super) fn result(
             result.content.extend(note);
             Ok(result)
         }
+        // `resume` gives the result of a read as text: it has not the form of a tool's result.
+        Ok(DirectAnswer::Read { result, note }) => {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(result.get())]);
+            let note = note.map(|note| ContentBlock::text(format!("note: {note}")));
+            result.content.extend(note);
+            Ok(result)
+        }
         // An error: clients reject a success that does not have what the tool's output schema promises.
         Ok(DirectAnswer::Paused(shown)) => {
             let mut result = program_result(*shown);
@@ -35,18 +45,45 @@ pub(super) fn result(
     }
 }
 
+/// Result of a read of `what`, as the server sent it.
+///
+/// # Errors
+///
+/// The failure of the read, or that it waits for a person. A read has no place for the answer of a paused execution.
+pub(super) fn read(
+    read: Result<DirectAnswer, DirectError>,
+    what: Option<Value>,
+) -> Result<Box<RawValue>, ErrorData> {
+    match read {
+        Ok(DirectAnswer::Result { result, note: _ } | DirectAnswer::Read { result, note: _ }) => {
+            Ok(result)
+        }
+        Ok(DirectAnswer::Paused(shown)) => {
+            let id = shown.envelope.execution_id;
+            let message = format!(
+                "a person has to approve this read, and has not decided yet: `limbeck resume {id}` shows the question; after an approval `resume` with this execution_id gives the result"
+            );
+            let data = json!({ "execution_id": id, "pending": shown.envelope.pending });
+            Err(ErrorData::internal_error(message, Some(data)))
+        }
+        Err(failure) => Err(upstream_results::read_failed(failure, what)),
+    }
+}
+
 /// The execution of a call that waits for a person.
 pub(super) fn paused(called: &Result<DirectAnswer, DirectError>) -> Option<ExecutionId> {
     match called {
         Ok(DirectAnswer::Paused(shown)) => Some(shown.envelope.execution_id.clone()),
-        Ok(DirectAnswer::Result { .. }) | Err(_) => None,
+        Ok(DirectAnswer::Result { .. } | DirectAnswer::Read { .. }) | Err(_) => None,
     }
 }
 
 /// Bytes of the answer that `called` becomes.
 pub(super) fn bytes(called: &Result<DirectAnswer, DirectError>) -> usize {
     match called {
-        Ok(DirectAnswer::Result { result, .. }) => result.get().len(),
+        Ok(DirectAnswer::Result { result, .. } | DirectAnswer::Read { result, .. }) => {
+            result.get().len()
+        }
         Ok(DirectAnswer::Paused(shown)) => result_bytes(shown),
         Err(_) => 0,
     }

@@ -10,7 +10,6 @@ use rmcp::model::{
     ReadResourceResponse, Reference, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::client_exchanges::{Again, Outcome, ResumeParams};
@@ -20,13 +19,13 @@ use super::exposed_tools::ExposedTool;
 use super::{direct_results, exposed_lists, upstream_results};
 use crate::answer_place;
 use limbeck_gateway::Gateway;
-use limbeck_gateway::direct::{DirectCall, DirectError};
+use limbeck_gateway::direct::{DirectAnswer, DirectCall, DirectError};
 
 /// Bytes of a resource URI that a client may subscribe to; published ones are below 200 bytes.
 const URI_BYTES_MAX: usize = 2 << 10;
 
-/// A server's result as it sent it.
-type ForwardedResult = Result<Box<RawValue>, DirectError>;
+/// What a client gets of a call or a read.
+type DirectRead = Result<DirectAnswer, DirectError>;
 
 impl Surface {
     /// All tools that a client lists: the built-in ones and those of exposed servers.
@@ -54,10 +53,6 @@ impl Surface {
             arguments: Value::Object(arguments).to_string(),
         };
         let gateway = self.gateway.clone();
-        let (resuming, principal) = (self.gateway.clone(), self.principal.clone());
-        let again: Again<_> = Box::new(move |id, calling| {
-            Box::pin(async move { resuming.resume_directly(&id, &principal, calling).await })
-        });
         let forwarded = self
             .exchange(
                 RequestKind::Server,
@@ -66,7 +61,7 @@ impl Surface {
                 context,
                 direct_results::bytes,
                 |calling| Box::pin(async move { gateway.call_directly(call, calling).await }),
-                Some(again),
+                Some(self.again()),
             )
             .await?;
         match forwarded {
@@ -102,9 +97,8 @@ impl Surface {
         {
             Outcome::InputRequired(result) => Ok(result.into()),
             Outcome::Task(_) => Err(no_task()),
-            Outcome::Done(result) => {
-                let raw = result
-                    .map_err(|failure| upstream_results::read_failed(failure, Some(about)))?;
+            Outcome::Done(read) => {
+                let raw = direct_results::read(read, Some(about))?;
                 upstream_results::resource(&raw).map(Into::into)
             }
         }
@@ -130,8 +124,8 @@ impl Surface {
         {
             Outcome::InputRequired(result) => Ok(result.into()),
             Outcome::Task(_) => Err(no_task()),
-            Outcome::Done(result) => {
-                let raw = result.map_err(|failure| upstream_results::read_failed(failure, None))?;
+            Outcome::Done(read) => {
+                let raw = direct_results::read(read, None)?;
                 upstream_results::result::<rmcp::model::GetPromptResult>(&raw).map(Into::into)
             }
         }
@@ -196,35 +190,38 @@ impl Surface {
         subject: &RequestIdentity<'_>,
         resume: ResumeParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Outcome<ForwardedResult>, ErrorData> {
+    ) -> Result<Outcome<DirectRead>, ErrorData> {
         let gateway = self.gateway.clone();
         self.exchange(
             RequestKind::Server,
             subject,
             resume,
             context,
-            raw_bytes,
+            direct_results::bytes,
             |calling| {
                 Box::pin(async move {
                     gateway
-                        .read_directly(&server, method, params, calling)
+                        .read_for_client(&server, method, params, calling)
                         .await
                 })
             },
-            None,
+            Some(self.again()),
         )
         .await
     }
+
+    /// Goes on with a call or read of this client that waits for a person.
+    fn again(&self) -> Again<DirectRead> {
+        let (gateway, principal) = (self.gateway.clone(), self.principal.clone());
+        Box::new(move |id, calling| {
+            Box::pin(async move { gateway.resume_directly(&id, &principal, calling).await })
+        })
+    }
 }
 
-/// A read has no execution, so it is never a task.
+/// The protocol has tasks for calls of tools alone.
 fn no_task() -> ErrorData {
     ErrorData::internal_error("a read cannot become a task", None)
-}
-
-/// Bytes of the answer that `result` becomes.
-fn raw_bytes(result: &ForwardedResult) -> usize {
-    result.as_ref().map_or(0, |raw| raw.get().len())
 }
 
 /// Subscribes to changes of a resource at its server.

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use limbeck_domain::{ApprovalState, ExecutionStatus, Language};
+use limbeck_domain::{ApprovalId, ApprovalState, ExecutionStatus, Language, ReadMethod};
+use limbeck_gateway::direct::{DirectAnswer, DirectError};
 use limbeck_gateway::{DecisionError, Gateway, ResumeError};
 use limbeck_policy::rules::AskOptions;
 use limbeck_testkit::FakeServer;
+use limbeck_upstream::CallContext;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::{Paused, asking_about, gateway_with, value};
 
@@ -156,4 +159,65 @@ async fn a_read_goes_on_in_another_process_with_its_approval() {
     let ended = world.resume(&id).await.unwrap();
     assert_eq!(value(&ended), json!("one"));
     assert_eq!(world.server.calls(), ["resources/read"]);
+}
+
+/// The only question that waits, once there is one.
+async fn asked(world: &Paused) -> ApprovalId {
+    loop {
+        let pending = world.gateway.pending_approvals(None, None, true).await;
+        if let [one] = pending.unwrap().as_slice() {
+            return one.id.clone();
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_reads_itself_waits_for_a_person_too() {
+    let policy = asking_about("library.resources/read", None);
+    let world = Paused::with(library(), policy).await;
+    let read = |uri: &'static str| {
+        let gateway = world.gateway.clone();
+        let params = json!({ "uri": uri }).to_string();
+        let context = CallContext::new(CancellationToken::new());
+        async move {
+            let method = ReadMethod::ReadResource;
+            gateway
+                .read_for_client(&"library".into(), method, params, context)
+                .await
+        }
+    };
+    let (answer, ()) = tokio::join!(read("note:1"), async {
+        let question = asked(&world).await;
+        assert_eq!(world.server.calls(), [""; 0]);
+        world.decide(&question, true).await;
+    });
+    let Ok(DirectAnswer::Read { result, note: None }) = answer else {
+        panic!("{answer:?}")
+    };
+    assert!(result.get().contains("\"contents\""), "{result}");
+    assert_eq!(world.server.calls(), ["resources/read"]);
+
+    let (denied, ()) = tokio::join!(read("note:2"), async {
+        let question = asked(&world).await;
+        world.decide(&question, false).await;
+    });
+    let Err(DirectError::Call(error)) = denied else {
+        panic!("{denied:?}")
+    };
+    assert!(error.message.contains("denied"), "{error:?}");
+    assert_eq!(world.server.calls(), ["resources/read"]);
+
+    // The control: what no rule is about is read at once, and leaves no record.
+    let context = CallContext::new(CancellationToken::new());
+    let server = "library".into();
+    let prompt = world.gateway.read_for_client(
+        &server,
+        ReadMethod::GetPrompt,
+        json!({ "name": "letter", "arguments": { "to": "Ada" } }).to_string(),
+        context,
+    );
+    let prompt = prompt.await.unwrap();
+    assert!(matches!(prompt, DirectAnswer::Result { .. }), "{prompt:?}");
+    assert_eq!(world.server.calls(), ["resources/read", "prompts/get"]);
 }

@@ -31,7 +31,7 @@ def write_config(directory: Path) -> Path:
 def write_trust(directory: Path) -> Path:
     """A policy by which the servers of the world say truly what only reads."""
     path = directory / "trust.toml"
-    path.write_text(f"[policy]\ntrust_annotations = {json.dumps(list(world.MAKERS))}\n")
+    path.write_text('[policy]\npreset = "observe"\n' f"trust_annotations = {json.dumps(list(world.MAKERS))}\n")
     return path
 
 

@@ -114,7 +114,7 @@ class World:
         """Writes a policy by which the servers of a configuration file say truly what only reads, and gives its path."""
         names = list(json.loads(config.read_text())["mcpServers"])
         path = config.with_suffix(".trust.toml")
-        path.write_text(f"[policy]\ntrust_annotations = {json.dumps(names)}\n")
+        path.write_text('[policy]\npreset = "observe"\n' f"trust_annotations = {json.dumps(names)}\n")
         return path
 
     def only(self, *names: str) -> dict[str, Any]:

@@ -79,6 +79,8 @@ pub struct Settings {
 pub struct PolicySettings {
     /// Whether some file has the section.
     pub is_set: bool,
+    /// Whether a file that is not a repository's has the section, with or without a mistake.
+    pub is_operators: bool,
     /// Rules, in the order of the files.
     pub rules: Vec<Rule>,
     /// Presets, each with the layer of its file.
@@ -97,6 +99,7 @@ impl PolicySettings {
     /// Adds the section of another file.
     pub(crate) fn add(&mut self, section: Self) {
         self.is_set |= section.is_set;
+        self.is_operators |= section.is_operators;
         self.rules.extend(section.rules);
         self.presets.extend(section.presets);
         self.classes.extend(section.classes);

@@ -12,7 +12,7 @@ pub(crate) use configuration::{
     configuration, importable, read_configuration, read_file_alone, short_place, trust_record,
     unreadable,
 };
-pub(crate) use default_preset::WayIn;
+pub(crate) use default_preset::{WayIn, presets_by_way};
 pub(crate) use embeddings::embeddings_spec;
 pub(crate) use reload::ConfigurationFiles;
 pub(crate) use state::{check_state_directory, open_past, state_file, trust_file};
@@ -27,7 +27,7 @@ use limbeck_gateway::{Gateway, GatewayConfig};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_policy::Policy;
 use limbeck_server::surface::client_listing;
-use limbeck_setup::{Configuration, Diagnostic, Setting, Settings, Severity};
+use limbeck_setup::{Configuration, Diagnostic, PolicySettings, Setting, Settings, Severity};
 use limbeck_upstream::http::LocalSecrets;
 use limbeck_upstream::{ClientCapabilities, PoolOptions, UpstreamPool};
 use serde::Serialize;
@@ -203,10 +203,7 @@ impl GatewaySession {
             },
             sources,
             notices: notices.clone(),
-            policy: configuration
-                .settings
-                .policy
-                .policy(way_in.default_preset()),
+            policy: way_in.policy(&configuration.settings.policy),
             embeddings,
             client_listing,
         })
@@ -273,6 +270,11 @@ impl GatewaySession {
             importable: Vec::new(),
             unreadable: None,
         })
+    }
+
+    /// `[policy]` of all files.
+    pub(crate) fn policy_settings(&self) -> &PolicySettings {
+        &self.configuration.settings.policy
     }
 
     /// Files that were searched for servers, when none is configured.

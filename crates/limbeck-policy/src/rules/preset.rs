@@ -140,8 +140,8 @@ impl Preset {
         }
     }
 
-    /// The preset of all layers together.
-    pub(super) fn of_layers(presets: &[(Layer, Self)], default: Self) -> Self {
+    /// The preset of all layers together; `default` is in force where no file but a repository's names one.
+    pub fn of_layers(presets: &[(Layer, Self)], default: Self) -> Self {
         let named = |layer: Layer| {
             let mut of_layer = presets.iter().filter(|(from, _)| *from == layer);
             of_layer.next_back().map(|(_, preset)| *preset)

@@ -28,6 +28,8 @@ const POLICY_KEYS: &[&str] = &["preset", "classes", "trust_annotations", "rule",
 const RULE_KEYS: &[&str] = &[
     "id", "effect", "tools", "except", "class", "args", "who", "reason", "ask", "default",
 ];
+/// Beginning of the id of a rule that an answer has written; a hexadecimal key follows.
+const ANSWER_ID: &str = "always-";
 const CLASSES: [EffectClass; 4] = [
     EffectClass::Read,
     EffectClass::Write,
@@ -118,6 +120,7 @@ fn section(
     };
     let mut section = PolicySettings {
         is_set: true,
+        is_operators: layer != Layer::Project,
         ..PolicySettings::default()
     };
     for (key, value) in place.entries()? {
@@ -150,7 +153,22 @@ fn section(
             _ => return Err(value.malformed_key(unknown_key(POLICY_KEYS, key))),
         }
     }
+    if layer != Layer::Project && is_by_answers_alone(place, &section.rules)? {
+        section.is_operators = false;
+    }
     Ok(section)
+}
+
+/// Whether a section has only rules that the answer `always` to a question has written. Such an answer allows calls like one; it is
+/// not the wish to be asked about others.
+fn is_by_answers_alone(place: &ConfigPlace<'_>, rules: &[Rule]) -> Result<bool, ValueError> {
+    let has_rules_alone = place.entries()?.iter().all(|(key, _)| *key == "rule");
+    let is_answer = |rule: &Rule| {
+        let key = rule.id.strip_prefix(ANSWER_ID);
+        let is_key = |key: &str| key.bytes().all(|byte| byte.is_ascii_hexdigit());
+        rule.effect == Effect::Allow && key.is_some_and(|key| !key.is_empty() && is_key(key))
+    };
+    Ok(has_rules_alone && !rules.is_empty() && rules.iter().all(is_answer))
 }
 
 /// What a section with a mistake says about the effects of tools, where the mistake is elsewhere.
@@ -158,6 +176,7 @@ fn classes_alone(place: &ConfigPlace<'_>) -> PolicySettings {
     let read = |key| place.get(key).ok().flatten();
     PolicySettings {
         is_set: true,
+        is_operators: true,
         classes: read("classes")
             .and_then(|value| classes(&value).ok())
             .unwrap_or_default(),

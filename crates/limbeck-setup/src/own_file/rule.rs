@@ -38,6 +38,7 @@ impl OwnFile<'_> {
     pub fn allow(&self, calls: &AllowedCalls) -> Result<(), OwnFileError> {
         let rule = self.allowing(calls)?;
         self.change(|document| {
+            let is_written = document.contains_key("policy");
             let policy = document.entry("policy").or_insert_with(|| {
                 let mut table = Table::new();
                 table.set_implicit(true);
@@ -46,6 +47,11 @@ impl OwnFile<'_> {
             let policy = policy
                 .as_table_like_mut()
                 .ok_or_else(|| self.refused("`policy` is not a table"))?;
+            // A section that a person wrote is the wish to be asked, also an empty one. With a rule of an answer alone in it, it
+            // would be read as one that answers have made.
+            if is_written && policy.is_empty() {
+                policy.insert("trust_annotations", toml_edit::value(Array::new()));
+            }
             let is_inline = policy.get("rule").is_some_and(Item::is_value);
             if is_inline {
                 return Err(self.refused("its rules are a list in one line"));

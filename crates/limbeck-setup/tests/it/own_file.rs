@@ -506,6 +506,30 @@ fn an_import_says_which_settings_of_a_client_are_not_copied_or_are_copied_in_ano
 }
 
 #[test]
+fn an_answer_in_an_empty_section_leaves_it_one_that_a_person_wrote() {
+    for (before, is_operators) in [("[policy]\n", true), ("", false)] {
+        let project = TestProject::new().file(OWN, before);
+        let own_world = own_world(&project);
+        let own = OwnFile::of(&own_world).unwrap();
+        own.allow(&AllowedCalls {
+            id: "always-0a1b".to_owned(),
+            tool: ToolId::new("slack", "post"),
+            class: EffectClass::Write,
+            who: "user:local".to_owned(),
+            same: Vec::new(),
+            texts: Vec::new(),
+            missing: Vec::new(),
+            reason: "always allowed".to_owned(),
+        })
+        .unwrap();
+        let found = project.load(&[]).unwrap();
+        let policy = &found.settings.policy;
+        assert_eq!((policy.fault.as_ref(), policy.rules.len()), (None, 1));
+        assert_eq!(policy.is_operators, is_operators, "{before:?}");
+    }
+}
+
+#[test]
 fn a_rule_that_allows_calls_for_good_is_added_and_every_other_byte_stays() {
     let before = "# mine\n[policy]\npreset = 'balanced' # asks\n\n[[policy.rule]]\nid = 'a'  # first\neffect = 'deny'\ntools = ['x.*']\n\n# the one for git\n[servers.git]\ncommand = 'git-server'\n# the end\n";
     let project = TestProject::new().file(OWN, before);

@@ -20,7 +20,7 @@ use crate::printer::Printer;
 use crate::report::print_value;
 use crate::shell::quoted;
 use crate::terminal::Terminal;
-use crate::wiring::{GatewayLifetime, GatewaySession};
+use crate::wiring::{GatewayLifetime, GatewaySession, WayIn};
 
 /// Longest name of a server in a message, in bytes.
 const NAME_BYTES_MAX: usize = 80;
@@ -32,7 +32,12 @@ pub(super) async fn call(
 ) -> Result<ExitStatus, CommandError> {
     check_arguments(arguments)?;
     let mut signals = EndSignals::listen()?;
-    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    let way_in = match Terminal::open() {
+        Some(_) => WayIn::Terminal,
+        None => WayIn::Command,
+    };
+    let session =
+        GatewaySession::open_serving(invocation, GatewayLifetime::Command, way_in).await?;
     let CallArgs { server, tool, .. } = arguments;
     let waits_for = format!(
         "waiting for server `{}`",

@@ -32,7 +32,9 @@ pub(super) async fn run(
     source: ProgramSource<'_>,
 ) -> Result<ExitStatus, CommandError> {
     let mut signals = EndSignals::listen()?;
-    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    let way_in = super::run::way_in(arguments);
+    let session =
+        GatewaySession::open_serving(invocation, GatewayLifetime::Command, way_in).await?;
     let gateway = &session.gateway;
     let (examined, signal) = signals
         .cancelling(async |cancel| gateway.examine(request, mode, &cancel).await)

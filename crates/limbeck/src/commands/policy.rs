@@ -6,6 +6,7 @@
 mod backtest;
 mod classes;
 mod in_doubt;
+mod presets;
 mod verbs;
 
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use crate::format::counted;
 use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::table::TextTable;
-use crate::wiring::{GatewayLifetime, GatewaySession};
+use crate::wiring::{GatewayLifetime, GatewaySession, presets_by_way};
 
 /// Longest name of a tool in a message, in bytes.
 const NAME_BYTES_MAX: usize = 200;
@@ -42,13 +43,19 @@ pub(super) async fn policy(
     let policy = session.gateway.policy();
     let printer = &invocation.printer;
     let done = match command {
-        PolicyCommand::Check(arguments) => check(printer, &policy, &catalog, arguments),
-        PolicyCommand::Explain(arguments) => explain(printer, &policy, &catalog, arguments),
+        PolicyCommand::Check(arguments) => check(&session, printer, &policy, &catalog, arguments),
+        PolicyCommand::Explain(arguments) => {
+            explain(&session, printer, &policy, &catalog, arguments)
+        }
         PolicyCommand::Backtest(arguments) => {
             backtest::backtest(invocation, &catalog, arguments).await
         }
         PolicyCommand::Classes(arguments) => {
-            classes::classes(invocation, &policy, &catalog, arguments)
+            let written = classes::classes(invocation, &policy, &catalog, arguments);
+            if written.is_ok() && arguments.write {
+                presets::note_new_defaults(invocation, session.policy_settings());
+            }
+            written
         }
     };
     session.close().await;
@@ -62,6 +69,7 @@ struct Finding<'a> {
 }
 
 fn check(
+    session: &GatewaySession,
     printer: &Printer,
     policy: &Policy,
     catalog: &Catalog,
@@ -88,6 +96,7 @@ fn check(
         printer.json(&json!({
             "ok": is_fine,
             "preset": policy.rules.preset().as_str(),
+            "presets": presets::json(session.policy_settings()),
             "rules": rules.len(),
             "fault": fault,
             "findings": findings.chain(doubtful).collect::<Vec<_>>(),
@@ -106,11 +115,12 @@ fn check(
                 "{origin}: what is said about calls of `{tool}` in doubt {finding}"
             ));
         }
-        let preset = policy.rules.preset();
-        printer.data_line(&format!(
-            "{}, preset `{preset}`",
-            counted(rules.len(), "rule")
-        ));
+        let presets = presets_by_way(session.policy_settings());
+        let rules = counted(rules.len(), "rule");
+        printer.data_line(&match presets.as_slice() {
+            [one] => format!("{rules}, preset {one}"),
+            several => format!("{rules}, presets {}", several.join("; ")),
+        });
     }
     Ok(if is_fine {
         ExitStatus::Completed
@@ -190,6 +200,7 @@ fn rule_is_of_methods(tools: &Scope) -> bool {
 }
 
 fn explain(
+    session: &GatewaySession,
     printer: &Printer,
     policy: &Policy,
     catalog: &Catalog,
@@ -216,6 +227,7 @@ fn explain(
     };
     let explanation = policy.rules.explain(&facts);
     let fault = policy.fault_that_stops(ToolClass { class, source });
+    let ways = presets::decisions(session.policy_settings(), &facts);
     if arguments.json {
         let mut explained = explained(&explanation);
         if fault.is_some() {
@@ -223,6 +235,9 @@ fn explain(
         } else if explanation.decision.effect == Effect::Ask {
             let unit = explanation.decision.unit();
             explained["ask"] = asked(unit, &policy.rules.ask_options(&facts));
+        }
+        if fault.is_none() {
+            explained["ways"] = presets::decisions_json(&ways);
         }
         explained["class"] = json!(class.as_str());
         explained["class_from"] = json!(source.as_str());
@@ -237,7 +252,10 @@ fn explain(
                     fault.problem
                 ));
             }
-            None => print(printer, &tool, class, source, &explanation),
+            None => {
+                print(printer, &tool, class, source, &explanation);
+                presets::print_decisions(printer, &ways);
+            }
         }
         if let Some(line) = in_doubt::line(policy, &tool) {
             printer.data_line(&line);

@@ -22,7 +22,7 @@ use crate::exit::{CommandError, ExitStatus};
 use crate::invocation::Invocation;
 use crate::report::{ProgramSource, print_envelope, print_pending};
 use crate::terminal::Terminal;
-use crate::wiring::{GatewayLifetime, GatewaySession};
+use crate::wiring::{GatewayLifetime, GatewaySession, WayIn};
 
 /// How often `--wait` looks whether the questions were decided.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -34,7 +34,12 @@ pub(super) async fn resume(
 ) -> Result<ExitStatus, CommandError> {
     let wanted = Wanted::of(arguments)?;
     let mut signals = EndSignals::listen()?;
-    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    let way_in = match Terminal::open() {
+        Some(_) => WayIn::Terminal,
+        None => WayIn::Command,
+    };
+    let session =
+        GatewaySession::open_serving(invocation, GatewayLifetime::Command, way_in).await?;
     let mut command = Resumption {
         invocation,
         session: &session,
@@ -70,6 +75,9 @@ impl Resumption<'_> {
                 exit
             });
         }
+        let gateway = &self.session.gateway;
+        let questions = gateway.pending_approvals(None, Some(&id), false).await?;
+        self.session.take_default_of(&questions).await;
         if !self.decide(&id, wanted).await? {
             return Ok(ExitStatus::Failed);
         }

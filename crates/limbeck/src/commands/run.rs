@@ -23,7 +23,7 @@ use crate::invocation::Invocation;
 use crate::live_output::LiveOutput;
 use crate::report::{ProgramSource, print_envelope, print_pending};
 use crate::terminal::Terminal;
-use crate::wiring::{GatewayLifetime, GatewaySession};
+use crate::wiring::{GatewayLifetime, GatewaySession, WayIn};
 
 /// Runs the program and prints its envelope.
 pub(super) async fn run(
@@ -40,7 +40,9 @@ pub(super) async fn run(
     }
     // From here on a signal cancels the execution, so that its calls are cancelled at their servers.
     let mut signals = EndSignals::listen()?;
-    let session = GatewaySession::open(invocation, GatewayLifetime::Command).await?;
+    let way_in = way_in(arguments);
+    let session =
+        GatewaySession::open_serving(invocation, GatewayLifetime::Command, way_in).await?;
     // A person at a terminal sees the output as it comes; a pipe gets it whole, with what belongs to it in order.
     let is_live = !arguments.json
         && arguments.max_output_tokens.is_none()
@@ -152,6 +154,14 @@ fn terminal(arguments: &RunArgs) -> Option<Terminal> {
         return None;
     }
     Terminal::open()
+}
+
+/// Who may be asked about calls of the program decides what is asked where no file names a preset.
+pub(super) fn way_in(arguments: &RunArgs) -> WayIn {
+    match terminal(arguments) {
+        Some(_) => WayIn::Terminal,
+        None => WayIn::Script,
+    }
 }
 
 /// Language of the option, else of the file extension.

@@ -123,7 +123,7 @@ impl InUse {
             // Before the servers: one that comes is under the rules that came with it.
             let replaced = session
                 .gateway
-                .replace_policy(policy.policy(session.way_in.default_preset()), reading);
+                .replace_policy(session.way_in.policy(&policy), reading);
             replaced.await;
             news.push("the policy changed".to_owned());
         }
@@ -181,10 +181,7 @@ impl InUse {
         };
         session
             .gateway
-            .replace_policy(
-                faulty.policy(session.way_in.default_preset()),
-                PolicyReading::InPart,
-            )
+            .replace_policy(session.way_in.policy(&faulty), PolicyReading::InPart)
             .await;
         self.reading = PolicyReading::InPart;
         self.errors = vec![error];
@@ -235,6 +232,7 @@ fn keep_rules_of_project(policy: &mut PolicySettings, before: &PolicySettings) {
 fn has_own_rules(policy: &PolicySettings) -> bool {
     let is_own = |layer: Layer| layer != Layer::Project;
     policy.fault.is_some()
+        || policy.is_operators
         || policy.rules.iter().any(|rule| is_own(rule.layer))
         || policy.presets.iter().any(|(layer, _)| is_own(*layer))
         || !policy.classes.is_empty()

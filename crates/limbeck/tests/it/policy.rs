@@ -1,6 +1,7 @@
 //! Rules of configuration files, over the command line and over MCP.
 
 mod backtest;
+mod presets;
 
 use serde_json::json;
 
@@ -8,6 +9,9 @@ use crate::serve::Client;
 use crate::world::World;
 
 const RULES: &str = r#"
+[policy]
+preset = "observe"
+
 [[policy.rule]]
 id = "no-details"
 effect = "deny"
@@ -77,7 +81,7 @@ fn a_broken_rule_stops_calls_and_says_where_it_is() {
     let envelope = world.envelope("return (await tools.shop.get_customer({ id: 'cus_0002' })).id");
     let message = envelope["error"]["message"].as_str().unwrap();
     assert!(
-        message.contains("config.toml:4:10") && message.contains("`deny`"),
+        message.contains("config.toml:7:10") && message.contains("`deny`"),
         "{message}"
     );
     let hint = envelope["error"]["hint"].as_str().unwrap();
@@ -89,7 +93,7 @@ fn a_broken_rule_stops_calls_and_says_where_it_is() {
     let explained = world.limbeck(["policy", "explain", "shop.get_customer", "--json"]);
     assert_eq!(explained.ends_with(0).json()["effect"], "deny");
     let check = world.limbeck(["policy", "check"]).ends_with(1);
-    assert!(check.stderr.contains("config.toml:4:10"), "{check:?}");
+    assert!(check.stderr.contains("config.toml:7:10"), "{check:?}");
 }
 
 #[test]
@@ -178,7 +182,7 @@ fn check_finds_rules_that_never_decide() {
 #[test]
 fn explain_says_how_a_person_is_asked() {
     let world = world_with(
-        "[[policy.rule]]\nid = 'customers'\neffect = 'ask'\ntools = ['shop.get_customer']\n\
+        "[policy]\npreset = 'observe'\n[[policy.rule]]\nid = 'customers'\neffect = 'ask'\ntools = ['shop.get_customer']\n\
          ask = { approvers = ['group:leads'], quorum = 2, channels = ['browser'], expires = '90s' }",
     );
     world.limbeck(["tools"]).ends_with(0);
@@ -285,6 +289,8 @@ fn doctor_proposes_a_preset_to_users_who_named_none() {
     );
     let text = world.limbeck(["doctor"]);
     assert!(text.stderr.contains("no file names a preset"), "{text:?}");
+    let by_way = "`observe` for `run` without a terminal, clients over stdio";
+    assert!(text.stderr.contains(by_way), "{text:?}");
     // A repository's preset is not the user's choice.
     world.file("limbeck.toml", "[policy]\npreset = 'balanced'\n");
     assert!(proposal(&world).is_some());

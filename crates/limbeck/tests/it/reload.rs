@@ -9,6 +9,9 @@ use crate::serve::Client;
 use crate::world::{CommandOutcome, LIMBECK, World, processes_in};
 
 const RULES: &str = r#"
+[policy]
+preset = "observe"
+
 [[policy.rule]]
 id = "no-details"
 effect = "deny"

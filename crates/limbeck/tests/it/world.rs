@@ -48,7 +48,7 @@ impl World {
     pub(crate) fn trusting(self, server: &str) -> Self {
         let directory = self.home().join(".config/limbeck");
         std::fs::create_dir_all(&directory).unwrap();
-        let text = format!("[policy]\ntrust_annotations = ['{server}']\n");
+        let text = format!("[policy]\npreset = 'observe'\ntrust_annotations = ['{server}']\n");
         std::fs::write(directory.join("config.toml"), text).unwrap();
         self
     }

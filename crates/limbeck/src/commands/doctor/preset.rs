@@ -4,7 +4,7 @@ use limbeck_policy::rules::Layer;
 use limbeck_setup::{Configuration, OwnFile, World};
 
 use super::clients::Finding;
-use crate::wiring::short_place;
+use crate::wiring::{presets_by_way, short_place};
 
 /// The proposal; `None` where there is no server, where a preset was chosen, and where the rules cannot be read. A repository's
 /// preset is not the user's choice.
@@ -19,13 +19,15 @@ pub(super) fn finding(world: &World, configuration: &Configuration) -> Option<Fi
     let file = short_place(world, &own.path().display().to_string());
     Some(Finding {
         code: "G01",
-        finding:
-            "no file names a preset, so calls that no rule is about are sent without a question"
-                .to_owned(),
+        finding: format!(
+            "no file names a preset, so calls that no rule is about are decided by {}",
+            presets_by_way(policy).join("; ")
+        ),
         remedy: format!(
-            "to be asked before programs write, put `preset = \"balanced\"` into the section `[policy]` of {file}; `preset = \"observe\"` there keeps it as it is"
+            "to be asked before programs write on every way in, put `preset = \"balanced\"` into the section `[policy]` of {file}; with `preset = \"observe\"` there calls that no rule is about are sent without a question"
         ),
         fix: false,
         is_proposal: true,
+        is_command: false,
     })
 }

@@ -66,7 +66,7 @@ fn policy_of(
     }
     let configured = wiring::read_configuration(invocation)?.settings.policy;
     settings.trusted_servers.extend(configured.trusted_servers);
-    let policy = settings.policy(wiring::WayIn::Command.default_preset());
+    let policy = wiring::WayIn::Command.policy(&settings);
     match &policy.fault {
         Some(fault) => {
             let error = anyhow!("the rules cannot be read: {}", fault.problem);

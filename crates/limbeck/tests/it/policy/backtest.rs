@@ -40,7 +40,7 @@ fn rules_are_tried_on_recorded_calls_and_those_of_the_record_change_nothing() {
     assert_eq!(changed["rule"], Value::Null);
 
     // Fourteen of the calls that were allowed: eleven are asked about and three denied.
-    let planted = "[[policy.rule]]\nid = 'asked'\neffect = 'ask'\ntools = ['shop.get_customer']\n\
+    let planted = "[policy]\npreset = 'observe'\n[[policy.rule]]\nid = 'asked'\neffect = 'ask'\ntools = ['shop.get_customer']\n\
          args = { id = 'cus_001*' }\n\
          [[policy.rule]]\nid = 'more'\neffect = 'ask'\ntools = ['shop.get_customer']\nargs = { id = 'cus_0020' }\n\
          [[policy.rule]]\nid = 'denied'\neffect = 'deny'\ntools = ['shop.get_*']\n\
@@ -115,7 +115,7 @@ fn a_file_without_rules_or_with_wrong_ones_is_refused() {
     let wrong = world
         .limbeck(["policy", "backtest", "wrong.toml"])
         .ends_with(2);
-    assert!(wrong.stderr.contains("wrong.toml:4:10"), "{wrong:?}");
+    assert!(wrong.stderr.contains("wrong.toml:7:10"), "{wrong:?}");
     world
         .limbeck(["policy", "backtest", "absent.toml"])
         .ends_with(2);

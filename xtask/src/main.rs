@@ -20,6 +20,7 @@ mod eval;
 mod fuzz;
 mod guests;
 mod junit;
+mod package;
 mod portable;
 mod references;
 mod stages;
@@ -57,6 +58,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Build the WebAssembly guests and write them to crates/limbeck-guests/artifacts
     Guests(guests::Args),
+    /// Build packages for package managers of an executable, in target/packages
+    Package(package::Args),
     /// Check that the product compiles for macOS and Windows
     Portable(portable::Args),
     /// Build everything and run all tests, those against real MCP servers included
@@ -79,6 +82,7 @@ fn main() -> anyhow::Result<()> {
         Command::Docs => docs::run(root),
         Command::Fuzz(args) => fuzz::run(root, &args),
         Command::Guests(args) => guests::run(root, &args),
+        Command::Package(args) => package::run(root, &args),
         Command::Portable(args) => portable::run(root, &args),
         Command::Test(args) => test::run(root, args),
         Command::Words => words::run(root).and_then(|()| references::run(root)),

@@ -117,6 +117,10 @@ pub(crate) fn run_stages(
     });
     stages.run_if_wanted("real clients", || pytest("tests/clients"));
     stages.run_if_wanted("two dozen servers at once", || pytest("tests/fleet"));
+    stages.run_if_wanted("packages, installed", || {
+        let packaging = tools::install_packaging(root)?;
+        self::pytest(root, &packaging, "tests/packages")
+    });
     true
 }
 

@@ -2,7 +2,7 @@
 //! under `.tools` at the root of the repository.
 //!
 //! Everything is an npm or PyPI package, pinned by the `package-lock.json` and `requirements.txt` of the
-//! directory that needs it: `tests/real`, `tests/clients`, `tests/fleet`, `benches/python`, `benches/tokens` and
+//! directory that needs it: `tests/real`, `tests/clients`, `tests/fleet`, `tests/packages`, `benches/python`, `benches/tokens` and
 //! `benches/search`. A stamp in each installation, written last, has the hash of its lock files and interpreters: with
 //! the same hash nothing is installed, and an installation that was interrupted is repeated.
 
@@ -78,6 +78,8 @@ pub(crate) fn install(root: &Path) -> anyhow::Result<PathBuf> {
     install_node(&real, &tools.join("node"))?;
     install_node(&clients, &tools.join("clients"))?;
     install_node(&conformance, &tools.join("conformance"))?;
+    install_packer(root)?;
+    install_packaging(root)?;
     install_node(&fleet, &tools.join("fleet/node"))?;
     install_venv(&fleet, &tools.join("fleet/venv"))?;
     install_venv(&root.join("benches/tokens"), &tools.join("tokens/venv"))?;
@@ -94,6 +96,29 @@ pub(crate) fn install_engines(root: &Path) -> anyhow::Result<PathBuf> {
     let into = root.join(".tools/engines");
     install_node(&root.join("benches/python"), &into)?;
     Ok(into.join("node_modules"))
+}
+
+/// Installs the Python packages that build and check packages, and returns their Python.
+///
+/// # Errors
+///
+/// As [`install`].
+pub(crate) fn install_packaging(root: &Path) -> anyhow::Result<PathBuf> {
+    install_venv(
+        &root.join("tests/packages"),
+        &root.join(".tools/packages/venv"),
+    )
+}
+
+/// Installs the packer of bundles for desktop clients, and returns its script.
+///
+/// # Errors
+///
+/// As [`install`].
+pub(crate) fn install_packer(root: &Path) -> anyhow::Result<PathBuf> {
+    let into = root.join(".tools/packages/node");
+    install_node(&root.join("tests/packages"), &into)?;
+    Ok(into.join("node_modules/@anthropic-ai/mcpb/dist/cli/cli.js"))
 }
 
 /// Installs fuse.js, which `cargo xtask eval search` compares with, and returns the script that queries it.

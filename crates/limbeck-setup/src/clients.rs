@@ -6,9 +6,12 @@
 //! - [`SetupState::apply`] writes them, after it has put the old and new bytes of all of them into the state directory. So a
 //!   process that is killed leaves what a second start or [`SetupState::undo`] brings to an end.
 //!
+//! - [`SetupState::drift`] compares the files with what was written, and [`SetupState::repair`] puts Limbeck's entry back.
+//!
 //! Start reading at `clients/plan.rs`, then `clients/splice.rs` for the bytes and `clients/target.rs` for the files.
 
 mod apply;
+mod examine;
 mod form;
 mod found;
 mod identity;
@@ -24,15 +27,21 @@ mod repository;
 mod same;
 mod secrets;
 mod splice;
+mod sync;
 mod table;
 mod target;
 mod undo;
 mod verify;
 
 pub use apply::{SetupDone, SetupState};
+pub use examine::{ClientFinding, FindingFix};
 pub use model::{
     ClientAction, ClientPlan, ProbeOutcomes, ServerAction, ServerPlan, ServersBeside, SetupError,
     SetupPlan, SetupRequest, SetupSecrets, SetupSteps,
 };
 pub use plan::FoundClients;
+pub use sync::{
+    Adoption, Drift, DriftAction, DriftKind, ScheduleFile, SyncDone, SyncPlan, SyncRequest,
+    schedule, schedule_commands,
+};
 pub use undo::{UndoneFile, UndoneState};

@@ -57,9 +57,10 @@ mod variables;
 mod world;
 
 pub use clients::{
-    ClientAction, ClientPlan, FoundClients, ProbeOutcomes, ServerAction, ServerPlan, ServersBeside,
-    SetupDone, SetupError, SetupPlan, SetupRequest, SetupSecrets, SetupState, SetupSteps,
-    UndoneFile, UndoneState,
+    Adoption, ClientAction, ClientFinding, ClientPlan, Drift, DriftAction, DriftKind, FindingFix,
+    FoundClients, ProbeOutcomes, ScheduleFile, ServerAction, ServerPlan, ServersBeside, SetupDone,
+    SetupError, SetupPlan, SetupRequest, SetupSecrets, SetupState, SetupSteps, SyncDone, SyncPlan,
+    SyncRequest, UndoneFile, UndoneState, schedule, schedule_commands,
 };
 pub use configuration::{
     Configuration, Discovery, EmbeddingsEntry, ManagedFile, NotifySettings, PolicySettings,

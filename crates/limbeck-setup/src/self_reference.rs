@@ -29,24 +29,28 @@ struct LaunchCommand<'a> {
 
 /// Whether an entry is Limbeck as a gateway, by its key or by its command.
 pub(crate) fn is_own_entry(world: &World, entry: &ServerEntry) -> bool {
-    is_product_name(entry.name.as_str())
-        || match &entry.definition {
-            Ok(Transport::Stdio {
+    is_product_name(entry.name.as_str()) || is_own_command(world, entry)
+}
+
+/// Whether the command of an entry starts Limbeck as a gateway, under any key.
+pub(crate) fn is_own_command(world: &World, entry: &ServerEntry) -> bool {
+    match &entry.definition {
+        Ok(Transport::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        }) => {
+            let launch = LaunchCommand {
                 command,
                 args,
                 env,
-                cwd,
-            }) => {
-                let launch = LaunchCommand {
-                    command,
-                    args,
-                    env,
-                    cwd: cwd.as_deref().unwrap_or(&entry.start_directory),
-                };
-                starts_limbeck(world, &launch)
-            }
-            Ok(Transport::Http { .. }) | Err(_) => false,
+                cwd: cwd.as_deref().unwrap_or(&entry.start_directory),
+            };
+            starts_limbeck(world, &launch)
         }
+        Ok(Transport::Http { .. }) | Err(_) => false,
+    }
 }
 
 /// Whether the key of an entry is the product's name, with any command.

@@ -10,6 +10,7 @@ mod policy;
 mod serve;
 mod setup;
 mod since;
+mod sync;
 mod usage_error;
 
 use std::ffi::OsString;
@@ -33,6 +34,7 @@ pub(crate) use policy::{
 };
 pub(crate) use serve::{HttpArgs, ServeArgs};
 pub(crate) use setup::SetupArgs;
+pub(crate) use sync::SyncArgs;
 pub(crate) use usage_error::usage_error;
 
 /// One MCP server in front of all others: models send programs instead of single tool calls.
@@ -134,6 +136,8 @@ pub(crate) enum Command {
     Demo,
     /// Move the servers of your clients to Limbeck, or take that back
     Setup(SetupArgs),
+    /// Find what changed in the files of clients since setup, and repair Limbeck's entry
+    Sync(SyncArgs),
     /// Copy the servers of a client's file into your own configuration
     Import(ImportArgs),
     /// Add a server to your own configuration
@@ -191,6 +195,11 @@ pub(crate) enum Command {
     Completions {
         /// Shell to complete for
         shell: Shell,
+    },
+    /// Write the manual pages, one for each command
+    Man {
+        /// Existing directory to write them to
+        directory: PathBuf,
     },
     /// Run the sample MCP server of `demo`
     #[command(hide = true)]
@@ -394,8 +403,14 @@ pub(crate) struct ReplayArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// Show only the sandbox: every layer, and attempts to escape from a real worker
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["fix", "client"])]
     pub(crate) sandbox: bool,
+    /// Do the remedy of every finding CODE, such as `C02`
+    #[arg(long, value_name = "CODE", conflicts_with = "json")]
+    pub(crate) fix: Option<String>,
+    /// Show only findings about CLIENT, such as `cursor`
+    #[arg(long, value_name = "CLIENT")]
+    pub(crate) client: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

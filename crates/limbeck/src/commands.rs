@@ -22,6 +22,7 @@ mod search;
 mod serve;
 mod setup;
 mod signals;
+mod sync;
 mod tools;
 mod trust;
 mod types;

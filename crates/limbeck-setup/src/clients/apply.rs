@@ -7,6 +7,7 @@ use super::leftovers;
 use super::model::{FileChange, FileKind, PlannedFile, SetupError, SetupPlan};
 use super::record::{Record, RecordState, RecordedFile, Records, digest, kind_word};
 use super::splice::{self, Change};
+use super::sync::SyncNotes;
 use super::table::client_of;
 use super::target::{ReplaceError, Target};
 use super::undo::{self, UndoneState};
@@ -101,13 +102,42 @@ impl<'w> SetupState<'w> {
     ///
     /// [`SetupError::Records`], and [`SetupError::Overtaken`] when another setup ran since the plan; then no file was written.
     pub fn apply(&self, plan: SetupPlan) -> Result<SetupDone, SetupError> {
-        let mut done = SetupDone::default();
         if plan.files.is_empty() {
-            return Ok(done);
+            return Ok(SetupDone::default());
         }
         let records = self.records()?;
+        let looked_at = plan.clients.clone();
+        let done = self.carry_out(&records, plan, RecordState::Finished)?;
+        let noted = SyncNotes::note_setup(self.world, &records, &looked_at);
+        noted.map_err(|error| self.failed(error))?;
+        Ok(done)
+    }
+
+    /// Notes what a setup looked at that had nothing to write, for later syncs. Without an earlier setup there is nothing
+    /// to note.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::Records`].
+    pub fn note(&self, plan: &SetupPlan) -> Result<(), SetupError> {
+        if !self.directory.join("setup").exists() {
+            return Ok(());
+        }
+        let records = self.records()?;
+        let noted = SyncNotes::note_setup(self.world, &records, &plan.clients);
+        noted.map_err(|error| self.failed(error))
+    }
+
+    /// Writes the files of `plan`; the record ends in the state `end`.
+    pub(super) fn carry_out(
+        &self,
+        records: &Records,
+        plan: SetupPlan,
+        end: RecordState,
+    ) -> Result<SetupDone, SetupError> {
+        let mut done = SetupDone::default();
         self.expect_own(&plan)?;
-        let recorded = self.record(&records, &plan);
+        let recorded = self.record(records, &plan, end);
         let mut record = recorded.map_err(|error| self.failed(error))?;
         done.id = Some(record.id.clone());
         let mut is_own_lost = false;
@@ -118,7 +148,7 @@ impl<'w> SetupState<'w> {
                 done.failed.push((file.path, reason));
                 continue;
             }
-            match self.write(&records, &mut record, index, &mut file) {
+            match self.write(records, &mut record, index, &mut file) {
                 Ok(()) => done.written.push(file.path),
                 Err(reason) => {
                     is_own_lost |= !is_of_client;
@@ -126,7 +156,7 @@ impl<'w> SetupState<'w> {
                 }
             }
         }
-        record.state = RecordState::Finished;
+        record.state = end;
         let ended = records.write(&record).and_then(|()| records.prune());
         ended.map_err(|error| self.failed(error))?;
         Ok(done)
@@ -149,7 +179,7 @@ impl<'w> SetupState<'w> {
     }
 
     /// Records what is about to be done, durably.
-    fn record(&self, records: &Records, plan: &SetupPlan) -> io::Result<Record> {
+    fn record(&self, records: &Records, plan: &SetupPlan, end: RecordState) -> io::Result<Record> {
         let earlier = records.all()?;
         let earlier_us = earlier.last().map_or(0, |record| record.at_us);
         // Records are in the order of their setups, also when the clock was set back.
@@ -188,6 +218,7 @@ impl<'w> SetupState<'w> {
             state: RecordState::Started,
             files,
             relies_on: Some(plan.relies_on.clone()),
+            is_repair: end == RecordState::Repaired,
         };
         records.write(&record)?;
         Ok(record)

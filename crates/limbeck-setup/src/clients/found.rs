@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use limbeck_domain::limits::{CONFIG_BYTES_MAX, SERVERS_MAX};
 use toml_edit::Table;
 
+use super::own_program::why_stale;
 use super::table::{CLAUDE_CODE, Client, EntryForm, Form};
 use crate::diagnostic::ValueError;
 use crate::document::{self, ConfigPlace, LineIndex, Syntax};
@@ -29,6 +30,8 @@ pub(super) struct ClientFile {
     pub(super) has_mark: bool,
     /// Its servers, or why the file cannot be read.
     pub(super) entries: Result<Vec<FoundEntry>, String>,
+    /// Whether it is not used because other users could have written it.
+    pub(super) is_exposed: bool,
     /// Servers that the file has for single projects.
     pub(super) of_projects: Vec<String>,
 }
@@ -44,13 +47,24 @@ pub(super) struct FoundEntry {
 #[derive(Debug)]
 pub(super) enum EntryKind {
     /// Limbeck itself.
-    Own,
+    Own(OwnEntry),
     /// A gateway that came before Limbeck.
     Earlier(&'static str),
     /// A server.
     Server(Box<FoundServer>),
     /// It cannot be used, for this reason.
     Unusable(String),
+}
+
+/// An entry that is Limbeck, by its command or by its name.
+#[derive(Clone, Debug)]
+pub(super) struct OwnEntry {
+    /// The program that it starts, when it starts one.
+    pub(super) command: Option<PathBuf>,
+    /// Whether that is Limbeck: an entry of the name may start something else.
+    pub(super) is_started: bool,
+    /// Why the program cannot be started, or soon cannot.
+    pub(super) stale: Option<String>,
 }
 
 /// A server that can be moved.
@@ -76,6 +90,7 @@ impl ClientFile {
             text: None,
             has_mark: false,
             entries: Ok(Vec::new()),
+            is_exposed: false,
             of_projects: Vec::new(),
         };
         match file_content::read(world, &file.path, bytes_max) {
@@ -83,7 +98,10 @@ impl ClientFile {
             Err(error) => file.entries = Err(error.problem()),
             Ok(Some(content)) => {
                 match content.exposure {
-                    Some(exposure) => file.entries = Err(exposure),
+                    Some(exposure) => {
+                        file.is_exposed = true;
+                        file.entries = Err(exposure);
+                    }
                     None => file.find(world, &content.text),
                 }
                 file.has_mark = content.has_mark;
@@ -91,6 +109,19 @@ impl ClientFile {
             }
         }
         Some(file)
+    }
+
+    /// A file with this text.
+    pub(super) fn of_text(
+        world: &World,
+        client: &'static Client,
+        path: PathBuf,
+        text: String,
+    ) -> Self {
+        let mut file = Self::absent(client, path);
+        file.find(world, &text);
+        file.text = Some(text);
+        file
     }
 
     /// A file that does not exist yet.
@@ -101,6 +132,7 @@ impl ClientFile {
             text: None,
             has_mark: false,
             entries: Ok(Vec::new()),
+            is_exposed: false,
             of_projects: Vec::new(),
         }
     }
@@ -174,7 +206,7 @@ impl ClientFile {
         };
         let entry = reader.read(checked, place, 1).entry;
         if self_reference::is_own_entry(world, &entry) {
-            return EntryKind::Own;
+            return EntryKind::Own(own_entry(world, &entry));
         }
         match &entry.definition {
             Err(error) => EntryKind::Unusable(error.to_string()),
@@ -194,10 +226,28 @@ impl ClientFile {
 
     /// Whether one of its entries is Limbeck.
     pub(super) fn has_own_entry(&self) -> bool {
+        self.own_entry().is_some()
+    }
+
+    /// The first of its entries that is Limbeck, with its name.
+    pub(super) fn own_entry(&self) -> Option<(&str, &OwnEntry)> {
         let entries = self.entries.as_deref().unwrap_or_default();
-        entries
-            .iter()
-            .any(|entry| matches!(entry.kind, EntryKind::Own))
+        entries.iter().find_map(|entry| match &entry.kind {
+            EntryKind::Own(own) => Some((entry.name.as_str(), own)),
+            _ => None,
+        })
+    }
+}
+
+fn own_entry(world: &World, entry: &ServerEntry) -> OwnEntry {
+    let command = match &entry.definition {
+        Ok(Transport::Stdio { command, .. }) => Some(command.clone()),
+        Ok(Transport::Http { .. }) | Err(_) => None,
+    };
+    OwnEntry {
+        is_started: self_reference::is_own_command(world, entry),
+        stale: command.as_ref().and_then(|path| why_stale(world, path)),
+        command,
     }
 }
 

@@ -72,6 +72,8 @@ pub struct ClientPlan {
     pub action: ClientAction,
     /// Names of the entries that leave the file.
     pub removed: Vec<String>,
+    /// Names of the entries that stay in it.
+    pub(super) left: Vec<String>,
     /// Text of the entry that comes into it.
     pub added: Option<String>,
     /// Why, where it is not plain.

@@ -51,6 +51,18 @@ pub(super) fn own_program(world: &World) -> Result<String, String> {
     }
 }
 
+/// Why clients cannot go on starting Limbeck by the path `command`: a file that is not there, or a path that the next upgrade
+/// removes. A name without a directory is looked up by the client.
+pub(super) fn why_stale(world: &World, command: &Path) -> Option<String> {
+    if !world.is_absolute(&command.to_string_lossy()) {
+        return None;
+    }
+    if !world.on_disk(command).exists() {
+        return Some("there is no such file".to_owned());
+    }
+    remedy(command).map(|_| "the next upgrade removes this path".to_owned())
+}
+
 fn remedy(path: &Path) -> Option<&'static str> {
     let text = path.to_string_lossy().replace('\\', "/");
     let mut parts = SHORT_LIVED.iter();

@@ -118,6 +118,11 @@ impl<'w> FoundClients<'w> {
         servers.map(|server| &server.entry).collect()
     }
 
+    /// The files that were read.
+    pub(super) fn files(&self) -> &[ClientFile] {
+        &self.files
+    }
+
     /// Clients that start Limbeck and other servers.
     pub fn beside(&self) -> Vec<ServersBeside> {
         let files = self.files.iter().filter(|file| file.has_own_entry());
@@ -265,6 +270,7 @@ impl<'w> FoundClients<'w> {
             link: std::fs::read_link(self.world.on_disk(&file.path)).ok(),
             action: ClientAction::Skip,
             removed: Vec::new(),
+            left: entries.iter().map(|entry| entry.name.clone()).collect(),
             added: None,
             reason: None,
         };
@@ -288,6 +294,9 @@ impl<'w> FoundClients<'w> {
         let own = splice::own_entry(form, program, &["serve"]);
         let installs = self.request.steps == SetupSteps::InstallOnly || is_named;
         let adopted = self.adopted(index, file, program);
+        let renews = self.request.steps == SetupSteps::InstallOnly;
+        let renewed = renews.then(|| renewed(file, program)).flatten();
+        let adopted = adopted.or(renewed);
         if removed.is_empty() && adopted.is_none() && (is_installed || !installs) {
             client.action = match (is_installed, entries.is_empty()) {
                 (true, _) => ClientAction::Unchanged,
@@ -318,6 +327,7 @@ impl<'w> FoundClients<'w> {
             is_as_intended(text, &after, form, &change).map(|()| after)
         });
         client.removed = removed.iter().map(|&name| name.to_owned()).collect();
+        client.left.retain(|name| !client.removed.contains(name));
         match after {
             Ok(after) => {
                 client.action = ClientAction::Write;
@@ -384,7 +394,7 @@ impl<'w> FoundClients<'w> {
         };
         for entry in file.entries.as_deref().unwrap_or_default() {
             match &entry.kind {
-                EntryKind::Own => report(
+                EntryKind::Own(_) => report(
                     &entry.name,
                     ServerAction::Ignore,
                     "it is Limbeck".to_owned(),
@@ -420,6 +430,16 @@ impl<'w> FoundClients<'w> {
             );
         }
     }
+}
+
+/// The entry for Limbeck with a path that lasts, when the one that it has does not.
+fn renewed<'f>(file: &'f ClientFile, program: &str) -> Option<(&'f str, String)> {
+    let (name, own) = file.own_entry()?;
+    let stale = own.stale.as_ref().and(own.command.as_ref())?;
+    let text = file.text.as_deref().unwrap_or_default();
+    let old = stale.to_string_lossy();
+    let renewed = splice::renewed_entry(text, file.client.form, name, &old, program)?;
+    (old != program).then_some((name, renewed))
 }
 
 fn secret_change(file: SecretFile) -> PlannedFile {

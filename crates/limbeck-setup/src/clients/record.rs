@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::kills;
 use super::model::FileKind;
 use super::table::{CLIENTS, Form};
+use crate::file_content::MARK;
 use crate::trust::create_directory;
 
 /// Name of the file that describes a setup.
@@ -34,6 +35,9 @@ pub(super) struct Record {
     /// wrote them. In a record without this list, any could be.
     #[serde(default)]
     pub(super) relies_on: Option<Vec<String>>,
+    /// Whether it repairs what an earlier setup wrote.
+    #[serde(default)]
+    pub(super) is_repair: bool,
 }
 
 /// How far a setup came.
@@ -48,6 +52,8 @@ pub(super) enum RecordState {
     Undoing,
     /// It was taken back.
     Undone,
+    /// It put back the entry that an earlier setup had written, and it is taken back with that setup.
+    Repaired,
 }
 
 /// One file of a setup.
@@ -78,6 +84,11 @@ impl Record {
     /// Whether the process that worked on it was killed.
     pub(super) fn is_unfinished(&self) -> bool {
         matches!(self.state, RecordState::Started | RecordState::Undoing)
+    }
+
+    /// Whether it is a setup that was not taken back.
+    pub(super) fn is_in_effect(&self) -> bool {
+        !matches!(self.state, RecordState::Undone | RecordState::Repaired)
     }
 
     /// Whether something would be lost if `earlier` were taken back and this setup were not: both changed a client's file, or
@@ -253,14 +264,54 @@ impl Records {
     /// Removes the records of setups that were taken back, and the oldest ones.
     pub(super) fn prune(&self) -> io::Result<()> {
         let records = self.all()?;
-        let kept = records.len().saturating_sub(KEPT_MAX);
-        for (index, record) in records.iter().enumerate() {
-            if index < kept && !record.is_unfinished() {
-                fs::remove_dir_all(self.directory.join(&record.id))?;
+        for is_repair in [false, true] {
+            let is_of_kind =
+                |record: &&Record| (record.state == RecordState::Repaired) == is_repair;
+            let of_kind: Vec<&Record> = records.iter().filter(is_of_kind).collect();
+            let old = of_kind.len().saturating_sub(KEPT_MAX);
+            for record in of_kind.into_iter().take(old) {
+                if !record.is_unfinished() && !is_last_of_a_client(record, &records) {
+                    fs::remove_dir_all(self.directory.join(&record.id))?;
+                }
             }
         }
         Ok(())
     }
+
+    /// Text of the new bytes of one file.
+    pub(super) fn text_after(&self, record: &Record, index: usize) -> Option<String> {
+        let bytes = self.bytes(record, index, Which::After).ok()?;
+        let bytes = bytes.strip_prefix(MARK).unwrap_or(&bytes);
+        String::from_utf8(bytes.to_vec()).ok()
+    }
+
+    /// Reads a small file of the directory; `None` when it is not there or too large.
+    pub(super) fn read_beside(&self, name: &str) -> Option<Vec<u8>> {
+        let path = self.directory.join(name);
+        let is_small = fs::metadata(&path).is_ok_and(|found| found.len() <= RECORD_BYTES_MAX);
+        is_small.then(|| fs::read(path).ok()).flatten()
+    }
+
+    /// Writes a small file of the directory: a reader sees the old one or the new one.
+    pub(super) fn write_beside(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let fresh = self.directory.join(format!("{name}.new"));
+        write(&fresh, bytes)?;
+        fs::rename(&fresh, self.directory.join(name))
+    }
+}
+
+/// Whether the record is the last one about a client's file: what changed since is seen in comparison with it.
+fn is_last_of_a_client(record: &Record, all: &[Record]) -> bool {
+    let is_written =
+        |record: &&Record| !matches!(record.state, RecordState::Undone | RecordState::Undoing);
+    record.files.iter().any(|file| {
+        let has_it = |other: &&Record| {
+            let mut files = other.files.iter();
+            files.any(|other| other.is_written && other.path == file.path)
+        };
+        let last = all.iter().filter(is_written).rfind(has_it);
+        file.is_of_client() && last.is_some_and(|last| last.id == record.id)
+    })
 }
 
 /// Which bytes of a file.

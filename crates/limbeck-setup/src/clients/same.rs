@@ -110,7 +110,7 @@ fn read_too(world: &World, files: &[ClientFile]) -> BTreeMap<String, String> {
             let identity = identity(world, &server.table, &|_| None)?;
             Some((entry.name.clone(), identity))
         }
-        EntryKind::Own | EntryKind::Earlier(_) | EntryKind::Unusable(_) => None,
+        EntryKind::Own(_) | EntryKind::Earlier(_) | EntryKind::Unusable(_) => None,
     });
     servers.collect()
 }

@@ -97,6 +97,18 @@ pub(super) fn move_out(
     files
 }
 
+/// The first secret that is written into `table` as it is: its key and its value.
+pub(super) fn literal(table: &Table) -> Option<(String, String)> {
+    ["env", "headers"].into_iter().find_map(|key| {
+        let pairs = table.get(key)?.as_table_like()?;
+        pairs.iter().find_map(|(name, item)| {
+            let value = item.as_str()?;
+            let (_, secret) = split(key, value);
+            is_moved(key, name, value, secret).then(|| (name.to_owned(), secret.to_owned()))
+        })
+    })
+}
+
 /// Splits the value of a header into a word such as `Bearer` and the secret. A variable is one value.
 fn split<'v>(key: &str, value: &'v str) -> (&'v str, &'v str) {
     match value.split_once(' ') {

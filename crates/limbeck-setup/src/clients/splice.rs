@@ -104,6 +104,30 @@ pub(super) fn adopted_entry(text: &str, form: Form, name: &str, program: &str) -
     }
 }
 
+/// Text of the entry `name`, which starts `old`, as one that starts `program`: what else is in it stays. An entry whose program
+/// is not written as it is read is written again.
+pub(super) fn renewed_entry(
+    text: &str,
+    form: Form,
+    name: &str,
+    old: &str,
+    program: &str,
+) -> Option<String> {
+    let entries = entry_texts(text, form).ok()?;
+    let (_, entry) = entries.into_iter().find(|(found, _)| found == name)?;
+    let word = |text: &str| serde_json::Value::from(text).to_string();
+    let literal = match form {
+        Form::Codex | Form::Toml | Form::Own => format!("'{old}'"),
+        Form::Json(..) => word(old),
+    };
+    for written in [word(old), literal] {
+        if entry.matches(&written).count() == 1 {
+            return Some(entry.replacen(&written, &word(program), 1));
+        }
+    }
+    Some(own_entry(form, program, &["serve"]))
+}
+
 /// Applies edits. Two that overlap both cut, so their union is cut.
 fn apply(text: &str, mut edits: Vec<Edit>) -> Result<String, String> {
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));

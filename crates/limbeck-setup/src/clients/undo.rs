@@ -68,7 +68,7 @@ impl SetupState<'_> {
     pub fn undo(&self, id: Option<&str>) -> Result<(String, Vec<UndoneFile>), SetupError> {
         let nothing = |all: &[Record]| {
             let known = all.iter().rev();
-            let known = known.filter(|record| record.state != RecordState::Undone);
+            let known = known.filter(|record| record.is_in_effect());
             SetupError::NothingToUndo {
                 id: id.map(str::to_owned),
                 known: known.map(|record| record.id.clone()).collect(),
@@ -80,8 +80,8 @@ impl SetupState<'_> {
         let records = self.records()?;
         let all = records.all().map_err(|error| self.failed(error))?;
         let is_wanted = |record: &Record| match id {
-            Some(id) => record.id == id,
-            None => record.state != RecordState::Undone,
+            Some(id) => record.id == id && record.state != RecordState::Repaired,
+            None => record.is_in_effect(),
         };
         let record = all.iter().rfind(|record| is_wanted(record));
         let record = record.ok_or_else(|| nothing(&all))?;
@@ -103,7 +103,7 @@ impl SetupState<'_> {
 pub(super) fn expect_last(record: &Record, all: &[Record]) -> Result<(), SetupError> {
     let mut group = vec![record];
     let later = all.iter().skip_while(|other| other.id != record.id).skip(1);
-    for later in later.filter(|later| later.state != RecordState::Undone) {
+    for later in later.filter(|later| later.is_in_effect()) {
         if group.iter().any(|earlier| later.relies_on(earlier)) {
             group.push(later);
         }
@@ -189,7 +189,8 @@ fn undo_file(
                     None => (None, UndoneState::Removed),
                 }
             } else {
-                let merged = merged(file, &before, &after, bytes)?;
+                let repaired = repaired_texts(records, record, index).map_err(io)?;
+                let merged = merged(file, &before, &after, &repaired, bytes)?;
                 if merged == bytes {
                     return Ok(UndoneState::Unchanged);
                 }
@@ -255,11 +256,27 @@ fn is_as_written(written: &str, now: &str, form: Form, name: &str) -> bool {
     now == written
 }
 
+/// What repairs of a file wrote since `record`.
+fn repaired_texts(records: &Records, record: &Record, index: usize) -> io::Result<Vec<String>> {
+    let path = record.files.get(index).map(|file| file.path.clone());
+    let all = records.all()?;
+    let is_later =
+        |other: &&Record| other.state == RecordState::Repaired && other.at_us > record.at_us;
+    let later = all.iter().filter(is_later);
+    let texts = later.flat_map(|other| {
+        let files = other.files.iter().enumerate();
+        let same = files.filter(|(_, file)| file.is_written && Some(&file.path) == path.as_ref());
+        same.filter_map(|(at, _)| records.text_after(other, at))
+    });
+    Ok(texts.collect())
+}
+
 /// The present bytes with the entries of setup taken out and those that it took out put back.
 fn merged(
     file: &RecordedFile,
     before: &[u8],
     after: &[u8],
+    repaired: &[String],
     current: &[u8],
 ) -> Result<Vec<u8>, String> {
     let Some(form) = file.form() else {
@@ -284,6 +301,13 @@ fn merged(
             None => {}
             Some(text) if Some(&text) == find(&new, name).as_ref() => change.removed.push(name),
             Some(_) if is_as_written(&new_text, &now, form, name) => change.removed.push(name),
+            Some(_)
+                if repaired
+                    .iter()
+                    .any(|text| is_as_written(text, &now, form, name)) =>
+            {
+                change.removed.push(name);
+            }
             Some(_) => return Err(format!("its entry `{name}` was changed since")),
         }
     }

@@ -1,9 +1,11 @@
 //! Setup: servers move out of clients' files of every form and system, and come back.
 
 mod files;
+mod findings;
 mod forms;
 mod moves;
 mod places;
+mod sync;
 mod undo;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! Start of the command line: parsing of arguments, dispatch to a command, exit status.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::signals::EndSignals;
 use super::{
     approvals, audit, auth, call, doctor, executions, learn, ledger, own_servers, policy,
-    reconcile, replay, resume, run, search, serve, setup, tools, trust, types,
+    reconcile, replay, resume, run, search, serve, setup, sync, tools, trust, types,
 };
 use crate::cli::{
     Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
@@ -100,6 +101,10 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
         completions(&invocation.printer, shell);
         return Ok(ExitStatus::Completed);
     }
+    if let Command::Man { directory } = &command {
+        manual_pages(directory)?;
+        return Ok(ExitStatus::Completed);
+    }
     // Before anything is read from it.
     if !matches!(command, Command::Demo | Command::DemoUpstream) {
         check_state_directory(invocation)?;
@@ -121,6 +126,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Trust(arguments) => trust::trust(invocation, &arguments),
             Command::Policy { command } => policy::policy(invocation, &command).await,
             Command::Setup(arguments) => setup::setup(invocation, &arguments).await,
+            Command::Sync(arguments) => sync::sync(invocation, &arguments).await,
             Command::Add(arguments) => own_servers::add(invocation, &arguments),
             Command::Remove(arguments) => own_servers::remove(invocation, &arguments),
             Command::Import(arguments) => own_servers::import(invocation, &arguments),
@@ -143,7 +149,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Doctor(arguments) => doctor::doctor(invocation, &arguments).await,
             Command::Demo => demo::demo(&invocation.printer, demo_tier(invocation)).await,
             Command::DemoUpstream => demo::sample_server::serve().await,
-            Command::Completions { .. } => Ok(ExitStatus::Completed),
+            Command::Completions { .. } | Command::Man { .. } => Ok(ExitStatus::Completed),
         }
     });
     // Dropping the remaining tasks kills the workers of running programs. A read of standard input may still be in
@@ -207,6 +213,18 @@ fn completions(printer: &Printer, shell: Shell) {
     printer.data(&String::from_utf8_lossy(&script));
 }
 
+/// Writes `limbeck.1` and a page for each command, such as `limbeck-run.1`, to `directory`.
+fn manual_pages(directory: &Path) -> Result<(), CommandError> {
+    clap_mangen::generate_to(Cli::command(), directory)
+        .with_context(|| {
+            format!(
+                "the manual pages could not be written to {}",
+                directory.display()
+            )
+        })
+        .map_err(CommandError::fault)
+}
+
 /// Log level: `--log`, else `LIMBECK_LOG`, else a default of the command.
 fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
     if let Some(level) = invocation.global.log {
@@ -219,6 +237,7 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
             | Command::Search(_)
             | Command::Types(_)
             | Command::Setup(_)
+            | Command::Sync(_)
             | Command::Trust(_)
             | Command::Doctor(_) => LogLevel::Error,
             _ => LogLevel::Warn,

@@ -2,9 +2,11 @@
 
 mod clients;
 mod embeddings;
+mod fix;
 mod paused;
 mod preset;
 mod sandbox;
+mod untrusted;
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -36,6 +38,9 @@ pub(super) async fn doctor(
     invocation: &Invocation,
     arguments: &DoctorArgs,
 ) -> Result<ExitStatus, CommandError> {
+    if let Some(code) = &arguments.fix {
+        return fix::fix(invocation, arguments, code).await;
+    }
     let configuration = wiring::configuration(invocation)?;
     let minimum = wiring::minimum_tier(&invocation.global, &configuration.settings);
     let printer = &invocation.printer;
@@ -48,7 +53,8 @@ pub(super) async fn doctor(
         }
         report.ok
     } else {
-        let report = DoctorReport::of_everything(invocation, &configuration, minimum).await?;
+        let report =
+            DoctorReport::of_everything(invocation, arguments, &configuration, minimum).await?;
         if let Some(signal) = report.ended_by {
             // Half a report is for people alone.
             if !arguments.json {
@@ -142,6 +148,7 @@ struct ConfigurationReport<'a> {
 impl<'a> DoctorReport<'a> {
     async fn of_everything(
         invocation: &Invocation,
+        arguments: &DoctorArgs,
         configuration: &'a Configuration,
         minimum_tier: EffectiveSetting<Tier>,
     ) -> Result<Self, CommandError> {
@@ -184,7 +191,9 @@ impl<'a> DoctorReport<'a> {
             Some(Err(error)) => (None, Some(with_cause(&error))),
             None => (None, None),
         };
-        let mut findings = clients::findings(&invocation.world);
+        let client = arguments.client.as_deref();
+        let mut findings = clients::findings(invocation, client);
+        findings.extend(untrusted::finding(configuration).filter(|_| client.is_none()));
         findings.extend(preset::finding(&invocation.world, configuration));
         let confined = sandbox
             .as_ref()

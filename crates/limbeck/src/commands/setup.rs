@@ -1,7 +1,7 @@
 //! `limbeck setup`: moves the servers of clients into Limbeck's own configuration, and takes that back.
 
 mod print;
-mod probe;
+pub(super) mod probe;
 
 use std::path::PathBuf;
 
@@ -69,6 +69,9 @@ pub(super) async fn setup(
     } else {
         ExitStatus::Completed
     };
+    if may_write && plan.is_empty() {
+        state.note(&plan).map_err(failure)?;
+    }
     if !may_write || plan.is_empty() {
         return show(invocation, arguments, &plan, &unstarted, exit);
     }
@@ -187,7 +190,7 @@ fn request(arguments: &SetupArgs) -> SetupRequest {
     }
 }
 
-fn state_directory(invocation: &Invocation) -> Result<PathBuf, CommandError> {
+pub(super) fn state_directory(invocation: &Invocation) -> Result<PathBuf, CommandError> {
     let file = wiring::state_file(invocation);
     let directory = file.and_then(|file| Some(file.parent()?.to_owned()));
     directory.ok_or_else(|| {
@@ -199,7 +202,7 @@ fn state_directory(invocation: &Invocation) -> Result<PathBuf, CommandError> {
     })
 }
 
-fn failure(error: SetupError) -> CommandError {
+pub(super) fn failure(error: SetupError) -> CommandError {
     let hint = error.hint();
     let mut failure = match error {
         SetupError::LaterSetups { .. }

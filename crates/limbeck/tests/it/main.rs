@@ -34,6 +34,7 @@ mod setup;
 mod sign_ins;
 mod signals;
 mod surfaces;
+mod sync;
 mod trust;
 mod types;
 mod usage;

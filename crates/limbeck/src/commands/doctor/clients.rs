@@ -1,14 +1,11 @@
-//! Findings about files of clients: servers that a client starts beside Limbeck.
+//! Findings about files of clients and Limbeck's own.
 
-use limbeck_domain::text::clean_line;
-use limbeck_setup::{FoundClients, SetupRequest, World};
+use limbeck_setup::{ClientFinding, SetupState};
 use serde::Serialize;
 
+use crate::commands::setup::state_directory;
+use crate::invocation::Invocation;
 use crate::printer::Printer;
-use crate::wiring::short_place;
-
-/// Longest list of servers in a finding, in bytes.
-const NAMES_BYTES_MAX: usize = 300;
 
 /// One finding, with its remedy.
 #[derive(Debug, Serialize)]
@@ -18,50 +15,56 @@ pub(super) struct Finding {
     pub(super) finding: String,
     /// What to do: a command, or a sentence.
     pub(super) remedy: String,
-    /// Whether `doctor` could do it itself.
+    /// Whether `doctor --fix CODE` does it.
     pub(super) fix: bool,
     /// Whether it is a proposal, and nothing is wrong.
     #[serde(skip)]
     pub(super) is_proposal: bool,
+    /// Whether the remedy is a command.
+    #[serde(skip)]
+    pub(super) is_command: bool,
 }
 
-/// Findings about every client that starts Limbeck. What cannot be read is of no client: setup reports it.
-pub(super) fn findings(world: &World) -> Vec<Finding> {
-    let Ok(found) = FoundClients::read(world, SetupRequest::default()) else {
+/// Findings about clients, or about the one that is named.
+pub(super) fn findings(invocation: &Invocation, client: Option<&str>) -> Vec<Finding> {
+    let Ok(directory) = state_directory(invocation) else {
         return Vec::new();
     };
-    let finding = |client: limbeck_setup::ServersBeside| {
-        let names: Vec<String> = client
-            .servers
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect();
-        let path = short_place(world, &client.path.display().to_string());
-        Finding {
-            code: "C04",
-            finding: format!(
-                "{} starts servers beside Limbeck, in {path}: {}",
-                client.title,
-                clean_line(&names.join(", "), NAMES_BYTES_MAX)
-            ),
-            remedy: format!("limbeck setup --client {}", client.id),
-            fix: false,
+    let found = SetupState::of(&invocation.world, directory).findings();
+    let is_wanted = |finding: &ClientFinding| client.is_none() || finding.client == client;
+    let findings = found.into_iter().filter(is_wanted);
+    findings.map(Finding::from).collect()
+}
+
+impl From<ClientFinding> for Finding {
+    fn from(found: ClientFinding) -> Self {
+        Self {
+            code: found.code,
+            finding: found.finding,
+            remedy: found.remedy,
+            fix: found.fix.is_some(),
             is_proposal: false,
+            is_command: found.is_command,
         }
-    };
-    found.beside().into_iter().map(finding).collect()
+    }
 }
 
 /// Prints findings, each with its remedy.
 pub(super) fn print(printer: &Printer, findings: &[Finding]) {
     for finding in findings {
         let text = format!("{} ({})", finding.finding, finding.code);
-        if finding.is_proposal {
-            printer.note(&text);
-            printer.hint(&finding.remedy);
-        } else {
-            printer.warning(&text);
-            printer.hint(&format!("run `{}`", finding.remedy));
+        match finding.is_proposal {
+            true => printer.note(&text),
+            false => printer.warning(&text),
+        }
+        match finding.is_command {
+            true => printer.hint(&format!("run `{}`", finding.remedy)),
+            false => printer.hint(&finding.remedy),
         }
     }
+}
+
+/// Prints one finding about clients.
+pub(super) fn print_one(printer: &Printer, finding: &ClientFinding) {
+    print(printer, &[Finding::from(finding.clone())]);
 }

@@ -14,7 +14,7 @@ use crate::wiring::{GatewayLifetime, GatewaySession, WayIn, call_error};
 const SIGN_IN: &str = "limbeck auth login";
 
 /// Starts the servers, lists their tools and stops them. All start at the same time.
-pub(super) async fn outcomes(
+pub(in crate::commands) async fn outcomes(
     invocation: &Invocation,
     candidates: &[&ServerEntry],
 ) -> Result<ProbeOutcomes, CommandError> {

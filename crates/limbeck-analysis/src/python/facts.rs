@@ -396,13 +396,16 @@ fn maker(function: &Expr) -> Option<&str> {
     }
 }
 
-/// Names that the top level imports from `mcp.servers.<alias>`.
+/// Names that the top level imports from `mcp.servers.<alias>` and from `mcp_<alias>`.
 fn imported_from_servers<'a>(tree: &ProgramTree<'a>) -> HashSet<&'a str> {
     let imports = tree
         .body()
         .iter()
         .filter_map(|node| node.as_import_from_stmt());
-    let of_servers = imports.filter(|node| module_of(node).starts_with("mcp.servers."));
+    let of_servers = imports.filter(|node| {
+        let module = module_of(node);
+        module.starts_with("mcp.servers.") || generated_for(module).is_some()
+    });
     of_servers
         .flat_map(|node| &node.names)
         .map(given_name)

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     AcceptedLines, CallId, EffectClass, ExecutionId, RememberChoice, RememberOffer, ToolId,
@@ -213,6 +214,10 @@ pub struct ApprovalTerms {
     /// Arguments that a person may change; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edit: Vec<String>,
+    /// Who may read the values of the arguments, as `user:NAME` and `group:NAME`: a person of every list; without lists whoever
+    /// may see the question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub view_arguments: Vec<Vec<String>>,
     /// Calls for which a person may let the answer count too; absent where it counts for this one alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Box<RememberOffer>>,
@@ -288,6 +293,10 @@ pub struct PendingApproval {
     /// Reason that the rule gives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The arguments of the call, where they are short: what is asked can be told by them. Numbers may lose digits here; the
+    /// question itself has the exact bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
     /// Number of the lines of a plan, where the question is about that: tool and line are those of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_lines: Option<u32>,

@@ -96,6 +96,7 @@ mod tests {
                 not_requester: false,
                 edit: Vec::new(),
                 offer: None,
+                view_arguments: Vec::new(),
                 deny_on_expiry: false,
             },
             created_us: 0,

@@ -1,6 +1,6 @@
 //! Approvals as commands, pages and clients read them, and who may see one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use limbeck_domain::limits::DECISION_REASON_BYTES_MAX;
 use limbeck_domain::text::clean;
@@ -9,6 +9,7 @@ use limbeck_domain::{
     RememberChoice,
 };
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::Decider;
@@ -33,6 +34,9 @@ pub struct ApprovalView<'a> {
     /// As they will be sent, byte for byte; absent where a list has no room for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<&'a RawValue>,
+    /// Whether the reader may not read the values of the arguments.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    arguments_hidden: bool,
     /// Bytes of the arguments.
     bytes: usize,
     /// Of the arguments' bytes.
@@ -132,6 +136,16 @@ impl<'a> ApprovalView<'a> {
         self
     }
 
+    /// The view for `decider`, without arguments that it may not read.
+    #[must_use]
+    pub fn for_reader(mut self, approval: &Approval, decider: &Decider) -> Self {
+        if !may_view_arguments(approval, decider) {
+            self.arguments = None;
+            self.arguments_hidden = true;
+        }
+        self
+    }
+
     fn new(approval: &'a Approval, similar: usize, arguments_bytes_max: usize) -> Self {
         let arguments = &approval.arguments;
         let arguments =
@@ -148,6 +162,7 @@ impl<'a> ApprovalView<'a> {
             class: approval.class,
             class_from: &approval.class_from,
             arguments: arguments.and_then(Result::ok),
+            arguments_hidden: false,
             bytes: approval.arguments.len(),
             sha256: &approval.sha256,
             line: approval.line,
@@ -212,8 +227,40 @@ pub fn is_visible_to(approval: &Approval, decider: &Decider) -> bool {
         return true;
     }
     let lists = &approval.terms.approvers;
+    approval.principal == decider.principal || !lists.is_empty() && is_on_each(lists, decider)
+}
+
+fn is_on_each(lists: &[Vec<String>], decider: &Decider) -> bool {
     let is_on = |list: &Vec<String>| list.iter().any(|name| decider.who.contains(name));
-    approval.principal == decider.principal || !lists.is_empty() && lists.iter().all(is_on)
+    lists.iter().all(is_on)
+}
+
+/// Whether `decider`, who may see an approval, may read the values of its arguments: of its own calls, on the command line as in
+/// [`is_visible_to`], and where each rule that names readers names it.
+pub fn may_view_arguments(approval: &Approval, decider: &Decider) -> bool {
+    decider.channel == ApprovalChannel::Cli
+        || approval.principal == decider.principal
+        || is_on_each(&approval.terms.view_arguments, decider)
+}
+
+/// The approval as `decider` may read it, for the text of its question. Where it may not read the arguments, each value is
+/// replaced by its size; the lines of the program, which may have the values too, and their origins are left out.
+pub fn as_readable_by(approval: &Approval, decider: &Decider) -> Approval {
+    let mut readable = approval.clone();
+    if may_view_arguments(approval, decider) {
+        return readable;
+    }
+    let named: Option<BTreeMap<String, Box<RawValue>>> =
+        serde_json::from_str(&approval.arguments).ok();
+    let sizes = named.unwrap_or_default().into_iter().map(|(name, value)| {
+        let size = format!("hidden, {} bytes", value.get().len());
+        (name, Value::String(size))
+    });
+    readable.arguments = Value::Object(sizes.collect()).to_string();
+    readable.origins = BTreeMap::new();
+    readable.line = None;
+    readable.terms.offer = None;
+    readable
 }
 
 /// What became final before a decision arrived, as a fragment: `already approved by user:anna (browser)`.
@@ -289,7 +336,7 @@ pub fn decision_reason(text: &str) -> Result<Option<String>, LongReasonError> {
 #[cfg(test)]
 mod tests {
     use limbeck_domain::{ApprovalId, ApprovalTerms, CallId, ExecutionId, ToolId};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -318,6 +365,7 @@ mod tests {
                 not_requester: false,
                 edit: Vec::new(),
                 offer: None,
+                view_arguments: Vec::new(),
                 deny_on_expiry: false,
             },
             created_us: 1_778_311_773_000_000,
@@ -395,6 +443,41 @@ mod tests {
         ));
         assert!(!is_visible_to(&asked, &decider("token:ben", &["sales"])));
         assert!(!is_visible_to(&asked, &decider("local", &[])));
+    }
+
+    #[test]
+    fn values_are_hidden_from_an_approver_without_the_right_to_read_them() {
+        let mut asked = approval(1, r#"{"to":"eve@example.org","amount":1200}"#);
+        asked.terms.view_arguments = vec![vec!["group:finance".to_owned()]];
+        let lead = decider("token:ben", &["leads"]);
+        let both = decider("token:cyd", &["leads", "finance"]);
+        let local = Decider {
+            channel: ApprovalChannel::Cli,
+            ..decider("local", &[])
+        };
+        let text = |reader: &Decider| {
+            let view = approval_view(&asked, &[]).for_reader(&asked, reader);
+            let readable = as_readable_by(&asked, reader);
+            let view = serde_json::to_value(view).unwrap();
+            assert_eq!(view["bytes"], asked.arguments.len());
+            (view, readable.arguments)
+        };
+        let (view, arguments) = text(&lead);
+        assert_eq!(
+            (view.get("arguments"), &view["arguments_hidden"]),
+            (None, &json!(true))
+        );
+        assert_eq!(
+            arguments,
+            r#"{"amount":"hidden, 4 bytes","to":"hidden, 17 bytes"}"#
+        );
+        // The controls: who may read them, who asked, and the user of the machine.
+        for reader in [&both, &decider("token:anna", &[]), &local] {
+            let (view, arguments) = text(reader);
+            assert_eq!(view["arguments"]["to"], "eve@example.org");
+            assert_eq!(view.get("arguments_hidden"), None);
+            assert_eq!(arguments, asked.arguments);
+        }
     }
 
     #[test]

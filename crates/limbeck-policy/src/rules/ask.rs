@@ -154,6 +154,16 @@ impl Approvers {
         &self.lists
     }
 
+    /// Those who are on the lists of both.
+    fn tightened(mut self, other: &Self) -> Self {
+        for list in &other.lists {
+            if !self.lists.contains(list) {
+                self.lists.push(list.clone());
+            }
+        }
+        self
+    }
+
     /// Whether a person with these names, `user:NAME` and each `group:NAME`, is on every list.
     pub fn admits(&self, names: &[&str]) -> bool {
         let is_on = |list: &Vec<String>| list.iter().any(|name| names.contains(&&**name));
@@ -180,6 +190,8 @@ pub struct AskOptions {
     pub remember: Remember,
     /// Top-level arguments that the approver may change; an empty list means no argument.
     pub edit: Vec<String>,
+    /// Who may read the values of the arguments, of those who may see the question.
+    pub viewers: Approvers,
 }
 
 impl Default for AskOptions {
@@ -193,6 +205,7 @@ impl Default for AskOptions {
             on_expiry: OnExpiry::default(),
             remember: Remember::default(),
             edit: Vec::new(),
+            viewers: Approvers::default(),
         }
     }
 }
@@ -205,7 +218,7 @@ impl AskOptions {
 
     /// Checks the bounds. `id` is the rule's.
     pub(super) fn check(&self, id: &str) -> Result<(), RuleError> {
-        let lists = self.approvers.lists.iter();
+        let lists = self.approvers.lists.iter().chain(&self.viewers.lists);
         let has_bounds = |names: &Vec<String>| {
             let is_name = |name: &String| (1..=NAME_BYTES_MAX).contains(&name.len());
             names.len() <= NAMES_MAX && names.iter().all(is_name)
@@ -218,8 +231,10 @@ impl AskOptions {
             Some("`channels` needs at least one channel")
         } else if self.approvers.lists.iter().any(Vec::is_empty) {
             Some("`approvers` needs at least one name")
+        } else if self.viewers.lists.iter().any(Vec::is_empty) {
+            Some("`view_arguments` needs at least one name")
         } else if !lists.chain([&self.edit]).all(has_bounds) {
-            Some("`approvers` and `edit` have at most 64 names of 1 to 256 bytes")
+            Some("`approvers`, `view_arguments` and `edit` have at most 64 names of 1 to 256 bytes")
         } else {
             None
         };
@@ -235,12 +250,6 @@ impl AskOptions {
     /// Both options together: what either of them forbids is forbidden. The order of the two changes only the order
     /// of names.
     pub(super) fn tightened(self, other: &Self) -> Self {
-        let mut lists = self.approvers.lists;
-        for list in &other.approvers.lists {
-            if !lists.contains(list) {
-                lists.push(list.clone());
-            }
-        }
         let channels = match (self.channels, other.channels) {
             (None, None) => None,
             (one, another) => {
@@ -251,7 +260,8 @@ impl AskOptions {
         let mut edit = self.edit;
         edit.retain(|name| other.edit.contains(name));
         Self {
-            approvers: Approvers { lists },
+            approvers: self.approvers.tightened(&other.approvers),
+            viewers: self.viewers.tightened(&other.viewers),
             quorum: self.quorum.max(other.quorum),
             not_requester: self.not_requester || other.not_requester,
             channels,
@@ -311,6 +321,7 @@ mod tests {
             not_requester: true,
             on_expiry: OnExpiry::Deny,
             edit: vec!["text".to_owned()],
+            viewers: Approvers::one_of(vec!["group:finance".to_owned()]),
             ..named(&[Channel::Browser, Channel::Model])
         };
         let both = leads.clone().tightened(&others);
@@ -318,6 +329,7 @@ mod tests {
         assert_eq!((both.expires_s, both.on_expiry), (60, OnExpiry::Cancel));
         assert_eq!(both.remember, Remember::None);
         assert_eq!(both.edit, ["text"]);
+        assert_eq!(both.viewers.lists(), [["group:finance"]]);
         assert_eq!(both.channels, Some(Channels::of([Channel::Browser])));
         assert!(both.approvers.admits(&["group:leads", "group:finance"]));
         assert!(!both.approvers.admits(&["group:leads"]));

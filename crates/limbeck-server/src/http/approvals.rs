@@ -20,7 +20,8 @@ use hyper::body::Incoming;
 use limbeck_domain::{Approval, ApprovalChannel, ApprovalId, RememberChoice};
 use limbeck_gateway::approval_groups::are_one_question;
 use limbeck_gateway::approval_view::{
-    approval_view, approval_views, decision_reason, earlier_outcome, is_visible_to,
+    approval_view, approval_views, as_readable_by, decision_reason, earlier_outcome, is_visible_to,
+    may_view_arguments,
 };
 use limbeck_gateway::{ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest};
 use limbeck_policy::Requester;
@@ -187,7 +188,11 @@ impl HttpService {
             listed.map_err(|error| store_failed(&error, error.for_callers().message))?;
         let more = approvals.len().saturating_sub(LISTED_MAX);
         approvals.truncate(LISTED_MAX);
-        let views = approval_views(&approvals, ARGUMENTS_LISTED_BYTES_MAX);
+        let views = approval_views(&approvals, ARGUMENTS_LISTED_BYTES_MAX).into_iter();
+        let views: Vec<_> = views
+            .zip(&approvals)
+            .map(|(view, approval)| view.for_reader(approval, decider))
+            .collect();
         written(StatusCode::OK, &json!({"more": more}), "approvals", &views)
     }
 
@@ -197,9 +202,10 @@ impl HttpService {
         decider: &Decider,
     ) -> Result<(StatusCode, String), Refused> {
         let approval = self.visible(id, decider).await?;
-        let question = self.gateway.question_text(&approval).await;
+        let readable = as_readable_by(&approval, decider);
+        let question = self.gateway.question_text(&readable).await;
         let of_execution = self.of_execution(&approval).await?;
-        let view = approval_view(&approval, &of_execution);
+        let view = approval_view(&approval, &of_execution).for_reader(&approval, decider);
         written(
             StatusCode::OK,
             &json!({ "question": question }),
@@ -309,6 +315,10 @@ impl HttpService {
         // First of all: what a refusal says of it must not show that a question of another principal exists.
         let asked = self.visible(&id, &decider).await?;
         let members = self.members(&asked, body.members, &decider).await?;
+        if body.edited.is_some() && !may_view_arguments(&asked, &decider) {
+            let message = "who may not read the arguments may not change them";
+            return Err(Refused::new(StatusCode::FORBIDDEN, message));
+        }
         if body.edited.is_some() && !members.is_empty() {
             let message = "`edited` belongs to a decision about one question";
             return Err(Refused::new(StatusCode::BAD_REQUEST, message));
@@ -325,6 +335,7 @@ impl HttpService {
             stop: body.decision == DecisionName::DenyAndStop,
             remember: body.remember,
         };
+        let reader = request.decider.clone();
         let others = members.into_iter().map(|approval| DecisionRequest {
             approval,
             ..request.clone()
@@ -351,7 +362,7 @@ impl HttpService {
             Err(error) => return Err(refused(error)),
         };
         let of_execution = self.of_execution(&approval).await?;
-        let view = approval_view(&approval, &of_execution);
+        let view = approval_view(&approval, &of_execution).for_reader(&approval, &reader);
         let view = view.with_arguments_within(ARGUMENTS_LISTED_BYTES_MAX);
         written(status, &outcome, "approval", &view)
     }

@@ -42,6 +42,7 @@ pub(crate) fn approval(name: &str, execution: &str, number: u32) -> (JournalEntr
             not_requester: false,
             edit: Vec::new(),
             offer: None,
+            view_arguments: Vec::new(),
             deny_on_expiry: false,
         },
         created_us: 10,

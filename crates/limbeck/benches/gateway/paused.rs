@@ -450,6 +450,7 @@ fn asked(
             not_requester: false,
             edit: Vec::new(),
             offer: None,
+            view_arguments: Vec::new(),
             deny_on_expiry: false,
         },
         created_us,

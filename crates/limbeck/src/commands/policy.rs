@@ -304,6 +304,7 @@ fn asked(unit: AskUnit, options: &AskOptions) -> Value {
         "unit": unit.as_str(),
         "preset": (unit == AskUnit::Program).then_some("plan"),
         "approvers": options.approvers.lists(),
+        "view_arguments": options.viewers.lists(),
         "quorum": options.quorum,
         "not_requester": options.not_requester,
         "channels": channels,

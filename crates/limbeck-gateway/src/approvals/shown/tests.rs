@@ -37,6 +37,7 @@ fn approval(tool: ToolId, arguments: &str) -> Approval {
             not_requester: false,
             edit: Vec::new(),
             offer: None,
+            view_arguments: Vec::new(),
             deny_on_expiry: false,
         },
         created_us: 0,

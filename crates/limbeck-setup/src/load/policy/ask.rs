@@ -19,6 +19,7 @@ const ASK_KEYS: &[&str] = &[
     "on_expiry",
     "remember",
     "edit",
+    "view_arguments",
 ];
 
 pub(super) fn options(place: &ConfigPlace<'_>) -> Result<AskOptions, ValueError> {
@@ -35,6 +36,7 @@ pub(super) fn options(place: &ConfigPlace<'_>) -> Result<AskOptions, ValueError>
             "expires" => options.expires_s = seconds(&value)?,
             "on_expiry" => options.on_expiry = on_expiry(&value)?,
             "remember" => options.remember = remember(&value)?,
+            "view_arguments" => options.viewers = Approvers::one_of(some(&value, people)?),
             "edit" => options.edit = some(&value, names)?,
             _ => return Err(value.malformed_key(unknown_key(ASK_KEYS, key))),
         }
@@ -43,7 +45,7 @@ pub(super) fn options(place: &ConfigPlace<'_>) -> Result<AskOptions, ValueError>
 }
 
 /// A list that is not empty.
-fn some<'d, T>(
+pub(in crate::load) fn some<'d, T>(
     place: &ConfigPlace<'d>,
     read: impl FnOnce(&ConfigPlace<'d>) -> Result<Vec<T>, ValueError>,
 ) -> Result<Vec<T>, ValueError> {
@@ -65,7 +67,7 @@ fn channel(place: &ConfigPlace<'_>) -> Result<Channel, ValueError> {
 }
 
 /// A time such as `90s`, `15m`, `24h` or `7d`.
-fn seconds(place: &ConfigPlace<'_>) -> Result<u32, ValueError> {
+pub(in crate::load) fn seconds(place: &ConfigPlace<'_>) -> Result<u32, ValueError> {
     let text = place.text()?;
     let expected = || {
         place.malformed("expected a time from `1s` to `30d`, such as `90s`, `15m`, `24h` or `7d`")

@@ -67,6 +67,7 @@ fn asked(lines: Vec<PlanSite>) -> Approval {
             not_requester: false,
             edit: Vec::new(),
             offer: None,
+            view_arguments: Vec::new(),
             deny_on_expiry: false,
         },
         created_us: 0,

@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use limbeck_domain::{Approval, ApprovalId, ApprovalState};
-use limbeck_store::{Store, StoreError};
+use limbeck_store::{ApprovalFilter, Store, StoreError};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -41,13 +41,15 @@ pub use ask_plan::ONE_CALL_ORIGIN;
 pub(crate) use asks::Asks;
 pub use asks::OnAsk;
 pub use decide::{ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest};
-pub use notify::{Notice, Notifier};
+pub use notify::{Escalation, Notice, Notifier};
 pub(crate) use origins::Origins;
 pub(crate) use plan::{PlanRecord, ProgramPlan};
 pub use remember::covered;
 
 /// How often the file is looked at for what other processes decide, while a person waits.
 const POLLED: Duration = Duration::from_millis(25);
+/// Pending questions that are looked at for those that nobody answers, from the oldest on.
+const ESCALATED_MAX: u32 = 1_000;
 /// How often questions are looked for whose time has passed while no person waits for them.
 const EXPIRED_LOOKED_FOR: Duration = Duration::from_secs(60);
 /// How often a call that waits for room for its question looks again.
@@ -115,8 +117,31 @@ impl Approvals {
     }
 
     /// Takes up the ways by which people are notified of questions; a second time has no effect.
-    pub(crate) fn notify_by(&self, notifiers: Vec<Arc<dyn Notifier>>) {
-        self.notices.set(notifiers);
+    pub(crate) fn notify_by(
+        &self,
+        notifiers: Vec<Arc<dyn Notifier>>,
+        escalation: Option<Escalation>,
+    ) {
+        self.notices.set(notifiers, escalation);
+    }
+
+    /// Reports questions that nobody has answered in time, where the configuration says to whom.
+    pub(crate) async fn escalate(&self) {
+        if !self.notices.escalates() {
+            return;
+        }
+        let filter = ApprovalFilter {
+            only_pending: true,
+            limit: ESCALATED_MAX,
+            ..ApprovalFilter::default()
+        };
+        match self.store.approvals(filter).await {
+            Ok(pending) => self.notices.escalate(&pending, now_us()),
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "pending questions could not be read"
+            ),
+        }
     }
 
     /// Name of this gateway, for choices that count until it ends.

@@ -156,6 +156,17 @@ pub struct NotifySettings {
     pub desktop: bool,
     /// Webhook that gets it.
     pub webhook: Option<WebhookEntry>,
+    /// To whom a question is reported that nobody has answered.
+    pub escalate: Option<EscalationEntry>,
+}
+
+/// `escalate` of `[notify]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EscalationEntry {
+    /// Seconds after the question.
+    pub after_s: u32,
+    /// Names, `user:NAME` and `group:NAME`.
+    pub to: Vec<String>,
 }
 
 /// A webhook with the secret that signs what is sent to it.

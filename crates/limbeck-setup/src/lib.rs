@@ -63,8 +63,8 @@ pub use clients::{
     SyncRequest, UndoneFile, UndoneState, schedule, schedule_commands,
 };
 pub use configuration::{
-    Configuration, Discovery, EmbeddingsEntry, ManagedFile, NotifySettings, PolicySettings,
-    Setting, Settings, WebhookEntry,
+    Configuration, Discovery, EmbeddingsEntry, EscalationEntry, ManagedFile, NotifySettings,
+    PolicySettings, Setting, Settings, WebhookEntry,
 };
 pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};

@@ -39,7 +39,7 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::shell::quoted;
 use configuration::{looked_in, notices};
-use notify::notifiers;
+use notify::{escalation, notifiers};
 use servers::servers_in_use;
 use state::{open_store_or_memory, recover};
 
@@ -212,7 +212,7 @@ impl GatewaySession {
         if let Some(problem) = problem {
             tracing::warn!("people are not notified of questions: {problem}");
         }
-        gateway.notify_by(notifiers);
+        gateway.notify_by(notifiers, escalation(&configuration.settings));
         // A file that cannot be read has been reported; its servers are not known.
         let is_configuration_broken = is_broken(configuration);
         let empty = configuration.servers.is_empty() && !is_configuration_broken;

@@ -3,14 +3,14 @@
 //! One a minute for each approver and run, however many calls ask. A notice is sent beside the call, which waits for its answer
 //! and never for the notice.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use limbeck_domain::text::clean_line;
-use limbeck_domain::{Approval, ExecutionId};
+use limbeck_domain::{Approval, ApprovalId, ExecutionId};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
@@ -28,7 +28,7 @@ const NAME_BYTES_MAX: usize = 120;
 /// That a question waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// Always `approval_waits`.
+    /// `approval_waits`, or `approval_escalates` where nobody has answered for the time of [`Escalation`].
     pub event: &'static str,
     /// The question.
     pub approval_id: String,
@@ -40,10 +40,19 @@ pub struct Notice {
     pub tool: String,
     /// Class of the tool.
     pub class: &'static str,
-    /// Who may approve, as `user:NAME` and `group:NAME`.
+    /// Who may approve, as `user:NAME` and `group:NAME`; those of [`Escalation`], where it escalates.
     pub approvers: Vec<String>,
     /// When the question expires, RFC 3339 in UTC.
     pub expires_at: Option<String>,
+}
+
+/// To whom a question is reported that nobody has answered. It gives them no right: that is `approvers` of the rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Escalation {
+    /// Time after the question.
+    pub after: Duration,
+    /// Names, as `user:NAME` and `group:NAME`.
+    pub to: Vec<String>,
 }
 
 /// Way by which a person is notified.
@@ -60,6 +69,9 @@ pub(super) struct Notices {
     notifiers: OnceLock<Vec<Arc<dyn Notifier>>>,
     last: Mutex<HashMap<(String, ExecutionId), Instant>>,
     sending: Arc<Semaphore>,
+    escalation: OnceLock<Escalation>,
+    /// Pending questions that were reported so.
+    escalated: Mutex<HashSet<ApprovalId>>,
 }
 
 impl Default for Notices {
@@ -68,25 +80,65 @@ impl Default for Notices {
             notifiers: OnceLock::new(),
             last: Mutex::default(),
             sending: Arc::new(Semaphore::new(SENDING_MAX)),
+            escalation: OnceLock::new(),
+            escalated: Mutex::default(),
         }
     }
 }
 
 impl Notices {
     /// Takes up the ways; a second time has no effect.
-    pub(super) fn set(&self, notifiers: Vec<Arc<dyn Notifier>>) {
+    pub(super) fn set(&self, notifiers: Vec<Arc<dyn Notifier>>, escalation: Option<Escalation>) {
         let _ = self.notifiers.set(notifiers);
+        if let Some(escalation) = escalation {
+            let _ = self.escalation.set(escalation);
+        }
+    }
+
+    /// Whether questions that nobody answers are reported to others.
+    pub(super) fn escalates(&self) -> bool {
+        self.escalation.get().is_some()
+    }
+
+    /// Reports those of `pending`, the pending questions from the oldest on, that nobody has answered in time: each once in
+    /// this process.
+    pub(super) fn escalate(&self, pending: &[Approval], now_us: u64) {
+        for notice in self.due_escalations(pending, now_us) {
+            self.send(&notice);
+        }
+    }
+
+    fn due_escalations(&self, pending: &[Approval], now_us: u64) -> Vec<Notice> {
+        let Some(escalation) = self.escalation.get() else {
+            return Vec::new();
+        };
+        let after_us = u64::try_from(escalation.after.as_micros()).unwrap_or(u64::MAX);
+        let mut escalated = self
+            .escalated
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let listed: HashSet<&ApprovalId> = pending.iter().map(|approval| &approval.id).collect();
+        escalated.retain(|id| listed.contains(id));
+        let due = pending.iter().filter(|approval| {
+            now_us.saturating_sub(approval.created_us) >= after_us
+                && escalated.insert(approval.id.clone())
+        });
+        due.map(|approval| notice("approval_escalates", approval, escalation.to.clone()))
+            .collect()
     }
 
     /// Notifies of a question that was just recorded.
     pub(super) fn asked(&self, approval: &Approval) {
-        let Some(notifiers) = self.notifiers.get().filter(|it| !it.is_empty()) else {
-            return;
-        };
-        let Some(notice) = self.due(approval, Instant::now()) else {
-            return;
-        };
-        for notifier in notifiers {
+        if self.notifiers.get().is_some_and(|it| !it.is_empty())
+            && let Some(notice) = self.due(approval, Instant::now())
+        {
+            self.send(&notice);
+        }
+    }
+
+    /// Sends a notice on all ways, beside the caller.
+    fn send(&self, notice: &Notice) {
+        for notifier in self.notifiers.get().into_iter().flatten() {
             // A slow receiver costs notices, and nothing else.
             let Ok(permit) = Arc::clone(&self.sending).try_acquire_owned() else {
                 tracing::warn!("a notice of a question is left out: too many are being sent");
@@ -116,17 +168,21 @@ impl Notices {
             }
         }
         drop(last);
-        let name = |name: &str| clean_line(name, NAME_BYTES_MAX);
-        (!approvers.is_empty()).then(|| Notice {
-            event: "approval_waits",
-            approval_id: approval.id.to_string(),
-            execution_id: approval.execution.to_string(),
-            server: name(approval.tool.server.as_str()),
-            tool: name(&approval.tool.tool),
-            class: approval.class.as_str(),
-            approvers,
-            expires_at: rfc3339(approval.expires_us),
-        })
+        (!approvers.is_empty()).then(|| notice("approval_waits", approval, approvers))
+    }
+}
+
+fn notice(event: &'static str, approval: &Approval, approvers: Vec<String>) -> Notice {
+    let name = |name: &str| clean_line(name, NAME_BYTES_MAX);
+    Notice {
+        event,
+        approval_id: approval.id.to_string(),
+        execution_id: approval.execution.to_string(),
+        server: name(approval.tool.server.as_str()),
+        tool: name(&approval.tool.tool),
+        class: approval.class.as_str(),
+        approvers,
+        expires_at: rfc3339(approval.expires_us),
     }
 }
 
@@ -178,6 +234,7 @@ mod tests {
                 not_requester: false,
                 edit: Vec::new(),
                 offer: None,
+                view_arguments: Vec::new(),
                 deny_on_expiry: false,
             },
             created_us: 0,
@@ -203,6 +260,35 @@ mod tests {
         let leads = due("ex_1", &["user:anna", "group:leads"], 1).unwrap();
         assert_eq!(leads.approvers, ["group:leads"]);
         assert!(due("ex_1", &[], 60).is_some());
+    }
+
+    #[test]
+    fn a_question_that_nobody_answers_is_reported_once_to_others() {
+        let notices = Notices::default();
+        let asked = [approval("ex_1", &[])];
+        let at = |seconds: u64| asked[0].created_us + seconds * 1_000_000;
+        // Without the setting nothing escalates.
+        assert!(!notices.escalates());
+        assert_eq!(notices.due_escalations(&asked, at(9_999)), []);
+        let to = vec!["group:leads".to_owned()];
+        let after = Duration::from_secs(60);
+        notices.set(
+            Vec::new(),
+            Some(Escalation {
+                after,
+                to: to.clone(),
+            }),
+        );
+        assert_eq!(notices.due_escalations(&asked, at(59)), []);
+        let sent = notices.due_escalations(&asked, at(60));
+        assert_eq!(
+            (sent[0].event, &sent[0].approvers),
+            ("approval_escalates", &to)
+        );
+        assert_eq!(notices.due_escalations(&asked, at(61)), []);
+        // One that is decided is forgotten.
+        assert_eq!(notices.due_escalations(&[], at(62)), []);
+        assert!(notices.escalated.lock().unwrap().is_empty());
     }
 
     #[test]

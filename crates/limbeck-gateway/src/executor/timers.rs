@@ -69,6 +69,7 @@ async fn wake_due(executor: Weak<Executor>) {
             return;
         };
         left_alone.retain(|_, since| since.elapsed() < LEFT_ALONE);
+        shared.broker.approvals.escalate().await;
         let timers = shared
             .broker
             .store

@@ -9,13 +9,16 @@ use serde_json::value::RawValue;
 use super::Gateway;
 use super::paused::APPROVALS_LISTED_MAX;
 use crate::approval_view::is_visible_to;
-use crate::approvals::{Decider, DecisionError, DecisionReport, DecisionRequest, Notifier};
+use crate::approvals::{
+    Decider, DecisionError, DecisionReport, DecisionRequest, Escalation, Notifier,
+};
 use crate::clock::now_us;
 
 impl Gateway {
     /// Takes up the ways by which people are notified that a question waits; a second time has no effect.
-    pub fn notify_by(&self, notifiers: Vec<Arc<dyn Notifier>>) {
-        self.parts.broker.approvals.notify_by(notifiers);
+    pub fn notify_by(&self, notifiers: Vec<Arc<dyn Notifier>>, escalation: Option<Escalation>) {
+        let approvals = &self.parts.broker.approvals;
+        approvals.notify_by(notifiers, escalation);
     }
 
     /// Records decisions about several questions as one act of one person, in their order: denials that are one act count as

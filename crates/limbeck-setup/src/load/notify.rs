@@ -3,14 +3,18 @@
 use super::Loader;
 use super::embeddings::reference;
 use super::open_file::OpenFile;
-use crate::configuration::{NotifySettings, WebhookEntry};
+use super::policy::ask::{seconds, some};
+use super::policy::people;
+use crate::configuration::{EscalationEntry, NotifySettings, WebhookEntry};
 use crate::diagnostic::{Severity, ValueError};
 use crate::document::ConfigPlace;
 use crate::entry::EntryScope;
 use crate::entry_reader::unknown_key;
 
 /// Keys of `[notify]`.
-const KEYS: &[&str] = &["desktop", "webhook"];
+const KEYS: &[&str] = &["desktop", "webhook", "escalate"];
+/// Keys of `escalate`.
+const ESCALATE_KEYS: &[&str] = &["after", "to"];
 /// Keys of `webhook`.
 const WEBHOOK_KEYS: &[&str] = &["allow_http", "secret", "url"];
 /// Hint of every error in this section.
@@ -44,6 +48,7 @@ impl Loader<'_> {
             match key {
                 "desktop" => settings.desktop = value.boolean()?,
                 "webhook" => settings.webhook = Some(self.webhook(&value)?),
+                "escalate" => settings.escalate = Some(escalation(&value)?),
                 _ => return Err(value.malformed_key(unknown_key(KEYS, key))),
             }
         }
@@ -71,4 +76,20 @@ impl Loader<'_> {
             allow_http,
         })
     }
+}
+
+fn escalation(place: &ConfigPlace<'_>) -> Result<EscalationEntry, ValueError> {
+    for (key, value) in place.entries()? {
+        if !ESCALATE_KEYS.contains(&key) {
+            return Err(value.malformed_key(unknown_key(ESCALATE_KEYS, key)));
+        }
+    }
+    let needed = |key: &str| {
+        let found = place.get(key)?;
+        found.ok_or_else(|| place.malformed(format!("has no `{key}`")))
+    };
+    Ok(EscalationEntry {
+        after_s: seconds(&needed("after")?)?,
+        to: some(&needed("to")?, people)?,
+    })
 }

@@ -3,7 +3,7 @@
 //! The section of one file is read whole or not at all: a rule that is left out because of a slip of the pen would allow what
 //! its author forbade. A wrong section of the user's file stops every call that is not a known read until it is mended.
 
-mod ask;
+pub(super) mod ask;
 mod in_doubt;
 
 use std::collections::HashSet;
@@ -266,7 +266,7 @@ fn arguments(place: &ConfigPlace<'_>) -> Result<Vec<(ArgumentPath, Condition)>, 
 }
 
 /// Names of people: each `user:NAME` or `group:NAME`.
-fn people(place: &ConfigPlace<'_>) -> Result<Vec<String>, ValueError> {
+pub(super) fn people(place: &ConfigPlace<'_>) -> Result<Vec<String>, ValueError> {
     let one = |value: &ConfigPlace<'_>| {
         let text = value.text()?;
         let is_known = ["user:", "group:"]

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use limbeck_gateway::{Notice, Notifier};
+use limbeck_gateway::{Escalation, Notice, Notifier};
 use limbeck_setup::Settings;
 use limbeck_upstream::http::{LocalSecrets, NetworkRules, SecretReference};
 use limbeck_upstream::webhook::{Webhook, WebhookSpec};
@@ -45,6 +45,15 @@ pub(crate) fn notifiers(
         Some(Err(problem)) => (notifiers, Some(format!("`notify.webhook`: {problem}"))),
         None => (notifiers, None),
     }
+}
+
+/// To whom questions are reported that nobody answers.
+pub(crate) fn escalation(settings: &Settings) -> Option<Escalation> {
+    let entry = settings.notify.escalate.as_ref()?;
+    Some(Escalation {
+        after: Duration::from_secs(entry.after_s.into()),
+        to: entry.to.clone(),
+    })
 }
 
 #[derive(Debug)]

@@ -32,13 +32,16 @@ use crate::config::{LOCAL_PRINCIPAL, other_principal};
 use crate::executor::{Shown, mint_id};
 use crate::policy_in_force::PolicyVersion;
 use crate::store_errors::call_error;
+use attempt::write_end;
 pub(crate) use attempt::{Attempted, DirectAttempt, program_error};
 pub(crate) use called::Called;
 pub use called::called_tool;
 pub(crate) use recorded::RecordedCall;
 
-/// Where a call came from, in listings.
+/// Where a client's call came from, in listings.
 const ORIGIN: &str = "mcp direct";
+/// The same of `limbeck call`.
+const USER_ORIGIN: &str = "call";
 
 /// Why a request to a server has no result.
 #[derive(Clone, Debug)]
@@ -152,8 +155,8 @@ impl DirectCalls {
         let id = mint_id();
         let created_us = now_us();
         let program = called.program();
-        self.begin(&id, &principal, &program, &arguments, created_us)
-            .await?;
+        let begun = self.begin(&id, &principal, &program, &arguments, created_us, ORIGIN);
+        begun.await?;
         let attempt = DirectAttempt {
             id: id.clone(),
             principal,
@@ -171,11 +174,12 @@ impl DirectCalls {
         )
     }
 
-    /// Calls one tool for the user, outside of any execution, and returns its result as sent. Nothing is journalled.
+    /// Calls one tool for the user and returns its result as sent. It is recorded as a client's call is, under its own origin.
     ///
     /// # Errors
     ///
-    /// [`CallError`] for every reason a call inside a program fails, except `isError`.
+    /// [`CallError`] for every reason a call inside a program fails, except `isError`; also where the call has to be approved,
+    /// because nobody is asked here.
     pub(crate) async fn call_for_user(
         &self,
         server: &str,
@@ -183,14 +187,30 @@ impl DirectCalls {
         arguments: &str,
         context: CallContext,
     ) -> Result<CallReport, CallError> {
-        let principal = LOCAL_PRINCIPAL.into();
-        let broker = Broker::new(&self.broker, &principal, Journal::unrecorded(), context);
+        let principal: Arc<str> = LOCAL_PRINCIPAL.into();
         let target = ToolTarget {
             server: Some(server.to_owned()),
             tool: tool.to_owned(),
             form: CallForm::Raw,
         };
-        broker.call_once(&target, arguments).await
+        let (id, created_us) = (mint_id(), now_us());
+        let program = Called::Tool(ToolId::new(server, tool)).program();
+        let begun = self.begin(
+            &id,
+            &principal,
+            &program,
+            arguments,
+            created_us,
+            USER_ORIGIN,
+        );
+        begun.await?;
+        let journal = Journal::new(self.broker.store.clone(), id.clone(), JOURNAL_BYTES_MAX);
+        let broker = Broker::new(&self.broker, &principal, journal, context);
+        let (called, reached) = broker.call_once(&target, arguments).await;
+        let error = called.as_ref().err();
+        let error = error.map(|error| program_error(&DirectError::Call(error.clone())));
+        write_end(&self.broker, &id, created_us, error, reached).await;
+        called
     }
 
     async fn begin(
@@ -200,10 +220,11 @@ impl DirectCalls {
         program: &str,
         input: &str,
         created_us: u64,
-    ) -> Result<(), DirectError> {
+        origin: &str,
+    ) -> Result<(), CallError> {
         if let Err(error) = self.broker.store.check_disk() {
             let what = "the disk is nearly full, so nothing was sent";
-            return Err(call_error(&error, what).into());
+            return Err(call_error(&error, what));
         }
         let new = NewExecution {
             id: id.clone(),
@@ -225,11 +246,11 @@ impl DirectCalls {
             guest_hash: NO_GUEST.to_owned(),
             sandbox: Sandbox::of(Vec::new(), Vec::new()),
             created_us,
-            origin: ORIGIN.to_owned(),
+            origin: origin.to_owned(),
         };
         self.broker.store.begin(new).await.map_err(|error| {
             let what = "the journal could not be written, so nothing was sent";
-            call_error(&error, what).into()
+            call_error(&error, what)
         })
     }
 

@@ -334,7 +334,7 @@ impl Broker {
         &self,
         target: &ToolTarget,
         arguments: &str,
-    ) -> Result<CallReport, CallError> {
+    ) -> (Result<CallReport, CallError>, Option<EffectClass>) {
         let call = HostCall {
             id: CallId(1),
             op: HostOp::Tool,
@@ -345,18 +345,24 @@ impl Broker {
             result,
             note,
             contradiction,
+            reached,
             ..
         } = self.invoke(call, target, CallerKind::Once).await;
-        let output = result.map_err(InvokeError::into_call_error)?;
-        let tool = Arc::clone(&output.tool);
-        let result = output.into_json()?;
-        let value = result_value::value_of(&result, tool.definition(), BinaryBlocks::AsSent);
-        Ok(CallReport {
-            value: value.map(|value| value.json),
-            result: RawToolResult(result),
-            note,
-            contradiction: contradiction.map(|(_, how)| how),
-        })
+        let report = result
+            .map_err(InvokeError::into_call_error)
+            .and_then(|output| {
+                let tool = Arc::clone(&output.tool);
+                let result = output.into_json()?;
+                let value =
+                    result_value::value_of(&result, tool.definition(), BinaryBlocks::AsSent);
+                Ok(CallReport {
+                    value: value.map(|value| value.json),
+                    result: RawToolResult(result),
+                    note,
+                    contradiction: contradiction.map(|(_, how)| how),
+                })
+            });
+        (report, reached)
     }
 
     /// What the caller gets of a result, and how the result contradicts the tool's declaration.

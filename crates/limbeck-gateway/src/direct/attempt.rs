@@ -145,25 +145,36 @@ impl DirectAttempt {
         reached: Option<EffectClass>,
     ) -> Attempted {
         let error = result.as_ref().err().map(program_error);
-        let status = match &error {
-            None => ExecutionStatus::Completed,
-            Some(error) if error.kind == ErrorKind::Cancelled => ExecutionStatus::Cancelled,
-            Some(_) => ExecutionStatus::Failed,
-        };
-        let effects = effects_of(reached);
-        let envelope = Envelope {
-            error,
-            effects: Some(effects).filter(|effects| effects.reads + effects.writes > 0),
-            ..Envelope::new(self.id.clone(), status)
-        };
-        let summary = ExecutionSummary {
-            calls: 1,
-            took_us: now_us().saturating_sub(self.created_us),
-        };
-        if let Err(error) = broker.store.finish(&self.id, &envelope, summary).await {
-            tracing::error!(execution = %self.id, error = &error as &dyn std::error::Error, "end of a direct call could not be written");
-        }
+        write_end(broker, &self.id, self.created_us, error, reached).await;
         Attempted::Ended(result)
+    }
+}
+
+/// Writes the end of an execution of one call that began at `created_us`.
+pub(super) async fn write_end(
+    broker: &BrokerContext,
+    id: &ExecutionId,
+    created_us: u64,
+    error: Option<ProgramError>,
+    reached: Option<EffectClass>,
+) {
+    let status = match &error {
+        None => ExecutionStatus::Completed,
+        Some(error) if error.kind == ErrorKind::Cancelled => ExecutionStatus::Cancelled,
+        Some(_) => ExecutionStatus::Failed,
+    };
+    let effects = effects_of(reached);
+    let envelope = Envelope {
+        error,
+        effects: Some(effects).filter(|effects| effects.reads + effects.writes > 0),
+        ..Envelope::new(id.clone(), status)
+    };
+    let summary = ExecutionSummary {
+        calls: 1,
+        took_us: now_us().saturating_sub(created_us),
+    };
+    if let Err(error) = broker.store.finish(id, &envelope, summary).await {
+        tracing::error!(execution = %id, error = &error as &dyn std::error::Error, "end of a direct call could not be written");
     }
 }
 

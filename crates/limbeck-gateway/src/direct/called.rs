@@ -5,7 +5,7 @@ use limbeck_domain::{
 };
 use serde_json::json;
 
-use super::ORIGIN;
+use super::{ORIGIN, USER_ORIGIN};
 
 /// Text before the name of the server in the program that a call is recorded with.
 const CALL_BEFORE: &str = "return await tools[";
@@ -42,7 +42,7 @@ impl Called {
     /// title has no room for.
     pub(crate) fn recorded(origin: &str, program: &str) -> Option<Self> {
         // A program may have the same text.
-        if origin != ORIGIN {
+        if origin != ORIGIN && origin != USER_ORIGIN {
             return None;
         }
         if let Some(rest) = program.strip_prefix(READ_BEFORE) {

@@ -97,7 +97,7 @@ impl Executor {
             tool: verify.tool.tool.to_string(),
             form: CallForm::Raw,
         };
-        let read = broker.call_once(&target, &arguments).await;
+        let (read, _) = broker.call_once(&target, &arguments).await;
         match read.and_then(|report| report.value) {
             Ok(value) => verify.shows(&as_object(&value), &of_call, key),
             Err(error) => {

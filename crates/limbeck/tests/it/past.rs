@@ -166,6 +166,36 @@ fn a_direct_call_is_shown_as_a_call_and_not_as_a_program() {
 }
 
 #[test]
+fn a_call_of_the_user_is_recorded_before_it_is_sent() {
+    let world = World::with_shop();
+    let call = |arguments: &str| world.limbeck(["call", "shop", "get_customer", arguments]);
+    call(r#"{"id": "cus_0003"}"#).ends_with(0);
+    // One that is refused by the schema is recorded as not sent.
+    call(r#"{"id": 3}"#).ends_with(1);
+    let json = world.limbeck(["executions", "--json"]).ends_with(0).json();
+    let of = |at: usize, field: &str| json["executions"][at][field].clone();
+    assert_eq!(
+        (of(1, "origin"), of(1, "status")),
+        (json!("call"), json!("completed"))
+    );
+    assert_eq!(
+        of(1, "direct_call"),
+        json!({"server": "shop", "tool": "get_customer"})
+    );
+    assert_eq!(
+        (of(0, "origin"), of(0, "status")),
+        (json!("call"), json!("failed"))
+    );
+    let tail = world
+        .limbeck(["audit", "tail", "--json"])
+        .ends_with(0)
+        .stdout;
+    let events =
+        ["intent", "outcome"].map(|event| tail.matches(&format!("\"event\":\"{event}\"")).count());
+    assert_eq!(events, [1, 1], "{tail}");
+}
+
+#[test]
 fn an_id_that_nobody_has_ends_with_2_and_the_beginning_of_one_is_enough() {
     let world = World::empty();
     let id = id(&world.envelope("return 1"));

@@ -35,6 +35,6 @@ pub use inner_calls::{InnerCall, inner_calls};
 pub use other_guest::OtherGuest;
 pub use replay::{ReplayError, ReplayReport};
 pub use request::{AnswerForm, ExecuteRequest};
-pub use resume::ResumeError;
+pub use resume::{ResumeError, StoppedBy};
 pub use shown::Shown;
 pub(crate) use timers::Timers;

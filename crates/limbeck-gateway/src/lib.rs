@@ -58,15 +58,15 @@ mod waiting_execution;
 
 pub use admission::AdmissionSize;
 pub use approvals::{
-    ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Notice, Notifier,
-    ONE_CALL_ORIGIN, OnAsk, covered as remember_covers,
+    ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Escalation, Notice,
+    Notifier, ONE_CALL_ORIGIN, OnAsk, covered as remember_covers,
 };
 pub use broker::{CallReport, ToolCalls, ToolCount};
 pub use computing::ComputingError;
 pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 pub use executor::{
     AnswerForm, Examination, ExecuteRequest, InnerCall, OtherGuest, ReplayError, ReplayReport,
-    ResumeError, Shown, inner_calls,
+    ResumeError, Shown, StoppedBy, inner_calls,
 };
 pub use gateway::{Gateway, NoRule};
 pub use learn::{ImportSummary, SkippedRecordError};

@@ -89,6 +89,8 @@ fn pending_line(pending: &PendingApproval) -> String {
         reason,
         plan_lines,
         expires_at,
+        // `limbeck approvals` shows them, which the hint names.
+        arguments: _,
     } = pending;
     let shown = |text: &str| clean_line(text, NAME_BYTES_MAX);
     let (server, tool, class) = (shown(server), shown(tool), class.as_str());
@@ -244,6 +246,7 @@ mod tests {
             line: Some(3),
             rule: Some("mail-outside".to_owned()),
             reason: Some("mail leaves\nthe company".to_owned()),
+            arguments: None,
             plan_lines: None,
             expires_at: "2026-11-24T08:00:00.000000Z".to_owned(),
         };

@@ -23,6 +23,8 @@ use crate::store_errors::call_error;
 pub(super) const REASON_BYTES_MAX: usize = 1_000;
 pub(super) const HINT_DENIED: &str =
     "a person said no: do not try it again in another way; tell the user what you wanted to do";
+const HINT_DENIED_BY_MODEL: &str =
+    "no person was heard: tell the user that you denied the call yourself, and why";
 
 /// Why a call is asked about that the preset allows.
 const REPEATED: &str = "the program makes the same call once more";
@@ -379,6 +381,7 @@ pub(super) fn terms_of(
         quorum: u32::from(options.quorum),
         not_requester: options.not_requester,
         edit: options.edit.clone(),
+        view_arguments: options.viewers.lists().to_vec(),
         offer,
         deny_on_expiry: options.on_expiry == OnExpiry::Deny,
     }
@@ -438,13 +441,22 @@ fn denied_by_person(approval: &Approval, tool: &ToolId) -> CallError {
 
 /// The error of a call that a person denied.
 pub(super) fn denial_error(denial: &ApprovalDecision, tool: &ToolId) -> CallError {
-    let by = limbeck_domain::text::clean_line(&denial.by, 128);
-    let mut message = format!("`{tool}` was denied by {by}");
+    let by_model = denial.channel == ApprovalChannel::Model;
+    let mut message = if by_model {
+        format!("`{tool}` was denied with the tool `resume`, by the model and not by a person")
+    } else {
+        let by = limbeck_domain::text::clean_line(&denial.by, 128);
+        format!("`{tool}` was denied by {by}")
+    };
     if let Some(reason) = denial.reason.as_deref() {
         message.push_str(": ");
         message.push_str(&limbeck_domain::text::clean_line(reason, REASON_BYTES_MAX));
     }
     CallError::new(CallCode::Denied, message)
         .with_target(tool.server.as_str(), &*tool.tool)
-        .with_hint(HINT_DENIED)
+        .with_hint(if by_model {
+            HINT_DENIED_BY_MODEL
+        } else {
+            HINT_DENIED
+        })
 }

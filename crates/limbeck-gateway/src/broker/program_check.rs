@@ -48,14 +48,7 @@ impl Broker {
     }
 
     async fn judged(&self, sites: &str, input: &str) -> Verdict {
-        let check = ProgramCheck {
-            live_catalog: &self.context.live_catalog,
-            computing: &self.context.computing,
-            principal: &self.principal,
-            scope: &self.scope,
-            language: self.language,
-            mode: Mode::Run,
-        };
+        let check = self.program_check();
         let sites = match check.parsed(sites.to_owned()).await {
             Ok(Ok(sites)) => sites,
             Ok(Err(error)) => {
@@ -78,18 +71,60 @@ impl Broker {
         if findings.errors.is_empty() {
             let input = text_input_warnings(&sites.input, input, self.language);
             verdict.warnings.extend(input);
-            let Ok(reads) = check.result_reads(&sites).await else {
-                return verdict;
-            };
-            let lines = |findings: &[Finding]| findings.iter().map(Finding::line).collect();
-            let open = OpenFindings {
-                said: verdict.warnings.clone(),
-                doubts: lines(&findings.doubts),
-                of_endless: lines(&findings.of_endless),
-            };
-            self.questions.ask(&sites, open, reads);
+            self.open_questions(&check, &sites, &findings, &verdict)
+                .await;
         }
         verdict
+    }
+
+    /// Opens the questions again of a program that is continued: the verdict of its check is recorded, and its results answer
+    /// them once more. A check that cannot be made leaves them closed.
+    pub(crate) async fn check_again(&self, sites: &str, verdict: &Verdict) {
+        let check = self.program_check();
+        let Ok(Ok(sites)) = check.parsed(sites.to_owned()).await else {
+            return;
+        };
+        let sites = Arc::new(sites);
+        let opened = AssertUnwindSafe(async {
+            // By the lists that are known: nothing waits for a server.
+            if let Ok(findings) = check.judge(&sites).await {
+                self.open_questions(&check, &sites, &findings, verdict)
+                    .await;
+            }
+        });
+        if opened.catch_unwind().await.is_err() {
+            tracing::error!("checking a continued program panicked");
+        }
+    }
+
+    async fn open_questions(
+        &self,
+        check: &ProgramCheck<'_>,
+        sites: &Arc<Sites>,
+        findings: &Findings,
+        verdict: &Verdict,
+    ) {
+        let Ok(reads) = check.result_reads(sites).await else {
+            return;
+        };
+        let lines = |findings: &[Finding]| findings.iter().map(Finding::line).collect();
+        let open = OpenFindings {
+            said: verdict.warnings.clone(),
+            doubts: lines(&findings.doubts),
+            of_endless: lines(&findings.of_endless),
+        };
+        self.questions.ask(sites, open, reads);
+    }
+
+    fn program_check(&self) -> ProgramCheck<'_> {
+        ProgramCheck {
+            live_catalog: &self.context.live_catalog,
+            computing: &self.context.computing,
+            principal: &self.principal,
+            scope: &self.scope,
+            language: self.language,
+            mode: Mode::Run,
+        }
     }
 
     /// What a program has to know that completed after `calls`, and returned and printed nothing or not.

@@ -2,7 +2,7 @@
 //! its server sent it says that the call failed.
 
 use limbeck_catalog::Resolved;
-use limbeck_domain::{CallCode, CallError, CallForm, ToolTarget};
+use limbeck_domain::{CallCode, CallError, CallForm, ToolId, ToolTarget};
 use serde_json::value::RawValue;
 
 use super::Broker;
@@ -35,6 +35,14 @@ impl Broker {
         let result: &RawValue = serde_json::from_str(result).ok()?;
         let error = value_for_program(result, tool.definition()).err()?;
         (error.code == CallCode::ToolFailed).then_some(error)
+    }
+
+    /// Looks at a result that a continued program gets once more, as far as a read of it is open.
+    pub(crate) fn see_again(&self, head: &str, tool: &ToolId, result: &str) {
+        let target = serde_json::from_str::<ToolTarget>(head);
+        if target.is_ok_and(|target| target.form != CallForm::Raw) {
+            self.questions.see(tool, result);
+        }
     }
 
     fn found(&self, target: &ToolTarget) -> Option<Resolved> {

@@ -10,7 +10,8 @@ use futures::stream::{FuturesUnordered, StreamExt as _};
 use limbeck_domain::limits::{CALL_RESULT_BYTES_MAX, CALLS_PENDING_BYTES_MAX};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{
-    CallId, Effects, HostCall, HostOp, Language, ProgramError, Settlement, ToolId,
+    CallError, CallId, EffectClass, Effects, HostCall, HostOp, Language, ProgramError, Settlement,
+    ToolId,
 };
 use limbeck_wire::CallResult;
 use tokio::time::{Instant, timeout_at};
@@ -159,25 +160,69 @@ impl InFlightCalls {
     }
 
     fn recall_effect(&mut self, call: &HostCall, playback: &Playback) {
-        let effect = playback.sent.get(&call.id);
-        match effect {
-            Some(effect) if effect.may_write() => {
-                self.summary.effects.writes += 1;
-                if !self.broker.seems_to_read(&call.head) {
-                    self.summary.wrote.add(&messages::label_of(call));
-                }
-            }
-            Some(_) => self.summary.effects.reads += 1,
+        let reached = playback.sent.get(&call.id).copied();
+        let outcome = playback.outcomes.get(&call.id);
+        let result = match outcome {
+            Some(Ok(value)) => Ok(value.as_str()),
+            Some(Err(error)) => Err(error),
+            // The result is a part of an artifact.
+            None => Ok(""),
+        };
+        // What the answer warns of is the same as without the pause.
+        let is_tool = call.op == HostOp::Tool;
+        self.summarize(
+            messages::label_of(call),
+            &call.head,
+            is_tool,
+            result,
+            reached,
+        );
+        if let (Some(Ok(result)), Some(tool)) = (outcome, playback.tools.get(&call.id)) {
+            self.broker.note_received(call.id, tool, result);
+            self.broker.see_again(&call.head, tool, result);
+        }
+    }
+
+    /// Adds what an answered call did to the summary. Returns its label, when it may have written and its tool does not seem to
+    /// read.
+    fn summarize(
+        &mut self,
+        label: String,
+        head: &str,
+        is_tool: bool,
+        result: Result<&str, &CallError>,
+        reached: Option<EffectClass>,
+    ) -> Option<String> {
+        let CallSummary {
+            effects,
+            wrote,
+            failed,
+            ignored,
+            ..
+        } = &mut self.summary;
+        match reached {
+            Some(effect) if effect.may_write() => effects.writes += 1,
+            Some(_) => effects.reads += 1,
             None => {}
         }
-        match (
-            playback.outcomes.get(&call.id),
-            playback.tools.get(&call.id),
-        ) {
-            (Some(Err(error)), _) => self.summary.failed.add(error),
-            (Some(Ok(result)), Some(tool)) => self.broker.note_received(call.id, tool, result),
-            (Some(Ok(_)), None) | (None, _) => {}
+        if let Err(error) = result {
+            failed.add(error);
+            if is_tool && reached.is_none() {
+                ignored.add_unsent(&label, error);
+            }
         }
+        let may_write = reached.is_some_and(|effect| effect.may_write());
+        if !may_write || self.broker.seems_to_read(head) {
+            return None;
+        }
+        wrote.add(&label);
+        let unread_failure = result
+            .ok()
+            .and_then(|value| self.broker.unread_failure(head, value));
+        if let Some(error) = result.err().or(unread_failure.as_ref()) {
+            ignored.add_write(&label, error);
+        }
+        Some(label)
     }
 
     /// Takes the recorded result of a call that the guest does not have yet.
@@ -302,6 +347,12 @@ impl InFlightCalls {
         named(calls.map(|(_, call)| call.label.as_str()).collect())
     }
 
+    /// Names of some of these calls, as far as they are in flight; `None` without any.
+    fn named_calls(&self, ids: &[CallId]) -> Option<String> {
+        let calls = ids.iter().filter_map(|id| self.calls.get(id));
+        named(calls.map(|call| call.label.as_str()).collect())
+    }
+
     /// Labels of the calls in flight whose tools do not seem to read.
     fn labels_of_writes(&self) -> Vec<&str> {
         let calls = self.calls.values();
@@ -322,13 +373,20 @@ impl InFlightCalls {
         let undelivered = self.undelivered.iter().map(|it| it.result.id);
         let unused: BTreeSet<CallId> = self.calls.keys().copied().chain(undelivered).collect();
         let given_up = unused.intersection(&self.given_up).count();
-        // Those that lost a race are left out: the program has done without them.
-        let asked = self.broker.asks.waiting_calls().into_iter();
-        let asked = asked.filter(|call| !self.given_up.contains(call));
-        let asked = asked.filter_map(|call| self.calls.get(&call));
-        if let Some(names) = named(asked.map(|call| call.label.as_str()).collect()) {
+        let (given_up_asked, asked): (Vec<CallId>, Vec<CallId>) = self
+            .broker
+            .asks
+            .waiting_calls()
+            .into_iter()
+            .partition(|call| self.given_up.contains(call));
+        if let Some(names) = self.named_calls(&asked) {
             self.summary.warnings.push(format!(
                 "the program returned while a person was asked about {names}, so that was not sent: `await` the call"
+            ));
+        }
+        if let Some(names) = self.named_calls(&given_up_asked) {
+            self.summary.warnings.push(format!(
+                "the program stopped waiting while a person was asked about {names}, so that was not sent: do not race a call that a person may be asked about"
             ));
         }
         self.broker.cancel_reads();
@@ -410,50 +468,23 @@ impl InFlightCalls {
             contradiction,
             permit,
         } = answer;
-        let (mut wrote, mut unread_failure) = (None, None);
-        if let Some(call) = self.calls.remove(&id) {
-            self.bytes -= call.bytes;
-            if let Err(error) = &result
-                && call.is_tool
-                && reached.is_none()
-            {
-                self.summary.ignored.add_unsent(&call.label, error);
+        let call = self.calls.remove(&id);
+        let (label, head, is_tool) = match call {
+            Some(call) => {
+                self.bytes -= call.bytes;
+                (call.label, call.head, call.is_tool)
             }
-            let may_write = reached.is_some_and(|effect| effect.may_write());
-            if may_write && !self.broker.seems_to_read(&call.head) {
-                unread_failure = match &result {
-                    Ok(value) => self.broker.unread_failure(&call.head, value),
-                    Err(_) => None,
-                };
-                wrote = Some(call.label);
-            }
-        }
-        if let Some(label) = &wrote {
-            self.summary.wrote.add(label);
-        }
-        if let Err(error) = &result {
-            self.summary.failed.add(error);
-        }
-        if let Some(label) = &wrote
-            && let Some(error) = result.as_ref().err().or(unread_failure.as_ref())
-        {
-            self.summary.ignored.add_write(label, error);
-        }
+            None => (String::new(), String::new(), false),
+        };
+        let shown = result.as_ref().map(String::as_str);
+        let wrote = self.summarize(label, &head, is_tool, shown, reached);
         if let Some((tool, how)) = contradiction {
             self.warn_of_contradiction(tool, &how);
         }
-        let CallSummary {
-            effects, warnings, ..
-        } = &mut self.summary;
-        match reached {
-            Some(effect) if effect.may_write() => effects.writes += 1,
-            Some(_) => effects.reads += 1,
-            None => {}
-        }
         if let Some(note) = note
-            && !warnings.contains(&note)
+            && !self.summary.warnings.contains(&note)
         {
-            warnings.push(note);
+            self.summary.warnings.push(note);
         }
         let result = CallResult {
             id,

@@ -60,6 +60,7 @@ mod tests {
             line: Some(3),
             rule: Some("mail-outside".to_owned()),
             reason: None,
+            arguments: None,
             plan_lines: None,
             expires_at: "2026-11-24T08:00:00.000000Z".to_owned(),
         }

@@ -17,6 +17,7 @@ use limbeck_store::{
     StoreError, Taken,
 };
 use limbeck_upstream::CallContext;
+use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::{Instant, sleep};
@@ -40,6 +41,8 @@ use crate::render::Render;
 const INLINE_WAIT: Duration = Duration::from_secs(45);
 /// How often the store is asked whether an execution of another process has ended.
 const OTHERS_POLLED: Duration = Duration::from_millis(50);
+/// Longest arguments of a question that an answer has, in bytes.
+const ARGUMENTS_SHOWN_BYTES_MAX: usize = 400;
 /// Questions of one execution that are read.
 const QUESTIONS_MAX: u32 = 1_000;
 
@@ -110,6 +113,27 @@ impl ResumeError {
             Self::Ended(_) | Self::Store(_) | Self::Worker(_) => return None,
         };
         Some(hint.to_owned())
+    }
+}
+
+/// Who ends a paused execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoppedBy {
+    /// The user of the machine.
+    User,
+    /// The client cancelled its task.
+    Client,
+    /// The model called `resume` with the action `cancel`.
+    Model,
+}
+
+impl StoppedBy {
+    fn message(self) -> &'static str {
+        match self {
+            Self::User => "the user stopped the execution",
+            Self::Client => "the client cancelled the execution",
+            Self::Model => "the model cancelled the execution with the tool `resume`",
+        }
     }
 }
 
@@ -270,6 +294,7 @@ impl Executor {
         &self,
         execution: &str,
         principal: Option<&str>,
+        by: StoppedBy,
     ) -> Result<Shown, ResumeError> {
         let record = self.record_of(execution, principal).await?;
         let id = record.row.id.clone();
@@ -282,7 +307,7 @@ impl Executor {
             }
             Taken::Unknown => return Err(ResumeError::Unknown),
         }
-        let error = ProgramError::new(ErrorKind::Cancelled, "the user stopped the execution");
+        let error = ProgramError::new(ErrorKind::Cancelled, by.message());
         let envelope = Envelope {
             error: Some(error),
             effects: (record.row.effects != Effects::default()).then_some(record.row.effects),
@@ -507,9 +532,16 @@ fn pending_of(approval: &Approval) -> PendingApproval {
         line: approval.line,
         rule: approval.rule.clone(),
         reason: approval.reason.clone(),
+        arguments: short_arguments(approval),
         plan_lines: plan_lines(approval),
         expires_at: rfc3339(approval.expires_us),
     }
+}
+
+/// The arguments of a question about one call, where an answer has room for them.
+fn short_arguments(approval: &Approval) -> Option<Value> {
+    let is_short = !approval.is_plan() && approval.arguments.len() <= ARGUMENTS_SHOWN_BYTES_MAX;
+    is_short.then(|| serde_json::from_str(&approval.arguments).ok())?
 }
 
 fn rfc3339(at_us: u64) -> String {

@@ -330,7 +330,10 @@ impl Run {
         let planned = (broker.may_ask_plan()).then(|| self.start.input.clone());
         self.check = Some(Box::pin(async move {
             let verdict = match recorded {
-                Some((_, verdict)) => verdict,
+                Some((_, verdict)) => {
+                    broker.check_again(&check.sites, &verdict).await;
+                    verdict
+                }
                 None => broker.check(check.sites, &input).await,
             };
             if let Some(input) = planned

@@ -7,7 +7,7 @@ use limbeck_upstream::CallContext;
 use super::Gateway;
 use crate::approvals::{Decider, DecisionError, DecisionReport, DecisionRequest, OnAsk};
 use crate::clock::now_us;
-use crate::executor::{AnswerForm, ResumeError, Shown};
+use crate::executor::{AnswerForm, ResumeError, Shown, StoppedBy};
 use crate::waiting_execution::WaitingExecution;
 
 /// Questions that are listed at once.
@@ -112,8 +112,9 @@ impl Gateway {
         &self,
         execution: &str,
         principal: Option<&str>,
+        by: StoppedBy,
     ) -> Result<Shown, ResumeError> {
-        self.parts.executor.stop(execution, principal).await
+        self.parts.executor.stop(execution, principal, by).await
     }
 
     /// Calls of an execution that may have happened.

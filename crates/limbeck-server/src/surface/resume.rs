@@ -8,7 +8,7 @@ use limbeck_gateway::approval_view::earlier_outcome;
 use limbeck_gateway::direct::{DirectAnswer, DirectError};
 use limbeck_gateway::{
     AnswerForm, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway, OnAsk,
-    ResumeError, Shown,
+    ResumeError, Shown, StoppedBy,
 };
 use limbeck_policy::Requester;
 use rmcp::ErrorData;
@@ -45,7 +45,8 @@ impl Surface {
         match action {
             ResumeAction::Wait => {}
             ResumeAction::Cancel => {
-                let stopped = self.gateway.stop(&execution_id, Some(&self.principal));
+                let (principal, by) = (Some(&*self.principal), StoppedBy::Model);
+                let stopped = self.gateway.stop(&execution_id, principal, by);
                 return Ok(resumed(stopped.await).into());
             }
             // The client sends a suspended request again with the answers of its user: it was decided the first time.

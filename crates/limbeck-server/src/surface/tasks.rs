@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use limbeck_domain::{ErrorKind, ExecutionId, ExecutionStatus};
-use limbeck_gateway::{AnswerForm, OnAsk, ResumeError, WaitingExecution};
+use limbeck_gateway::{AnswerForm, OnAsk, ResumeError, StoppedBy, WaitingExecution};
 use limbeck_upstream::CallContext;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -127,9 +127,11 @@ impl Surface {
     pub(super) async fn cancelled_task(&self, id: &str) -> Result<(), ErrorData> {
         let waiting = self.task(id).await?;
         self.running_tasks.cancel(&waiting.id);
-        let stopped = self
-            .gateway
-            .stop(waiting.id.as_str(), Some(&self.principal));
+        let stopped = self.gateway.stop(
+            waiting.id.as_str(),
+            Some(&self.principal),
+            StoppedBy::Client,
+        );
         match stopped.await {
             // One that runs ends in a moment: its work was cancelled.
             Ok(_) | Err(ResumeError::Ended(_) | ResumeError::Running { .. }) => Ok(()),

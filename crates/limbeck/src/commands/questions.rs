@@ -14,7 +14,7 @@ use limbeck_gateway::approval_groups::groups;
 use limbeck_gateway::approval_view::{decision_reason, earlier_outcome};
 use limbeck_gateway::{
     AnswerForm, ChosenLines, Decider, DecisionError, DecisionReport, DecisionRequest, Gateway,
-    LOCAL_PRINCIPAL, OnAsk, ResumeError, Shown,
+    LOCAL_PRINCIPAL, OnAsk, ResumeError, Shown, StoppedBy,
 };
 use limbeck_policy::Requester;
 use limbeck_setup::World;
@@ -98,7 +98,7 @@ impl TerminalQuestions<'_> {
                 Asked::NoneWaited => went_on_unasked = true,
                 Asked::LeftOpen => break,
                 Asked::Stop => {
-                    let stopped = self.gateway.stop(id.as_str(), None).await;
+                    let stopped = self.gateway.stop(id.as_str(), None, StoppedBy::User).await;
                     return Ok((shown(stopped)?.envelope, None));
                 }
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use limbeck_domain::{Approval, ApprovalId, Envelope, ExecutionId, ExecutionStatus};
-use limbeck_gateway::{AnswerForm, OnAsk};
+use limbeck_gateway::{AnswerForm, OnAsk, StoppedBy};
 use limbeck_store::{ExecutionRecord, StoreError};
 use limbeck_upstream::CallContext;
 
@@ -65,7 +65,12 @@ impl Resumption<'_> {
         let record = record.ok_or_else(|| StoreError::UnknownExecution { id: id.clone() })?;
         let id = record.row.id.clone();
         if self.arguments.stop {
-            let stopped = shown(self.session.gateway.stop(id.as_str(), None).await)?;
+            let stopped = shown(
+                self.session
+                    .gateway
+                    .stop(id.as_str(), None, StoppedBy::User)
+                    .await,
+            )?;
             let is_stopped = stopped.envelope.status == ExecutionStatus::Cancelled;
             let exit = self.print(stopped.envelope, &record).await?;
             // What was asked for happened, although the execution has an error.

@@ -92,6 +92,9 @@ fn a_model_may_deny_with_a_reason() {
     assert!(!is_error, "{text}");
     assert_eq!(read["value"][0], "denied", "{text}");
     assert!(text.contains("changed her mind"), "{text}");
+    // No person decided, and the text does not say that one did.
+    assert!(text.contains("by the model and not by a person"), "{text}");
+    assert!(!text.contains("user:local"), "{text}");
     assert_eq!(mail.approvals()[0]["decisions"][0]["channel"], "model");
     assert_eq!(mail.calls(), [] as [Value; 0]);
 }

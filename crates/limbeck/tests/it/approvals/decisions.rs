@@ -43,6 +43,61 @@ fn a_denied_program_reads_the_reason_and_goes_on() {
 }
 
 #[test]
+fn what_a_program_did_before_a_pause_is_warned_of_at_its_end() {
+    let mail = Mail::with(ASK);
+    let program = "const name = 'nope';
+try { await tools.mail[name]({}) } catch {}
+const listed: any = await tools.mail.list({});
+for (const n of [1, 2]) { try { await tools.mail.send({ n, note: `note ${listed.remark}` }) } catch {} }
+return 'all sent'";
+    let id = id_of(&mail.paused(program));
+    mail.resume(&id, ["--deny"]).ends_with(3);
+    let envelope = mail.resume(&id, ["--approve"]).ends_with(0).json();
+    assert_eq!(envelope["value"], "all sent");
+    let warnings = envelope["warnings"].to_string();
+    assert!(warnings.contains("2 calls were not sent"), "{warnings}");
+    assert!(warnings.contains("remark"), "{warnings}");
+    assert_eq!(mail.calls().len(), 2, "{:?}", mail.calls());
+    // The control: a program that lost nothing is warned of nothing.
+    let id = id_of(&mail.paused(PROGRAM));
+    let envelope = mail.resume(&id, ["--approve"]).ends_with(0).json();
+    assert_eq!(envelope.get("warnings"), None, "{envelope}");
+}
+
+#[test]
+fn a_question_that_the_program_gave_up_is_a_warning() {
+    let mail = Mail::with(ASK);
+    let program = "import asyncio
+try:
+    await asyncio.wait_for(tools.mail.send(n=1), 0.2)
+except asyncio.TimeoutError:
+    pass
+return 'sent'";
+    let run = ["run", "-", "--json", "--language", "py"];
+    let envelope = mail.world.limbeck_reading(run, program);
+    let envelope = envelope.ends_with(0).json();
+    let warnings = envelope["warnings"].to_string();
+    assert!(
+        warnings.contains("stopped waiting while a person was asked about"),
+        "{envelope}"
+    );
+    assert_eq!(mail.calls(), [] as [serde_json::Value; 0]);
+    assert_eq!(mail.approvals()[0]["state"], "withdrawn");
+}
+
+#[test]
+fn an_answer_that_waits_has_the_short_arguments_of_its_questions() {
+    let mail = Mail::with(ASK);
+    let long = format!("return tools.mail.send({{ text: '{}' }})", "x".repeat(500));
+    assert_eq!(mail.paused(&long)["pending"][0].get("arguments"), None);
+    let envelope = mail.paused(PROGRAM);
+    assert_eq!(
+        envelope["pending"][0]["arguments"],
+        json!({"to": "anna@example.org", "n": 1})
+    );
+}
+
+#[test]
 fn the_same_decision_again_changes_nothing_and_another_hears_who_decided() {
     let mail = Mail::with(ASK);
     let envelope = mail.paused(PROGRAM);

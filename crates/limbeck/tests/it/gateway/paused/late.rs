@@ -18,7 +18,11 @@ async fn an_approval_after_the_expiry_or_the_cancel_does_not_count_and_one_befor
             panic!("one question")
         };
         if is_cancelled {
-            world.gateway.stop(id.as_str(), None).await.unwrap();
+            world
+                .gateway
+                .stop(id.as_str(), None, limbeck_gateway::StoppedBy::User)
+                .await
+                .unwrap();
         } else {
             world.change(&format!(
                 "UPDATE approval SET expires_us = 1, body = json_set(body, '$.expires_us', 1) WHERE id = '{question}'"

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from client import Client
+from client import LIMBECK, Client
 
 READ = "const text = await callMCPTool('mcp__filesystem__read_file', { path: '/plain.txt' }); console.log(text);"
 
@@ -294,3 +296,30 @@ def test_15_two_hundred_mixed_calls_leave_only_json_rpc_on_stdout(s0: Client) ->
         numbers = [s0.start(name, **arguments) for _ in range(4) for name, arguments in calls]
         assert all("result" in s0.answer(number) for number in numbers)
     assert s0.not_protocol == []
+
+
+def test_settings_of_its_files_hold(start: Callable[..., Client], tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    security = {
+        "allowedTools": ["mcp__filesystem__read_file"], "rateLimit": {"enabled": True, "maxRequests": 4}, "defaultTimeoutMs": 1000,
+    }  # fmt: skip
+    settings.write_text(json.dumps({"version": 1, "security": security, "executors": {"python": {"enabled": False}}}))
+    s0 = start("--compat", "s0", CODE_EXECUTOR_CONFIG_PATH=str(settings))
+    read = "console.log(`${await callMCPTool('mcp__filesystem__read_file', { path: '/plain.txt' })}`)"
+    assert s0.call("executeTypescript", code=read).output == "plain text\n"
+    other = s0.call("executeTypescript", code="await callMCPTool('mcp__filesystem__echo', {})")
+    assert other.is_error and "filesystem" in other.text, other.raw
+    refused = s0.call("executeTypescript", code=read, allowedTools=["mcp__filesystem__echo"]).json
+    assert refused["error"] == "Tools not allowed by server policy: mcp__filesystem__echo", refused
+    assert "turned off" in s0.call("executePython", code="print(1)").json["error"]
+    endless = s0.call("executeTypescript", code="while (true) {}")
+    assert endless.is_error and "timeout" in endless.text.lower(), endless.raw
+    s0.call("executeTypescript", code=read)
+    limited = s0.call("executeTypescript", code=read).json
+    assert limited["error"].startswith("Rate limit exceeded: at most 4 requests per 60s; try again in "), limited
+
+
+def test_a_wrong_variable_is_named_at_the_start(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "POOL_MAX_CONCURRENT": "many"}
+    done = subprocess.run([LIMBECK, "serve"], cwd=tmp_path, env=environment, input="", capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "POOL_MAX_CONCURRENT" in done.stderr and done.stdout == "", done

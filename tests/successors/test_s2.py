@@ -147,3 +147,17 @@ def test_40_the_resource_is_listed_and_read_and_an_unknown_one_is_an_invalid_par
     [content] = s2.ask("resources/read", {"uri": URI})["contents"]
     assert content["mimeType"] == "text/markdown" and "runtime" in content["text"]
     assert s2.error("resources/read", {"uri": "resource://nope"})["code"] == -32602
+
+
+def test_its_variables_choose_times_and_the_folder(start: Callable[..., Client]) -> None:
+    s2 = start(file="elsewhere/files.json", MCP_BRIDGE_STATE_DIR="elsewhere", MCP_BRIDGE_TIMEOUT="1s", MCP_BRIDGE_MAX_TIMEOUT="2", MCP_BRIDGE_LOG_LEVEL="ERROR")
+    for arguments, seconds in (({}, 1), ({"timeout": 90}, 2)):
+        ended = s2.call("run_python", code="while True: pass", **arguments)
+        assert f"Execution timed out after {seconds}s" in ended.text, ended.raw
+    assert "filesystem" in s2.call("run_python", code="print(runtime.discovered_servers())").text
+
+
+def test_a_container_runtime_that_is_asked_for_is_not_ignored(start: Callable[..., Client]) -> None:
+    s2 = start(MCP_BRIDGE_RUNTIME="podman")
+    refused = s2.call("run_python", code="print(1)")
+    assert refused.is_error and "MCP_BRIDGE_RUNTIME" in refused.text, refused.raw

@@ -41,7 +41,10 @@ mod tasks;
 mod upstream_results;
 
 pub use client_surface::Surface;
-pub use compat::options::{CompatError, CompatOptions, ExecutionLog, PayloadForm, Predecessor};
+pub use compat::options::{
+    CompatError, CompatOptions, EarlierSettings, ExecutionLog, PayloadForm, Predecessor, Rate,
+    Times,
+};
 pub use exposed_tools::client_listing;
 pub use mcp_server::McpServer;
 pub use stdio::{ServeError, serve_stdio};

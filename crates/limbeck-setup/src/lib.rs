@@ -70,6 +70,7 @@ pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};
 pub use entry::{EntryScope, HttpKind, Origin, ServerEntry, Transport, TrustState};
 pub use error::ConfigError;
+pub use load::earlier_systems::{EarlierFiles, earlier_files};
 pub use load::{files, load};
 pub use oauth::{GrantEntry, OAuthEntry};
 pub use own_file::{

@@ -1,7 +1,7 @@
 //! Loading: finds the files, reads them in order and merges their entries.
 
 mod client_approvals;
-mod earlier_systems;
+pub(crate) mod earlier_systems;
 mod embeddings;
 mod formats;
 mod managed;

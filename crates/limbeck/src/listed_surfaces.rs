@@ -6,6 +6,7 @@ use limbeck_domain::ServerName;
 use limbeck_server::surface::{CompatOptions, ExecutionLog, PayloadForm, Predecessor};
 use limbeck_setup::World;
 
+use crate::earlier_settings::EarlierReading;
 use crate::exit::CommandError;
 use crate::invocation::Invocation;
 use crate::printer::Printer;
@@ -59,13 +60,17 @@ impl ListedSurfaces {
             let names = names.filter(|name| !name.is_empty());
             names.map(ServerName::from).collect()
         });
-        let execution_log = execution_log(world);
+        let earlier = EarlierReading::of(world)?;
+        earlier.warn(&invocation.printer);
+        let execution_log = execution_log(world).or(earlier.execution_log);
+        let settings = earlier.settings;
         let chosen = |listed: Vec<Predecessor>, reason: Reason| Self {
             options: CompatOptions {
                 listed,
                 payload,
                 connected_first,
                 execution_log,
+                settings,
             },
             reason,
         };

@@ -15,6 +15,7 @@ mod cli;
 mod command_form;
 mod commands;
 mod demo;
+mod earlier_settings;
 mod environment;
 mod exit;
 mod format;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use limbeck_gateway::Gateway;
 
+use super::compat::earlier_settings::RateCounts;
 use super::compat::options::CompatOptions;
 use super::exchange::SuspendedExchanges;
 use super::exposed_tools::{ExposedTools, ExposedToolsCache};
@@ -21,6 +22,7 @@ pub struct Surface {
     pub(super) running_tasks: RunningTasks,
     pub(super) exposed_tools_cache: Arc<ExposedToolsCache>,
     pub(super) compat: Arc<CompatOptions>,
+    pub(super) rates: RateCounts,
     /// When the server was made.
     pub(super) started: Instant,
 }

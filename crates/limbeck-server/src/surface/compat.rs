@@ -13,6 +13,7 @@ mod alias_arguments;
 mod argument_rules;
 pub(super) mod catalog_tools;
 mod durations;
+pub(super) mod earlier_settings;
 pub(super) mod execute_synonyms;
 mod execution_log;
 mod finished_run;

@@ -6,6 +6,7 @@ use std::time::Instant;
 use limbeck_gateway::Gateway;
 
 use super::client_surface::Surface;
+use super::compat::earlier_settings::RateCounts;
 use super::compat::options::CompatOptions;
 use super::exchange::SuspendedExchanges;
 use super::exposed_tools::ExposedToolsCache;
@@ -19,6 +20,7 @@ pub struct McpServer {
     running_tasks: RunningTasks,
     exposed_tools_cache: Arc<ExposedToolsCache>,
     compat: Arc<CompatOptions>,
+    rates: RateCounts,
     started: Instant,
 }
 
@@ -31,6 +33,7 @@ impl McpServer {
             running_tasks: RunningTasks::default(),
             exposed_tools_cache: Arc::default(),
             compat: Arc::default(),
+            rates: RateCounts::default(),
             started: Instant::now(),
         }
     }
@@ -54,6 +57,7 @@ impl McpServer {
             running_tasks: self.running_tasks.clone(),
             exposed_tools_cache: Arc::clone(&self.exposed_tools_cache),
             compat: Arc::clone(&self.compat),
+            rates: self.rates.clone(),
             started: self.started,
         }
     }

@@ -21,6 +21,8 @@ use crate::world::World;
 const SERVERS_FILE: &str = "MCP_CONFIG_PATH";
 /// S2: a file that adds servers whose names are not taken.
 const MORE_SERVERS: &str = "MCP_SERVERS_CONFIG";
+/// S2: the folder with the files of servers, in the place of `~/MCPs`.
+const STATE_FOLDER: &str = "MCP_BRIDGE_STATE_DIR";
 /// S0: its own settings, instead of those that are looked for.
 const SETTINGS_FILE: &str = "CODE_EXECUTOR_CONFIG_PATH";
 /// Keys of S0's settings.
@@ -43,7 +45,8 @@ pub(super) fn weak_sources(world: &World) -> Vec<ConfigSource> {
     let Some(home) = &world.home else {
         return sources;
     };
-    let mut folder = folder(world, &home.join("MCPs"));
+    let state = named(world, STATE_FOLDER).unwrap_or_else(|| home.join("MCPs"));
+    let mut folder = folder(world, &state);
     // Of two files with one name the first counts, so it comes last.
     folder.sort_unstable_by(|a, b| b.cmp(a));
     let config = world.config_directory();
@@ -72,9 +75,116 @@ struct Settings {
     problem: Option<(Severity, String)>,
 }
 
+/// S0's settings as its users know them: all of its files, of which the first that has a key decides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EarlierFiles {
+    /// The keys and their values, with `env:NAME` resolved.
+    pub values: serde_json::Map<String, serde_json::Value>,
+    /// Keys that a file of the repository decides. They may narrow what is allowed, and choose no file.
+    pub of_project: Vec<String>,
+    /// What is wrong with single keys.
+    pub problems: Vec<String>,
+}
+
+/// Reads the settings of S0.
+pub fn earlier_files(world: &World) -> EarlierFiles {
+    let mut files = EarlierFiles::default();
+    for path in settings_paths(world) {
+        let Ok(Some(content)) = file_content::read(world, &path, CONFIG_BYTES_MAX) else {
+            continue;
+        };
+        if content.exposure.is_some() {
+            continue;
+        }
+        // A file that is no JSON was reported when the servers were read.
+        let Ok(serde_json::Value::Object(mut values)) = serde_json::from_str(&content.text) else {
+            continue;
+        };
+        resolve_variables(world, &mut values, "", &mut files.problems);
+        let is_of_project = is_of_project(world, &path);
+        merge(&mut files, values, is_of_project);
+    }
+    files
+}
+
+/// Adds the keys of a file that no earlier one has, those in `security` and the like one by one.
+fn merge(
+    files: &mut EarlierFiles,
+    values: serde_json::Map<String, serde_json::Value>,
+    is_of_project: bool,
+) {
+    use serde_json::Value;
+    use serde_json::map::Entry;
+    for (section, value) in values {
+        let members = match (value, files.values.entry(section.clone())) {
+            (Value::Object(members), Entry::Occupied(mut slot)) => {
+                let Some(slot) = slot.get_mut().as_object_mut() else {
+                    continue;
+                };
+                let new = members
+                    .into_iter()
+                    .filter(|(key, _)| !slot.contains_key(key));
+                let new: Vec<(String, Value)> = new.collect();
+                let names: Vec<String> = new.iter().map(|(key, _)| key.clone()).collect();
+                slot.extend(new);
+                names
+            }
+            (_, Entry::Occupied(_)) => continue,
+            (value, Entry::Vacant(slot)) => {
+                let names = value.as_object().map(|it| it.keys().cloned().collect());
+                slot.insert(value);
+                names.unwrap_or_default()
+            }
+        };
+        if is_of_project {
+            let names = members.iter().map(|key| format!("{section}.{key}"));
+            files.of_project.extend(names);
+        }
+    }
+}
+
+/// Replaces `env:NAME`; a key whose variable is missing is left out.
+fn resolve_variables(
+    world: &World,
+    values: &mut serde_json::Map<String, serde_json::Value>,
+    within: &str,
+    problems: &mut Vec<String>,
+) {
+    values.retain(|key, value| {
+        if let serde_json::Value::Object(members) = value {
+            resolve_variables(world, members, &format!("{within}{key}."), problems);
+            return true;
+        }
+        let Some(name) = value.as_str().and_then(|text| text.strip_prefix("env:")) else {
+            return true;
+        };
+        match world.variable(name) {
+            Some(text) => {
+                *value = text.into();
+                true
+            }
+            None => {
+                let name = limbeck_domain::text::clean_line(name, 80);
+                let key = limbeck_domain::text::clean_line(key, 80);
+                problems.push(format!(
+                    "`{within}{key}` names the environment variable `{name}`, which is not set"
+                ));
+                false
+            }
+        }
+    });
+}
+
 /// Reads the first file of S0's settings that exists.
 fn settings(world: &World) -> Option<Settings> {
-    let paths: Vec<PathBuf> = match named(world, SETTINGS_FILE) {
+    settings_paths(world)
+        .into_iter()
+        .find_map(|path| read_settings(world, path))
+}
+
+/// Files of S0's settings, strongest first.
+fn settings_paths(world: &World) -> Vec<PathBuf> {
+    match named(world, SETTINGS_FILE) {
         Some(path) => vec![path],
         None => {
             let of_home = world.home.iter().flat_map(|home| {
@@ -89,10 +199,7 @@ fn settings(world: &World) -> Option<Settings> {
                 .chain(config)
                 .collect()
         }
-    };
-    paths
-        .into_iter()
-        .find_map(|path| read_settings(world, path))
+    }
 }
 
 fn read_settings(world: &World, file: PathBuf) -> Option<Settings> {

@@ -236,6 +236,11 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
             Command::Tools(_)
             | Command::Search(_)
             | Command::Types(_)
+        // S2's users chose by this one, with the words of Python.
+        let earlier = invocation.world.nonempty_variable("MCP_BRIDGE_LOG_LEVEL");
+        if let (Command::Serve(_), Some(level)) = (command, earlier.and_then(python_level)) {
+            return level;
+        }
             | Command::Setup(_)
             | Command::Sync(_)
             | Command::Trust(_)
@@ -256,6 +261,17 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
 fn unavailable_servers(invocation: &Invocation, command: &Command) -> UnavailableServers {
     let is_chosen = invocation.global.log.is_some()
         || invocation.world.nonempty_variable("LIMBECK_LOG").is_some();
+/// A level of Python's `logging`; `None` for another word.
+fn python_level(name: &str) -> Option<LogLevel> {
+    Some(match name.trim().to_ascii_uppercase().as_str() {
+        "DEBUG" => LogLevel::Debug,
+        "INFO" => LogLevel::Info,
+        "WARNING" | "WARN" => LogLevel::Warn,
+        "ERROR" | "CRITICAL" | "FATAL" => LogLevel::Error,
+        _ => return None,
+    })
+}
+
     if is_chosen || matches!(command, Command::Serve(_)) {
         UnavailableServers::Logged
     } else {

@@ -40,6 +40,12 @@ pub(super) enum ArgumentMistake {
     UnavailableServer(String),
     /// The program is blank.
     NoProgram,
+    /// A tool that is asked for is outside of the list that the server's settings have.
+    ServerPolicy(String),
+    /// The client has made too many executions in a time.
+    TooMany(String),
+    /// The settings turn the tool off.
+    TurnedOff(String),
 }
 
 impl ArgumentMistake {
@@ -53,6 +59,7 @@ impl ArgumentMistake {
                 format!("server `{name}` cannot be used")
             }
             Self::NoProgram => "the program is empty".to_owned(),
+            Self::ServerPolicy(text) | Self::TooMany(text) | Self::TurnedOff(text) => text.clone(),
         }
     }
 }

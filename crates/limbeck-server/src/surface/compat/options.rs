@@ -4,6 +4,7 @@ use std::fmt;
 
 use limbeck_domain::ServerName;
 
+pub use super::earlier_settings::{EarlierSettings, Rate, Times};
 pub use super::execution_log::ExecutionLog;
 
 /// An earlier system whose tools can be called.
@@ -89,6 +90,8 @@ pub struct CompatOptions {
     pub connected_first: Option<Vec<ServerName>>,
     /// Log of the executions that S0's tools ran, where it is turned on.
     pub execution_log: Option<ExecutionLog>,
+    /// What else the calls of their tools keep.
+    pub settings: EarlierSettings,
 }
 
 /// A value of `--compat` that is not understood.

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::time::Instant;
 
-use super::alias::{Alias, AliasKind};
+use super::alias::{Alias, AliasKind, ArgumentMeaning};
 use super::alias_arguments::{AliasProgram, ArgumentMistake, checked, in_words_of};
 use super::execution_log::LoggedCall;
 use super::finished_run::FinishedRun;
@@ -55,7 +55,18 @@ impl Surface {
         let log = self.compat.execution_log.as_ref();
         let log = log.filter(|_| alias.system == Predecessor::S0);
         let logged = log.map(|log| (log, LoggedCall::of(&arguments, alias.language())));
-        let program = match AliasProgram::read(alias, arguments, &self.gateway.catalog()) {
+        let has_time = [ArgumentMeaning::TimeoutMs, ArgumentMeaning::TimeoutS]
+            .into_iter()
+            .filter_map(|meaning| arguments.get(alias.argument(meaning)?))
+            .any(|time| !time.is_null());
+        let read = AliasProgram::read(alias, arguments, &self.gateway.catalog());
+        let read = read.and_then(|mut program| {
+            let settings = &self.compat.settings;
+            settings.apply(alias.system, &mut program, has_time)?;
+            self.within_rate(alias)?;
+            Ok(program)
+        });
+        let program = match read {
             Ok(program) => program,
             Err(mistake) => {
                 if let Some((log, call)) = &logged {
@@ -127,6 +138,22 @@ impl Surface {
             timeout_ms,
             calls: shown.tool_calls,
         }
+    }
+
+    /// Counts an execution of S0's tools against the rate that its settings have.
+    fn within_rate(&self, alias: &Alias) -> Result<(), ArgumentMistake> {
+        let Some(rate) = self.compat.settings.rate else {
+            return Ok(());
+        };
+        if alias.system != Predecessor::S0 {
+            return Ok(());
+        }
+        self.rates.take(rate, &self.principal).map_err(|seconds| {
+            let (requests, window) = (rate.requests_max, rate.window_ms.div_ceil(1_000));
+            ArgumentMistake::TooMany(format!(
+                "Rate limit exceeded: at most {requests} requests per {window}s; try again in {seconds}s"
+            ))
+        })
     }
 
     fn refused(&self, alias: &Alias, mistake: &ArgumentMistake) -> CallToolResult {

@@ -104,6 +104,17 @@ pub(super) fn refused(mistake: &ArgumentMistake, tool: &str) -> CallToolResult {
             None,
         ),
         ArgumentMistake::NoProgram => refusal("the program is empty", "validation", None),
+        ArgumentMistake::ServerPolicy(text) => refusal(
+            text,
+            "security",
+            Some("ask for tools that `security.allowedTools` of .code-executor.json has"),
+        ),
+        ArgumentMistake::TooMany(text) => refusal(
+            text,
+            "validation",
+            Some("wait, or raise `security.rateLimit`"),
+        ),
+        ArgumentMistake::TurnedOff(text) => refusal(text, "security", None),
     }
 }
 

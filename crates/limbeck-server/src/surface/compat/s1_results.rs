@@ -49,7 +49,10 @@ pub(super) fn refused(mistake: &ArgumentMistake, tool: &str) -> CallToolResult {
     let mistake = match mistake {
         ArgumentMistake::Schema(mistake)
         | ArgumentMistake::AfterReading(mistake)
-        | ArgumentMistake::Allowlist(mistake) => mistake.clone(),
+        | ArgumentMistake::Allowlist(mistake)
+        | ArgumentMistake::ServerPolicy(mistake)
+        | ArgumentMistake::TooMany(mistake)
+        | ArgumentMistake::TurnedOff(mistake) => mistake.clone(),
         ArgumentMistake::UnknownServer(name) | ArgumentMistake::UnavailableServer(name) => {
             format!("server `{name}` cannot be used")
         }

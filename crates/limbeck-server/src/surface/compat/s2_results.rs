@@ -47,6 +47,9 @@ pub(super) fn refused(mistake: &ArgumentMistake, form: PayloadForm) -> CallToolR
             ("validation_error", mistake.clone())
         }
         ArgumentMistake::NoProgram => ("validation_error", "Missing 'code' argument".to_owned()),
+        ArgumentMistake::ServerPolicy(text)
+        | ArgumentMistake::TooMany(text)
+        | ArgumentMistake::TurnedOff(text) => ("error", text.clone()),
         ArgumentMistake::UnknownServer(name) => ("error", format!("Unknown MCP server: {name}")),
         ArgumentMistake::UnavailableServer(name) => {
             ("error", format!("Server '{name}' is not available"))

@@ -9,10 +9,12 @@
 mod python;
 mod stub;
 mod typescript;
+mod wrappers;
 
 use limbeck_domain::Language;
 
 use crate::server::ServerTools;
+pub use wrappers::{WrapperCommand, wrapper, wrapper_file};
 
 /// Renders `servers` as files: paths relative to a directory, with `/`, and their texts.
 ///

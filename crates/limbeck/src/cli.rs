@@ -171,6 +171,8 @@ pub(crate) enum Command {
     Types(TypesArgs),
     /// Learn output types of tools from recorded results
     Learn(LearnArgs),
+    /// Write functions that call the tools from programs outside of Limbeck, a file for each server
+    SyncWrappers(SyncWrappersArgs),
     /// Serve an MCP client on standard input and output, or clients over HTTP
     Serve(ServeArgs),
     /// List recorded executions, or show one with its calls
@@ -241,7 +243,7 @@ pub(crate) struct RunArgs {
 }
 
 /// Short names of languages.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LanguageName {
     /// TypeScript and JavaScript
     #[value(aliases = ["typescript", "js", "javascript"])]
@@ -330,6 +332,33 @@ pub(crate) struct TypesArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
     /// Server of the tool
+    /// Write nothing, and fail when the files in DIR are not those of now
+    #[arg(long, requires = "output", conflicts_with = "watch")]
+    pub(crate) check: bool,
+    /// Write the files again whenever a server changes its tools, until a signal ends it
+    #[arg(long, requires = "output")]
+    pub(crate) watch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SyncWrappersArgs {
+    /// Server whose tools are written [default: all servers]
+    pub(crate) server: Option<String>,
+    /// Language of the files [default: both]
+    #[arg(long)]
+    pub(crate) language: Option<LanguageName>,
+    /// Directory of the files [default: ~/.code-executor/wrappers]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Leave files as they are that exist
+    #[arg(long)]
+    pub(crate) missing: bool,
+    /// Write files that exist again; this is the default
+    #[arg(long, conflicts_with = "missing")]
+    pub(crate) force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
     pub(crate) server: String,
     /// Tool to call
     pub(crate) tool: String,

@@ -24,6 +24,7 @@ mod setup;
 mod signals;
 mod sync;
 mod tools;
+mod sync_wrappers;
 mod trust;
 mod types;
 

@@ -30,6 +30,9 @@ pub(super) fn file(servers: &[&ServerTools]) -> String {
     let mut types = Types {
         names: UniqueNames::without(&TAKEN),
         text: String::new(),
+        prefix: "Limbeck.",
+        declares: "type",
+        indent: SERVER_INDENT,
     };
     let mut tools = String::new();
     for server in servers {
@@ -52,6 +55,35 @@ pub(super) fn file(servers: &[&ServerTools]) -> String {
 struct Types {
     names: UniqueNames,
     text: String,
+    /// What names have before them where they are used.
+    prefix: &'static str,
+    declares: &'static str,
+    indent: &'static str,
+}
+
+/// Types of one server's tools, for a file of their own.
+pub(super) struct LocalTypes {
+    /// Declarations of the types that have names.
+    pub(super) text: String,
+    /// Of each tool: the type of its arguments and of its value, and whether it can be called without arguments.
+    pub(super) tools: Vec<(String, String, bool)>,
+}
+
+/// The types of `server` without the namespace.
+pub(super) fn local_types(server: &ServerTools) -> LocalTypes {
+    let mut types = Types {
+        names: UniqueNames::without(&["Error", "Promise", "JSON", "Array"]),
+        text: String::new(),
+        prefix: "",
+        declares: "export type",
+        indent: "",
+    };
+    let tools = server.tools().iter();
+    let tools = tools.map(|tool| types.of_tool(tool)).collect();
+    LocalTypes {
+        text: types.text,
+        tools,
+    }
 }
 
 impl Types {
@@ -61,18 +93,42 @@ impl Types {
         let taken: Vec<String> = definitions
             .map(|one| self.names.take(&type_name(&format!("{path}-{}", one.name))))
             .collect();
-        let full: Vec<String> = taken.iter().map(|name| format!("Limbeck.{name}")).collect();
+        let full: Vec<String> = taken
+            .iter()
+            .map(|name| format!("{}{name}", self.prefix))
+            .collect();
+        let (indent, declares) = (self.indent, self.declares);
         for (definition, name) in tree.definitions.iter().zip(&taken) {
             if !definition.doc.is_empty() {
                 let doc = &definition.doc;
-                self.text
-                    .push_str(&format!("{SERVER_INDENT}/** {doc} */\n"));
+                self.text.push_str(&format!("{indent}/** {doc} */\n"));
             }
-            let written = text(&definition.kind, SERVER_INDENT, &full);
-            let declared = format!("{SERVER_INDENT}type {name} = {written};\n");
+            let written = text(&definition.kind, indent, &full);
+            let declared = format!("{indent}{declares} {name} = {written};\n");
             self.text.push_str(&declared);
         }
-        text(&tree.kind, TOOL_INDENT, &full)
+        let indent = if self.prefix.is_empty() {
+            ""
+        } else {
+            TOOL_INDENT
+        };
+        text(&tree.kind, indent, &full)
+    }
+
+    /// The type of a tool's arguments and of its value, and whether it can be called without arguments.
+    fn of_tool(&mut self, tool: &Tool) -> (String, String, bool) {
+        let definition = tool.definition();
+        let id = tool.id();
+        let path = format!("{}-{}", id.server, id.tool);
+        let (extent, language) = (Extent::File, Language::Typescript);
+        let arguments = signature::arguments_tree(&definition.input_schema, extent, language);
+        let is_optional = arguments.kind.accepts_empty_object();
+        let written = self.declare(&arguments, &path);
+        let value = definition.output_schema.as_ref().map_or_else(
+            || "unknown".to_owned(),
+            |schema| self.declare(&signature::output_tree(schema, extent, language), &path),
+        );
+        (written, value, is_optional)
     }
 }
 
@@ -98,21 +154,9 @@ fn write_tool(text: &mut String, tool: &Tool, types: &mut Types) {
     text.push_str(&format!("{TOOL_INDENT}/**\n"));
     text.push_str(&tool.comment(&format!("{TOOL_INDENT} * ")));
     text.push_str(&format!("{TOOL_INDENT} */\n"));
-    let definition = tool.definition();
+    let (written, value, is_optional) = types.of_tool(tool);
+    let interface = if is_optional { "OptionalTool" } else { "Tool" };
     let id = tool.id();
-    let path = format!("{}-{}", id.server, id.tool);
-    let (extent, language) = (Extent::File, Language::Typescript);
-    let arguments = signature::arguments_tree(&definition.input_schema, extent, language);
-    let interface = if arguments.kind.accepts_empty_object() {
-        "OptionalTool"
-    } else {
-        "Tool"
-    };
-    let written = types.declare(&arguments, &path);
-    let value = definition.output_schema.as_ref().map_or_else(
-        || "unknown".to_owned(),
-        |schema| types.declare(&signature::output_tree(schema, extent, language), &path),
-    );
     let key = names::property_key(&id.tool);
     text.push_str(&format!(
         "{TOOL_INDENT}{key}: Limbeck.{interface}<{written}, {value}>;\n"

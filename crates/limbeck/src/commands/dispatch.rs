@@ -14,7 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::signals::EndSignals;
 use super::{
     approvals, audit, auth, call, doctor, executions, learn, ledger, own_servers, policy,
-    reconcile, replay, resume, run, search, serve, setup, sync, tools, trust, types,
+    reconcile, replay, resume, run, search, serve, setup, sync, sync_wrappers, tools, trust, types,
 };
 use crate::cli::{
     Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
@@ -122,6 +122,9 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Tools(arguments) => tools::tools(invocation, &arguments).await,
             Command::Types(arguments) => types::types(invocation, &arguments).await,
             Command::Call(arguments) => call::call(invocation, &arguments).await,
+            Command::SyncWrappers(arguments) => {
+                sync_wrappers::sync_wrappers(invocation, &arguments).await
+            }
             Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
             Command::Trust(arguments) => trust::trust(invocation, &arguments),
             Command::Policy { command } => policy::policy(invocation, &command).await,

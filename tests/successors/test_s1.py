@@ -42,6 +42,19 @@ def test_22_the_examples_run(s1: Client) -> None:
     assert s1.call("execute_code", code=both).json["result"] == {"a": "plain text", "b": "1.0.0"}
 
 
+def test_22_the_gateway_called_as_a_server_is_answered_within_the_program(s1: Client) -> None:
+    code = """
+        const found = await callMCPTool('code-executor', 'search_tools', { query: 'supabase execute sql', limit: 3 });
+        const { signature } = await callMCPTool('code-executor', 'get_tool_signature', { server: 'filesystem', tool: 'read_file' });
+        const { servers, totalTools } = await callMCPTool('mcp__code-executor__list_servers', {});
+        return [found.tools[0].tool, found.query, signature.includes('path: string'), servers.length, typeof totalTools];
+    """
+    assert s1.call("execute_code", code=code).json["result"] == ["execute_sql", "supabase execute sql", True, 3, "number"]
+    # The control: no other name is a server.
+    wrong = s1.call("execute_code", code="return callMCPTool('code-executors', 'search_tools', { query: 'a' })").json
+    assert not wrong["success"] and "code-executors" in wrong["error"], wrong
+
+
 def test_23_only_named_servers_are_connected_and_others_when_they_are_needed(start: Callable[..., Client]) -> None:
     kinds = {"filesystem": "filesystem", "files": "filesystem", "supabase": "supabase", "off": "own", "idle": "own"}
     s1 = start(servers=kinds, disabled=("off",), CONNECTED_SERVERS="filesystem,files,unknown")

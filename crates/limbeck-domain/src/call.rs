@@ -29,6 +29,11 @@ pub enum HostOp {
     Artifact = 9,
     /// Give the client a content block beside the result. Body: `{"block": any}`.
     Emit = 10,
+    /// Keep, find, list or remove skills of the principal. Body: `{"do": "save" | "get" | "find" | "list" | "remove", ...}`.
+    Skill = 20,
+    /// Read, write, list or remove files of the principal's workspace. Body: `{"do": "list" | "read" | "write" | "remove",
+    /// "path"?: string, "text"?: string, "base64"?: string}`.
+    Workspace = 21,
 }
 
 impl HostOp {
@@ -44,6 +49,8 @@ impl HostOp {
             8 => Self::Read,
             9 => Self::Artifact,
             10 => Self::Emit,
+            20 => Self::Skill,
+            21 => Self::Workspace,
             _ => return None,
         })
     }
@@ -60,6 +67,8 @@ impl HostOp {
             Self::Read => "read",
             Self::Artifact => "artifact",
             Self::Emit => "emit",
+            Self::Skill => "skill",
+            Self::Workspace => "workspace",
         }
     }
 }

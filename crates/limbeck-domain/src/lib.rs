@@ -23,6 +23,7 @@ pub mod read;
 pub mod remember;
 pub mod sandbox;
 pub mod site;
+pub mod skill;
 pub mod text;
 pub mod tool;
 pub mod tool_rules;
@@ -57,5 +58,6 @@ pub use site::{
     DynamicSite, InputUse, Repeat, Site, SiteArgument, SiteComparison, SiteError, SiteListing,
     SiteRead, Sites, SitesError, UnreadSites, Verdict,
 };
+pub use skill::{Skill, SkillForm, SkillTool, is_skill_name};
 pub use tool::{EffectClass, ToolAnnotations, ToolDefinition};
 pub use tool_rules::ToolRules;

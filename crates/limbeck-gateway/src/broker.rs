@@ -23,8 +23,10 @@ mod read_tool;
 mod result_value;
 mod send;
 mod settled;
+mod skills;
 mod tool_calls;
 mod warned_calls;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -336,7 +338,9 @@ impl Broker {
             | HostOp::StoreGet
             | HostOp::StoreSet
             | HostOp::Artifact
-            | HostOp::Emit => self.answer_query(call).await,
+            | HostOp::Emit
+            | HostOp::Skill
+            | HostOp::Workspace => self.answer_query(call).await,
         }
     }
 

@@ -28,6 +28,7 @@ mod shown;
 mod signals;
 mod timers;
 
+pub(crate) use erasure::script as erased_script;
 pub use examine::Examination;
 pub(crate) use execute::mint_id;
 pub(crate) use handle::Executor;

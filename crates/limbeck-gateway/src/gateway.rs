@@ -428,6 +428,11 @@ impl Gateway {
         &self.parts.broker.store
     }
 
+    /// Principal of reads, whose requests carry none.
+    pub(crate) fn principal(&self) -> &str {
+        &self.principal
+    }
+
     /// The tools known, for listings and for events of new lists.
     pub fn live_catalog(&self) -> &LiveCatalog {
         &self.parts.broker.live_catalog
@@ -484,6 +489,9 @@ impl Gateway {
         let requester = Requester::of_principal(&self.principal);
         let who = requester.names();
         report.add_notes(|tool, hinted| broker.policy.newest().policy().note(tool, hinted, &who));
+        if request.cursor.is_none() && request.server.is_none() {
+            report.skills = self.skills_found(&request.queries).await;
+        }
         Ok(report)
     }
 

@@ -52,6 +52,7 @@ pub mod search;
 mod server_reports;
 mod server_source;
 mod sha256;
+pub mod skills;
 mod store_errors;
 pub mod tokens;
 mod waiting_execution;

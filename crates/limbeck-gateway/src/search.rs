@@ -21,6 +21,7 @@ use crate::embeddings::{Embeddings, EndpointSimilarity};
 use crate::exposure::Exposure;
 use crate::listings::Listings;
 use crate::live_catalog::{FIRST_LIST_TIMEOUT, LiveCatalog};
+use crate::skills::SkillHit;
 use cursor::Fingerprint;
 
 /// Hits of a query without a limit.
@@ -67,6 +68,9 @@ impl Default for SearchRequest {
 pub struct SearchReport {
     /// In the order asked.
     pub queries: Vec<QueryReport>,
+    /// Skills that match, which are not tools.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<SkillHit>,
     /// Cursor to further hits, when a query has more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -213,6 +217,7 @@ impl ToolSearch {
         });
         let mut report = SearchReport {
             queries: ranked.await?,
+            skills: Vec::new(),
             cursor: None,
             unavailable: self.listings.unavailable(&starting),
             incomplete: self.listings.incomplete(catalog),

@@ -64,9 +64,60 @@ const answerOfServer = async (server, tool, call) => {
   }
 };
 
+/** The key under which users configured an earlier gateway, which a program could call as a server. */
+const OWN_SERVER = 'code-executor';
+const sumOf = (numbers) => {
+  let sum = 0;
+  for (let i = 0; i < numbers.length; i++) sum += numbers[i];
+  return sum;
+};
+const ownTools = {
+  __proto__: null,
+  search_tools: async ({ query, server, limit = 10, detail }) => {
+    requireText(query, 'search_tools');
+    const found = await ask(OP.search, { query, limit: max(1, trunc(limit) || 1), ...(server === undefined ? undefined : { server }) }, 'search_tools');
+    const hits = arrayMap(found, (hit) => ({
+      server: hit.server,
+      tool: hit.tool,
+      description: hit.description ?? '',
+      ...(detail === 'minimal' ? undefined : { score: hit.score }),
+      ...(detail === 'full' ? { inputSchema: hit.inputSchema } : undefined),
+    }));
+    return { tools: hits, total: hits.length, query };
+  },
+  get_tool_signature: async ({ server, tool }) => {
+    const found = await ask(OP.describe, { server: requireText(server, 'get_tool_signature'), tool: requireText(tool, 'get_tool_signature') }, 'describe');
+    const { signature, description, inputSchema, outputSchema, annotations } = found;
+    return { server, tool, signature, description, inputSchema, outputSchema, annotations };
+  },
+  list_servers: async () => ({
+    servers: arrayMap(serverList, ({ name, state, toolCount, tools: names }) => (
+      { name, status: state === 'ready' ? 'connected' : 'disconnected', toolCount, tools: arraySlice(names) }
+    )),
+    available: listServers().available,
+    totalTools: sumOf(arrayMap(serverList, ({ toolCount }) => toolCount)),
+  }),
+};
+
+/** The call of a tool that an earlier gateway had itself; nothing for any other, or where a server has its name. */
+const ownCall = (first, second, third) => {
+  if (arrayIncludes(serverNames(), OWN_SERVER)) return undefined;
+  const prefix = `mcp__${OWN_SERVER}__`;
+  if (first === OWN_SERVER && typeof second === 'string') {
+    const tool = ownTools[second];
+    return tool && (() => tool(third ?? {}));
+  }
+  if (typeof first !== 'string' || !stringStartsWith(first, prefix)) return undefined;
+  const tool = ownTools[stringSlice(first, prefix.length)];
+  // In the form of S0 the text of a result is a value and its text.
+  return tool && (async () => unwrapFirstText({ content: [{ type: 'text', text: jsonStringify(await tool(second ?? {})) }] }));
+};
+
 /** `callMCPTool(fullName, args?)` or `callMCPTool(server, tool, args?)`. A tool's `isError` is not thrown. */
 const callMCPTool = (first, second, third) => {
   try {
+    const own = ownCall(first, second, third);
+    if (own !== undefined) return own();
     return typeof second === 'string' ? callByServer(first, second, third) : callByFullName(first, second);
   } catch (error) {
     return promiseReject(error);

@@ -26,7 +26,6 @@ const HINTS = {
   __dirname: 'there are no files here',
   __filename: 'there are no files here',
   Worker: 'there are no threads here; `await Promise.all([...])` runs tool calls at the same time',
-  skills: 'there are no skills here; `store` keeps values between programs',
   mcp: 'tools are called as `await tools.server.tool({...})`',
   call_mcp_tool: 'in TypeScript it is `callMCPTool`, or `await tools.server.tool({...})`',
   print: 'use `console.log`',
@@ -37,7 +36,7 @@ setPrototypeOf(HINTS, null);
 const NEAREST = 3;
 const NAME_CHARS_MAX = 40;
 const SUGGESTED = [
-  'tools', 'search', 'describe', 'servers', 'input', 'console', 'store', 'artifacts', 'emit', 'budget', 'ToolError', 'callTool',
+  'tools', 'search', 'describe', 'servers', 'input', 'console', 'store', 'skills', 'artifacts', 'emit', 'budget', 'ToolError', 'callTool',
   'callMCPTool',
   'discoverMCPTools', 'searchTools', 'getToolSchema', 'listServers', 'setTimeout', 'clearTimeout', 'setInterval',
   'clearInterval', 'setImmediate', 'queueMicrotask', 'structuredClone', 'URL', 'URLSearchParams', 'TextEncoder',

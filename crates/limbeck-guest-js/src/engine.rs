@@ -37,6 +37,8 @@ const PRELUDE: &str = concat!(
     include_str!("../prelude/servers.js"),
     include_str!("../prelude/artifacts.js"),
     include_str!("../prelude/compat.js"),
+    include_str!("../prelude/skills.js"),
+    include_str!("../prelude/workspace.js"),
     include_str!("../prelude/console.js"),
     include_str!("../prelude/timers.js"),
     include_str!("../prelude/clone.js"),

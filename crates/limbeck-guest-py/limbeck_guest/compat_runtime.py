@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import calls, host, jsontext, saved, tools
+from . import calls, host, jsontext, skills, tools
 from .aliases import aliases, tool_alias
 from .catalog import require_text
 from .errors import MCPError, mcp_error
@@ -329,7 +329,7 @@ _RUNTIME = _module("mcp.runtime", {
     "query_tool_docs": query_tool_docs, "query_tool_docs_sync": query_tool_docs_sync,
     "search_tool_docs": search_tool_docs, "search_tool_docs_sync": search_tool_docs,
     "describe_server": describe_server, "list_loaded_server_metadata": list_loaded_server_metadata,
-    "capability_summary": capability_summary, "MCPError": MCPError, "save_tool": saved.save_tool,
+    "capability_summary": capability_summary, "MCPError": MCPError, "save_tool": skills.save_tool,
 })  # fmt: skip
 
 
@@ -399,5 +399,5 @@ def _install() -> None:
     sys.meta_path.append(_GeneratedModules())
 
 
-GLOBALS: dict[str, Any] = {"runtime": _RUNTIME, "save_tool": saved.save_tool}
+GLOBALS: dict[str, Any] = {"runtime": _RUNTIME, "save_tool": skills.save_tool, "save_skill": skills.save_tool}
 _install()

@@ -117,7 +117,6 @@ NAMES = {
     "input": "a program cannot ask the user; its arguments are in `input`",
     "args": "the program's arguments are in `input`",
     "arguments": "the program's arguments are in `input`",
-    "skills": "there are no skills here; `save_tool` keeps functions, `store` keeps values between programs",
     "display": "use `print`, or let the last line be the value",
     "get_ipython": "this is not a notebook; let the last line be the value",
     "client": "tools are called as `tools.server.tool(...)`",

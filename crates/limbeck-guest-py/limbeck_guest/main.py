@@ -28,11 +28,13 @@ from . import (
     report,
     saved,
     seal,
+    skills,
     source,
     streams,
     tools,
     unawaited,
     values,
+    workspace,
 )  # fmt: skip
 from .errors import MCPError, ToolError
 from .facts import Facts, uncalled_entry
@@ -74,6 +76,12 @@ def _run(text: str, globals_json: str) -> Ended:
     try:
         program = source.read(text)
         entry = _entry(program)
+        imported = skills.named_in(program.tree, program.facts)
+        if imported is not None:
+            # A skill may wait asynchronously where the program itself does not.
+            program.facts.is_async = True
+            skills.settle_awaited(program.tree, imported, unawaited.SETTLED_NAME)
+        files = workspace.Mapping(program.text, program.tree)
         code = source.code_of(program, entry)
     except SyntaxError as error:
         return SYNTAX, report.syntax_json(error, text)
@@ -82,7 +90,12 @@ def _run(text: str, globals_json: str) -> Ended:
         # The program is only checked: it parsed, and that is all the guest can add.
         return VALUE, ""
     module = _module(program, start)
-    ended = _Run(module, out, err).end(code, entry)
+    runner = _Run(module, out, err)
+    skills.begin(_names_of_skills(vars(module)), _names_for, _entry, runner.value_of_skill)
+    saved.provide(program.facts, vars(module), _names_for)
+    files.fetch()
+    ended = runner.end(code, entry)
+    files.keep()
     for line in calls.unseen_failures():
         err.write(f"{line}\n")
     out.finish()
@@ -116,10 +129,15 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
         members.LOOPED_NAME: members.looped,
     }  # fmt: skip
     seal.enter(module, hidden)
-    saved.provide(program.facts, names, _names_for)
     sys.modules["tools"] = names["tools"]
+    sys.modules["skills"] = names["skills"]
     sys.modules["limbeck"] = _limbeck_module(names)
     return module
+
+
+def _names_of_skills(names: dict[str, Any]) -> dict[str, Any]:
+    """What a skill finds: what every program does, and no name of this one."""
+    return {**_GLOBALS, **{name: names[name] for name in ("budget", "__builtins__", "__file__")}, "input": None}
 
 
 def _names_for(text: str, facts: Facts) -> dict[str, Any]:
@@ -183,6 +201,8 @@ _GLOBALS: dict[str, Any] = {
     "describe": catalog.describe,
     "servers": offers.Servers(),
     "store": catalog.Store(),
+    "skills": skills.Skills(),
+    "workspace": workspace.Workspace(),
     "artifacts": artifacts.Artifacts(),
     "emit": artifacts.emit,
     "ToolError": ToolError,
@@ -204,7 +224,7 @@ def _star_importer(names: dict[str, Any]) -> Callable[[str], None]:
 
 def _without_saved(value: Any) -> Any:
     """The value of the last expression; nothing for a function that `save_tool` gave back."""
-    return None if saved.is_saved(value) else value
+    return None if skills.is_saved(value) else value
 
 
 class _Run:
@@ -256,6 +276,11 @@ class _Run:
         if value is None and not self.out.printed_anything():
             value = self.awaited(names.get("result"))
         return value
+
+    def value_of_skill(self, module: types.ModuleType, code: types.CodeType, entry: Any) -> Any:
+        """Runs the program of a skill and gives its value to the program that called it."""
+        value = _Run(module, self.out, self.err).value(code, entry)
+        return None if value is _NULL else value
 
     def awaited(self, value: Any) -> Any:
         """What a coroutine, future or call comes to; any other value as it is."""

@@ -1,83 +1,24 @@
-"""`save_tool(function)`: a function kept between programs and found by its name in later ones.
+"""Functions that programs of earlier releases kept with `save_tool`, and skills under their bare names.
 
-The source of the function, with the imports it uses, is one value of the store. It is asked for only
-when a program reads a name that nothing else explains.
+A function that was kept is found by its name alone, as users of an earlier system write it. It is asked for only when a
+program reads a name that nothing else explains.
 """
 
 import ast
 import builtins
-import inspect
 from collections.abc import Callable
-from textwrap import dedent
-from types import FunctionType
 from typing import Any
 
-from . import calls, host, jsontext, members
+from . import calls, host, jsontext, members, skills
 from .errors import ToolError
 from .facts import Facts, gather
 
+# Where earlier releases kept them: one value of the store, by name.
 STORE_KEY = "limbeck:saved_tools"
 SAVED_FILE_NAME = "saved_tools.py"
 
 _print = jsontext.printer(None)
-_getsource = inspect.getsource
 _BUILTIN_NAMES = frozenset(vars(builtins))
-
-
-_saved_here: list[Any] = []
-
-
-def is_saved(value: Any) -> bool:
-    """Whether a value is a function that this program gave to `save_tool`."""
-    return isinstance(value, FunctionType) and any(value is function for function in _saved_here)
-
-
-def save_tool(function: Any) -> Any:
-    """Keeps a function under its name. As a decorator it gives the function back."""
-    if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
-        raise TypeError(f"save_tool takes a function that has a name; got a {type(function).__name__}")
-    try:
-        source = dedent(_getsource(function))
-    except (OSError, TypeError):
-        raise ValueError(f"save_tool: the source of {function.__name__!r} is not known") from None
-    tree = ast.parse(source)
-    definition = tree.body[0]
-    if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        # As a decorator it would save itself again each time it is loaded.
-        definition.decorator_list = [item for item in definition.decorator_list if not _is_this(item)]
-    text = "\n".join([*_imports_for(gather(tree), function), ast.unparse(tree)])
-    saved = _load()
-    saved[function.__name__] = text
-    body = f'{{"key":{_print(STORE_KEY)},"value":{_print(saved)}}}'
-    calls.ask(host.STORE_SET, body, "save_tool")
-    _saved_here.append(function)
-    return function
-
-
-def _is_this(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Name) and decorator.id == "save_tool" or (
-        isinstance(decorator, ast.Attribute) and decorator.attr == "save_tool"
-    )
-
-
-def _imports_for(facts: Facts, function: FunctionType) -> list[str]:
-    """Import statements of the program that give the function names it uses."""
-    lines = []
-    program = _program_of(function)
-    for statement in program.body if program is not None else []:
-        if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            bound = {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
-            if bound & facts.loaded:
-                lines.append(ast.unparse(statement))
-    return lines
-
-
-def _program_of(function: FunctionType) -> ast.Module | None:
-    """The tree of the program that defines a function."""
-    try:
-        return ast.parse("".join(inspect.findsource(function)[0]))
-    except (OSError, TypeError, SyntaxError):
-        return None
 
 
 def _load() -> dict[str, str]:
@@ -86,7 +27,7 @@ def _load() -> dict[str, str]:
 
 
 def provide(facts: Facts, names: dict[str, Any], names_for: Callable[[str, Facts], dict[str, Any]]) -> None:
-    """Adds saved functions to `names` that the program uses and does not define.
+    """Adds skills and saved functions to `names` that the program uses and does not define.
 
     `names_for(text, facts)` are the names of servers and tools that a text uses. A saved function brings its own, as the
     program that calls it need not write any of them.
@@ -95,7 +36,10 @@ def provide(facts: Facts, names: dict[str, Any], names_for: Callable[[str, Facts
     if not wanted:
         return
     try:
-        saved = _load()
+        for found in skills.find(wanted):
+            names[found["name"]] = skills.made(found)
+        wanted -= names.keys()
+        saved = _load() if wanted else {}
     except ToolError:
         # Without a store nothing was saved; the program will hear that the name does not exist.
         return

@@ -200,7 +200,44 @@ class Gateway:
         if op == 10:
             self.emitted.append(body["block"])
             return None
+        if op == 20:
+            return self._skill(body)
+        if op == 21:
+            return self._workspace(body)
         raise AssertionError(f"op {op}")
+
+    def _workspace(self, body: dict[str, Any]) -> Any:
+        files = self.store.setdefault("workspace", {})
+        path = body["path"].removeprefix("/projects/")
+        if body["do"] == "list":
+            return [{"path": name, "bytes": len(json.dumps(content))} for name, content in sorted(files.items())]
+        if body["do"] == "write":
+            files[path] = {key: body[key] for key in ("text", "base64") if key in body}
+            return None
+        if body["do"] == "remove":
+            return files.pop(path, None) is not None
+        if path not in files:
+            raise Refused("invalid_arguments", f"the workspace has no file `{path}`")
+        return files[path]
+
+    def _skill(self, body: dict[str, Any]) -> Any:
+        kept = self.store.setdefault("skills", {})
+        if body["do"] == "save":
+            version = kept.get(body["name"], {}).get("version", 0)
+            if body.get("if_version", version) != version:
+                raise Refused("invalid_arguments", f"skill `{body['name']}` is at version {version}")
+            form = "program" if "execution" in body else "function"
+            kept[body["name"]] = {"form": form, "version": version + 1, **body}
+            return {"name": body["name"], "version": version + 1}
+        if body["do"] == "get":
+            if body["name"] not in kept:
+                raise Refused("unknown_tool", f"there is no skill `{body['name']}`")
+            return kept[body["name"]]
+        if body["do"] == "find":
+            return [kept[name] for name in body["names"] if name in kept]
+        if body["do"] == "remove":
+            return kept.pop(body["name"], None) is not None
+        return [{"name": name, "call": f"skills.{name}"} for name in sorted(kept)]
 
     def _artifact(self, body: dict[str, Any]) -> Any:
         """An artifact of three items, one a page; everything else of it is what was asked."""

@@ -239,7 +239,7 @@ save_tool(twice)
 """
     gateway = Gateway()
     kept = run(first, gateway=gateway).gateway.store
-    assert sorted(kept["limbeck:saved_tools"]) == ["double", "twice"]
+    assert sorted(kept["skills"]) == ["double", "twice"]
     second = run("twice(2)", gateway=Gateway(store=kept))
     assert second.value == 8
     unrelated = run("sum([1, 2])", gateway=Gateway(store=kept))
@@ -267,11 +267,11 @@ def test_a_saved_function_reaches_its_server_in_a_program_that_names_none(run, f
 def test_names_for_a_saved_function_do_not_replace_those_of_the_program(run):
     kept = run("def total(id):\n    return mcp_shop.get_order(id=id)['total']\nsave_tool(total)").gateway.store
     program = "import sys\ndef servers_of():\n    return sorted(n for n in globals() if n.startswith('m' + 'cp_'))\n"
-    assert run(program + "return servers_of()", gateway=Gateway(store=kept)).value == []
-    assert run(program + "total(1)\nreturn servers_of()", gateway=Gateway(store=kept)).value == [
-        "mcp_get_weird_1", "mcp_servers", "mcp_shop",
-    ]  # fmt: skip
-    assert run("mcp_shop = 5\ntry:\n    total(1)\nexcept AttributeError:\n    return mcp_shop", gateway=Gateway(store=kept)).value == 5
+    assert run(program + "total(1)\nreturn servers_of()", gateway=Gateway(store=kept)).value == []
+    assert run("mcp_shop = 5\nreturn [total(1), mcp_shop]", gateway=Gateway(store=kept)).value == [2, 5]
+    # What an earlier release kept has its names among those of the program.
+    old = {"limbeck:saved_tools": {"total": "def total(id):\n    return mcp_shop.get_order(id=id)['total']"}}
+    assert run("total(7)", gateway=Gateway(store=old)).value == 14
 
 
 @pytest.mark.parametrize("program", ["save_tool(lambda: 1)", "save_tool(len)", "save_tool('x')"])

@@ -58,3 +58,4 @@ pub use records::{
 pub use retention::JournalBounds;
 pub use store::Store;
 pub use tables::recorded_calls::{RecordedCall, RecordedDecision};
+pub use tables::skills::{NewSkill, SavedSkill, StoredSkill};

@@ -328,6 +328,19 @@ const MIGRATIONS: &[&str] = &["
     -- How often timers of the program woke it while it was paused.
     ALTER TABLE execution ADD COLUMN wakes INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX execution_wake ON execution (wake_us) WHERE status = 'paused' AND wake_us IS NOT NULL;
+",
+"
+    -- Skills, each in its newest version; with `proposed`, what waits for the word of a person.
+    CREATE TABLE skill (
+        principal TEXT NOT NULL,
+        name      TEXT NOT NULL,
+        proposed  INTEGER NOT NULL,
+        version   INTEGER NOT NULL,
+        execution TEXT,
+        body      TEXT NOT NULL,
+        PRIMARY KEY (principal, name, proposed)
+    ) STRICT;
+    CREATE INDEX skill_execution ON skill (execution) WHERE execution IS NOT NULL;
 "];
 
 /// Newest format that this program reads, and the one it writes.

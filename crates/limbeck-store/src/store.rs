@@ -15,6 +15,7 @@ mod reading;
 mod recorded_calls;
 mod remembered;
 mod sealed_states;
+mod skills;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ pub(crate) mod recorded_calls;
 pub(crate) mod remembered;
 pub(crate) mod removed;
 pub(crate) mod sealed_states;
+pub(crate) mod skills;
 pub(crate) mod state;
 pub(crate) mod timestamp;
 pub(crate) mod tool_lists;

@@ -10,6 +10,7 @@ mod policy;
 mod serve;
 mod setup;
 mod since;
+mod skills;
 mod sync;
 mod usage_error;
 
@@ -34,6 +35,7 @@ pub(crate) use policy::{
 };
 pub(crate) use serve::{HttpArgs, ServeArgs};
 pub(crate) use setup::SetupArgs;
+pub(crate) use skills::{SkillSaveArgs, SkillsArgs, SkillsCommand};
 pub(crate) use sync::SyncArgs;
 pub(crate) use usage_error::usage_error;
 
@@ -169,10 +171,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Write type declarations of every tool, for editors and type checkers
     Types(TypesArgs),
-    /// Learn output types of tools from recorded results
-    Learn(LearnArgs),
     /// Write functions that call the tools from programs outside of Limbeck, a file for each server
     SyncWrappers(SyncWrappersArgs),
+    /// Learn output types of tools from recorded results
+    Learn(LearnArgs),
     /// Serve an MCP client on standard input and output, or clients over HTTP
     Serve(ServeArgs),
     /// List recorded executions, or show one with its calls
@@ -188,6 +190,9 @@ pub(crate) enum Command {
     Audit(AuditCommand),
     /// Repeat an execution from its journal, without servers, and compare the results
     Replay(ReplayArgs),
+    /// List functions and programs that are kept for later programs, show, test or remove them
+    #[command(alias = "skill")]
+    Skills(SkillsArgs),
     /// Compare the tokens of executions with those of direct calls
     Ledger(LedgerArgs),
     /// Show the configuration, the state of servers and the sandbox of programs
@@ -327,11 +332,6 @@ pub(crate) struct TypesArgs {
     /// Write files into DIR instead of printing; required for Python
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CallArgs {
-    /// Server of the tool
     /// Write nothing, and fail when the files in DIR are not those of now
     #[arg(long, requires = "output", conflicts_with = "watch")]
     pub(crate) check: bool,
@@ -359,6 +359,11 @@ pub(crate) struct SyncWrappersArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// Server of the tool
     pub(crate) server: String,
     /// Tool to call
     pub(crate) tool: String,

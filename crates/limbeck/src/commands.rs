@@ -22,9 +22,10 @@ mod search;
 mod serve;
 mod setup;
 mod signals;
+mod skills;
 mod sync;
-mod tools;
 mod sync_wrappers;
+mod tools;
 mod trust;
 mod types;
 

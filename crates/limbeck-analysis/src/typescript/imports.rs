@@ -3,6 +3,7 @@
 //! | specifier | meaning |
 //! |---|---|
 //! | `limbeck`, `@limbeck` | the globals; any other name is a server |
+//! | `skills`, `limbeck/skills` | the skills that are kept |
 //! | `mcp-wrappers`, `wrappers`, `servers`, `tools` | every server by its name |
 //! | `servers/NAME`, `mcp-wrappers/NAME`, `mcp-NAME`, `limbeck/NAME`, `@limbeck/NAME` | the tools of one server |
 //! | `servers/NAME/TOOL` | one tool |
@@ -21,6 +22,7 @@ const GLOBALS: &[&str] = &[
     "servers",
     "input",
     "store",
+    "skills",
     "console",
     "callMCPTool",
     "discoverMCPTools",
@@ -42,6 +44,7 @@ const WRAPPER_FUNCTIONS: &[&str] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ImportedModule<'a> {
     Globals,
+    Skills,
     Servers,
     Server(&'a str),
     Tool(&'a str, &'a str),
@@ -84,6 +87,9 @@ pub(super) fn resolve(specifier: &str) -> Option<ImportedModule<'_>> {
             return Some(ImportedModule::Servers);
         }
     }
+    if rest.is_empty() && root == "skills" || is_limbeck && rest == ["skills"] {
+        return Some(ImportedModule::Skills);
+    }
     let wrappers = matches!(root, "mcp-wrappers" | "wrappers" | "servers" | "tools");
     match rest {
         [] if is_limbeck => Some(ImportedModule::Globals),
@@ -104,6 +110,8 @@ impl ImportedModule<'_> {
                 member("globalThis", local)
             }
             (Self::Globals, Binding::Default | Binding::Namespace) => "globalThis".to_owned(),
+            (Self::Skills, Binding::Named(name)) => member("globalThis.skills", name),
+            (Self::Skills, Binding::Default | Binding::Namespace) => "globalThis.skills".to_owned(),
             (Self::Servers, Binding::Named(name)) => global_or_server(name, WRAPPER_FUNCTIONS),
             (Self::Servers, Binding::Default | Binding::Namespace) => "globalThis.tools".to_owned(),
             (Self::Server(server) | Self::Tool(server, _), Binding::Named(tool)) => {
@@ -122,6 +130,7 @@ pub(super) fn is_global(module: &ImportedModule<'_>, name: &str) -> bool {
     match module {
         ImportedModule::Globals => GLOBALS.contains(&name),
         ImportedModule::Servers => WRAPPER_FUNCTIONS.contains(&name),
+        ImportedModule::Skills => true,
         ImportedModule::Server(_) | ImportedModule::Tool(..) => false,
     }
 }
@@ -156,6 +165,9 @@ mod tests {
                 "limbeck/servers/github",
                 Some(ImportedModule::Server("github")),
             ),
+            ("skills", Some(ImportedModule::Skills)),
+            ("./skills.js", Some(ImportedModule::Skills)),
+            ("limbeck/skills", Some(ImportedModule::Skills)),
             ("./mcp-wrappers", Some(ImportedModule::Servers)),
             ("../../servers/index.ts", Some(ImportedModule::Servers)),
             (

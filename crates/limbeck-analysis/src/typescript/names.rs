@@ -195,6 +195,10 @@ impl<'a> NameResolver<'a> {
                 (&all.local, Binding::Namespace)
             }
         };
+        if *module == ImportedModule::Skills {
+            // What a skill calls is not in this text.
+            self.dynamic.push((local.span.start, None));
+        }
         let denoted = denoted_by(module, &binding, local.name.as_str());
         self.follow_symbol(tree, local.symbol_id(), denoted);
     }
@@ -468,6 +472,7 @@ fn denoted_by(module: &ImportedModule<'_>, binding: &Binding<'_>, local: &str) -
     let server = |name: &str| Meaning::Server(name.to_owned());
     let tool = |server: &str, tool: &str| Meaning::Tool(server.to_owned(), tool.to_owned());
     Some(match (module, binding) {
+        (ImportedModule::Skills, _) => return None,
         (ImportedModule::Globals, Binding::Default | Binding::Namespace) => match local {
             "tools" => Meaning::Tools,
             "callMCPTool" => Meaning::ByName,

@@ -1,4 +1,4 @@
-//! Ways to reach `Function`, the constructor of every function, which runs text.
+//! Ways to reach `Function`, the constructor of every function, which runs text; and `skills`, whose text is elsewhere.
 //!
 //! A computed member of data is ordinary (`counts[key]`) and is no such way. It is one where it is called or constructed,
 //! where its object is surely a function, and where its name is put together to `constructor`. A program can hide the name
@@ -11,6 +11,9 @@ use oxc::syntax::operator::BinaryOperator;
 use super::tree::ProgramTree;
 
 const CONSTRUCTOR: &str = "constructor";
+/// Functions and programs that were kept, and what the name has that runs none of them.
+const SKILLS: &str = "skills";
+const OF_SKILLS: [&str; 3] = ["save", "list", "remove"];
 /// Members of `Object` and `Reflect` that give a member, or all members, of an object.
 const DESCRIBING: [&str; 4] = [
     "getOwnPropertyDescriptor",
@@ -26,15 +29,18 @@ pub(super) fn reaches(tree: &ProgramTree<'_, '_>, kind: &AstKind<'_>) -> bool {
             let name = member.property.name.as_str();
             let object = member.object.get_inner_expression();
             name == CONSTRUCTOR
+                || is_global(tree, object, SKILLS) && !OF_SKILLS.contains(&name)
                 || DESCRIBING.contains(&name)
                     && (is_global(tree, object, "Reflect") || is_global(tree, object, "Object"))
         }
         AstKind::ComputedMemberExpression(member) => {
             let name = known_text(tree, &member.expression);
-            match name {
+            (match name {
                 Some(name) => name == CONSTRUCTOR,
                 None => is_function(tree, &member.object) && !is_index(&member.expression),
-            }
+            })
+            // Whichever skill it is.
+            || is_global(tree, member.object.get_inner_expression(), SKILLS)
         }
         AstKind::CallExpression(call) => is_looked_up(tree, &call.callee),
         AstKind::NewExpression(new) => is_looked_up(tree, &new.callee),

@@ -15,6 +15,8 @@ use super::Broker;
 use super::answer_budget::{AnswerPermit, CALL_BYTES_MIN};
 use super::artifacts::ArtifactBody;
 use super::prepare::server_out_of_scope;
+use super::skills::SkillBody;
+use super::workspace::WorkspaceBody;
 use crate::live_catalog::FIRST_LIST_TIMEOUT;
 use crate::policy_notes::{self, PolicyNotes};
 use crate::program_listings;
@@ -87,6 +89,9 @@ pub(super) fn room_of(call: &HostCall) -> usize {
         HostOp::StoreGet => STORE_VALUE_BYTES_MAX,
         HostOp::Search => search_bytes(&call.body),
         HostOp::Describe | HostOp::Servers => LISTING_BYTES,
+        // Sources of skills, or a list of them.
+        HostOp::Skill => LISTING_BYTES,
+        HostOp::Workspace => STORE_VALUE_BYTES_MAX,
         HostOp::StoreSet | HostOp::Artifact | HostOp::Emit | HostOp::Tool | HostOp::Read => 0,
     };
     CALL_BYTES_MIN + body + answer
@@ -121,6 +126,8 @@ pub(super) fn writes(call: &HostCall) -> bool {
     match call.op {
         HostOp::StoreSet | HostOp::Emit => true,
         HostOp::Artifact => parse::<ArtifactBody>(&call.body).is_ok_and(|body| body.writes()),
+        HostOp::Skill => parse::<SkillBody>(&call.body).is_ok_and(|body| body.writes()),
+        HostOp::Workspace => parse::<WorkspaceBody>(&call.body).is_ok_and(|body| body.writes()),
         HostOp::Search
         | HostOp::Describe
         | HostOp::Servers
@@ -146,6 +153,8 @@ impl Broker {
             HostOp::StoreGet => self.store_get(parse(&call.body)?).await,
             HostOp::StoreSet => self.store_set(parse(&call.body)?).await,
             HostOp::Emit => self.emit(call.id, parse(&call.body)?, room).await,
+            HostOp::Skill => self.skill(parse(&call.body)?).await,
+            HostOp::Workspace => self.workspace(parse(&call.body)?).await,
             HostOp::Artifact | HostOp::Tool | HostOp::Read => Err(CallError::new(
                 CallCode::GatewayFault,
                 "a call to a server is not a query",

@@ -39,6 +39,11 @@ pub(super) fn read(recorded: RecordedErasure) -> Option<ErasedProgram> {
     }
 }
 
+/// The script alone.
+pub(crate) fn script(recorded: RecordedErasure) -> Option<String> {
+    read(recorded).map(|program| program.script)
+}
+
 fn deflated(program: &ErasedProgram) -> Option<String> {
     let json = serde_json::to_vec(program).ok()?;
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());

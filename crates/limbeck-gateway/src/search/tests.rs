@@ -26,6 +26,7 @@ fn query(text: &str, tools: Vec<HitReport>, total: usize) -> QueryReport {
 
 fn report(queries: Vec<QueryReport>) -> SearchReport {
     SearchReport {
+        skills: Vec::new(),
         queries,
         cursor: None,
         starting: Vec::new(),

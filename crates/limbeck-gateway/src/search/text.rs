@@ -35,6 +35,7 @@ impl SearchReport {
     pub fn text(&self) -> String {
         let page = self.page();
         let mut text = String::new();
+        self.write_skills(&mut text);
         let mut printed = HashSet::new();
         for (query, &shown) in self.queries.iter().zip(&page.shown) {
             self.write(query, shown, &page, &mut printed, &mut text);
@@ -44,6 +45,24 @@ impl SearchReport {
         }
         self.write_servers(&mut text);
         text
+    }
+
+    /// Skills come first: one of them may be the whole task.
+    fn write_skills(&self, text: &mut String) {
+        if self.skills.is_empty() {
+            return;
+        }
+        text.push_str("Skills that were kept, to call from a program:\n");
+        for skill in &self.skills {
+            let language = skill.language.as_str();
+            let description = clean_line(&skill.description, SENTENCE_BYTES_MAX);
+            let separator = if description.is_empty() { "" } else { ": " };
+            let _ = writeln!(
+                text,
+                "- {} ({language}){separator}{description}",
+                skill.signature
+            );
+        }
     }
 
     fn write_servers(&self, text: &mut String) {

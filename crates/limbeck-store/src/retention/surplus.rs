@@ -10,6 +10,9 @@ use super::smaller::Thinned;
 /// Executions removed in one transaction, so that a write behind it waits for milliseconds at most.
 const STEP_EXECUTIONS: i64 = 8;
 
+/// Bytes of the recorded run of a skill that is kept as long as the skill: a principal has a thousand skills.
+const SKILL_RUN_BYTES_MAX: i64 = 256 << 10;
+
 /// An execution that retention removes, or whose journal it makes smaller.
 pub(super) struct Surplus {
     pub(super) row: i64,
@@ -87,6 +90,9 @@ pub(super) fn surplus(
                         created_us + coalesce(took_us, 0) AS ended_us,
                         status = 'needs_reconciliation' AS in_doubt
                  FROM execution WHERE status NOT IN ('running', 'paused')
+                     -- The recorded run of a skill is its test, and stays with it.
+                     AND NOT (bytes <= {SKILL_RUN_BYTES_MAX}
+                         AND id IN (SELECT execution FROM skill WHERE execution IS NOT NULL))
              ), waiting AS MATERIALIZED (
                  -- Those that are paused stay, however old they are: the others have what these leave.
                  SELECT principal AS whose, {WRITING} AS writes, sum(bytes) AS bytes

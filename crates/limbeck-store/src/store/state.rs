@@ -34,6 +34,24 @@ impl Store {
         Ok(Some(found.value))
     }
 
+    /// Keys of a principal that begin with `prefix`, in order, with the bytes of their values; at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// An error of SQLite.
+    pub async fn kv_list(
+        &self,
+        principal: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        let (by, prefix) = (principal.to_owned(), prefix.to_owned());
+        self.query_of(principal, move |connection| {
+            tables::state::list(connection, &by, &prefix, limit)
+        })
+        .await
+    }
+
     /// Adds the members of the JSON object `members` to the one that `key` has, in one transaction: of two callers that
     /// add at the same time, neither undoes what the other added. A value that is not an object is replaced.
     ///

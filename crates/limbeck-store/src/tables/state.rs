@@ -40,6 +40,26 @@ pub(crate) fn get(
         .optional()
 }
 
+/// Keys that begin with `prefix`, with the bytes of their values.
+pub(crate) fn list(
+    connection: &Connection,
+    principal: &str,
+    prefix: &str,
+    limit: usize,
+) -> rusqlite::Result<Vec<(String, u64)>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached(
+            "SELECT key, octet_length(value) FROM kv
+             WHERE principal = ?1 AND key >= ?2 AND substr(key, 1, length(?2)) = ?2 ORDER BY key LIMIT ?3",
+        )?
+        .query_map(params![principal, prefix, limit], |row| {
+            let bytes: i64 = row.get(1)?;
+            Ok((row.get(0)?, u64::try_from(bytes).unwrap_or(0)))
+        })?
+        .collect()
+}
+
 /// Notes that a key was used.
 pub(crate) fn touch(connection: &Connection, principal: &str, key: &str) -> rusqlite::Result<()> {
     connection

@@ -15,6 +15,7 @@ mod pauses;
 mod recorded_calls;
 mod remembered;
 mod retention;
+mod skills;
 mod state;
 
 use limbeck_domain::{

@@ -14,7 +14,8 @@ use tokio::runtime::{Builder, Runtime};
 use super::signals::EndSignals;
 use super::{
     approvals, audit, auth, call, doctor, executions, learn, ledger, own_servers, policy,
-    reconcile, replay, resume, run, search, serve, setup, sync, sync_wrappers, tools, trust, types,
+    reconcile, replay, resume, run, search, serve, setup, skills, sync, sync_wrappers, tools,
+    trust, types,
 };
 use crate::cli::{
     Cli, Command, DoctorArgs, LogLevel, ServeArgs, ToolsArgs, TypesArgs, usage_error,
@@ -121,10 +122,10 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
             Command::Search(arguments) => search::search(invocation, arguments).await,
             Command::Tools(arguments) => tools::tools(invocation, &arguments).await,
             Command::Types(arguments) => types::types(invocation, &arguments).await,
-            Command::Call(arguments) => call::call(invocation, &arguments).await,
             Command::SyncWrappers(arguments) => {
                 sync_wrappers::sync_wrappers(invocation, &arguments).await
             }
+            Command::Call(arguments) => call::call(invocation, &arguments).await,
             Command::Learn(arguments) => learn::learn(invocation, &arguments).await,
             Command::Trust(arguments) => trust::trust(invocation, &arguments),
             Command::Policy { command } => policy::policy(invocation, &command).await,
@@ -139,6 +140,7 @@ fn dispatch(invocation: &Invocation, command: Option<Command>) -> Result<ExitSta
                 done.await?
             }
             Command::Executions(arguments) => executions::executions(invocation, &arguments).await,
+            Command::Skills(arguments) => skills::skills(invocation, &arguments).await,
             Command::Ledger(arguments) => ledger::ledger(invocation, &arguments).await,
             Command::Approvals(arguments) => approvals::approvals(invocation, &arguments).await,
             Command::Resume(arguments) => resume::resume(invocation, &arguments).await,
@@ -234,16 +236,16 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
         return level;
     }
     let Some(name) = invocation.world.nonempty_variable("LIMBECK_LOG") else {
-        return match command {
-            // These commands print what is wrong with each server; the log would repeat it.
-            Command::Tools(_)
-            | Command::Search(_)
-            | Command::Types(_)
         // S2's users chose by this one, with the words of Python.
         let earlier = invocation.world.nonempty_variable("MCP_BRIDGE_LOG_LEVEL");
         if let (Command::Serve(_), Some(level)) = (command, earlier.and_then(python_level)) {
             return level;
         }
+        return match command {
+            // These commands print what is wrong with each server; the log would repeat it.
+            Command::Tools(_)
+            | Command::Search(_)
+            | Command::Types(_)
             | Command::Setup(_)
             | Command::Sync(_)
             | Command::Trust(_)
@@ -259,11 +261,6 @@ fn log_level(invocation: &Invocation, command: &Command) -> LogLevel {
     })
 }
 
-/// Whether the log names servers that do not work. Every command but `serve` names those that it needs; a log level
-/// that the user chose leaves nothing out.
-fn unavailable_servers(invocation: &Invocation, command: &Command) -> UnavailableServers {
-    let is_chosen = invocation.global.log.is_some()
-        || invocation.world.nonempty_variable("LIMBECK_LOG").is_some();
 /// A level of Python's `logging`; `None` for another word.
 fn python_level(name: &str) -> Option<LogLevel> {
     Some(match name.trim().to_ascii_uppercase().as_str() {
@@ -275,6 +272,11 @@ fn python_level(name: &str) -> Option<LogLevel> {
     })
 }
 
+/// Whether the log names servers that do not work. Every command but `serve` names those that it needs; a log level
+/// that the user chose leaves nothing out.
+fn unavailable_servers(invocation: &Invocation, command: &Command) -> UnavailableServers {
+    let is_chosen = invocation.global.log.is_some()
+        || invocation.world.nonempty_variable("LIMBECK_LOG").is_some();
     if is_chosen || matches!(command, Command::Serve(_)) {
         UnavailableServers::Logged
     } else {

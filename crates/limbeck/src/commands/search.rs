@@ -1,6 +1,7 @@
 //! `limbeck search`: search for tools by what they do.
 
 use limbeck_domain::CallError;
+use limbeck_domain::text::clean_line;
 use limbeck_gateway::search::{Detail, HitReport, QueryReport, SearchReport, SearchRequest};
 
 use super::signals::EndSignals;
@@ -11,6 +12,9 @@ use crate::invocation::Invocation;
 use crate::printer::Printer;
 use crate::table::TextTable;
 use crate::wiring::{GatewayLifetime, GatewaySession};
+
+/// Bytes of a line about a skill.
+const SKILL_LINE_BYTES_MAX: usize = 300;
 
 /// Searches and prints the tools found for each query.
 pub(super) async fn search(
@@ -57,6 +61,14 @@ fn naming_option(mut error: CallError) -> CallError {
 }
 
 fn print(printer: &Printer, report: &SearchReport, session: &GatewaySession) {
+    for skill in &report.skills {
+        let description = clean_line(&skill.description, SKILL_LINE_BYTES_MAX);
+        let signature = clean_line(&skill.signature, SKILL_LINE_BYTES_MAX);
+        printer.data_line(&format!("{signature}  skill, {}", skill.language.as_str()));
+        if !description.is_empty() {
+            printer.data_line(&format!("  {description}"));
+        }
+    }
     let headed = report.queries.len() > 1;
     for (index, query) in report.queries.iter().enumerate() {
         if headed {

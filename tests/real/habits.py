@@ -225,7 +225,7 @@ ABSENT = [
     refused("module.exports", "module.exports = 1;", "`return`"),
     refused("Buffer", 'return Buffer.from("a");', "Uint8Array"),
     refused("process.env", "return process.env.HOME;", "no process"),
-    refused("llm", 'return await llm.ask("x");', "cannot ask a model"),
+    refused("llm", 'return await llm.ask("x");', "no provider is configured"),
     refused('timeZone: "Asia/Tokyo"', 'return new Date().toLocaleString("en-US", { timeZone: "Asia/Tokyo" });', "zoneinfo"),
     refused("misspelt variable", "const total = 1;\nreturn totl;", "totl"),
     refused("syntax: a = {;", "const a = {;\nreturn a;", "SyntaxError"),

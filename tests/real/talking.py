@@ -68,7 +68,7 @@ class Conversation:
 
 @asynccontextmanager
 async def conversation(
-    world: World, way: tuple[str, str], config: Path, person: Person | None = None
+    world: World, way: tuple[str, str], config: Path, person: Person | None = None, model: Any = None
 ) -> AsyncIterator[Conversation]:
     """Serves with one configuration, and connects."""
     era, transport = way
@@ -83,6 +83,7 @@ async def conversation(
             mode=ERAS[era],
             read_timeout_seconds=PATIENCE_S,
             elicitation_callback=person,
+            sampling_callback=model,
             message_handler=receive,
             # A test that looks twice wants to see what is there.
             cache=None,

@@ -3,12 +3,13 @@
 import hashlib
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from client import LIMBECK, Client
+from provider import Provider
 
 READ = "const text = await callMCPTool('mcp__filesystem__read_file', { path: '/plain.txt' }); console.log(text);"
 
@@ -100,6 +101,118 @@ def test_08_fifty_discoveries_in_one_run_succeed(s0: Client) -> None:
         console.log(found.length, found.every((tools) => tools.some((tool) => tool.name === 'mcp__filesystem__read_file')));
     """
     assert s0.call("executeTypescript", code=code).output == "50 true\n"
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    """A provider of models."""
+    provider = Provider()
+    yield provider
+    provider.close()
+
+
+@pytest.fixture(scope="module")
+def sampling(start: Callable[..., Client], provider: Provider) -> Client:
+    """A gateway in the environment of a user who turned sampling on."""
+    return start(
+        "--compat", "s0", ANTHROPIC_API_KEY="sk-ant-1234567", ANTHROPIC_BASE_URL=provider.url,
+        CODE_EXECUTOR_MAX_SAMPLING_ROUNDS="10",
+    )  # fmt: skip
+
+
+def test_09_models_are_asked_in_both_languages_and_never_beyond_the_quota(sampling: Client, provider: Provider) -> None:
+    typescript = "console.log(await llm.ask('hello'))"
+    result = sampling.call("executeTypescript", code=typescript, enableSampling=True, allowedTools=[])
+    assert result.output == "HELLO\n", result.text
+    path, headers, body = provider.requests[-1]
+    assert (path, headers["x-api-key"], body["model"]) == ("/v1/messages", "sk-ant-1234567", "claude-haiku-4-5-20251001")
+    [call] = result.structured["samplingCalls"]
+    assert call["model"] == "claude-haiku-4-5-20251001"
+    assert call["messages"] == [{"role": "user", "content": "hello"}]
+    assert call["response"]["content"] == [{"type": "text", "text": "HELLO"}]
+    assert call["response"]["usage"] == {"inputTokens": 10, "outputTokens": 5}
+    assert call["tokensUsed"] == 15 and call["timestamp"].endswith("Z")
+    metrics = result.structured["samplingMetrics"]
+    assert (metrics["totalRounds"], metrics["totalTokens"], metrics["averageTokensPerRound"]) == (1, 15, 15)
+    assert metrics["quotaRemaining"] == {"rounds": 9, "tokens": 9985}
+
+    python = "print(await llm.ask('hello', system_prompt='You are a helpful assistant', max_tokens=50))"
+    assert sampling.call("executePython", code=python, enableSampling=True).output == "HELLO\n"
+    assert (provider.requests[-1][2]["system"], provider.requests[-1][2]["max_tokens"]) == ("You are a helpful assistant", 50)
+
+    before = len(provider.requests)
+    code = """
+        const asked = Array.from({ length: 20 }, (_, i) => llm.ask(`q${i}`));
+        const ended = await Promise.allSettled(asked);
+        console.log(ended.filter(({ status }) => status === 'fulfilled').length);
+    """
+    result = sampling.call("executeTypescript", code=code, enableSampling=True, maxSamplingRounds=3)
+    assert result.output == "3\n", result.text
+    assert len(provider.requests) - before == 3
+    assert result.structured["samplingMetrics"]["quotaRemaining"]["rounds"] == 0
+
+
+def test_10_a_conversation_is_a_list_or_an_object(sampling: Client) -> None:
+    code = """
+        const messages = [{ role: 'user', content: 'one' }];
+        console.log(await llm.think(messages), await llm.think({ messages }));
+        for await (const piece of await llm.ask('two', { stream: true })) console.log(piece);
+    """
+    result = sampling.call("executeTypescript", code=code, enableSampling=True, maxSamplingTokens=100)
+    assert result.output == "ONE ONE\nTWO\n", result.text
+    python = "print(await llm.think([{'role': 'user', 'content': 'one'}], model=''))"
+    assert sampling.call("executePython", code=python, enableSampling=True).output == "ONE\n"
+
+
+def test_sampling_is_off_without_the_flag_and_the_lists_are_kept(sampling: Client, s0: Client, provider: Provider) -> None:
+    asked = "try { console.log(await llm.ask('x', OPTIONS)) } catch (error) { console.log(error.message, error.hint) }"
+    before = len(provider.requests)
+    off = sampling.call("executeTypescript", code=asked.replace("OPTIONS", "{}"))
+    assert "sampling is not enabled" in off.output and "enableSampling: true" in off.output
+    assert "samplingCalls" not in off.structured
+    # Neither a key nor a client that samples.
+    unanswered = s0.call("executeTypescript", code=asked.replace("OPTIONS", "{}"), enableSampling=True)
+    assert "no provider is configured" in unanswered.output, unanswered.text
+    for options, problem in [
+        ("{ systemPrompt: 'You are a pirate' }", "system prompt is not in the allowlist"),
+        ("{ model: 'claude-opus-9' }", "model `claude-opus-9` is not in the allowlist"),
+    ]:
+        refused = sampling.call("executeTypescript", code=asked.replace("OPTIONS", options), enableSampling=True)
+        assert problem in refused.output, refused.text
+    assert len(provider.requests) == before
+    # The controls: what the request itself names.
+    terse = sampling.call(
+        "executeTypescript", code="console.log(await llm.ask('x', { model: 'claude-x' }))", enableSampling=True,
+        samplingSystemPrompt="Be terse", allowedSamplingModels=["claude-x"],
+    )  # fmt: skip
+    assert terse.output == "X\n", terse.text
+    body = provider.requests[-1][2]
+    assert (body["system"], body["model"]) == ("Be terse", "claude-x")
+    # Answers are filtered, as they were.
+    secret = sampling.call("executeTypescript", code="console.log(await llm.ask('ada@example.com'))", enableSampling=True)
+    assert secret.output == "[REDACTED_PII]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "path"),
+    [
+        ("openai", "OPENAI_API_KEY", "/v1/chat/completions"),
+        ("gemini", "GEMINI_API_KEY", "/v1beta/models/gemini-2.5-flash-lite:streamGenerateContent?alt=sse"),
+        ("grok", "GROK_API_KEY", "/v1/chat/completions"),
+        ("perplexity", "PERPLEXITY_API_KEY", "/v1/chat/completions"),
+    ],
+)
+def test_each_provider_of_the_variables_is_asked_in_its_format(
+    start: Callable[..., Client], provider: Provider, name: str, key: str, path: str
+) -> None:
+    base = provider.url if name == "gemini" else f"{provider.url}/v1"
+    named = {"CODE_EXECUTOR_AI_PROVIDER": name, "CODE_EXECUTOR_AI_BASE_URL": base, key: "the-key"}
+    client = start("--compat", "s0", **named)
+    result = client.call("executeTypescript", code="console.log(await llm.ask('hi'))", enableSampling=True)
+    assert result.output == "HI\n", result.text
+    asked, headers, _ = provider.requests[-1]
+    assert asked == path
+    assert "the-key" in headers.get("authorization", "") + headers.get("x-goog-api-key", "")
 
 
 def test_11_python_runs_with_asyncio_run_and_without_await(s0: Client) -> None:

@@ -34,6 +34,9 @@ pub enum HostOp {
     /// Read, write, list or remove files of the principal's workspace. Body: `{"do": "list" | "read" | "write" | "remove",
     /// "path"?: string, "text"?: string, "base64"?: string}`.
     Workspace = 21,
+    /// Put a question to a model. Body: `{"do": "ask", "prompt": string}` or `{"do": "think", "messages": [{"role": string,
+    /// "content": string | blocks}]}`, with `"systemPrompt"?: string, "maxTokens"?: number, "model"?: string, "schema"?: object`.
+    Llm = 11,
 }
 
 impl HostOp {
@@ -51,6 +54,7 @@ impl HostOp {
             10 => Self::Emit,
             20 => Self::Skill,
             21 => Self::Workspace,
+            11 => Self::Llm,
             _ => return None,
         })
     }
@@ -69,6 +73,7 @@ impl HostOp {
             Self::Emit => "emit",
             Self::Skill => "skill",
             Self::Workspace => "workspace",
+            Self::Llm => "llm",
         }
     }
 }
@@ -145,6 +150,8 @@ pub enum CallCode {
     InDoubt,
     /// The call was in doubt, and a person found that it did not happen.
     NotSent,
+    /// There is nothing here that could answer, such as no model.
+    Unsupported,
     /// An error of the gateway itself; the message says how to find the details.
     GatewayFault,
 }
@@ -168,6 +175,7 @@ impl CallCode {
             Self::ApprovalRequired => "approval_required",
             Self::InDoubt => "in_doubt",
             Self::NotSent => "not_sent",
+            Self::Unsupported => "unsupported",
             Self::GatewayFault => "gateway_fault",
         }
     }

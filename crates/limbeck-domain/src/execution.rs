@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{ArtifactView, CallCode, ExecutionId, ExecutionLimits, PendingApproval};
+use crate::{ArtifactView, CallCode, ExecutionId, ExecutionLimits, ModelTerms, PendingApproval};
 
 /// Language of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,6 +102,9 @@ pub struct ProgramStart {
     /// question names the line.
     #[serde(default)]
     pub asks_by_plan: bool,
+    /// What the program may ask of models; nothing in executions recorded before there was `llm`.
+    #[serde(default)]
+    pub llm: ModelTerms,
     /// [`crate::GUEST_ABI`] of the release that began it; 0 in executions recorded before there was one.
     #[serde(default)]
     pub abi: u32,

@@ -18,6 +18,7 @@ pub mod ids;
 pub mod journal;
 pub mod ledger;
 pub mod limits;
+pub mod model;
 pub mod plan;
 pub mod read;
 pub mod remember;
@@ -47,6 +48,7 @@ pub use ledger::{
     CountBasis, LedgerSizes, LedgerTexts, ServerSizes, ServerTokenUsage, TokenCount, TokenUsage,
 };
 pub use limits::ExecutionLimits;
+pub use model::ModelTerms;
 pub use plan::{
     AcceptedLines, ApprovalPlan, PLAN_CALL, PLAN_MANY_MAX, PlanConstant, PlanCount, PlanSite,
     PlanSource,

@@ -12,6 +12,9 @@ mod emit;
 mod invoke;
 mod invoke_approved;
 mod journal;
+mod model_calls;
+mod model_prompt;
+mod model_tool;
 mod open_questions;
 mod plan;
 mod prepare;
@@ -53,6 +56,8 @@ pub(crate) use emit::Emissions;
 pub use invoke::CallReport;
 pub(crate) use invoke::{CallerKind, InvokeError, Invoked};
 pub(crate) use journal::Journal;
+pub(crate) use model_calls::ModelRun;
+pub(crate) use model_tool::is_asked_about as asked_about_model;
 use open_questions::OpenQuestions;
 pub(crate) use open_questions::Shows;
 use prepare::{RefusedCall, target_of};
@@ -90,6 +95,8 @@ pub(crate) struct Broker {
     pub(crate) asks: Arc<Asks>,
     /// What people accepted of the program's plan.
     pub(crate) plan: Arc<ProgramPlan>,
+    /// Questions of this execution to models.
+    models: Arc<ModelRun>,
     program: Arc<ProgramText>,
     /// Texts that the program received; `None` where no person is asked.
     origins: Option<Arc<Mutex<Origins>>>,
@@ -202,6 +209,7 @@ impl Broker {
             // A call outside of any execution has none.
             asks: Arc::default(),
             plan: Arc::default(),
+            models: Arc::default(),
             program: ProgramText::new(String::new(), Language::Typescript, String::new()),
             origins: None,
         }
@@ -225,6 +233,12 @@ impl Broker {
     /// Asks people about the plan of the program, of which the journal has `record`.
     pub(crate) fn with_plan(mut self, record: PlanRecord) -> Self {
         self.plan = Arc::new(ProgramPlan::new(record));
+        self
+    }
+
+    /// Lets the program put questions to models.
+    pub(crate) fn with_models(mut self, models: Arc<ModelRun>) -> Self {
+        self.models = models;
         self
     }
 
@@ -332,6 +346,7 @@ impl Broker {
         match call.op {
             HostOp::Tool => self.answer_tool(call).await,
             HostOp::Read => self.answer_read(call).await,
+            HostOp::Llm => self.answer_llm(call).await,
             HostOp::Search
             | HostOp::Describe
             | HostOp::Servers

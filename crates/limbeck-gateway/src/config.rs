@@ -11,6 +11,7 @@ use limbeck_upstream::embeddings::EmbeddingsSpec;
 
 use crate::admission::AdmissionSize;
 use crate::ledger::ClientListing;
+use crate::models::ModelsConfig;
 use crate::server_source::ServerSource;
 
 /// Parts and settings of a gateway.
@@ -35,6 +36,8 @@ pub struct GatewayConfig {
     pub policy: Policy,
     /// Embedding endpoint that ranks search results; the table in the binary ranks them without one.
     pub embeddings: Option<EmbeddingsSpec>,
+    /// Models that programs may ask.
+    pub models: ModelsConfig,
     /// Text that the ledger counts as read by a model before its first call.
     pub client_listing: ClientListing,
 }

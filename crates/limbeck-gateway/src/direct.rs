@@ -16,7 +16,7 @@ use std::sync::Arc;
 use limbeck_domain::limits::JOURNAL_BYTES_MAX;
 use limbeck_domain::{
     CallCode, CallError, CallForm, ExecutionId, ExecutionLimits, GUEST_ABI, Language, Mode,
-    ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
+    ModelTerms, ProgramStart, ReadMethod, Sandbox, ServerName, ToolId, ToolTarget,
 };
 use limbeck_policy::{ReadPermit, ReadRequest, Requester, Scope};
 use limbeck_store::{NO_GUEST, NewExecution};
@@ -240,6 +240,7 @@ impl DirectCalls {
                 mode: Mode::Run,
                 scope: None,
                 asks_by_plan: false,
+                llm: ModelTerms::default(),
                 abi: GUEST_ABI,
                 release: env!("CARGO_PKG_VERSION").to_owned(),
             },

@@ -39,6 +39,7 @@ use crate::learn::{ImportSummary, Learning, RecordedResults, SkippedRecordError}
 use crate::ledger::{self, Ledger};
 use crate::listings::Listings;
 use crate::live_catalog::LiveCatalog;
+use crate::models::Models;
 use crate::policy_in_force::{PolicyInForce, PolicyReading};
 use crate::render::Render;
 use crate::search::{SearchReport, SearchRequest, ToolSearch};
@@ -84,6 +85,7 @@ impl Gateway {
             notices,
             policy,
             embeddings,
+            models,
             client_listing,
         } = config;
         let upstreams = Arc::new(upstreams);
@@ -119,6 +121,7 @@ impl Gateway {
             counters: Counters::default(),
             policy: PolicyInForce::new(policy),
             approvals: approvals_of(&store),
+            models: Models::new(models),
             store: store.clone(),
             live_catalog: live_catalog.clone(),
         });

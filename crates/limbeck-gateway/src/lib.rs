@@ -13,6 +13,7 @@
 //! - [`tokens`] counts the tokens a model reads, [`ledger`] what executions cost it.
 //! - `learn` derives result types of tools without an output schema.
 //! - [`search`] ranks tools; `embeddings` asks an endpoint for vectors where the user configured one.
+//! - `models` decides which models programs may ask, and how much.
 //! - [`live_catalog`] keeps the current tools, from the store's cache and from the servers themselves.
 //! - [`exposure`] decides which servers clients see.
 //!
@@ -42,6 +43,7 @@ mod learn;
 pub mod ledger;
 mod listings;
 pub mod live_catalog;
+mod models;
 mod pins;
 mod policy_in_force;
 mod policy_notes;
@@ -71,6 +73,7 @@ pub use executor::{
 };
 pub use gateway::{Gateway, NoRule};
 pub use learn::{ImportSummary, SkippedRecordError};
+pub use models::{ModelCall, ModelCalls, ModelsConfig, ModelsRequest};
 pub use policy_in_force::PolicyReading;
 pub use render::Render;
 pub use server_reports::{ServerReport, ToolReport};

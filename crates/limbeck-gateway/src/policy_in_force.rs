@@ -7,8 +7,9 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use limbeck_policy::{
-    Decided, DecidedRead, Denied, Facts, Grant, Permit, Policy, Question, ReadPermit, ReadRequest,
-    Requester, Scope, ToolCall, ask_about_repeat, decide_or_ask, decide_read_or_ask,
+    Decided, DecidedModel, DecidedRead, Denied, Facts, Grant, ModelRequest, Permit, Policy,
+    Question, ReadPermit, ReadRequest, Requester, Scope, ToolCall, ask_about_repeat,
+    decide_model_or_ask, decide_or_ask, decide_read_or_ask,
 };
 use limbeck_upstream::{SendPass, SendWindow};
 
@@ -203,6 +204,41 @@ impl PolicyVersion {
             DecidedRead::Permit(permit) => by(kept, permit.spend()),
             // What the other denies is not asked about.
             DecidedRead::Ask(question) => by(kept, request).map(|_| DecidedRead::Ask(question)),
+        }
+    }
+
+    /// Decides about a question to a model that a person may be asked about. `approved` is what a person allowed, and the pin of
+    /// the action.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`], by this policy or by the one that is kept beside it.
+    pub(crate) fn decide_model_or_ask(
+        &self,
+        request: ModelRequest,
+        scope: &Scope,
+        requester: &Requester,
+        approved: Option<(&Approved, &str)>,
+    ) -> Result<DecidedModel, Denied> {
+        let names = requester.names();
+        let by = |policy: &Policy, request: ModelRequest| {
+            let decided = decide_model_or_ask(request, &facts(policy, scope, &names))?;
+            Ok(match (decided, approved) {
+                (DecidedModel::Ask(question), Some((approved, pin)))
+                    if approved.is_by_right(question.question().options()) =>
+                {
+                    question.approved(&approved.ticket, Some(pin))
+                }
+                (decided, _) => decided,
+            })
+        };
+        let Some(kept) = &self.kept else {
+            return by(&self.policy, request);
+        };
+        match by(&self.policy, request.clone())? {
+            DecidedModel::Permit(permit) => by(kept, permit.into_request()),
+            // What the other denies is not asked about.
+            DecidedModel::Ask(question) => by(kept, request).map(|_| DecidedModel::Ask(question)),
         }
     }
 }

@@ -1,6 +1,6 @@
 // Host calls: numbered by the native side, kept here until they are answered.
 
-const OP = { tool: 1, search: 2, describe: 3, servers: 4, storeGet: 5, storeSet: 6, read: 8, artifact: 9, emit: 10, skill: 20, workspace: 21 };
+const OP = { tool: 1, search: 2, describe: 3, servers: 4, storeGet: 5, storeSet: 6, read: 8, artifact: 9, emit: 10, llm: 11, skill: 20, workspace: 21 };
 const pending = new SafeMap();
 let callsMade = 0;
 

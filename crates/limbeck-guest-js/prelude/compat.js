@@ -234,12 +234,4 @@ const listServers = () => ({
   all: serverNames(),
 });
 
-const noModel = (label) => async () => {
-  throw new ToolError(`${label}: a program cannot ask a model`, {
-    __proto__: null, code: 'unsupported', hint: '`return` the data and answer yourself',
-  });
-};
-
-const llm = freeze({ ask: noModel('llm.ask'), think: noModel('llm.think') });
-
-addFixedGlobals({ callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers, llm });
+addFixedGlobals({ callMCPTool, discoverMCPTools, searchTools, getToolSchema, listServers });

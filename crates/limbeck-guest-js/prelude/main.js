@@ -204,6 +204,7 @@ return {
   begin(globals) {
     startedMs = nowMs();
     limits = globals.limits ?? {};
+    llmTerms = globals.llm;
     setServers(globals.servers);
     globalThis.input = globals.input;
     if (isArray(globals.fullNames)) addFullNames(globals.fullNames);

@@ -304,6 +304,7 @@ const budget = freeze({
   get remainingMs() { return remaining(limits.wall_ms, nowMs() - startedMs); },
   get calls() { return callsMade; },
   get callsRemaining() { return remaining(limits.calls, callsMade); },
+  get llm() { return llmBudget(); },
 });
 
 addFixedGlobals({ tools, callTool: makeByName('callTool'), ToolError, search, describe, store, budget });

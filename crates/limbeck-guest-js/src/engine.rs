@@ -39,6 +39,7 @@ const PRELUDE: &str = concat!(
     include_str!("../prelude/compat.js"),
     include_str!("../prelude/skills.js"),
     include_str!("../prelude/workspace.js"),
+    include_str!("../prelude/llm.js"),
     include_str!("../prelude/console.js"),
     include_str!("../prelude/timers.js"),
     include_str!("../prelude/clone.js"),

@@ -5,7 +5,7 @@ the interpreter. An instance then serves one program: `main.run` is called once.
 
 - `host` is the only door; `calls` numbers what goes through it and keeps the answers.
 - `source` reads a program, `rewrite` and `unawaited` change its tree, `main` runs it.
-- `tools`, `catalog`, `compat_names` and `compat_runtime` are what a program calls; `loop` lets it wait.
+- `tools`, `catalog`, `models`, `compat_names` and `compat_runtime` are what a program calls; `loop` lets it wait.
 - `values` and `jsontext` turn its values into JSON; `report`, `hints` and `refusals` say what went wrong.
 
 Two rules hold in every module. The same answers in the same order give the same behaviour: nothing

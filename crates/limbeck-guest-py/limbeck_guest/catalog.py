@@ -3,6 +3,7 @@
 Each may be awaited or not, as calls of tools may.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from . import calls, host, jsontext, tools, values
@@ -82,11 +83,12 @@ class Store:
 class Budget:
     """The rest of the limits of this execution; None for a limit that does not exist."""
 
-    __slots__ = ("_started_us", "_limits")
+    __slots__ = ("_started_us", "_limits", "_llm_left")
 
-    def __init__(self, limits: dict[str, Any]) -> None:
+    def __init__(self, limits: dict[str, Any], llm_left: Callable[[], Any]) -> None:
         self._started_us = calls.now_us()
         self._limits = limits
+        self._llm_left = llm_left
 
     @property
     def elapsed_ms(self) -> float:
@@ -103,6 +105,11 @@ class Budget:
     @property
     def calls_remaining(self) -> float | None:
         return self._left("calls", calls.made())
+
+    @property
+    def llm(self) -> Any:
+        """Rounds and tokens that are left for questions to models."""
+        return self._llm_left()
 
     def _left(self, name: str, used: float) -> float | None:
         limit = self._limits.get(name)

@@ -4,7 +4,7 @@
 is more than one: where its text is a JSON object or list, its items and fields are the parsed value's.
 """
 
-from typing import Any, NoReturn
+from typing import Any
 
 from . import calls, catalog, host, jsontext, tools
 from .errors import ToolError, full_name_error
@@ -150,33 +150,9 @@ def _nothing(error: ToolError) -> None:
     """A server that cannot be listed has no tools to show."""
 
 
-class Llm:
-    """`llm.ask` and `llm.think`, which fail: sampling is not available."""
-
-    __slots__ = ()
-
-    def ask(self, prompt: Any, system_prompt: str = "", max_tokens: int = 1000, stream: bool = False) -> NoReturn:
-        _off("ask")
-
-    def think(
-        self, messages: Any, model: str | None = None, max_tokens: int = 1000, system_prompt: str = "", stream: bool = False
-    ) -> NoReturn:
-        _off("think")
-
-    def __repr__(self) -> str:
-        return "[llm]"
-
-
-def _off(name: str) -> NoReturn:
-    raise RuntimeError(
-        f"llm.{name}: sampling is not enabled, a program cannot ask a model; `return` the data and answer yourself"
-    )
-
-
 GLOBALS: dict[str, Any] = {
     "call_mcp_tool": call_mcp_tool,
     "discover_mcp_tools": discover_mcp_tools,
     "get_tool_schema": get_tool_schema,
     "search_tools": search_tools,
-    "llm": Llm(),
 }

@@ -20,6 +20,7 @@ from . import (
     loop,
     members,
     misreads,
+    models,
     offers,
     parsed,
     reach,
@@ -117,9 +118,10 @@ def _module(program: source.Source, start: dict[str, Any]) -> types.ModuleType:
     module = types.ModuleType("__main__")
     names = vars(module)
     limits = start.get("limits") or {}
+    models.begin(start.get("llm"))
     names.update(_GLOBALS)
     given = start.get("input")
-    names.update(input=record.Given(given) if isinstance(given, record.Record) else given, budget=catalog.Budget(limits))
+    names.update(input=record.Given(given) if isinstance(given, record.Record) else given, budget=catalog.Budget(limits, models.left))
     names.update(_names_for(program.text, program.facts))
     # Among the builtins, so that `dir()` of the program does not show them. First, because functions that were saved
     # keep the builtins of the moment when they are loaded.
@@ -208,6 +210,7 @@ _GLOBALS: dict[str, Any] = {
     "ToolError": ToolError,
     "MCPError": MCPError,
     **compat_names.GLOBALS,
+    **models.GLOBALS,
     **compat_runtime.GLOBALS,
 }
 

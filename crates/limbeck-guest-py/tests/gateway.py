@@ -204,6 +204,8 @@ class Gateway:
             return self._skill(body)
         if op == 21:
             return self._workspace(body)
+        if op == 11:
+            return self._model(body)
         raise AssertionError(f"op {op}")
 
     def _workspace(self, body: dict[str, Any]) -> Any:
@@ -238,6 +240,15 @@ class Gateway:
         if body["do"] == "remove":
             return kept.pop(body["name"], None) is not None
         return [{"name": name, "call": f"skills.{name}"} for name in sorted(kept)]
+
+    def _model(self, body: dict[str, Any]) -> Any:
+        """A model that repeats the last message, or gives its length where a schema is asked for."""
+        self.calls.append(("llm", body))
+        said = body["prompt"] if body["do"] == "ask" else body["messages"][-1]["content"]
+        if said == "fail":
+            raise Refused("unsupported", "no model can be asked", hint="configure one")
+        left = {"rounds": 10 - len(self.calls), "tokens": 1000}
+        return {"text": said.upper(), "left": left} | ({"value": len(said)} if "schema" in body else {})
 
     def _artifact(self, body: dict[str, Any]) -> Any:
         """An artifact of three items, one a page; everything else of it is what was asked."""

@@ -61,12 +61,6 @@ return [found[0]["name"], len(every), [s["name"] for s in some], one["parameters
     ]  # fmt: skip
 
 
-def test_no_model_can_be_asked_and_the_error_says_so(run):
-    for call in ("llm.ask('x')", "await llm.think([{'role': 'user', 'content': 'x'}])"):
-        message = run(call).error["message"]
-        assert "sampling is not enabled" in message
-
-
 # --- mcp.runtime ---
 
 

@@ -16,6 +16,7 @@ mod grant;
 mod in_doubt;
 mod index;
 mod memory;
+mod model;
 mod outlook;
 mod policy;
 mod question;
@@ -27,6 +28,10 @@ use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 
 pub use grant::{GRANT_LINES_MAX, Grant, GrantError, MANY_DEFAULT, PlanLine};
 pub use in_doubt::{DoubtRule, DoubtRuleError, DoubtRules, KeyPlace, Verify};
+pub use model::{
+    DecidedModel, MODEL_SERVER, ModelAction, ModelPermit, ModelQuestion, ModelRequest,
+    decide_model_or_ask,
+};
 pub use outlook::PolicyNote;
 pub use policy::{
     ClassError, ClassSource, Classes, DenialCause, Policy, PolicyDenial, PolicyFault, Requester,

@@ -2,7 +2,7 @@
 
 use limbeck_domain::{ServerName, ToolId};
 
-use crate::Denied;
+use crate::{Denied, ModelAction};
 
 /// One pattern: two names and a prefix.
 const PATTERN_BYTES_MAX: usize = 512;
@@ -102,7 +102,12 @@ impl Scope {
     /// Patterns that match nothing of what there is: none of `tools`, and no server of `unlisted`, whose tools are not
     /// known yet.
     pub fn unmatched(&self, tools: &[&ToolId], unlisted: &[&ServerName]) -> Vec<&str> {
+        let models = [ModelAction::Ask.tool(), ModelAction::Think.tool()];
         let is_matched = |pattern: &str| {
+            // No list has these either.
+            if models.iter().any(|tool| matches(pattern, tool)) {
+                return true;
+            }
             // Methods such as `resources/read` are in no list of tools.
             let may_be_method = pattern.contains('/');
             tools.iter().any(|tool| {

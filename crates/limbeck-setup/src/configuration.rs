@@ -68,6 +68,8 @@ pub struct Settings {
     /// `[search.embeddings]`: endpoint that embeds texts. `None` means the table in the binary. A repository's
     /// file cannot set it.
     pub embeddings: Option<Setting<EmbeddingsEntry>>,
+    /// `[llm]`: which models programs may ask, and how much. A repository's file cannot set it.
+    pub llm: Option<Setting<LlmEntry>>,
     /// `[notify]`: how people are notified that a question waits. A repository's file cannot set it.
     pub notify: NotifySettings,
     /// `[policy]` of all files.
@@ -143,6 +145,53 @@ pub struct EmbeddingsEntry {
 impl fmt::Debug for EmbeddingsEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmbeddingsEntry")
+            .field("model", &self.model)
+            .field("allow_http", &self.allow_http)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Models that programs may ask, and how much.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LlmEntry {
+    /// `enabled = false`: no program asks a model, not even that of a client.
+    pub enabled: Option<bool>,
+    /// Provider that answers where the client does not.
+    pub provider: Option<ProviderEntry>,
+    /// Most rounds of one execution.
+    pub rounds: Option<u32>,
+    /// Most tokens of one execution.
+    pub tokens: Option<u64>,
+    /// Time for one answer, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// Models that programs may name.
+    pub models: Option<Vec<String>>,
+    /// System prompts that programs may use.
+    pub system_prompts: Option<Vec<String>>,
+    /// Whether secrets and personal data are removed from answers.
+    pub filter: Option<bool>,
+}
+
+/// A provider of models.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProviderEntry {
+    /// Its name: that of a known provider, or `openai-compatible`.
+    pub name: String,
+    /// Address instead of the provider's own; path and query may hold secrets.
+    pub url: Option<String>,
+    /// Model of questions that name none.
+    pub model: Option<String>,
+    /// Reference to the key, such as `env:NAME`; never the key itself.
+    pub key: Option<String>,
+    /// Whether it may be reached without encryption although it is not on this machine.
+    pub allow_http: bool,
+}
+
+/// Omits the url, which may hold secrets.
+impl fmt::Debug for ProviderEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderEntry")
+            .field("name", &self.name)
             .field("model", &self.model)
             .field("allow_http", &self.allow_http)
             .finish_non_exhaustive()

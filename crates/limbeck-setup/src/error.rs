@@ -119,11 +119,12 @@ fn form_of_settings(file: &Path, key: &str) -> Option<&'static str> {
         "search" => Some(
             r#"the accepted form is [search.embeddings] url = "https://…/v1", model = "…", key = "env:NAME""#,
         ),
+        "llm" => Some(crate::load::LLM_FORM),
         "notify" => Some(
             r#"the accepted form is [notify] desktop = true, webhook = { url = "https://…", secret = "env:NAME" }"#,
         ),
         _ => Some(
-            "the file has the tables [servers.NAME], [policy], [notify], [limits], [sandbox] and [search.embeddings], and the key `observe`",
+            "the file has the tables [servers.NAME], [policy], [llm], [notify], [limits], [sandbox] and [search.embeddings], and the key `observe`",
         ),
     }
 }
@@ -166,6 +167,7 @@ mod tests {
         let known = [
             "[servers.NAME]",
             "[policy]",
+            "[llm]",
             "[notify]",
             "[limits]",
             "[sandbox]",

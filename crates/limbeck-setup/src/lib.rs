@@ -24,7 +24,8 @@
 //! `sandbox.minimum_tier` protects the reader of a repository from it, so the repository's own file can only
 //! raise it, and a `[sandbox]` section that cannot be read counts as the strictest.
 //!
-//! `[notify]` decides who is notified that a question waits, and `[search.embeddings]` decides where descriptions and queries are sent, so a repository's file cannot set it.
+//! `[notify]` decides who is notified that a question waits, `[search.embeddings]` where descriptions and queries are sent, and `[llm]`
+//! where programs' questions are sent and at what cost, so a repository's file cannot set them.
 //!
 //! An entry that starts Limbeck itself is skipped: the gateway would start itself without end.
 //!
@@ -63,8 +64,8 @@ pub use clients::{
     SyncRequest, UndoneFile, UndoneState, schedule, schedule_commands,
 };
 pub use configuration::{
-    Configuration, Discovery, EmbeddingsEntry, EscalationEntry, ManagedFile, NotifySettings,
-    PolicySettings, Setting, Settings, WebhookEntry,
+    Configuration, Discovery, EmbeddingsEntry, EscalationEntry, LlmEntry, ManagedFile, NotifySettings,
+    PolicySettings, ProviderEntry, Setting, Settings, WebhookEntry,
 };
 pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};

@@ -26,6 +26,7 @@ fn request_in(language: Language, program: &str) -> ExecuteRequest {
         origin: "test".to_owned(),
         answer: AnswerForm::default(),
         on_ask: limbeck_gateway::OnAsk::default(),
+        models: limbeck_gateway::ModelsRequest::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use limbeck_domain::{Expose, ServerName, Tier, ToolRules, limits};
-use limbeck_gateway::{Bounds, Gateway, GatewayConfig, ServerSource};
+use limbeck_gateway::{Bounds, Gateway, GatewayConfig, ModelsConfig, ServerSource};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_policy::{Classes, Policy};
 use limbeck_store::Store;
@@ -27,6 +27,7 @@ pub struct World {
     bounds: Bounds,
     expose: BTreeMap<ServerName, Expose>,
     embeddings: Option<EmbeddingsSpec>,
+    models: ModelsConfig,
     policy: Option<Policy>,
 }
 
@@ -44,6 +45,7 @@ impl World {
             expose: BTreeMap::new(),
             bounds: Bounds::default(),
             embeddings: None,
+            models: ModelsConfig::default(),
             policy: None,
         }
     }
@@ -112,6 +114,13 @@ impl World {
         self
     }
 
+    /// Lets programs ask these models.
+    #[must_use]
+    pub fn models(mut self, models: ModelsConfig) -> Self {
+        self.models = models;
+        self
+    }
+
     /// Uses an embedding endpoint for the search.
     #[must_use]
     pub fn embeddings(mut self, spec: EmbeddingsSpec) -> Self {
@@ -165,6 +174,7 @@ impl World {
             sources,
             notices: Vec::new(),
             embeddings: self.embeddings,
+            models: self.models,
             policy,
             client_listing: |_, _, _| serde_json::Value::Null,
         };

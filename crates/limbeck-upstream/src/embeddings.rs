@@ -30,6 +30,7 @@ use crate::http::{LocalSecrets, NetworkRules, SecretReference, SecretResolver};
 use crate::redactor::Redactor;
 
 pub use error::EmbeddingsError;
+pub(crate) use response::reason as reason_in;
 
 /// Texts per request. Hosted models take hundreds; text-embeddings-inference rejects more than this.
 pub const EMBEDDINGS_BATCH_MAX: usize = 32;

@@ -13,7 +13,7 @@ mod address;
 pub(crate) mod connection;
 mod credentials;
 pub(crate) mod dialect;
-mod events;
+pub(crate) mod events;
 mod exchange;
 pub mod guard;
 mod headers;

@@ -19,8 +19,8 @@
 //!
 //! Start reading at [`UpstreamPool`], then `server` for the life of one server, `server_messages` for what a
 //! server sends unprompted, `rpc` for JSON-RPC, `stdio` for child processes and [`http`] for servers on a
-//! network. [`embeddings`] is a client of an embeddings endpoint for the search; it uses the same guarded HTTP
-//! client.
+//! network. [`embeddings`] is a client of an embeddings endpoint for the search, and [`models`] one of language models; they use
+//! the same guarded HTTP client.
 
 #![forbid(unsafe_code)]
 
@@ -34,6 +34,7 @@ mod error;
 mod handler;
 pub mod http;
 mod input_rounds;
+pub mod models;
 mod negotiate;
 pub mod oauth;
 mod pool;

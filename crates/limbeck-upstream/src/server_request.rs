@@ -104,6 +104,8 @@ pub struct ServerRequest {
 pub struct DeclinedError {
     /// Lowercase fragment that is sent to the server.
     pub reason: String,
+    /// Whether the client does not know the request, and not that it refused or failed.
+    pub is_unsupported: bool,
 }
 
 impl DeclinedError {
@@ -111,6 +113,15 @@ impl DeclinedError {
     pub fn new(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
+            is_unsupported: false,
+        }
+    }
+
+    /// Creates the error of a client that does not know the request.
+    pub fn unsupported(reason: impl Into<String>) -> Self {
+        Self {
+            is_unsupported: true,
+            ..Self::new(reason)
         }
     }
 }

@@ -36,7 +36,7 @@ pub use worker_channel::WorkerChannel;
 
 /// Raised with every change of a frame. Both sides are the same binary, so different versions mean that the executable
 /// was replaced.
-pub const PROTOCOL_VERSION: u32 = 6;
+pub const PROTOCOL_VERSION: u32 = 7;
 
 /// `argv[0]` of a worker. On Windows, where a process gets its path as its name, the first argument.
 pub const WORKER_ARGV0: &str = "limbeck-worker";

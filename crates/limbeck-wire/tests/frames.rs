@@ -128,6 +128,7 @@ fn to_worker() -> impl Strategy<Value = ToWorker> {
         mode: Mode::Run,
         scope: None,
         asks_by_plan: false,
+        llm: limbeck_domain::ModelTerms::default(),
         abi: 1,
         release: "1.2.3".to_owned(),
     });

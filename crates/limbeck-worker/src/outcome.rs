@@ -129,8 +129,15 @@ pub(crate) fn start_globals(start: &ProgramStart, full_names: &[String]) -> Stri
             serde_json::to_string(names).expect("a list of names")
         ),
     };
+    let llm = match &start.llm {
+        llm if llm.enabled => format!(
+            r#","llm":{{"rounds":{},"tokens":{}}}"#,
+            llm.rounds, llm.tokens
+        ),
+        _ => String::new(),
+    };
     format!(
-        r#"{{"input":{},"servers":{},"limits":{limits}{mode}{full_names}}}"#,
+        r#"{{"input":{},"servers":{},"limits":{limits}{llm}{mode}{full_names}}}"#,
         or(&start.input, "null"),
         or(&start.servers, "[]"),
     )

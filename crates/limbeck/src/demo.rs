@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{Envelope, Expose, ServerName, Tier, TokenCount, TokenUsage, ToolRules};
-use limbeck_gateway::{Gateway, GatewayConfig, InnerCall, ServerSource, inner_calls, ledger};
+use limbeck_gateway::{
+    Gateway, GatewayConfig, InnerCall, ModelsConfig, ServerSource, inner_calls, ledger,
+};
 use limbeck_policy::{Classes, Policy};
 use limbeck_server::surface::{McpServer, client_listing};
 use limbeck_store::Store;
@@ -79,6 +81,7 @@ async fn gateway(minimum: Tier) -> Result<Gateway, CommandError> {
             ..Policy::default()
         },
         embeddings: None,
+        models: ModelsConfig::default(),
         client_listing,
     })
     .await)

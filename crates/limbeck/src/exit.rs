@@ -94,7 +94,8 @@ impl ExitStatus {
             | CallCode::ToolFailed
             | CallCode::InputRequired
             | CallCode::LimitExceeded
-            | CallCode::Cancelled => Self::Failed,
+            | CallCode::Cancelled
+            | CallCode::Unsupported => Self::Failed,
             CallCode::Timeout => Self::TimedOut,
             CallCode::GatewayFault => Self::Fault,
         }

@@ -3,6 +3,7 @@
 mod configuration;
 mod default_preset;
 mod embeddings;
+mod models;
 mod notify;
 mod reload;
 mod servers;
@@ -14,6 +15,7 @@ pub(crate) use configuration::{
 };
 pub(crate) use default_preset::{WayIn, presets_by_way};
 pub(crate) use embeddings::embeddings_spec;
+pub(crate) use models::models_config;
 pub(crate) use reload::ConfigurationFiles;
 pub(crate) use state::{check_state_directory, open_past, state_file, trust_file};
 
@@ -23,7 +25,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use limbeck_domain::limits::{WALL_MS_DEFAULT, WALL_MS_MAX};
 use limbeck_domain::{CallCode, CallError, Tier};
-use limbeck_gateway::{Gateway, GatewayConfig};
+use limbeck_gateway::{Gateway, GatewayConfig, ModelsConfig};
 use limbeck_launcher::{Launcher, PoolSize, Pools, WorkerProgram};
 use limbeck_policy::Policy;
 use limbeck_server::surface::client_listing;
@@ -181,6 +183,8 @@ impl GatewaySession {
             tracing::warn!("the embedding endpoint cannot be used: {problem}");
             None
         });
+        let models = models_config(&configuration.settings, &invocation.world, &secrets);
+        let models = models.map_err(|problem| CommandError::usage(anyhow!(problem)))?;
         let options = PoolOptions {
             // All that a client could have: whether the client of a call has one is decided call by call.
             declares: ClientCapabilities::ALL,
@@ -205,6 +209,7 @@ impl GatewaySession {
             notices: notices.clone(),
             policy: way_in.policy(&configuration.settings.policy),
             embeddings,
+            models,
             client_listing,
         })
         .await;
@@ -255,6 +260,7 @@ impl GatewaySession {
             notices: Vec::new(),
             policy: Policy::default(),
             embeddings: None,
+            models: ModelsConfig::default(),
             client_listing,
         })
         .await;

@@ -12,6 +12,7 @@ use crate::counters::Counters;
 use crate::learn::Learning;
 use crate::listings::Listings;
 use crate::live_catalog::LiveCatalog;
+use crate::models::Models;
 use crate::policy_in_force::PolicyInForce;
 use crate::search::ToolSearch;
 
@@ -29,4 +30,5 @@ pub(crate) struct BrokerContext {
     pub(crate) counters: Counters,
     pub(crate) policy: PolicyInForce,
     pub(crate) approvals: Arc<Approvals>,
+    pub(crate) models: Models,
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use limbeck_domain::{
     Approval, ApprovalId, ApprovalState, ArtifactId, CallCode, CallError, CallId, Delivered,
-    EffectClass, ExecutionId, HostCall, JournalEntry, RecordedErasure, ServerName, ToolId, Verdict,
+    EffectClass, ExecutionId, HostCall, JournalEntry, ModelTerms, RecordedErasure, ServerName,
+    ToolId, Verdict,
 };
 use limbeck_store::{Spent, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +16,7 @@ use super::result_bytes;
 use super::tool_calls::{CallTally, ToolCalls};
 use crate::clock::now_us;
 use crate::ledger::{CallMeter, CallUsage};
+use crate::models::{ModelCalls, ModelTally};
 use crate::store_errors::call_error;
 
 /// Bytes of an entry besides its texts, estimated.
@@ -31,6 +33,7 @@ pub(crate) struct Journal {
     record: Option<(Store, ExecutionId)>,
     meter: Arc<Mutex<CallMeter>>,
     tally: Arc<Mutex<CallTally>>,
+    models: Arc<Mutex<ModelTally>>,
     size: Arc<Mutex<Size>>,
     bytes_max: u64,
     full: CancellationToken,
@@ -91,6 +94,7 @@ impl Journal {
             record: Some((store, id)),
             meter: Arc::default(),
             tally: Arc::default(),
+            models: Arc::default(),
             size: Arc::default(),
             bytes_max,
             full: CancellationToken::new(),
@@ -123,6 +127,7 @@ impl Journal {
             record: None,
             meter: Arc::default(),
             tally: Arc::default(),
+            models: Arc::default(),
             size: Arc::default(),
             bytes_max: u64::MAX,
             full: CancellationToken::new(),
@@ -137,6 +142,16 @@ impl Journal {
     /// Calls of tools that have ended so far.
     pub(crate) fn tool_calls(&self) -> ToolCalls {
         self.tally().calls()
+    }
+
+    /// Questions to models that have ended so far, of an execution with these terms.
+    pub(crate) fn model_calls(&self, terms: &ModelTerms) -> ModelCalls {
+        self.models().calls(terms)
+    }
+
+    /// Rounds and tokens that questions to models have used so far.
+    pub(crate) fn models_used(&self) -> (u32, u64) {
+        self.models().used()
     }
 
     /// The most bytes that the journal may have.
@@ -158,6 +173,10 @@ impl Journal {
         self.size.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn models(&self) -> MutexGuard<'_, ModelTally> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn tally(&self) -> MutexGuard<'_, CallTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,6 +184,7 @@ impl Journal {
     /// Counts an entry that is written next.
     fn count(&self, entry: &JournalEntry) {
         self.tally().note(entry);
+        self.models().note(entry);
         let mut size = self.size();
         let bytes = match entry {
             JournalEntry::Call { call, .. } => {

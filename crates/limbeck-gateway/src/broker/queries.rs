@@ -92,7 +92,12 @@ pub(super) fn room_of(call: &HostCall) -> usize {
         // Sources of skills, or a list of them.
         HostOp::Skill => LISTING_BYTES,
         HostOp::Workspace => STORE_VALUE_BYTES_MAX,
-        HostOp::StoreSet | HostOp::Artifact | HostOp::Emit | HostOp::Tool | HostOp::Read => 0,
+        HostOp::StoreSet
+        | HostOp::Artifact
+        | HostOp::Emit
+        | HostOp::Tool
+        | HostOp::Read
+        | HostOp::Llm => 0,
     };
     CALL_BYTES_MIN + body + answer
 }
@@ -133,7 +138,8 @@ pub(super) fn writes(call: &HostCall) -> bool {
         | HostOp::Servers
         | HostOp::StoreGet
         | HostOp::Tool
-        | HostOp::Read => false,
+        | HostOp::Read
+        | HostOp::Llm => false,
     }
 }
 
@@ -155,7 +161,7 @@ impl Broker {
             HostOp::Emit => self.emit(call.id, parse(&call.body)?, room).await,
             HostOp::Skill => self.skill(parse(&call.body)?).await,
             HostOp::Workspace => self.workspace(parse(&call.body)?).await,
-            HostOp::Artifact | HostOp::Tool | HostOp::Read => Err(CallError::new(
+            HostOp::Artifact | HostOp::Tool | HostOp::Read | HostOp::Llm => Err(CallError::new(
                 CallCode::GatewayFault,
                 "a call to a server is not a query",
             )),

@@ -26,8 +26,11 @@ pub(crate) fn pin_of(method: ReadMethod) -> String {
     sha256_hex(format!("method {method}").as_bytes())
 }
 
-/// The method that a question is about; `None` for a question about a tool.
+/// The method, or the question to a model, that a question is about; `None` for a question about a tool.
 pub(crate) fn asked_about(approval: &Approval) -> Option<Arc<Tool>> {
+    if let Some(model) = super::model_tool::asked_about(approval) {
+        return Some(model);
+    }
     let method: ReadMethod = serde_json::from_value(json!(approval.tool.tool)).ok()?;
     let is_read = approval.pin.as_deref() == Some(pin_of(method).as_str());
     is_read.then(|| tool_of(&approval.tool.server, method))

@@ -142,6 +142,7 @@ impl IgnoredFailures {
             | CallCode::LimitExceeded
             | CallCode::Cancelled
             | CallCode::InDoubt
+            | CallCode::Unsupported
             | CallCode::GatewayFault => return,
         }
         let mut refused = self.refused.iter_mut();

@@ -23,7 +23,7 @@ use super::run::Run;
 use super::shown::Shown;
 use crate::admission::ExecutionSlot;
 use crate::approvals::{Asks, OnAsk};
-use crate::broker::{Broker, Journal, ProgramText};
+use crate::broker::{Broker, Journal, ModelRun, ProgramText};
 use crate::clock::now_us;
 use crate::ledger::ExecutionUsage;
 use crate::render::Render;
@@ -145,6 +145,7 @@ impl Executor {
         let (limits, time_warning) = request.limits(self.wall_ms, self.wall_ms_max, self.cpu_ms);
         let start = ProgramStart {
             asks_by_plan: self.broker.policy.newest().policy().asks(),
+            llm: self.broker.models.terms(&request.models),
             ..request.start(&self.broker.listings, limits, Mode::Run)?
         };
         let sandbox = worker.sandbox().clone();
@@ -300,7 +301,8 @@ impl Attempt<'_> {
         .with_scope(&self.scope)
         .with_language(self.start.language)
         .with_asks(asks, program)
-        .with_plan(plan);
+        .with_plan(plan)
+        .with_models(ModelRun::new(&self.start.llm, self.journal.models_used()));
         broker.note_input(&self.start.input);
         let cancel = self.context.cancel.clone();
         let kept_for = match self.on_ask {
@@ -350,6 +352,7 @@ impl Attempt<'_> {
         );
         let mut shown = shown.await;
         shown.tool_calls = self.journal.tool_calls();
+        shown.model_calls = self.journal.model_calls(&self.start.llm);
         let usage = self.usage(&shown, rounds);
         executor.ledger.record_execution(usage).await;
         Ended::Shown(Box::new(shown))

@@ -5,7 +5,8 @@ use limbeck_domain::limits::{
     PROGRAM_BYTES_MAX, WALL_MS_MAX,
 };
 use limbeck_domain::{
-    ErrorKind, ExecutionLimits, GUEST_ABI, Language, Mode, ProgramError, ProgramStart, ToolId, text,
+    ErrorKind, ExecutionLimits, GUEST_ABI, Language, Mode, ModelTerms, ProgramError, ProgramStart,
+    ToolId, text,
 };
 use limbeck_policy::Scope;
 
@@ -13,6 +14,7 @@ use crate::approvals::OnAsk;
 use crate::clock::now_us;
 use crate::listings::Listings;
 use crate::live_catalog::LiveCatalog;
+use crate::models::ModelsRequest;
 use crate::render::Render;
 
 /// Readings of a pattern that are named in an error.
@@ -41,6 +43,8 @@ pub struct ExecuteRequest {
     pub answer: AnswerForm,
     /// What happens when a person has to be asked about a call.
     pub on_ask: OnAsk,
+    /// What the program may ask of models.
+    pub models: ModelsRequest,
 }
 
 /// Notation and size of an answer.
@@ -143,6 +147,7 @@ impl ExecuteRequest {
             mode,
             scope: self.scope.patterns().map(<[String]>::to_vec),
             asks_by_plan: false,
+            llm: ModelTerms::default(),
             abi: GUEST_ABI,
             release: env!("CARGO_PKG_VERSION").to_owned(),
         })

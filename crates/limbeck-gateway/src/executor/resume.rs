@@ -262,7 +262,8 @@ impl Executor {
             ApprovalState::Expired | ApprovalState::Withdrawn | ApprovalState::Spent => false,
         };
         for approval in approvals.iter().filter(|it| is_open(it.state)) {
-            let missing = if !servers.contains(&approval.tool.server) {
+            let is_model = crate::broker::asked_about_model(approval);
+            let missing = if !is_model && !servers.contains(&approval.tool.server) {
                 Some(format!("server `{}`", approval.tool.server))
             } else if let Some(rule) = &approval.rule {
                 let mut rules = policy.rules.rules().iter();

@@ -13,6 +13,7 @@ use crate::admission::ExecutionSlot;
 use crate::artifacts::{ArtifactStore, UnsavedArtifact, binary};
 use crate::broker::ToolCalls;
 use crate::computing::Computing;
+use crate::models::ModelCalls;
 use crate::render::{self, Render};
 use crate::store_errors::log_fault;
 
@@ -28,6 +29,8 @@ pub struct Shown {
     pub text: String,
     /// Calls of tools that the execution made; empty for an answer that is read from the store.
     pub tool_calls: ToolCalls,
+    /// Questions to models that the execution put; empty for an answer that is read from the store.
+    pub model_calls: ModelCalls,
 }
 
 impl Shown {
@@ -38,6 +41,7 @@ impl Shown {
             text: render::text(&envelope, render),
             envelope,
             tool_calls: ToolCalls::default(),
+            model_calls: ModelCalls::default(),
         }
     }
 }
@@ -95,6 +99,7 @@ impl ArtifactStore {
                 envelope,
                 text,
                 tool_calls: ToolCalls::default(),
+                model_calls: ModelCalls::default(),
             },
             None => Shown::of(envelope, render),
         }

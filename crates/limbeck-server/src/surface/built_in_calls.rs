@@ -1,7 +1,7 @@
 //! Calls of `search` and `execute`.
 
 use limbeck_domain::{ErrorKind, Mode, ProgramError};
-use limbeck_gateway::{AnswerForm, ExecuteRequest, OnAsk, ResumeError, Shown};
+use limbeck_gateway::{AnswerForm, ExecuteRequest, ModelsRequest, OnAsk, ResumeError, Shown};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, JsonObject};
 use rmcp::service::{RequestContext, RoleServer};
@@ -60,6 +60,7 @@ impl Surface {
             origin: "mcp".to_owned(),
             answer: arguments.answer,
             on_ask: OnAsk::Wait,
+            models: ModelsRequest::default(),
         };
         if arguments.mode != Mode::Run {
             return Ok(self

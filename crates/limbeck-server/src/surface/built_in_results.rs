@@ -26,6 +26,7 @@ pub(super) fn program_result(shown: Shown) -> CallToolResult {
         envelope,
         text: answer,
         tool_calls: _,
+        model_calls: _,
     } = shown;
     let mut result = text(answer, envelope.error.is_some());
     result.content.extend(emitted_blocks(&envelope));

@@ -24,3 +24,4 @@ mod run_alias;
 mod s0_results;
 mod s1_results;
 mod s2_results;
+mod sampling;

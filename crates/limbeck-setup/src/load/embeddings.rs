@@ -121,7 +121,7 @@ pub(super) fn reference(place: &ConfigPlace<'_>) -> Result<String, ValueError> {
     Ok(text.to_owned())
 }
 
-fn model_name(place: &ConfigPlace<'_>) -> Result<String, ValueError> {
+pub(super) fn model_name(place: &ConfigPlace<'_>) -> Result<String, ValueError> {
     let name = place.text()?;
     let seen = text::clean_line(name, MODEL_BYTES_MAX);
     if name.trim().is_empty() || seen != name {

@@ -22,7 +22,7 @@ const SERVER_KEYS: &[&str] = &[
 ];
 /// Keys at the top level of `limbeck.toml`.
 const LIMBECK_KEYS: &[&str] = &[
-    "limits", "notify", "observe", "policy", "sandbox", "search", "servers",
+    "limits", "llm", "notify", "observe", "policy", "sandbox", "search", "servers",
 ];
 
 /// The tables of servers in a file of any known client, each with the form of its entries.
@@ -144,6 +144,7 @@ impl Loader<'_> {
                 "servers" => self.read_servers(file, &place, EntryDialect::Limbeck, &scope),
                 "observe" => self.read_observe(file, &place).map_err(LoadError::Value),
                 "limits" => self.read_limits(file, &place).map_err(LoadError::Value),
+                "llm" => self.read_llm(file, &place).map_err(LoadError::Value),
                 "notify" => self.read_notify(file, &place).map_err(LoadError::Value),
                 "policy" => self.read_policy(file, &place).map_err(LoadError::Value),
                 "sandbox" => self.read_sandbox(file, &place).map_err(LoadError::Value),

@@ -9,6 +9,7 @@ mod embeddings;
 mod examples;
 mod hostile;
 #[cfg(unix)]
+mod llm;
 mod managed;
 mod notify;
 mod oauth;

@@ -49,6 +49,7 @@ fn new_execution(name: &str, created_us: u64) -> NewExecution {
             mode: Mode::Run,
             scope: None,
             asks_by_plan: false,
+            llm: limbeck_domain::ModelTerms::default(),
             abi: 0,
             release: String::new(),
         },

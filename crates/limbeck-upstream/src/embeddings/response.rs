@@ -54,7 +54,7 @@ pub(super) fn vectors(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, String
 }
 
 /// Reason in an error response: `error.message`, `error`, `message` or `detail`, else the body as text.
-pub(super) fn reason(body: &[u8]) -> Cow<'_, str> {
+pub(crate) fn reason(body: &[u8]) -> Cow<'_, str> {
     let parsed: Option<Value> = serde_json::from_slice(body).ok();
     let said = parsed.as_ref().and_then(|value| {
         let error = &value["error"];

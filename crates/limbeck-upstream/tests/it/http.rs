@@ -7,6 +7,7 @@ mod generations;
 mod guard;
 mod headers;
 mod hostile;
+mod models;
 mod questions;
 mod sessions;
 mod streams;

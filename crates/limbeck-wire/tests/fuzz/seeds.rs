@@ -273,6 +273,7 @@ fn answers() -> Vec<ToWorker> {
         mode: Mode::Run,
         scope: None,
         asks_by_plan: false,
+        llm: limbeck_domain::ModelTerms::default(),
         abi: 1,
         release: "1.2.3".to_owned(),
     };

@@ -82,6 +82,7 @@ impl Run {
                 mode: Mode::Run,
                 scope: None,
                 asks_by_plan: false,
+                llm: limbeck_domain::ModelTerms::default(),
                 abi: 0,
                 release: String::new(),
             },
@@ -289,6 +290,22 @@ fn artifact(body: &str) -> Result<String, CallError> {
     )
 }
 
+/// A model that repeats what it is asked in capitals, or gives its length where a schema is asked for.
+fn model(body: &str) -> Result<String, CallError> {
+    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    let last = body["messages"].as_array().and_then(|it| it.last());
+    let said = last.map_or(&body["prompt"], |last| &last["content"]);
+    let said = said.as_str().unwrap();
+    if said == "off" {
+        let off = CallError::new(CallCode::Unsupported, "no model can be asked");
+        return Err(off.with_hint("configure one"));
+    }
+    let value = serde_json::json!({
+        "text": said.to_uppercase(), "value": said.len(), "left": {"rounds": 3, "tokens": 70},
+    });
+    Ok(value.to_string())
+}
+
 fn answer(call: &HostCall, run: &Run) -> CallResult {
     let result = match call.op {
         HostOp::Tool => {
@@ -310,6 +327,7 @@ fn answer(call: &HostCall, run: &Run) -> CallResult {
         HostOp::Servers => Ok("[]".to_owned()),
         HostOp::StoreGet | HostOp::StoreSet | HostOp::Emit => Ok("null".to_owned()),
         HostOp::Artifact => artifact(&call.body),
+        HostOp::Llm => model(&call.body),
     };
     CallResult {
         id: call.id,

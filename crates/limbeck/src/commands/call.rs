@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CallCode, CallError, Envelope, ExecutionStatus, Language};
 use limbeck_gateway::{
-    AnswerForm, CallReport, ExecuteRequest, LOCAL_PRINCIPAL, ONE_CALL_ORIGIN, OnAsk,
+    AnswerForm, CallReport, ExecuteRequest, LOCAL_PRINCIPAL, ModelsRequest, ONE_CALL_ORIGIN, OnAsk,
 };
 use limbeck_policy::Scope;
 use serde_json::{Value, json};
@@ -90,6 +90,7 @@ async fn ask(
         origin: ONE_CALL_ORIGIN.to_owned(),
         answer: AnswerForm::default(),
         on_ask: OnAsk::Pause,
+        models: ModelsRequest::default(),
     };
     let (paused, signal) = signals
         .cancelling(async |cancel| session.gateway.execute(request, cancel).await)

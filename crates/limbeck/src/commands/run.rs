@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use limbeck_domain::limits::PROGRAM_BYTES_MAX;
 use limbeck_domain::{Envelope, ErrorKind, ExecutionStatus, Language};
-use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL_PRINCIPAL, OnAsk};
+use limbeck_gateway::{AnswerForm, ExecuteRequest, Gateway, LOCAL_PRINCIPAL, ModelsRequest, OnAsk};
 use limbeck_policy::Scope;
 use limbeck_upstream::{CallContext, CallObserver};
 use serde::de::IgnoredAny;
@@ -145,6 +145,7 @@ fn request(arguments: &RunArgs) -> Result<ExecuteRequest, CommandError> {
         },
         // On a terminal too: the question is asked there while the program is paused.
         on_ask: arguments.on_ask.map_or(OnAsk::Pause, OnAsk::from),
+        models: ModelsRequest::default(),
     })
 }
 

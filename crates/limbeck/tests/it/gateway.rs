@@ -13,6 +13,7 @@ mod journal;
 mod learning;
 mod leftovers;
 mod limits;
+mod models;
 mod mutations;
 mod paused;
 mod policy;

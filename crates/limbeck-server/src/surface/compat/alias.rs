@@ -98,6 +98,16 @@ pub(super) enum ArgumentMeaning {
     TimeoutMs,
     /// Wall clock in seconds.
     TimeoutS,
+    /// Whether the program may ask models.
+    Sampling,
+    /// How many questions.
+    SamplingRounds,
+    /// How many tokens.
+    SamplingTokens,
+    /// System prompt of questions without one.
+    SamplingSystemPrompt,
+    /// Models that it may name.
+    SamplingModels,
 }
 
 impl Alias {

@@ -3,13 +3,15 @@
 use limbeck_catalog::Catalog;
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{Language, ServerName};
-use limbeck_policy::Scope;
+use limbeck_gateway::ModelsRequest;
+use limbeck_policy::{ModelAction, Scope};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::alias::{Alias, ArgumentMeaning};
 use super::argument_rules::{Bounds, clamped, mistake, mistakes, whole_number};
 use super::durations::milliseconds;
+use super::sampling;
 
 /// Bytes of a server's name in an error.
 const NAME_SHOWN_BYTES: usize = 128;
@@ -23,6 +25,8 @@ pub(super) struct AliasProgram {
     pub(super) scope: Scope,
     /// Servers that were asked for, as they were written.
     pub(super) servers: Vec<String>,
+    /// What it may ask of models.
+    pub(super) models: ModelsRequest,
 }
 
 /// Why a call was refused before anything ran. Each system wrote each of them in a form of its own.
@@ -120,16 +124,28 @@ impl AliasProgram {
         if let Some(servers) = &servers {
             usable(servers, catalog)?;
         }
-        let patterns = match (strings(alias, ArgumentMeaning::Tools, &arguments), &servers) {
-            (None, Some(servers)) => Some(
-                servers
-                    .iter()
-                    .map(|name| pattern_of(name, catalog))
-                    .collect(),
-            ),
-            (tools, _) => tools,
-        };
+        let patterns: Option<Vec<String>> =
+            match (strings(alias, ArgumentMeaning::Tools, &arguments), &servers) {
+                (None, Some(servers)) => Some(
+                    servers
+                        .iter()
+                        .map(|name| pattern_of(name, catalog))
+                        .collect(),
+                ),
+                (tools, _) => tools,
+            };
+        let models = sampling::request(alias, &arguments);
+        let names_sampling = alias.argument(ArgumentMeaning::Sampling).is_some();
         let scope = match patterns {
+            // Its list was about tools of servers alone, and another argument about models.
+            Some(patterns) if names_sampling && !models.is_off => {
+                let models = [ModelAction::Ask, ModelAction::Think];
+                let models = models.map(|action| Scope::pattern_of(&action.tool()));
+                Some(patterns.into_iter().chain(models).collect())
+            }
+            patterns => patterns,
+        };
+        let scope = match scope {
             None => Scope::everything(),
             Some(patterns) => Scope::parse(patterns)
                 .map_err(|error| ArgumentMistake::Allowlist(error.to_string()))?,
@@ -142,6 +158,7 @@ impl AliasProgram {
             timeout_ms: timeout_ms(alias, &arguments),
             scope,
             servers: servers.unwrap_or_default(),
+            models,
         })
     }
 }

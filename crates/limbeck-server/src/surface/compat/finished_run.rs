@@ -1,7 +1,7 @@
 //! A run that has ended, with what the results of the earlier systems say about it.
 
 use limbeck_domain::{Envelope, ErrorKind, ExecutionStatus};
-use limbeck_gateway::ToolCalls;
+use limbeck_gateway::{ModelCalls, ToolCalls};
 
 /// How a program ended, its calls, and the time it took.
 #[derive(Clone, Debug)]
@@ -11,6 +11,8 @@ pub(super) struct FinishedRun {
     /// Time that it was given.
     pub(super) timeout_ms: u64,
     pub(super) calls: ToolCalls,
+    /// Its questions to models.
+    pub(super) models: ModelCalls,
 }
 
 impl FinishedRun {
@@ -104,7 +106,11 @@ impl FinishedRun {
         });
         let calls = self.calls.made.iter();
         let calls = calls.map(|tool| tool.server.as_str().len() + tool.tool.len());
-        2 * (value + printed + calls.sum::<usize>()) + blocks.sum::<usize>()
+        let asked = self.models.calls.iter();
+        let asked = asked.map(|call| {
+            call.text.len() + call.system_prompt.len() + call.messages.to_string().len()
+        });
+        2 * (value + printed + calls.sum::<usize>()) + blocks.sum::<usize>() + asked.sum::<usize>()
     }
 }
 
@@ -137,6 +143,7 @@ pub(super) mod tests {
             took_ms: 1_234,
             timeout_ms: 30_000,
             calls: ToolCalls::default(),
+            models: ModelCalls::default(),
         }
     }
 

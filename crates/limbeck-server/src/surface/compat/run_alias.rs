@@ -82,6 +82,7 @@ impl Surface {
             timeout_ms,
             scope,
             servers,
+            models,
         } = program;
         let request = ExecuteRequest {
             language,
@@ -96,6 +97,7 @@ impl Surface {
                 ..AnswerForm::default()
             },
             on_ask: OnAsk::Wait,
+            models,
         };
         let surface = self.clone();
         let forwarded = self
@@ -137,6 +139,7 @@ impl Surface {
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             timeout_ms,
             calls: shown.tool_calls,
+            models: shown.model_calls,
         }
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::alias_arguments::ArgumentMistake;
 use super::durations::shown;
 use super::finished_run::FinishedRun;
+use super::sampling;
 use crate::surface::built_in_results::{emitted_blocks, failed, text};
 
 /// Characters at the beginning of an output that is cut, and at its end. With the notice they are below 25,000, which
@@ -49,6 +50,10 @@ pub(super) fn result(run: &FinishedRun, language: Language) -> CallToolResult {
     }
     if !notes.is_empty() {
         structured["warnings"] = json!(notes);
+    }
+    if run.models.is_enabled {
+        structured["samplingCalls"] = sampling::calls(&run.models);
+        structured["samplingMetrics"] = sampling::metrics(&run.models);
     }
     let mut sections = String::new();
     let _ = write!(

@@ -5,8 +5,8 @@ mod shown_texts;
 use limbeck_domain::limits::UPSTREAM_LINE_BYTES_MAX;
 use limbeck_domain::text;
 use limbeck_upstream::{ClientCapabilities, DeclinedError, ServerRequest, ServerRequestKind};
-use rmcp::model::{self, InputRequest};
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::model::{self, ErrorCode, InputRequest};
+use rmcp::service::{RequestContext, RoleServer, ServiceError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -137,23 +137,33 @@ impl PendingQuestion {
     pub(super) async fn put_to(self, context: &RequestContext<RoleServer>) {
         let answer = tokio::select! {
             answer = self.nested(context) => answer,
-            () = context.ct.cancelled() => Err("the request was cancelled".to_owned()),
+            () = context.ct.cancelled() => Err(DeclinedError::new("the request was cancelled")),
         };
         let unanswered = match answer {
             Ok(answer) => self.answer(&answer),
-            Err(reason) => return self.decline(&reason),
+            Err(declined) => {
+                // The server may have cancelled its request meanwhile.
+                let _ = self.reply.send(Err(declined));
+                return;
+            }
         };
         if let Some(question) = unanswered {
             question.decline("the client's answer does not fit the requested schema");
         }
     }
 
-    async fn nested(&self, context: &RequestContext<RoleServer>) -> Result<Value, String> {
+    async fn nested(&self, context: &RequestContext<RoleServer>) -> Result<Value, DeclinedError> {
+        let unreadable = |error: serde_json::Error| DeclinedError::new(error.to_string());
         let request: model::ServerRequest =
-            serde_json::from_value(self.request()).map_err(|error| error.to_string())?;
+            serde_json::from_value(self.request()).map_err(unreadable)?;
         let answer = context.peer.send_request(request).await;
-        let answer = answer.map_err(|error| error.to_string())?;
-        serde_json::to_value(&answer).map_err(|error| error.to_string())
+        let answer = answer.map_err(|error| match &error {
+            ServiceError::McpError(refused) if refused.code == ErrorCode::METHOD_NOT_FOUND => {
+                DeclinedError::unsupported(error.to_string())
+            }
+            _ => DeclinedError::new(error.to_string()),
+        })?;
+        serde_json::to_value(&answer).map_err(unreadable)
     }
 
     /// Checks the form of `answer`, and the content of a form against its schema: servers may rely on it.

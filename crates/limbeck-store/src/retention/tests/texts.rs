@@ -225,6 +225,7 @@ fn the_input_of_a_direct_call_goes_with_its_arguments_and_another_input_stays() 
             mode: Mode::Run,
             scope: None,
             asks_by_plan: false,
+            llm: limbeck_domain::ModelTerms::default(),
             abi: 0,
             release: String::new(),
         })

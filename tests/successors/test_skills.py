@@ -80,7 +80,7 @@ def test_a_function_is_kept_with_its_helpers_and_called_in_later_programs(gatewa
 
 def test_a_search_finds_them(gateway: Client) -> None:
     text = gateway.call("search", queries=["how long is a file"]).text
-    assert "skills.fileSize(path" in text and "skills.file_length(path: str" in text, text
+    assert "skills.fileSize(path: string, { upper = false } = {})" in text and "skills.file_length(path: str" in text, text
     listed = json.loads(cli(gateway, "skills", "--json"))["skills"]
     assert [(one["name"], one["language"], one["version"], one["writes"]) for one in listed] == [
         ("fileSize", "typescript", 1, True),

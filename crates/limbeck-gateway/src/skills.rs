@@ -24,7 +24,7 @@ use limbeck_store::{NewSkill, SavedSkill, Store, StoreError, StoredSkill};
 use serde::Serialize;
 
 pub use health::{SkillHealth, SkillRun, SkillToolHealth, SkillToolState};
-pub(crate) use signature::of_function;
+pub(crate) use signature::{of_function, typed_arguments};
 
 use crate::clock::now_us;
 use crate::executor::{erased_script, inner_calls};

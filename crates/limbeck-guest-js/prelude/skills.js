@@ -157,7 +157,17 @@ const makeSkill = (name) => {
       loaded = loadSkill(name);
       loadedSkills.set(name, loaded);
     }
-    return apply(await loaded, undefined, args);
+    const run = await loaded;
+    try {
+      return await apply(run, undefined, args);
+    } catch (error) {
+      // The places of its code are not in the program. Errors of calls name their tools.
+      const message = readText(error, 'message');
+      if (isError(error) && !(error instanceof ToolError) && message !== undefined && !stringStartsWith(message, 'skills.')) {
+        error.message = `${label}: ${message}`;
+      }
+      throw error;
+    }
   };
   define(call, 'name', label);
   define(call, 'toString', () => `[${label}]`);

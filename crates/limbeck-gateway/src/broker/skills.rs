@@ -89,7 +89,11 @@ impl Broker {
                     Some(sites) => skills::tools_in(sites, (&self.program.text, &source), &catalog),
                     None => (Vec::new(), false),
                 };
-                let arguments = body.arguments.as_deref();
+                let typed = match self.language {
+                    Language::Typescript => skills::typed_arguments(&self.program.text, &body.name),
+                    Language::Python => None,
+                };
+                let arguments = typed.as_deref().or(body.arguments.as_deref());
                 Skill {
                     signature: skills::of_function(&body.name, arguments),
                     name: body.name,

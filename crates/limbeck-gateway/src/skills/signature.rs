@@ -24,6 +24,75 @@ pub(crate) fn of_function(name: &str, arguments: Option<&str>) -> String {
     )
 }
 
+/// Parameters and result of the function `name` with their types, as a TypeScript program has them: a guest runs it without.
+///
+/// The text is searched and not read: what is found is shown, and nothing depends on it.
+pub(crate) fn typed_arguments(program: &str, name: &str) -> Option<String> {
+    let head = |at: usize| {
+        let before = program[..at].trim_end();
+        let after = &program[at + name.len()..];
+        let is_whole = !before_is_word(&program[..at]);
+        if before.ends_with("function") || before.ends_with("function*") {
+            return Some(after.trim_start()).filter(|_| is_whole);
+        }
+        let value = after.trim_start().strip_prefix('=')?.trim_start();
+        let value = value.strip_prefix("async").map_or(value, str::trim_start);
+        Some(value).filter(|_| is_whole)
+    };
+    let mut places = program.match_indices(name).map(|(at, _)| at);
+    let text = places.find_map(|at| head(at).filter(|text| text.starts_with('(')))?;
+    let end = closing(text)?;
+    let (arguments, rest) = text.split_at(end);
+    let result = rest.trim_start().strip_prefix(':').and_then(type_before_body);
+    Some(match result {
+        Some(result) => format!("{arguments}: {result}"),
+        None => arguments.to_owned(),
+    })
+}
+
+fn before_is_word(text: &str) -> bool {
+    let last = text.chars().next_back();
+    last.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.'))
+}
+
+/// Bytes up to the end of the parentheses with which a text begins.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut quote = None;
+    for (at, c) in text.char_indices().take(ARGUMENTS_BYTES_MAX) {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// The type at the beginning of a text, before `=>` or the body of a function.
+fn type_before_body(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices().take(ARGUMENTS_BYTES_MAX) {
+        match c {
+            '{' if depth == 0 && at > 0 => return Some(text[..at].trim_end()),
+            '=' if depth == 0 => return Some(text[..at].trim_end()),
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The line of a program: its input and its value as they were in its recorded run.
 pub(super) fn of_program(
     name: &str,
@@ -91,6 +160,25 @@ mod tests {
         }
         let line = of_program("report", "null", None, Language::Python);
         assert!(line.contains("skills.report("), "{line}");
+    }
+
+    #[test]
+    fn the_types_of_a_function_are_those_of_the_program() {
+        for (program, expected) in [
+            (
+                "async function f(a: string, { b = ')' }: { b?: string } = {}): Promise<number[]> {\n}",
+                Some("(a: string, { b = ')' }: { b?: string } = {}): Promise<number[]>"),
+            ),
+            ("const g = 1;\nconst f = async (a: number): Promise<{ n: number }> => ({ n: a })", Some("(a: number): Promise<{ n: number }>")),
+            ("const f = (a: number) => a", Some("(a: number)")),
+            ("function f(a): { n: number } { return a }", Some("(a): { n: number }")),
+            ("of(1); x.f = (b) => b; function f(a) {}", Some("(a)")),
+            ("const f = a => a", None),
+            ("f(1)", None),
+            ("function f(a", None),
+        ] {
+            assert_eq!(typed_arguments(program, "f").as_deref(), expected, "{program}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::negotiate::cache::NegotiationCache;
 use crate::negotiate::target::Target;
 use crate::principal_connections::PrincipalConnections;
 use crate::protocol::ProtocolGeneration;
+use crate::redaction::Redaction;
 use crate::report::{ServerDiagnostics, ServerState, ToolList, TrafficCounts};
 use crate::server_messages::NotificationSink;
 use crate::server_request::ClientCapabilities;
@@ -55,6 +56,8 @@ pub struct PoolOptions {
     /// The gateway's executable, which is also the process that ends the servers when the gateway is killed; see
     /// [`crate::run_server_guard`]. Without it a server that works outlives a gateway that is killed.
     pub guard: Option<PathBuf>,
+    /// What is taken out of texts that leave this process. The gateway passes it on to what serves clients.
+    pub redaction: Redaction,
 }
 
 impl std::fmt::Debug for UpstreamPool {
@@ -90,6 +93,11 @@ impl UpstreamPool {
         };
         pool.change(&[], servers);
         pool
+    }
+
+    /// What is taken out of texts that leave this process.
+    pub fn redaction(&self) -> &Redaction {
+        &self.options.redaction
     }
 
     /// Takes `removed` out of the set and adds `added`, each in the place of a server with its name. Starts nothing.

@@ -13,7 +13,7 @@ const REDACTED_BYTES_MIN: usize = 6;
 const REDACTED: &str = "[redacted]";
 
 /// Variables that every server inherits and that are not of its entry; passwords inside of their urls are secrets.
-const INHERITED: &[&str] = &[
+pub(crate) const INHERITED: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -209,7 +209,7 @@ impl Redactor {
 }
 
 /// Whether a declared value may stay in a text: a file or directory that exists, or a word of every log.
-fn is_harmless(value: &str) -> bool {
+pub(crate) fn is_harmless(value: &str) -> bool {
     let path = std::path::Path::new(value);
     PLAIN_WORDS.contains(&&*value.to_ascii_lowercase()) || path.is_absolute() && path.exists()
 }

@@ -13,6 +13,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::keychain;
+use crate::known_secrets::KnownSecrets;
 use crate::spec::StdioSpec;
 
 /// Longest secret, in bytes.
@@ -113,6 +114,7 @@ pub trait SecretResolver: Send + Sync + 'static {
 #[derive(Clone, Default)]
 pub struct LocalSecrets {
     environment: Vec<(String, String)>,
+    known: KnownSecrets,
 }
 
 impl fmt::Debug for LocalSecrets {
@@ -124,7 +126,16 @@ impl fmt::Debug for LocalSecrets {
 impl LocalSecrets {
     /// Creates a lookup with the variables that references name and that commands are started with.
     pub fn new(environment: Vec<(String, String)>) -> Self {
-        Self { environment }
+        Self {
+            environment,
+            known: KnownSecrets::default(),
+        }
+    }
+
+    /// Adds each secret that is looked up to `known`.
+    #[must_use]
+    pub fn known_to(self, known: KnownSecrets) -> Self {
+        Self { known, ..self }
     }
 
     fn variable(&self, name: &str) -> Option<&str> {
@@ -244,7 +255,11 @@ impl SecretResolver for LocalSecrets {
         &'a self,
         reference: &'a SecretReference,
     ) -> BoxFuture<'a, Result<SecretString, String>> {
-        Box::pin(async move { self.look_up(reference).await.map(SecretString::from) })
+        Box::pin(async move {
+            let secret = self.look_up(reference).await?;
+            self.known.add_secret(&reference.to_string(), &secret);
+            Ok(SecretString::from(secret))
+        })
     }
 }
 

@@ -10,13 +10,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::error::OAuthError;
 use super::file;
 use super::record::{RegisteredClient, SignInRecord, TokenSet, VERSION};
+use crate::known_secrets::KnownSecrets;
 
 /// Bytes of a server's name that are shown in a file's name.
 const NAME_BYTES_MAX: usize = 40;
@@ -26,6 +27,7 @@ const NAME_BYTES_MAX: usize = 40;
 pub struct TokenStore {
     directory: PathBuf,
     seed: Option<PathBuf>,
+    known: KnownSecrets,
 }
 
 impl TokenStore {
@@ -34,7 +36,15 @@ impl TokenStore {
         Self {
             directory: directory.into(),
             seed: None,
+            known: KnownSecrets::default(),
         }
+    }
+
+    /// Adds each token that is read or written to `known`.
+    #[must_use]
+    pub fn known_to(mut self, known: KnownSecrets) -> Self {
+        self.known = known;
+        self
     }
 
     /// Reads tokens of an earlier system from `directory` as well; nothing is ever written there.
@@ -113,7 +123,7 @@ impl RecordFile {
         // In a directory beside the default one, so that `name_is_taken` does not count these files.
         let mut directory = self.store.directory.clone().into_os_string();
         directory.push("-of-principals");
-        let store = TokenStore::new(directory);
+        let store = TokenStore::new(directory).known_to(self.store.known.clone());
         store.slot_of(&self.server, &self.url, Some(principal))
     }
 
@@ -124,6 +134,25 @@ impl RecordFile {
 
     /// Reads the record and its location.
     pub(super) fn read(&self) -> Result<Option<(SignInRecord, RecordLocation)>, OAuthError> {
+        let read = self.read_file()?;
+        if let Some((record, _)) = &read {
+            self.add_to_known(record);
+        }
+        Ok(read)
+    }
+
+    /// Adds the secrets of a record to those that are taken out of answers.
+    fn add_to_known(&self, record: &SignInRecord) {
+        let tokens = record.tokens.iter();
+        let tokens = tokens.flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);
+        let client = record.client.iter().map(|client| client.secret.as_ref());
+        for secret in tokens.chain(client).flatten() {
+            let source = self.path.to_string_lossy();
+            self.store.known.add_secret(&source, secret.expose_secret());
+        }
+    }
+
+    fn read_file(&self) -> Result<Option<(SignInRecord, RecordLocation)>, OAuthError> {
         let Some(content) = file::read(&self.path)? else {
             return Ok(self.earlier());
         };
@@ -144,6 +173,8 @@ impl RecordFile {
 
     /// Replaces the record. Call it under [`RecordFile::lock`].
     pub(super) fn write(&self, record: &SignInRecord) -> Result<(), OAuthError> {
+        // Before anything can send a token that came with it.
+        self.add_to_known(record);
         file::make_directory(&self.store.directory)?;
         let text = serde_json::to_vec_pretty(record).map_err(|_| OAuthError::Content {
             path: self.path.clone(),

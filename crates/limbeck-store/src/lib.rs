@@ -32,6 +32,7 @@ mod error;
 mod journal_operation;
 mod journal_room;
 mod operation;
+mod options;
 mod owner_locks;
 mod private_directory;
 mod read_queue;
@@ -45,9 +46,11 @@ mod tables;
 mod writer;
 
 pub use audit::{
-    AuditCheck, AuditFault, AuditFaultKind, ExtractChain, ExtractCheck, check_extract,
+    AuditCheck, AuditErasure, AuditEvent, AuditEventKind, AuditFault, AuditFaultKind, Checkpoints,
+    ExtractChain, ExtractCheck, KnownCheckpoints, NoteSigner, check_extract, notes_file,
 };
 pub use error::{CallerText, StoreError};
+pub use options::{LineRedactor, StoreOptions};
 pub use records::{APPROVALS_PENDING_MAX, PAUSED_MAX, REMEMBERED_MAX, WAKES_MAX};
 pub use records::{
     ApprovalFilter, ArtifactInfo, AuditFilter, CachedTools, Decided, DoubtfulCall, ExecutionRecord,

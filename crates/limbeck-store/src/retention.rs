@@ -2,11 +2,10 @@
 //!
 //! Only executions that ended are removed, oldest first. The bounds are those of one principal, so that no principal
 //! removes what belongs to another; a bound on all of them comes after. An execution that called a tool of a server may have
-//! changed something, also if the server calls the tool one that only reads. It is removed by age alone, as one that needs
-//! reconciliation: above a bound its journal loses the results of its reads, then all other large texts but the arguments of
+//! changed something, also if the server calls the tool one that only reads. It is removed by age alone: above a bound its journal loses the results of its reads, then all other large texts but the arguments of
 //! its calls, and then these, unless a call is in doubt ([`smaller`]). A principal whose journals are above their bound after
 //! that begins no more executions ([`full`]). Where the disk has little room for what a principal leaves, its bounds are lower
-//! ([`Retention::within`]), and its oldest artifacts go too. A running one is never removed or made smaller, and neither is
+//! ([`Retention::within`]), and its oldest artifacts go too. One with a call in doubt stays until a person has said what happened. A running one is never removed or made smaller, and neither is
 //! a paused one, whose replay needs each result; its bytes count as those of the others. What was removed is counted in table
 //! `removed`.
 //!

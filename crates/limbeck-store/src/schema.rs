@@ -341,6 +341,13 @@ const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (principal, name, proposed)
     ) STRICT;
     CREATE INDEX skill_execution ON skill (execution) WHERE execution IS NOT NULL;
+",
+"
+    -- Texts that records commit to, as JSON. Like `salt` they are not in the chain, and can be erased.
+    CREATE TABLE audit_detail (
+        seq    INTEGER PRIMARY KEY,
+        detail TEXT NOT NULL
+    ) STRICT;
 "];
 
 /// Newest format that this program reads, and the one it writes.

@@ -24,18 +24,20 @@ mod writing;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
+use crate::audit::{RecordKeeping, RecordRate};
 use crate::database_file;
 use crate::disk_space::DiskFloor;
 use crate::error::StoreError;
 use crate::journal_room::JournalRoom;
 use crate::operation::{Durability, Write};
+use crate::options::StoreOptions;
 use crate::owner_locks::OwnerLocks;
 use crate::reader::ReaderThread;
 use crate::records::StoreStats;
@@ -68,6 +70,8 @@ struct Inner {
     retention: Retention,
     room: Arc<JournalRoom>,
     counters: Arc<WriterCounters>,
+    fail_closed: bool,
+    record_rate: Mutex<RecordRate>,
 }
 
 impl fmt::Debug for Store {
@@ -89,6 +93,15 @@ impl Store {
     /// [`StoreError::Damaged`], [`StoreError::Foreign`] or [`StoreError::Newer`] for a file that cannot be
     /// used, which is left unchanged.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, StoreOptions::default())
+    }
+
+    /// The same with `options`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub fn open_with(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         let opened = database_file::open(path)?;
         let reader = ReaderThread::start(opened.reader, &opened.path)?;
         Self::start(
@@ -96,7 +109,8 @@ impl Store {
             opened.writer,
             Some(reader),
             Some(opened.owner_locks),
-            Retention::FILE,
+            Retention::FILE.chosen(options.executions, options.days),
+            options,
         )
     }
 
@@ -122,8 +136,17 @@ impl Store {
         Ok(store)
     }
 
+    /// Whether nothing runs and no call is sent where its record is not on disk.
+    pub fn fails_closed(&self) -> bool {
+        self.inner.fail_closed
+    }
+
     /// Fails where what is written does not outlive this process although a state file was to be used.
-    pub(crate) fn check_durable(&self) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    ///
+    /// Why the state file cannot be used.
+    pub fn check_durable(&self) -> Result<(), StoreError> {
         self.inner.instead_of.clone().map_or(Ok(()), Err)
     }
 
@@ -141,7 +164,14 @@ impl Store {
             writing: journals,
             ..Retention::MEMORY
         };
-        Self::start(path, connection, None, None, retention)
+        Self::start(
+            path,
+            connection,
+            None,
+            None,
+            retention,
+            StoreOptions::default(),
+        )
     }
 
     fn start(
@@ -150,7 +180,14 @@ impl Store {
         reader: Option<ReaderThread>,
         owner_locks: Option<OwnerLocks>,
         retention: Retention,
+        options: StoreOptions,
     ) -> Result<Self, StoreError> {
+        let audit = RecordKeeping {
+            redact: options.redact,
+            records_max: options.audit_records,
+            segments: options.audit_segments,
+            checkpoints: options.checkpoints,
+        };
         let counters = Arc::new(WriterCounters::default());
         let disk = DiskFloor::new(reader.as_ref().map(|_| path.as_path()));
         let room = Arc::new(JournalRoom::new(disk));
@@ -162,6 +199,7 @@ impl Store {
             retention,
             Arc::clone(&counters),
             Arc::clone(&room),
+            audit,
         );
         let thread = std::thread::Builder::new()
             .name("limbeck-store".to_owned())
@@ -178,6 +216,8 @@ impl Store {
                 retention,
                 room,
                 counters,
+                fail_closed: options.fail_closed,
+                record_rate: Mutex::default(),
             }),
         })
     }

@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::apply::Apply;
-use crate::audit::NewestFile;
+use crate::audit::{NewestFile, RecordKeeping};
 use crate::error::StoreError;
 use crate::journal_operation::{JournalOperation, JournalStep, JournalTarget};
 use crate::journal_room::JournalRoom;
@@ -109,6 +109,10 @@ pub(crate) struct Writer {
     room: Arc<JournalRoom>,
     /// `None` for a store in memory.
     newest_file: Option<NewestFile>,
+    /// What is done with records.
+    audit: RecordKeeping,
+    /// Operations that could not be stored since the last commit.
+    lost: u64,
 }
 
 /// What remains of a job once its operation is encoded: whom to answer, and for which journal.
@@ -126,9 +130,13 @@ impl Writer {
         retention: Retention,
         counters: Arc<WriterCounters>,
         room: Arc<JournalRoom>,
+        mut audit: RecordKeeping,
     ) -> Self {
+        let checkpoints = audit.checkpoints.take();
         Self {
-            newest_file: owner_locks.as_ref().map(|_| NewestFile::new(&path)),
+            newest_file: owner_locks
+                .as_ref()
+                .map(|_| NewestFile::new(&path, checkpoints)),
             path,
             connection,
             owner_locks,
@@ -145,6 +153,8 @@ impl Writer {
             full: BTreeMap::new(),
             tight: BTreeSet::new(),
             room,
+            audit,
+            lost: 0,
         }
     }
 

@@ -1,18 +1,21 @@
 //! Adds the records of one transaction.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use limbeck_domain::{Approval, JournalEntry};
 use rusqlite::{OptionalExtension as _, Transaction, params};
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{self, FIRST, Link, hex};
+use super::checkpoint::Checkpoints;
 use super::newest::Newest;
+use super::noted::AuditEvent;
 use super::record::{Event, Head, Line};
+use super::segments;
+use crate::options::LineRedactor;
 use crate::tables::timestamp::{from_stored, to_stored};
 
-/// Records that are kept. When there are more, the oldest go; a record has some 400 bytes.
-const RECORDS_MAX: u64 = 500_000;
 /// Oldest records that are removed at once, so that a commit removes few or none.
 const REMOVED_AT_ONCE: u64 = 1_000;
 /// Principal of what belongs to no execution any more.
@@ -20,6 +23,17 @@ const NO_PRINCIPAL: &str = "";
 
 /// Random bytes that are hashed before the bytes of a commitment.
 type Salt = [u8; 16];
+
+/// What the writer does with records.
+pub(crate) struct RecordKeeping {
+    pub(crate) redact: Option<LineRedactor>,
+    /// When there are more, the oldest go.
+    pub(crate) records_max: u64,
+    /// Where they go.
+    pub(crate) segments: Option<PathBuf>,
+    /// Taken by the writer.
+    pub(crate) checkpoints: Option<Checkpoints>,
+}
 
 /// What triggers noted in this transaction.
 struct Note {
@@ -41,6 +55,7 @@ struct Subject {
 pub(crate) fn append(
     transaction: &Transaction<'_>,
     now_us: u64,
+    keeping: &RecordKeeping,
 ) -> rusqlite::Result<Option<Newest>> {
     let notes: Vec<Note> = transaction
         .prepare_cached("SELECT row, kind, subject, detail FROM audit_note ORDER BY row")?
@@ -59,7 +74,7 @@ pub(crate) fn append(
     transaction
         .prepare_cached("DELETE FROM audit_note WHERE row <= ?1")?
         .execute([last.row])?;
-    let mut batch = Batch::new(transaction, now_us)?;
+    let mut batch = Batch::new(transaction, now_us, keeping)?;
     for note in &notes {
         let salt = batch.salt();
         if let Some((principal, event)) = batch.event(note, &salt)? {
@@ -67,7 +82,7 @@ pub(crate) fn append(
         }
     }
     let newest = batch.finish()?;
-    remove_oldest(transaction, newest.seq)?;
+    remove_oldest(transaction, newest.seq, keeping)?;
     Ok(Some(newest))
 }
 
@@ -92,6 +107,7 @@ pub(super) fn newest(connection: &rusqlite::Connection) -> rusqlite::Result<Newe
 struct Batch<'a> {
     transaction: &'a Transaction<'a>,
     now_us: u64,
+    keeping: &'a RecordKeeping,
     newest: Newest,
     /// The newest record of each principal in the batch.
     principals: HashMap<String, (u64, Link)>,
@@ -102,10 +118,15 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    fn new(transaction: &'a Transaction<'a>, now_us: u64) -> rusqlite::Result<Self> {
+    fn new(
+        transaction: &'a Transaction<'a>,
+        now_us: u64,
+        keeping: &'a RecordKeeping,
+    ) -> rusqlite::Result<Self> {
         Ok(Self {
             transaction,
             now_us,
+            keeping,
             newest: newest(transaction)?,
             principals: HashMap::new(),
             subject: None,
@@ -146,6 +167,10 @@ impl<'a> Batch<'a> {
         };
         let line = serde_json::to_string(&line)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        let line = match &self.keeping.redact {
+            Some(redact) => redact(&line),
+            None => line,
+        };
         let hash = chain::link(&self.newest.hash, seq, &line);
         let phash = chain::principal_link(&pprev, pseq, &line);
         let salt = event.has_commitment().then_some(salt);
@@ -154,6 +179,11 @@ impl<'a> Batch<'a> {
                 "INSERT INTO audit (seq, principal, line, hash, salt) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(params![to_stored(seq), principal, line, hash, salt])?;
+        if let Some(detail) = event.detail() {
+            self.transaction
+                .prepare_cached("INSERT INTO audit_detail (seq, detail) VALUES (?1, ?2)")?
+                .execute(params![to_stored(seq), detail])?;
+        }
         self.principals.insert(principal.to_owned(), (pseq, phash));
         self.newest = Newest { seq, hash };
         Ok(())
@@ -178,6 +208,9 @@ impl<'a> Batch<'a> {
             "status" => self.status(note.subject, &note.detail),
             "entry" => self.entry(note.subject, salt),
             "approval" => self.approval(note.subject, &note.detail),
+            "event" => Ok(serde_json::from_str(&note.detail)
+                .ok()
+                .map(|noted: AuditEvent| (noted.principal.clone(), Event::noted(&noted, salt)))),
             // A newer version may note more; what this one cannot read is not passed over in silence.
             _ => Ok(Some((NO_PRINCIPAL.to_owned(), Event::unknown(&note.kind)))),
         }
@@ -307,12 +340,22 @@ fn start(
 }
 
 /// Removes the oldest records above the bound. The hash of the last one that is gone stays, for the check of the others.
-fn remove_oldest(transaction: &Transaction<'_>, newest: u64) -> rusqlite::Result<()> {
+fn remove_oldest(
+    transaction: &Transaction<'_>,
+    newest: u64,
+    keeping: &RecordKeeping,
+) -> rusqlite::Result<()> {
     let removed: i64 = transaction
         .prepare_cached("SELECT seq FROM audit_removed")?
         .query_row([], |row| row.get(0))?;
     let removed = from_stored(removed);
-    if newest.saturating_sub(removed) < RECORDS_MAX + REMOVED_AT_ONCE {
+    if newest.saturating_sub(removed) < keeping.records_max + REMOVED_AT_ONCE {
+        return Ok(());
+    }
+    if let Some(directory) = &keeping.segments
+        && segments::write(transaction, directory, removed + REMOVED_AT_ONCE).is_err()
+    {
+        // They stay until they can be written; the log has said so.
         return Ok(());
     }
     let last = to_stored(removed + REMOVED_AT_ONCE);
@@ -323,6 +366,9 @@ fn remove_oldest(transaction: &Transaction<'_>, newest: u64) -> rusqlite::Result
         .execute([last])?;
     transaction
         .prepare_cached("DELETE FROM audit WHERE seq <= ?1")?
+        .execute([last])?;
+    transaction
+        .prepare_cached("DELETE FROM audit_detail WHERE seq <= ?1")?
         .execute([last])?;
     Ok(())
 }

@@ -69,6 +69,8 @@ pub enum AuditFaultKind {
     Truncated,
     /// The chain is whole, but it is not the one that was there before.
     Forked,
+    /// A checkpoint of it is not what was signed.
+    Signature,
 }
 
 impl AuditFaultKind {
@@ -80,6 +82,7 @@ impl AuditFaultKind {
             Self::Reordered => "reordered",
             Self::Truncated => "truncated",
             Self::Forked => "forked",
+            Self::Signature => "signature",
         }
     }
 }

@@ -8,6 +8,8 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::chain::{self, AuditFault, AuditFaultKind, FIRST, Link, link_of_hex};
+use super::checkpoint::KnownCheckpoints;
+use super::export::{Extracted, split_export};
 use super::newest;
 use crate::tables::timestamp::from_stored;
 
@@ -27,6 +29,9 @@ pub struct AuditCheck {
     /// The first record that is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_bad: Option<AuditFault>,
+    /// Number of the newest record that a checkpoint covers, where checkpoints were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed: Option<u64>,
 }
 
 impl AuditCheck {
@@ -36,6 +41,7 @@ impl AuditCheck {
             records,
             first,
             first_bad,
+            signed: None,
         }
     }
 }
@@ -89,8 +95,12 @@ fn fault(seq: u64, kind: AuditFaultKind) -> Option<AuditFault> {
     Some(AuditFault { seq, kind })
 }
 
-/// Checks all records of a store, and that those are there which the file beside it names.
-pub(crate) fn check(connection: &Connection, store: &Path) -> rusqlite::Result<AuditCheck> {
+/// Checks all records of a store, and that those are there which the file beside it and the checkpoints name.
+pub(crate) fn check(
+    connection: &Connection,
+    store: &Path,
+    checkpoints: &KnownCheckpoints,
+) -> rusqlite::Result<AuditCheck> {
     let (removed, mut previous): (u64, Link) =
         connection.query_row("SELECT seq, hash FROM audit_removed", [], |row| {
             Ok((from_stored(row.get(0)?), row.get(1)?))
@@ -120,11 +130,11 @@ pub(crate) fn check(connection: &Connection, store: &Path) -> rusqlite::Result<A
             };
             bad = fault(seq, kind);
         }
-        if let Ok(Some(noted)) = &noted
-            && noted.seq == seq
-            && noted.hash != hash
-            && bad.is_none()
-        {
+        let is_other = |known: &Link| *known != hash;
+        let noted = noted.as_ref().ok().and_then(Option::as_ref);
+        let is_noted = noted.is_some_and(|noted| noted.seq == seq && is_other(&noted.hash));
+        let is_signed = checkpoints.hashes.get(&seq).is_some_and(is_other);
+        if (is_noted || is_signed) && bad.is_none() {
             bad = fault(seq, AuditFaultKind::Forked);
         }
         previous = hash;
@@ -139,16 +149,19 @@ pub(crate) fn check(connection: &Connection, store: &Path) -> rusqlite::Result<A
             Err(_) => fault(seq, AuditFaultKind::Edited),
         };
     }
+    if bad.is_none() && checkpoints.newest().is_some_and(|newest| newest > seq) {
+        bad = fault(seq + 1, AuditFaultKind::Truncated);
+    }
+    if let Some(signed) = checkpoints.bad
+        && bad.is_none_or(|bad| signed.seq <= bad.seq)
+    {
+        bad = Some(signed);
+    }
     let first = (removed > 0).then_some(removed + 1);
-    Ok(AuditCheck::new(seq - removed, first, bad))
-}
-
-/// A line of an extract, as far as it is checked.
-#[derive(Deserialize)]
-struct Extracted {
-    principal: String,
-    pseq: u64,
-    pprev: String,
+    Ok(AuditCheck {
+        signed: checkpoints.newest(),
+        ..AuditCheck::new(seq - removed, first, bad)
+    })
 }
 
 /// Checks the chain of each principal in an extract: one record a line, as `limbeck audit export` writes them. The first
@@ -221,26 +234,9 @@ pub fn check_extract(mut extract: impl BufRead) -> std::io::Result<ExtractCheck>
     })
 }
 
-/// What an extract adds at the end of a line.
-const EXPORT_FIELD: &str = ",\"phash\":\"";
-
-/// A line with the hash of its principal's chain, as an extract has it.
-pub(crate) fn export_line(line: &str) -> Option<String> {
-    let Extracted { pseq, pprev, .. } = serde_json::from_str(line).ok()?;
-    let phash = chain::principal_link(&link_of_hex(&pprev)?, pseq, line);
-    let body = line.strip_suffix('}')?;
-    Some(format!("{body}{EXPORT_FIELD}{}\"}}", chain::hex(&phash)))
-}
-
-/// The reverse: a line as it was stored, and its hash.
-fn split_export(exported: &str) -> Option<(String, Link)> {
-    let (body, rest) = exported.rsplit_once(EXPORT_FIELD)?;
-    let hash = link_of_hex(rest.strip_suffix("\"}")?)?;
-    Some((format!("{body}}}"), hash))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::export::export_line;
     use super::*;
 
     /// Records of two principals in turns, as an extract has them.
@@ -257,7 +253,7 @@ mod tests {
             );
             let phash = chain::principal_link(&pprev, pseq + 1, &line);
             heads.insert(principal, (pseq + 1, phash));
-            lines.push(export_line(&line).expect("a record"));
+            lines.push(export_line(&line, None, None).expect("a record"));
         }
         lines
     }
@@ -312,7 +308,7 @@ mod tests {
         };
         let expected = [("a".to_owned(), 4, 1, 7), ("b".to_owned(), 4, 2, 8)];
         assert_eq!(ends(&whole), expected);
-        assert!(lines[7].ends_with(&format!("\"phash\":\"{}\"}}", whole.chains[1].last)));
+        assert!(lines[7].contains(&format!("\"phash\":\"{}\"", whole.chains[1].last)));
         // The last record of one principal is gone, and the extract is right in itself.
         let mut cut = lines.clone();
         cut.remove(6);

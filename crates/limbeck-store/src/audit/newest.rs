@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::chain::{Link, hex, link_of_hex};
+use super::checkpoint::{CheckpointFiles, Checkpoints};
+use crate::tables::timestamp::now_us;
 
 /// Records after which the file is written again.
 const RECORDS_BETWEEN: u64 = 1_000;
@@ -36,6 +38,7 @@ pub(crate) struct NewestFile {
     written: Option<(u64, Instant)>,
     /// What is newer than the file.
     unwritten: Option<Newest>,
+    checkpoints: Option<CheckpointFiles>,
 }
 
 impl NewestFile {
@@ -44,11 +47,12 @@ impl NewestFile {
         store.with_extension("audit.json")
     }
 
-    pub(crate) fn new(store: &Path) -> Self {
+    pub(crate) fn new(store: &Path, checkpoints: Option<Checkpoints>) -> Self {
         Self {
             path: Self::of(store),
             written: None,
             unwritten: None,
+            checkpoints: checkpoints.map(|checkpoints| CheckpointFiles::new(checkpoints, store)),
         }
     }
 
@@ -69,6 +73,9 @@ impl NewestFile {
             return;
         };
         self.written = Some((newest.seq, Instant::now()));
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.write(&newest, now_us());
+        }
         if let Err(error) = write(&self.path, &newest) {
             tracing::warn!(
                 path = %self.path.display(),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::chain::hex;
+use super::noted::AuditEvent;
 
 /// Longest text from outside in a record, in bytes: names, reasons and codes are shorter.
 const TEXT_BYTES_MAX: usize = 500;
@@ -92,8 +93,11 @@ pub(super) struct Event {
     approver: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     channel: Option<&'static str>,
+    /// Words of a person; the text can be erased.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+    reason: Option<Commitment>,
+    #[serde(skip)]
+    reason_text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<Commitment>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,6 +111,9 @@ pub(super) struct Event {
     calls: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     took_us: Option<u64>,
+    /// Records that were left out before this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped: Option<u64>,
 }
 
 impl Event {
@@ -127,9 +134,35 @@ impl Event {
         }
     }
 
+    /// What belongs to no execution.
+    pub(super) fn noted(noted: &AuditEvent, salt: &[u8]) -> Self {
+        let text = |text: &Option<String>| text.as_deref().map(bounded);
+        Self {
+            event: noted.event.as_str(),
+            client: text(&noted.client),
+            operation: text(&noted.operation),
+            server: text(&noted.server),
+            tool: text(&noted.tool),
+            code: text(&noted.code),
+            status: text(&noted.status),
+            arguments: noted
+                .arguments
+                .as_deref()
+                .map(|arguments| Commitment::new(salt, arguments)),
+            dropped: Some(noted.dropped).filter(|dropped| *dropped > 0),
+            ..Self::default()
+        }
+    }
+
     /// Whether a salt is needed to check it.
     pub(super) fn has_commitment(&self) -> bool {
-        self.arguments.is_some() || self.result.is_some()
+        self.arguments.is_some() || self.result.is_some() || self.reason.is_some()
+    }
+
+    /// The texts that it commits to and that are kept beside it, as JSON.
+    pub(super) fn detail(&self) -> Option<String> {
+        let reason = self.reason_text.as_ref()?;
+        Some(serde_json::json!({"reason": reason}).to_string())
     }
 
     /// An execution began.
@@ -246,11 +279,15 @@ impl Event {
     }
 
     fn decided(execution: &str, decision: &ApprovalDecision, salt: &[u8]) -> Self {
+        let reason = decision.reason.as_deref().map(bounded);
         Self {
             decision: Some(if decision.approve { "approve" } else { "deny" }),
             approver: Some(bounded(&decision.by)),
             channel: Some(decision.channel.as_str()),
-            reason: decision.reason.as_deref().map(bounded),
+            reason: reason
+                .as_deref()
+                .map(|reason| Commitment::new(salt, reason)),
+            reason_text: reason,
             arguments: decision
                 .edited
                 .as_deref()

@@ -64,6 +64,16 @@ impl Retention {
         artifacts: ArtifactBounds::MEMORY,
     };
 
+    /// With what the operator chose in the place of the defaults.
+    pub(crate) fn chosen(self, executions: Option<u64>, days: Option<u64>) -> Self {
+        let day_us = 24 * 3_600 * 1_000_000;
+        Self {
+            executions: executions.unwrap_or(self.executions),
+            age_us: days.map_or(self.age_us, |days| days.saturating_mul(day_us)),
+            ..self
+        }
+    }
+
     /// The bounds for a principal on a disk with `free` bytes left for what programs leave: what it may lose of each kind gets a
     /// quarter of them.
     pub(crate) fn within(self, free: Option<u64>) -> Self {

@@ -113,7 +113,8 @@ pub(super) fn surplus(
                  WINDOW own AS (PARTITION BY writing, principal ORDER BY created_us DESC, row DESC),
                         every AS (PARTITION BY writing ORDER BY created_us DESC, row DESC)
              ), surplus AS (
-                 SELECT *, ended_us < ?7 - ?4 AS old FROM kept
+                 -- One with a call in doubt waits for a person, however old it is.
+                 SELECT *, ended_us < ?7 - ?4 AND NOT in_doubt AS old FROM kept
              )
              SELECT row, principal, created_us, bytes, NOT old AND writing, thinned FROM surplus
              WHERE (?9 IS NULL OR principal = ?9) AND (old

@@ -24,9 +24,13 @@ impl Store {
     pub async fn begin(&self, new: NewExecution) -> Result<(), StoreError> {
         self.make_room(&new.principal)?;
         let room = &self.inner.room;
-        let durability = match room.may_be_refused(&new.principal) {
-            true => Durability::Committed,
-            false => Durability::Queued,
+        let durability = if self.fails_closed() {
+            self.check_durable()?;
+            Durability::Synced
+        } else if room.may_be_refused(&new.principal) {
+            Durability::Committed
+        } else {
+            Durability::Queued
         };
         let (id, principal) = (new.id.clone(), new.principal.clone());
         let operation = Operation::Journal(JournalOperation::Begin(Box::new(new)));

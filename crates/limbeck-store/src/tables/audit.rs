@@ -30,14 +30,19 @@ pub(crate) fn list(connection: &Connection, filter: &AuditFilter) -> rusqlite::R
     }
     let order = if filter.newest { "DESC" } else { "ASC" };
     let sql = format!(
-        "SELECT line FROM (SELECT seq, line FROM audit WHERE {} ORDER BY seq {order} LIMIT ?1) ORDER BY seq",
+        "SELECT line, salt, detail FROM (
+             SELECT seq, line, salt, detail FROM audit LEFT JOIN audit_detail USING (seq)
+             WHERE {} ORDER BY seq {order} LIMIT ?1
+         ) ORDER BY seq",
         conditions.join(" AND ")
     );
-    let lines: Vec<String> = connection
+    connection
         .prepare_cached(&sql)?
-        .query_map(params_from_iter(values), |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    // A line that is not what was written is shown as it is: the check of the extract names it.
-    let export = |line: String| export_line(&line).unwrap_or(line);
-    Ok(lines.into_iter().map(export).collect())
+        .query_map(params_from_iter(values), |row| {
+            let line: String = row.get(0)?;
+            let (salt, detail): (Option<Vec<u8>>, Option<String>) = (row.get(1)?, row.get(2)?);
+            // A line that is not what was written is shown as it is: the check of the extract names it.
+            Ok(export_line(&line, salt.as_deref(), detail.as_deref()).unwrap_or(line))
+        })?
+        .collect()
 }

@@ -1,16 +1,16 @@
 //! Commits: one transaction for a batch of operations, and the answers to their callers.
 
 use std::sync::atomic::Ordering;
-use std::time::SystemTime;
 
 use rusqlite::TransactionBehavior;
 
 use super::{BYTES_PER_PRUNE, Completion, FINISHES_PER_PRUNE, Writer, answer};
 use crate::apply::Apply;
-use crate::audit;
+use crate::audit::{self, AuditEvent, AuditEventKind};
 use crate::error::StoreError;
 use crate::journal_operation::JournalStep;
 use crate::schema;
+use crate::tables::timestamp::now_us;
 
 impl Writer {
     /// Stores a batch, on disk when `sync` is set, and answers its callers.
@@ -33,6 +33,9 @@ impl Writer {
                 }
             }
             Err(error) => {
+                // The next record says that there is a gap before it.
+                let lost = u64::try_from(completions.len()).unwrap_or(u64::MAX);
+                self.lost = self.lost.saturating_add(lost);
                 for completion in completions {
                     self.complete(completion, Err(error.clone()));
                 }
@@ -82,7 +85,14 @@ impl Writer {
             results.push(result);
         }
         // Records of what the batch changed, in its transaction.
-        let newest = audit::append(&transaction, now_us()).map_err(sqlite)?;
+        if self.lost > 0 {
+            let gap = AuditEvent {
+                dropped: self.lost,
+                ..AuditEvent::new(AuditEventKind::Gap, "")
+            };
+            gap.note(&transaction).map_err(sqlite)?;
+        }
+        let newest = audit::append(&transaction, now_us(), &self.audit).map_err(sqlite)?;
         if sync {
             // SQLite syncs the log only for a commit that changes something, and earlier commits
             // without a sync may be all that has to be synced.
@@ -92,6 +102,7 @@ impl Writer {
                 .map_err(sqlite)?;
         }
         transaction.commit().map_err(sqlite)?;
+        self.lost = 0;
         if let (Some(newest), Some(file)) = (newest, &mut self.newest_file) {
             file.advance(newest);
         }
@@ -133,12 +144,4 @@ impl Writer {
         }
         answer(completion.reply, result);
     }
-}
-
-/// The time of records, in microseconds since 1970.
-fn now_us() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
-    })
 }

@@ -1,7 +1,10 @@
 //! The audit trail: a record for each change, and each damage found.
 
 use limbeck_domain::{ApprovalChannel, ApprovalDecision, EffectClass, ExecutionStatus};
-use limbeck_store::{AuditFault, AuditFilter, Store, check_extract};
+use limbeck_store::{
+    AuditErasure, AuditEvent, AuditEventKind, AuditFault, AuditFilter, Store, StoreOptions,
+    check_extract,
+};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -206,4 +209,93 @@ async fn a_chain_that_was_written_anew_is_not_the_one_that_was_noted() {
         checked.first_bad.map(|fault| fault.kind.as_str()),
         Some("forked")
     );
+}
+
+/// Records of requests by as many principals that none has too many of them.
+async fn requests(store: &Store, range: std::ops::Range<u32>) {
+    for number in range {
+        let principal = format!("user:anna-{}", number / 40);
+        let event = AuditEvent {
+            arguments: Some(format!("request {number}")),
+            ..AuditEvent::new(AuditEventKind::Search, principal)
+        };
+        store.record(event).await.unwrap();
+    }
+    store.flush().await.unwrap();
+}
+
+#[tokio::test]
+async fn records_that_are_removed_are_in_a_segment_that_verifies_and_the_rest_verifies_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let segments = directory.path().join("segments");
+    let options = || StoreOptions {
+        audit_records: 100,
+        audit_segments: Some(segments.clone()),
+        redact: Some(Box::new(|line| line.replace("anna", "[redacted]"))),
+        ..StoreOptions::default()
+    };
+    let path = directory.path().join("state.db");
+    let store = Store::open_with(&path, options()).unwrap();
+    requests(&store, 0..1_200).await;
+    let checked = store.check_audit().await.unwrap();
+    assert!(checked.ok, "{checked:?}");
+    assert_eq!((checked.first, checked.records), (Some(1_001), 200));
+    let segment = std::fs::read(segments.join("audit-000000000001.jsonl")).unwrap();
+    let extract = check_extract(segment.as_slice()).unwrap();
+    assert!(extract.check.ok, "{extract:?}");
+    assert_eq!(extract.range(), Some((1, 1_000)));
+    let text = String::from_utf8(segment).unwrap();
+    assert!(text.contains("user:[redacted]") && !text.contains("anna"));
+
+    // Where they cannot be written they stay.
+    drop(store);
+    std::fs::remove_dir_all(&segments).unwrap();
+    std::fs::write(&segments, "a file").unwrap();
+    let store = Store::open_with(&path, options()).unwrap();
+    requests(&store, 1_200..2_400).await;
+    let checked = store.check_audit().await.unwrap();
+    assert_eq!((checked.first, checked.records), (Some(1_001), 1_400));
+}
+
+#[tokio::test]
+async fn the_reason_of_a_decision_is_beside_its_record_and_can_be_erased() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("state.db")).unwrap();
+    let execution = id("ex_1");
+    store.begin(new_execution("ex_1", 1)).await.unwrap();
+    let (entry, question) = approval("ap_1", "ex_1", 2);
+    store
+        .ask(&execution, vec![(entry, question)])
+        .await
+        .unwrap();
+    let decision = ApprovalDecision {
+        approve: false,
+        by: "user:anna".to_owned(),
+        channel: ApprovalChannel::Cli,
+        reason: Some("not for Bob".to_owned()),
+        edited: None,
+        lines: None,
+        stop: false,
+        remember: None,
+        remembered: None,
+        at_us: 20,
+    };
+    store.decide(&ap("ap_1"), decision).await.unwrap();
+    let lines = store.audit(&ALL).await.unwrap();
+    assert!(check_extract(lines.join("\n").as_bytes()).unwrap().check.ok);
+    let decided: Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+    assert_eq!(decided["detail"]["reason"], "not for Bob");
+    assert_eq!(decided["reason"]["bytes"], "not for Bob".len());
+    let other = lines.join("\n").replace("not for Bob", "not for Eve");
+    assert!(!check_extract(other.as_bytes()).unwrap().check.ok);
+
+    let of_execution = AuditErasure {
+        execution: Some(execution),
+        ..AuditErasure::default()
+    };
+    assert_eq!(store.erase_audit(of_execution).await.unwrap(), 2);
+    let lines = store.audit(&ALL).await.unwrap().join("\n");
+    assert!(!lines.contains("Bob"), "{lines}");
+    assert!(check_extract(lines.as_bytes()).unwrap().check.ok);
+    assert!(store.check_audit().await.unwrap().ok);
 }

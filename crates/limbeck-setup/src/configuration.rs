@@ -74,6 +74,49 @@ pub struct Settings {
     pub notify: NotifySettings,
     /// `[policy]` of all files.
     pub policy: PolicySettings,
+    /// `[[redaction.rule]]` of all files of the user.
+    pub redaction: Vec<RedactionRule>,
+    /// `[audit]`: how the audit trail is kept. A repository's file cannot set it.
+    pub audit: AuditSettings,
+    /// `[retention]`: how long executions are kept. A repository's file cannot set it.
+    pub retention: RetentionSettings,
+}
+
+/// What is done with shapes of secrets and of personal data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedactionRule {
+    /// Names of shapes and of groups of them.
+    pub shapes: Vec<String>,
+    /// `mark`, `mask` or `block` in answers and in what commands print.
+    pub to_model: Option<String>,
+    /// The same in logs and records.
+    pub logs: Option<String>,
+    /// `mask` or `block` in the arguments of calls.
+    pub to_servers: Option<String>,
+}
+
+/// How the audit trail is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditSettings {
+    /// File of the key that signs checkpoints; it is made when it is missing. Without it nothing is signed.
+    pub key: Option<PathBuf>,
+    /// File to which each signed checkpoint is appended.
+    pub anchor: Option<PathBuf>,
+    /// Directory into which records are written before they are removed for their number.
+    pub segments: Option<PathBuf>,
+    /// Records that are kept.
+    pub records: Option<u64>,
+    /// Whether nothing runs where records cannot be kept.
+    pub fail_closed: bool,
+}
+
+/// How long executions are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RetentionSettings {
+    /// Executions of one principal that called no tool.
+    pub executions: Option<Setting<u64>>,
+    /// Days for which an execution is kept.
+    pub days: Option<Setting<u64>>,
 }
 
 /// `[policy]` of all files together.

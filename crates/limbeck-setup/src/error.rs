@@ -123,8 +123,15 @@ fn form_of_settings(file: &Path, key: &str) -> Option<&'static str> {
         "notify" => Some(
             r#"the accepted form is [notify] desktop = true, webhook = { url = "https://…", secret = "env:NAME" }"#,
         ),
+        "audit" => Some(
+            r#"the accepted form is [audit] key = "~/.config/limbeck/audit.key", anchor = "/…", segments = "/…", records = 500000, fail_closed = true"#,
+        ),
+        "redaction" => Some(
+            r#"the accepted form is [[redaction.rule]] shapes = ["email"], to_model = "mask", to_servers = "block", logs = "mask""#,
+        ),
+        "retention" => Some("the accepted form is [retention] executions = 1000, days = 30"),
         _ => Some(
-            "the file has the tables [servers.NAME], [policy], [llm], [notify], [limits], [sandbox] and [search.embeddings], and the key `observe`",
+            "the file has the tables [servers.NAME], [policy], [llm], [notify], [limits], [sandbox], [search.embeddings], [redaction], [audit] and [retention], and the key `observe`",
         ),
     }
 }

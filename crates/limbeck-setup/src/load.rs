@@ -4,6 +4,7 @@ mod client_approvals;
 pub(crate) mod earlier_systems;
 mod embeddings;
 mod formats;
+mod governance;
 mod llm;
 mod managed;
 mod merge;

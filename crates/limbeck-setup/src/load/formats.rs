@@ -22,7 +22,17 @@ const SERVER_KEYS: &[&str] = &[
 ];
 /// Keys at the top level of `limbeck.toml`.
 const LIMBECK_KEYS: &[&str] = &[
-    "limits", "llm", "notify", "observe", "policy", "sandbox", "search", "servers",
+    "audit",
+    "limits",
+    "llm",
+    "notify",
+    "observe",
+    "policy",
+    "redaction",
+    "retention",
+    "sandbox",
+    "search",
+    "servers",
 ];
 
 /// The tables of servers in a file of any known client, each with the form of its entries.
@@ -145,6 +155,9 @@ impl Loader<'_> {
                 "observe" => self.read_observe(file, &place).map_err(LoadError::Value),
                 "limits" => self.read_limits(file, &place).map_err(LoadError::Value),
                 "llm" => self.read_llm(file, &place).map_err(LoadError::Value),
+                "audit" => self.read_audit(file, &place).map_err(LoadError::Value),
+                "redaction" => self.read_redaction(file, &place).map_err(LoadError::Value),
+                "retention" => self.read_retention(file, &place).map_err(LoadError::Value),
                 "notify" => self.read_notify(file, &place).map_err(LoadError::Value),
                 "policy" => self.read_policy(file, &place).map_err(LoadError::Value),
                 "sandbox" => self.read_sandbox(file, &place).map_err(LoadError::Value),

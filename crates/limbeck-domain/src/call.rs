@@ -15,7 +15,7 @@ pub enum HostOp {
     Search = 2,
     /// Describe a server or a tool. Body: `{"server": string, "tool"?: string}`.
     Describe = 3,
-    /// List the servers with their state. Body ignored.
+    /// List the servers with their state, or with the body `{"budgets": true}` what is left of the budgets.
     Servers = 4,
     /// Read a key of the principal's store. Body: `{"key": string}`.
     StoreGet = 5,

@@ -6,6 +6,7 @@
 mod admit_read;
 mod answer_budget;
 mod artifacts;
+mod budgets;
 mod call_key;
 mod context;
 mod emit;

@@ -26,6 +26,8 @@ use crate::admission::Admission;
 use crate::approvals::Approvals;
 use crate::artifacts::ArtifactStore;
 use crate::broker::{BrokerContext, CallReport};
+use crate::budgets::{BudgetLeft, RateQueues, left_of};
+use crate::clock::now_us;
 use crate::computing::{Computing, ComputingError};
 use crate::config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 use crate::counters::Counters;
@@ -122,6 +124,7 @@ impl Gateway {
             policy: PolicyInForce::new(policy),
             approvals: approvals_of(&store),
             models: Models::new(models),
+            rate_queues: RateQueues::default(),
             store: store.clone(),
             live_catalog: live_catalog.clone(),
         });
@@ -379,6 +382,21 @@ impl Gateway {
     /// Rules about calls, and classes of tools, of this moment.
     pub fn policy(&self) -> Arc<Policy> {
         Arc::clone(self.parts.broker.policy.newest().policy())
+    }
+
+    /// What is left of the budgets in force: of all counters, those of runs that have not ended among them.
+    ///
+    /// # Errors
+    ///
+    /// An error of the store.
+    pub async fn budgets_left(&self) -> Result<Vec<BudgetLeft>, StoreError> {
+        let broker = &self.parts.broker;
+        let budgets = broker.policy.newest().budgets();
+        if budgets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let uses = broker.store.budget_uses(None).await?;
+        Ok(left_of(&budgets, &uses, &self.principal, now_us()))
     }
 
     /// Puts `policy` in force. With [`PolicyReading::InPart`] the last one that was read whole stays in force beside it: a

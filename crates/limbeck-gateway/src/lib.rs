@@ -30,6 +30,7 @@ pub mod approval_view;
 mod approvals;
 pub mod artifacts;
 mod broker;
+mod budgets;
 pub mod clock;
 mod computing;
 mod config;
@@ -65,6 +66,7 @@ pub use approvals::{
     Notifier, ONE_CALL_ORIGIN, OnAsk, covered as remember_covers,
 };
 pub use broker::{CallReport, ToolCalls, ToolCount};
+pub use budgets::{BudgetLeft, left_of};
 pub use computing::ComputingError;
 pub use config::{Bounds, GatewayConfig, LOCAL_PRINCIPAL, TimeLimits};
 pub use executor::{

@@ -6,9 +6,11 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use limbeck_domain::{EffectClass, ToolId};
+use limbeck_policy::budget::Budget;
 use limbeck_policy::{
     Decided, DecidedModel, DecidedRead, Denied, Facts, Grant, ModelRequest, Permit, Policy,
-    Question, ReadPermit, ReadRequest, Requester, Scope, ToolCall, ask_about_repeat,
+    Question, ReadPermit, ReadRequest, Requester, Scope, ToolCall, ask_about_repeat, ask_over_budget,
     decide_model_or_ask, decide_or_ask, decide_read_or_ask,
 };
 use limbeck_upstream::{SendPass, SendWindow};
@@ -78,6 +80,49 @@ impl PolicyVersion {
     /// Its rules and classes.
     pub(crate) fn policy(&self) -> &Arc<Policy> {
         &self.policy
+    }
+
+    /// The budgets, those of the policy that is kept beside it included.
+    pub(crate) fn budgets(&self) -> Vec<Arc<Budget>> {
+        self.joined(|policy| policy.budgets.all().to_vec())
+    }
+
+    /// The budgets about a call of `tool` with this class by this requester.
+    pub(crate) fn budgets_about(
+        &self,
+        tool: &ToolId,
+        class: EffectClass,
+        requester: &Requester,
+    ) -> Vec<Arc<Budget>> {
+        let names = requester.names();
+        self.joined(|policy| {
+            let about = policy.budgets.about(tool, class, &names).into_iter();
+            about.cloned().collect()
+        })
+    }
+
+    /// A budget that both policies have is one: the newest counts.
+    fn joined(&self, of: impl Fn(&Policy) -> Vec<Arc<Budget>>) -> Vec<Arc<Budget>> {
+        let mut budgets = of(&self.policy);
+        for budget in self.kept.iter().flat_map(|kept| of(kept)) {
+            if budgets.iter().all(|other| other.counter != budget.counter) {
+                budgets.push(budget);
+            }
+        }
+        budgets
+    }
+
+    /// The question about a call that is permitted and that `budget` has no room for.
+    pub(crate) fn ask_over_budget(
+        &self,
+        permit: &Permit,
+        scope: &Scope,
+        requester: &Requester,
+        budget: &Budget,
+        reason: String,
+    ) -> Box<Question> {
+        let names = requester.names();
+        ask_over_budget(permit, &facts(&self.policy, scope, &names), budget, reason)
     }
 
     /// Whether another policy is in force now.

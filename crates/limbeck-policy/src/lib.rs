@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod budget;
 mod grant;
 mod in_doubt;
 mod index;
@@ -38,7 +39,8 @@ pub use policy::{
     ToolClass,
 };
 pub use question::{
-    Decided, Question, Ticket, ask_about_repeat, decide_or_ask, decide_with_ticket,
+    Decided, Question, Ticket, ask_about_repeat, ask_over_budget, budget_of_question,
+    decide_or_ask, decide_with_ticket,
 };
 pub use read::{
     DecidedRead, ReadPermit, ReadQuestion, ReadRequest, decide_read, decide_read_or_ask,

@@ -7,6 +7,7 @@ use limbeck_domain::{EffectClass, ServerName, ToolId};
 use serde_json::Value;
 
 use crate::Scope;
+use crate::budget::Budgets;
 use crate::in_doubt::DoubtRules;
 use crate::index::ScopeIndex;
 use crate::question::Asked;
@@ -24,6 +25,8 @@ pub struct Policy {
     pub classes: Classes,
     /// What the operator says about calls in doubt.
     pub in_doubt: DoubtRules,
+    /// How much calls and runs may use.
+    pub budgets: Budgets,
     /// Set when the rules could not be read whole: then only tools that the operator classed as reads are called.
     pub fault: Option<PolicyFault>,
 }

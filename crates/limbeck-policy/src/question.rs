@@ -6,6 +6,7 @@
 use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 use sha2::{Digest as _, Sha256};
 
+use crate::budget::Budget;
 use crate::policy::Answer;
 use crate::rules::{AskOptions, AskUnit, Preset, Remember};
 use crate::{DenialCause, Denied, Facts, Permit, ToolCall, ToolClass};
@@ -227,6 +228,39 @@ pub fn ask_about_repeat(permit: &Permit, facts: &Facts<'_>) -> Option<Box<Questi
         rules_text,
         is_repeat: true,
     }))
+}
+
+/// Beginning of the name under which a question says that a budget asks. The ids of budgets have no colon.
+const BUDGET: &str = "budget:";
+
+/// The question about a call that has its permit, and that `budget` has no room for. `reason` says what is used up.
+pub fn ask_over_budget(
+    permit: &Permit,
+    facts: &Facts<'_>,
+    budget: &Budget,
+    reason: String,
+) -> Box<Question> {
+    let (call, class) = (permit.call().clone(), permit.class());
+    let rules = &facts.policy.rules;
+    let rules_text = rules.text_about(&call.tool, class.class, facts.who);
+    Box::new(Question {
+        call,
+        class,
+        cause: DenialCause::Rule {
+            id: format!("{BUDGET}{}", budget.id),
+            reason: Some(reason),
+        },
+        unit: AskUnit::Call,
+        options: AskOptions::default(),
+        named_by_rules: Vec::new(),
+        rules_text,
+        is_repeat: false,
+    })
+}
+
+/// The id of the budget that a question with this rule is about; `None` for a rule.
+pub fn budget_of_question(rule: &str) -> Option<&str> {
+    rule.strip_prefix(BUDGET)
 }
 
 /// Decides about a call for which a person's approval is there. The policy is asked again: what it denies now stays denied, and

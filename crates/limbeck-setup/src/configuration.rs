@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use limbeck_domain::{EffectClass, ServerName, Tier, ToolId};
+use limbeck_policy::budget::{Budget, Budgets};
 use limbeck_policy::rules::{Layer, Preset, Rule, RuleSet};
 use limbeck_policy::{Classes, DoubtRule, DoubtRules, Policy, PolicyFault, Scope as ToolScope};
 
@@ -136,6 +137,8 @@ pub struct PolicySettings {
     pub trusted_servers: HashSet<ServerName>,
     /// What the operator says about calls in doubt, by tool.
     pub in_doubt: BTreeMap<ToolId, DoubtRule>,
+    /// `[[budget]]` of all files, in the order of the files.
+    pub budgets: Vec<Budget>,
     /// File, line and problem of a section of the user that could not be read.
     pub fault: Option<String>,
 }
@@ -150,6 +153,7 @@ impl PolicySettings {
         self.classes.extend(section.classes);
         self.trusted_servers.extend(section.trusted_servers);
         self.in_doubt.extend(section.in_doubt);
+        self.budgets.extend(section.budgets);
     }
 
     /// The policy of these settings; `default` decides where no rule matches and no file names a preset.
@@ -157,15 +161,18 @@ impl PolicySettings {
         let rules = RuleSet::new(self.rules.clone(), &self.presets, default);
         let classes = Classes::new(self.classes.clone(), self.trusted_servers.clone());
         let in_doubt = DoubtRules::new(self.in_doubt.clone());
+        let budgets = Budgets::new(self.budgets.clone());
         let problem = self.fault.clone();
         let problem = problem
             .or_else(|| rules.as_ref().err().map(ToString::to_string))
             .or_else(|| classes.as_ref().err().map(ToString::to_string))
-            .or_else(|| in_doubt.as_ref().err().map(ToString::to_string));
+            .or_else(|| in_doubt.as_ref().err().map(ToString::to_string))
+            .or_else(|| budgets.as_ref().err().map(ToString::to_string));
         Policy {
             rules: rules.unwrap_or_default(),
             classes: classes.unwrap_or_default(),
             in_doubt: in_doubt.unwrap_or_default(),
+            budgets: budgets.unwrap_or_default(),
             fault: problem.map(|problem| PolicyFault { problem }),
         }
     }

@@ -131,7 +131,7 @@ fn form_of_settings(file: &Path, key: &str) -> Option<&'static str> {
         ),
         "retention" => Some("the accepted form is [retention] executions = 1000, days = 30"),
         _ => Some(
-            "the file has the tables [servers.NAME], [policy], [llm], [notify], [limits], [sandbox], [search.embeddings], [redaction], [audit] and [retention], and the key `observe`",
+            "the file has the tables [servers.NAME], [policy], [[budget]], [llm], [notify], [limits], [sandbox], [search.embeddings], [redaction], [audit] and [retention], and the key `observe`",
         ),
     }
 }
@@ -175,6 +175,7 @@ mod tests {
             "[servers.NAME]",
             "[policy]",
             "[llm]",
+            "[[budget]]",
             "[notify]",
             "[limits]",
             "[sandbox]",

@@ -1,5 +1,6 @@
 //! Loading: finds the files, reads them in order and merges their entries.
 
+mod budgets;
 mod client_approvals;
 pub(crate) mod earlier_systems;
 mod embeddings;

@@ -60,5 +60,6 @@ pub use records::{
 };
 pub use retention::JournalBounds;
 pub use store::Store;
+pub use tables::budgets::{BudgetUse, Charge, Counted, OverBudget, RateCharge};
 pub use tables::recorded_calls::{RecordedCall, RecordedDecision};
 pub use tables::skills::{NewSkill, SavedSkill, StoredSkill};

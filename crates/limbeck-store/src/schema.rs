@@ -348,6 +348,31 @@ const MIGRATIONS: &[&str] = &["
         seq    INTEGER PRIMARY KEY,
         detail TEXT NOT NULL
     ) STRICT;
+",
+"
+    -- What budgets have used. `period` is when the day or month of a counter began, `execution` the row of the run that it is
+    -- about; each is 0 where the counter is about none.
+    CREATE TABLE budget_use (
+        row       INTEGER PRIMARY KEY,
+        budget    TEXT NOT NULL,
+        subject   TEXT NOT NULL,
+        unit      TEXT NOT NULL,
+        period    INTEGER NOT NULL,
+        execution INTEGER NOT NULL,
+        used      INTEGER NOT NULL,
+        UNIQUE (budget, subject, unit, period, execution)
+    ) STRICT;
+    CREATE INDEX budget_use_period ON budget_use (period) WHERE period > 0;
+    CREATE INDEX budget_use_execution ON budget_use (execution) WHERE execution > 0;
+    CREATE INDEX budget_use_rate ON budget_use (used) WHERE unit = 'rate';
+    -- What one run has used is of no use behind its end.
+    CREATE TRIGGER budget_run_ended AFTER UPDATE OF status ON execution
+        WHEN new.status IN ('completed', 'failed', 'cancelled') BEGIN
+        DELETE FROM budget_use WHERE execution = new.row AND execution > 0;
+    END;
+    CREATE TRIGGER budget_run_removed AFTER DELETE ON execution BEGIN
+        DELETE FROM budget_use WHERE execution = old.row AND execution > 0;
+    END;
 "];
 
 /// Newest format that this program reads, and the one it writes.

@@ -5,6 +5,7 @@
 mod approvals;
 mod artifacts;
 mod audit;
+mod budgets;
 mod embeddings;
 mod executions;
 mod journal;

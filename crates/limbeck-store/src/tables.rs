@@ -5,6 +5,7 @@
 pub(crate) mod approvals;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
+pub(crate) mod budgets;
 pub(crate) mod denied;
 pub(crate) mod direct_calls;
 pub(crate) mod doubts;

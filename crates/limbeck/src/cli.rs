@@ -31,7 +31,8 @@ pub(crate) use auth::{AuthCommand, LoginArgs, StatusArgs};
 pub(crate) use ledger::LedgerArgs;
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
 pub(crate) use policy::{
-    PolicyBacktestArgs, PolicyCheckArgs, PolicyClassesArgs, PolicyCommand, PolicyExplainArgs,
+    PolicyBacktestArgs, PolicyBudgetsArgs, PolicyCheckArgs, PolicyClassesArgs, PolicyCommand,
+    PolicyExplainArgs,
 };
 pub(crate) use serve::{HttpArgs, ServeArgs};
 pub(crate) use setup::SetupArgs;

@@ -8,7 +8,7 @@ use limbeck_domain::{
     CallCode, CallError, CallId, ErrorKind, HostCall, ProgramError, RememberOffer, ToolId,
 };
 use limbeck_policy::rules::{AskOptions, Channels, OnExpiry};
-use limbeck_policy::{DenialCause, Question, Ticket};
+use limbeck_policy::{DenialCause, Question, Ticket, budget_of_question};
 use limbeck_store::StoreError;
 use sha2::{Digest as _, Sha256};
 
@@ -40,12 +40,19 @@ pub(crate) struct Approved {
     /// Channels of rules that name none.
     default_channels: Channels,
     terms: ApprovalTerms,
+    /// The rule that asked.
+    rule: Option<String>,
     /// Who asked for the call.
     requester: String,
     approvals: Vec<ApprovalDecision>,
 }
 
 impl Approved {
+    /// Whether a person let the call out although a budget had no room for it.
+    pub(crate) fn is_about_budget(&self) -> bool {
+        self.rule.as_deref().and_then(budget_of_question).is_some()
+    }
+
     /// Whether those who allowed the call may do so by `options`, which are those of the rules now. A list of approvers that was in
     /// force when they decided was checked with their groups, which no person knows later.
     pub(crate) fn is_by_right(&self, options: &AskOptions) -> bool {
@@ -192,6 +199,7 @@ impl Broker {
                     edited,
                     default_channels: self.default_channels(),
                     terms: approval.terms,
+                    rule: approval.rule,
                     requester: format!("user:{}", approval.principal),
                     approvals: approvals.filter(|it| it.approve).collect(),
                 })

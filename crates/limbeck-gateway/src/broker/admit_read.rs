@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use limbeck_domain::{CallCode, CallError, HostCall};
+use limbeck_domain::{CallCode, CallError, EffectClass, HostCall};
 use limbeck_policy::{DecidedRead, ReadPermit, ReadQuestion, ReadRequest};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -51,11 +51,17 @@ impl Broker {
                 {
                     return Err(refused(error, &reading));
                 }
+                let target = reading.target();
+                let budgets = self.budgets_of(&target, EffectClass::Read, reading.params.len());
+                let paced = self.paced(&budgets, None, None).await;
+                paced.map_err(|error| refused(error, &reading))?;
                 return Ok(self.place_read(call, reading).await);
             };
             if let Some(earlier) = reading.approved.take() {
                 self.withdraw(&earlier).await;
             }
+            let before = self.refused_before_asking(question.question()).await;
+            before.map_err(|error| refused(error, &reading))?;
             let pin = read_tool::pin_of(reading.method);
             let answer = self.approved(call, &tool, question.question(), &pin).await;
             let answer = answer.map_err(|error| refused(error, &reading))?;

@@ -7,6 +7,7 @@ use limbeck_upstream::UpstreamPool;
 
 use crate::approvals::Approvals;
 use crate::artifacts::ArtifactStore;
+use crate::budgets::RateQueues;
 use crate::computing::Computing;
 use crate::counters::Counters;
 use crate::learn::Learning;
@@ -31,4 +32,5 @@ pub(crate) struct BrokerContext {
     pub(crate) policy: PolicyInForce,
     pub(crate) approvals: Arc<Approvals>,
     pub(crate) models: Models,
+    pub(crate) rate_queues: RateQueues,
 }

@@ -17,16 +17,17 @@ use limbeck_domain::{
     ApprovalId, CallCode, CallError, CallForm, CallId, EffectClass, HostCall, HostOp, ServerName,
     ToolId, ToolTarget,
 };
+use limbeck_store::Counted;
 use limbeck_upstream::{RawToolResult, Turn, UnaskedQuestions, UpstreamError};
 use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::answer_budget::AnswerPermit;
-use super::journal::Intent;
 use super::prepare::{PreparedCall, RefusedCall};
 use super::result_value::{self, BinaryBlocks, ResultValue, value_for_program};
 use super::{Broker, CallKey, result_bytes};
+use crate::budgets::CallBudgets;
 use crate::config::other_principal;
 use crate::store_errors::log_fault;
 
@@ -80,6 +81,16 @@ pub(super) struct AdmittedCall {
     place: Option<Arc<Turn>>,
     /// What a person allowed, to be spent with the intent.
     pub(super) approval: Option<ApprovalId>,
+    /// Whether the person let it out although a budget had no room for it.
+    pub(super) lets_out: bool,
+}
+
+/// Why a call is not sent.
+enum NotAdmitted {
+    /// It is refused, and the journal has no entry of it yet.
+    Refused(Box<HostCall>, RefusedCall),
+    /// Its intent could not be written.
+    Unwritten(CallError, Option<String>),
 }
 
 /// Result of a tool call in the form its caller gets.
@@ -174,19 +185,13 @@ impl Broker {
         caller_kind: CallerKind,
     ) -> Invoked {
         let (id, started) = (call.id, Instant::now());
-        let admitted = match caller_kind {
-            CallerKind::Program | CallerKind::Direct => tokio::select! {
-                biased;
-                // The program has ended, or the client gave the call up, so it is not sent.
-                () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
-                admitted = self.admit_approved(target, &call) => admitted,
-            },
-            CallerKind::Once => tokio::select! {
-                biased;
-                // The user gave the call up, while its server was starting, for example.
-                () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
-                admitted = self.admit_alone(target, &call) => admitted,
-            },
+        let (admitted, budgets) = match self.admit(call, target, caller_kind).await {
+            Ok(admitted) => admitted,
+            Err(NotAdmitted::Refused(call, RefusedCall { error, tool })) => {
+                self.refuse(*call, tool, error.clone(), started).await;
+                return Invoked::not_sent(error, None);
+            }
+            Err(NotAdmitted::Unwritten(error, note)) => return Invoked::not_sent(error, note),
         };
         let AdmittedCall {
             prepared:
@@ -199,34 +204,10 @@ impl Broker {
             mut room,
             slot,
             place,
-            approval,
-        } = match admitted {
-            Ok(admitted) => admitted,
-            Err(RefusedCall { error, tool }) => {
-                self.refuse(call, tool, error.clone(), started).await;
-                return Invoked::not_sent(error, None);
-            }
-        };
+            approval: _,
+            lets_out: _,
+        } = admitted;
         let effect = decided.effect();
-        let journal = &self.journal;
-        let plan_line = match &approval {
-            Some(_) => None,
-            None => decided.permit.plan_line(),
-        };
-        let intent = Intent {
-            plan_line: plan_line.and_then(|line| self.plan.number_of(line)),
-            call,
-            tool: tool.id(),
-            effect,
-            key: key.as_ref().map(|key| key.value().to_owned()),
-        };
-        let intent = match &approval {
-            Some(approval) => journal.intent_approved(intent, approval).await,
-            None => journal.intent(intent).await,
-        };
-        if let Err(error) = intent {
-            return Invoked::not_sent(error, note);
-        }
         let unasked = UnaskedQuestions::default();
         let key = key.and_then(CallKey::beside_arguments);
         let sent = self.send(&tool, decided, caller_kind, place, unasked.clone(), key);
@@ -253,6 +234,7 @@ impl Broker {
         }
         // Given back after the result was counted, so that the next call sees it.
         drop(slot);
+        self.count_received(&budgets, result_bytes(&recorded)).await;
         let recorded = recorded.as_deref();
         let outcome = self
             .journal
@@ -273,6 +255,60 @@ impl Broker {
         }
     }
 
+    /// Admits a call and writes its intent, with all that budgets count of it. Where the last of a budget was taken meanwhile and
+    /// the budget asks, the call is admitted once more, by a person.
+    async fn admit(
+        &self,
+        mut call: HostCall,
+        target: &ToolTarget,
+        caller_kind: CallerKind,
+    ) -> Result<(AdmittedCall, CallBudgets), NotAdmitted> {
+        let mut is_paced = false;
+        loop {
+            let admitted = match caller_kind {
+                CallerKind::Program | CallerKind::Direct => tokio::select! {
+                    biased;
+                    // The program has ended, or the client gave the call up, so it is not sent.
+                    () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
+                    admitted = self.admit_approved(target, &call, is_paced) => admitted,
+                },
+                CallerKind::Once => tokio::select! {
+                    biased;
+                    // The user gave the call up, while its server was starting, for example.
+                    () = self.cancel.cancelled() => Err(RefusedCall::cancelled()),
+                    admitted = self.admit_alone(target, &call) => admitted,
+                },
+            };
+            let admitted = match admitted {
+                Ok(admitted) => admitted,
+                Err(refused) => return Err(NotAdmitted::Refused(Box::new(call), refused)),
+            };
+            let budgets = self.budgets_of_permit(&admitted.prepared.decided.permit);
+            let again = (!budgets.counts_nothing()).then(|| call.clone());
+            match self.write_intent(call, &admitted, &budgets).await {
+                Ok(Counted::Now) => return Ok((admitted, budgets)),
+                Ok(Counted::Over(over)) => {
+                    // There is a copy where something is counted.
+                    let Some(copy) = again else {
+                        let error = budgets.refusal(&over);
+                        return Err(NotAdmitted::Unwritten(error, admitted.prepared.note));
+                    };
+                    call = copy;
+                    let may_ask = caller_kind != CallerKind::Once && !is_paced;
+                    if budgets.asks(&over).is_none() || !may_ask {
+                        let error = budgets.refusal(&over);
+                        let refused = RefusedCall::of(&admitted.prepared.tool, error);
+                        return Err(NotAdmitted::Refused(Box::new(call), refused));
+                    }
+                    is_paced = true;
+                }
+                Err(error) => {
+                    return Err(NotAdmitted::Unwritten(error, admitted.prepared.note));
+                }
+            }
+        }
+    }
+
     /// Admits a call outside of any execution: nothing is reserved for its result, and no person is asked about it.
     async fn admit_alone(
         &self,
@@ -280,6 +316,9 @@ impl Broker {
         call: &HostCall,
     ) -> Result<AdmittedCall, RefusedCall> {
         let prepared = self.prepare(target, call.id, &call.body).await?;
+        let budgets = self.budgets_of_permit(&prepared.decided.permit);
+        let paced = self.paced(&budgets, None, None).await;
+        paced.map_err(|error| RefusedCall::of(&prepared.tool, error))?;
         self.placed(prepared, None, None).await
     }
 
@@ -310,6 +349,7 @@ impl Broker {
             slot,
             place,
             approval: None,
+            lets_out: false,
         })
     }
 

@@ -9,6 +9,7 @@ use limbeck_domain::{CallCode, CallError, HostCall, ToolTarget};
 
 use super::Broker;
 use super::answer_budget::{CALL_BYTES_MIN, Work};
+use super::budgets::lets_out;
 use super::invoke::AdmittedCall;
 use super::prepare::{Prepared, RefusedCall};
 use crate::approvals::Approved;
@@ -18,15 +19,17 @@ pub(super) const ASKED_MAX: usize = 3;
 
 impl Broker {
     /// Admits a call of an execution: asks a person where the policy says so, reserves room for the result, and waits until the
-    /// server can take the call and the results that are here leave room for another.
+    /// server can take the call and the results that are here leave room for another. `is_paced` of a call that has taken its place
+    /// in its rates before.
     pub(super) async fn admit_approved(
         &self,
         target: &ToolTarget,
         call: &HostCall,
+        is_paced: bool,
     ) -> Result<AdmittedCall, RefusedCall> {
         let mut approved: Option<Arc<Approved>> = None;
         for _ in 0..=ASKED_MAX {
-            let room = self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await;
+            let mut room = Some(self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await);
             let edited = approved.as_ref().and_then(|it| it.edited.as_deref());
             let arguments = edited.unwrap_or(&call.body);
             let prepared = self
@@ -39,8 +42,31 @@ impl Broker {
                 }
                 Prepared::Call(_) | Prepared::Ask { .. } => None,
             };
-            let (tool, question) = match (repeated, prepared) {
-                (Some(repeated), _) => repeated,
+            let by_budget = match (&repeated, &prepared) {
+                (None, Prepared::Call(prepared)) => {
+                    let permit = &prepared.decided.permit;
+                    let budgets = self.budgets_of_permit(permit);
+                    let asked = self.asked_by_budget(&budgets, permit, approved.as_deref());
+                    let refused = |error| RefusedCall::of(&prepared.tool, error);
+                    let mut asked = asked.await.map_err(refused)?;
+                    if asked.is_none() && !is_paced {
+                        if budgets.may_wait() {
+                            // What waits its turn in a rate holds nothing that others wait for.
+                            room = None;
+                        }
+                        let paced = self.paced(&budgets, Some(permit), approved.as_deref());
+                        asked = paced.await.map_err(refused)?;
+                    }
+                    asked.map(|question| (Arc::clone(&prepared.tool), question))
+                }
+                (Some((tool, question)), _) | (None, Prepared::Ask { tool, question }) => {
+                    let refused = self.refused_before_asking(question).await;
+                    refused.map_err(|error| RefusedCall::of(tool, error))?;
+                    None
+                }
+            };
+            let (tool, question) = match (by_budget.or(repeated), prepared) {
+                (Some(asked), _) => asked,
                 (None, Prepared::Call(mut prepared)) => {
                     // The rules may ask no more: what a person said about this call counts all the same.
                     if approved.is_none()
@@ -51,12 +77,17 @@ impl Broker {
                     if edited.is_some() {
                         prepared.note = Some(edited_note(call, prepared.note.take()));
                     }
+                    let room = match room {
+                        Some(room) => room,
+                        None => self.answers.reserve(Work::Remote, CALL_BYTES_MIN).await,
+                    };
                     let slot = self.slot_at(&prepared.tool.id().server).await;
                     let effect = prepared.decided.effect();
                     if !effect.may_write() && self.reads.is_cancelled() {
                         return Err(RefusedCall::cancelled());
                     }
                     let mut admitted = self.placed(prepared, Some(room), slot).await?;
+                    admitted.lets_out = lets_out(approved.as_deref());
                     admitted.approval = approved.map(|it| it.id.clone());
                     return Ok(admitted);
                 }

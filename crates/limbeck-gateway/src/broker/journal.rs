@@ -9,7 +9,7 @@ use limbeck_domain::{
     EffectClass, ExecutionId, HostCall, JournalEntry, ModelTerms, RecordedErasure, ServerName,
     ToolId, Verdict,
 };
-use limbeck_store::{Spent, Store, StoreError};
+use limbeck_store::{Charge, Counted, Spent, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::result_bytes;
@@ -288,6 +288,53 @@ impl Journal {
             })
     }
 
+    /// The intent of a call that budgets count, with `approval` spent where a person allowed it: all in one transaction, or,
+    /// where a budget has no room, nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] when nothing was written: the call must not be sent.
+    pub(crate) async fn intent_counted(
+        &self,
+        intent: Intent<'_>,
+        approval: Option<&ApprovalId>,
+        charges: Vec<Charge>,
+    ) -> Result<Counted, CallError> {
+        let tool = intent.tool.clone();
+        let refused = |error: CallError| error.with_target(tool.server.as_str(), &*tool.tool);
+        let Some((store, id)) = &self.record else {
+            return Ok(Counted::Now);
+        };
+        if self.full.is_cancelled() {
+            return Err(refused(full(self.bytes_max)));
+        }
+        let (call, bytes) = (intent.call.id, intent.call.body.len());
+        let durable = intent.effect.may_write();
+        let entry = intent.into_entry();
+        let written = match approval {
+            Some(approval) => {
+                let spent = store.spend_counted(id, approval, entry.clone(), now_us(), charges);
+                spent.await
+            }
+            None => {
+                let counted = store.append_counted(id, entry.clone(), charges, durable);
+                counted.await.map(|counted| (Spent::Now, counted))
+            }
+        };
+        let (spent, counted) = written.map_err(|error| {
+            let what = "the journal could not be written, so the call was not sent";
+            refused(call_error(&error, what))
+        })?;
+        if let Spent::NotApproved(state) = spent {
+            return Err(refused(not_approved(state)));
+        }
+        if counted == Counted::Now {
+            self.meter().sent(call, &tool.server, bytes);
+            self.count(&entry);
+        }
+        Ok(counted)
+    }
+
     fn note_sent(&self, intent: &Intent<'_>) {
         let Intent { call, tool, .. } = intent;
         self.meter().sent(call.id, &tool.server, call.body.len());
@@ -397,13 +444,7 @@ impl Journal {
         self.count(&entry);
         match store.spend(id, approval, entry, now_us()).await {
             Ok(Spent::Now) => Ok(()),
-            Ok(Spent::NotApproved(state)) => Err(refused(CallError::new(
-                CallCode::Denied,
-                format!(
-                    "the approval of this call is {}, so it was not sent",
-                    state.as_str()
-                ),
-            ))),
+            Ok(Spent::NotApproved(state)) => Err(refused(not_approved(state))),
             Err(error) => Err(refused(call_error(
                 &error,
                 "the journal could not be written, so the call was not sent",
@@ -521,6 +562,13 @@ fn outcome_entry(
         took_us: elapsed_us(started),
         not_sent,
     }
+}
+
+/// The error of a call whose approval counts no more.
+fn not_approved(state: ApprovalState) -> CallError {
+    let state = state.as_str();
+    let message = format!("the approval of this call is {state}, so it was not sent");
+    CallError::new(CallCode::Denied, message)
 }
 
 /// The error of a call that is not sent because the journal has no room for it.

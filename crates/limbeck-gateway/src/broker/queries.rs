@@ -143,6 +143,16 @@ pub(super) fn writes(call: &HostCall) -> bool {
     }
 }
 
+/// Whether a list is asked for of what is left of budgets, and not of the servers.
+fn asks_for_budgets(body: &str) -> bool {
+    #[derive(Deserialize)]
+    struct ServersBody {
+        #[serde(default)]
+        budgets: bool,
+    }
+    serde_json::from_str::<ServersBody>(body).is_ok_and(|body| body.budgets)
+}
+
 impl Broker {
     pub(super) async fn query(
         &self,
@@ -155,6 +165,7 @@ impl Broker {
         let json = match call.op {
             HostOp::Search => self.search(parse(&call.body)?).await,
             HostOp::Describe => self.describe(parse(&call.body)?, room).await,
+            HostOp::Servers if asks_for_budgets(&call.body) => self.budgets_left().await,
             HostOp::Servers => self.servers().await,
             HostOp::StoreGet => self.store_get(parse(&call.body)?).await,
             HostOp::StoreSet => self.store_set(parse(&call.body)?).await,

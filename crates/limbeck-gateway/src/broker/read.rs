@@ -12,6 +12,7 @@ use limbeck_domain::{
     CallCode, CallError, CallForm, CompactArguments, EffectClass, HostCall, ReadMethod, ServerName,
     ToolId, ToolTarget,
 };
+use limbeck_store::{Charge, Counted};
 use limbeck_upstream::{CallContext, RawResult, Turn, UpstreamError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -93,9 +94,25 @@ impl Broker {
                 return self.refuse(call, tool, error, started).await;
             }
         };
+        let budgets = self.budgets_of(&reading.target(), EffectClass::Read, reading.params.len());
+        let again = (!budgets.counts_nothing()).then(|| call.clone());
         // After the place was taken: a read in the queue was not sent, also when the gateway is killed meanwhile.
-        if let Err(error) = self.write_read(call, &reading).await {
-            return Answer::of(id, Err(error));
+        match self
+            .write_read(call, &reading, budgets.charges(false))
+            .await
+        {
+            Ok(Counted::Now) => {}
+            Ok(Counted::Over(over)) => {
+                let error = budgets.refusal(&over);
+                return match again {
+                    Some(call) => {
+                        self.refuse(call, Some(reading.target()), error, started)
+                            .await
+                    }
+                    None => Answer::of(id, Err(error)),
+                };
+            }
+            Err(error) => return Answer::of(id, Err(error)),
         }
         let result = match form {
             ReadForm::Value => self.read(&reading).await,
@@ -108,6 +125,7 @@ impl Broker {
         reading.place = None;
         drop(slot);
         let text = result.as_ref().map(String::as_str);
+        self.count_received(&budgets, result_bytes(&result)).await;
         let not_sent = !reading.reached.load(Ordering::Relaxed);
         let journal = &self.journal;
         let outcome = journal.outcome_of(id, text, EffectClass::Read, not_sent, started);
@@ -123,16 +141,22 @@ impl Broker {
         }
     }
 
-    /// Writes that a read is sent next, and spends its approval with that.
-    async fn write_read(&self, call: HostCall, reading: &Reading) -> Result<(), CallError> {
+    /// Writes that a read is sent next, spends its approval and counts it, all together.
+    async fn write_read(
+        &self,
+        call: HostCall,
+        reading: &Reading,
+        charges: Vec<Charge>,
+    ) -> Result<Counted, CallError> {
         let tool = reading.target();
-        let Some(approved) = &reading.approved else {
+        let approval = reading.approved.as_ref().map(|approved| &approved.id);
+        if charges.is_empty() && approval.is_none() {
             let journal = &self.journal;
             journal
                 .call(call, Some(tool), EffectClass::Read, true)
                 .await;
-            return Ok(());
-        };
+            return Ok(Counted::Now);
+        }
         let intent = Intent {
             call,
             tool: &tool,
@@ -140,7 +164,7 @@ impl Broker {
             key: None,
             plan_line: None,
         };
-        self.journal.intent_approved(intent, &approved.id).await
+        self.write_counted(intent, approval, charges).await
     }
 
     /// The read that a program asks for.

@@ -13,6 +13,7 @@ use super::Broker;
 use super::invoke::CallerKind;
 use super::prepare::{DecidedCall, PreparedCall, RefusedCall};
 use super::progress_prefix::ProgressPrefix;
+use crate::budgets::{BudgetedCall, SamplingGate};
 use crate::policy_in_force::PolicyVersion;
 
 impl Broker {
@@ -69,6 +70,16 @@ impl Broker {
             CallerKind::Program => caller.map(|caller| ProgressPrefix::begin(caller, tool.id())),
             CallerKind::Direct | CallerKind::Once => caller,
         };
+        let caller = caller.map(|caller| {
+            let call = BudgetedCall {
+                principal: self.principal(),
+                tool: tool.id(),
+                class: decided.effect(),
+                bytes_sent: 0,
+            };
+            let store = &self.context.store;
+            SamplingGate::before(caller, &decided.by, call, store, self.journal.execution())
+        });
         let context = CallContext {
             unasked,
             place,

@@ -28,6 +28,7 @@ use crate::clock::now_us;
 use crate::ledger::ExecutionUsage;
 use crate::render::Render;
 use crate::sandbox;
+use crate::tokens;
 
 /// How often a program is given to another worker because the last was killed before it sent anything:
 /// what killed one waiting worker may have killed all of them.
@@ -140,9 +141,13 @@ impl Executor {
     ) -> Result<Ran, ProgramError> {
         let space = self.broker.store.check_disk();
         space.map_err(|error| messages::disk_low(&error))?;
+        let cpu_ms = self
+            .broker
+            .run_within_budgets(&request.principal, self.cpu_ms);
+        let cpu_ms = cpu_ms.await?;
         let worker = self.workers.take(request.language).await;
         let worker = worker.map_err(|error| messages::no_worker(&error))?;
-        let (limits, time_warning) = request.limits(self.wall_ms, self.wall_ms_max, self.cpu_ms);
+        let (limits, time_warning) = request.limits(self.wall_ms, self.wall_ms_max, cpu_ms);
         let start = ProgramStart {
             asks_by_plan: self.broker.policy.newest().policy().asks(),
             llm: self.broker.models.terms(&request.models),
@@ -314,7 +319,12 @@ impl Attempt<'_> {
             Some((playback, wall_left)) => run.continuing(playback, *wall_left),
             None => run,
         };
-        run.finish().await
+        let outcome = run.finish().await;
+        let broker = &self.executor.broker;
+        broker
+            .count_cpu(&self.principal, &self.id, outcome.cpu)
+            .await;
+        outcome
     }
 
     /// Writes the end of the attempt, and gives its answer. The place is given back while people think.
@@ -353,9 +363,25 @@ impl Attempt<'_> {
         let mut shown = shown.await;
         shown.tool_calls = self.journal.tool_calls();
         shown.model_calls = self.journal.model_calls(&self.start.llm);
+        self.count_tokens(&shown).await;
         let usage = self.usage(&shown, rounds);
         executor.ledger.record_execution(usage).await;
         Ended::Shown(Box::new(shown))
+    }
+
+    /// Counts the tokens of the answer, where a budget does.
+    async fn count_tokens(&self, shown: &Shown) {
+        let broker = &self.executor.broker;
+        if !broker.counts_tokens(&self.principal) {
+            return;
+        }
+        let text = shown.text.clone();
+        let counted = broker
+            .computing
+            .run(&self.principal, move |_| tokens::count(&text));
+        if let Ok(tokens) = counted.await {
+            broker.count_tokens(&self.principal, &self.id, tokens).await;
+        }
     }
 
     fn usage<'a>(&'a self, shown: &'a Shown, rounds: u32) -> ExecutionUsage<'a> {

@@ -1,5 +1,7 @@
 //! Outcome of a run, and the envelope that is kept of it.
 
+use std::time::Duration;
+
 use limbeck_domain::limits::LOG_BYTES_MAX;
 use limbeck_domain::text::cut;
 use limbeck_domain::{
@@ -26,6 +28,8 @@ pub(super) struct RunOutcome {
     /// The worker was killed from outside before it sent a frame. The run has had no effect then, so the program
     /// may be given to another worker.
     pub(super) worker_lost_silent: bool,
+    /// Processor time of its worker.
+    pub(super) cpu: Duration,
     /// Set when the run waits for people and has not ended.
     pub(super) paused: Option<PausedRun>,
 }
@@ -62,6 +66,7 @@ impl RunOutcome {
             rounds: 0,
             written_in: None,
             worker_lost_silent: false,
+            cpu: Duration::ZERO,
             paused: None,
         }
     }
@@ -107,6 +112,7 @@ impl RunOutcome {
             rounds: _,
             written_in: _,
             worker_lost_silent: _,
+            cpu: _,
             paused,
         } = self;
         let (value, error) = match result.map(|value| value.map(RawValue::from_string).transpose())

@@ -11,7 +11,7 @@ use limbeck_domain::{
     ExecutionStatus, PendingApproval, ProgramError, Settlement,
 };
 use limbeck_launcher::WorkerError;
-use limbeck_policy::Scope;
+use limbeck_policy::{Scope, budget_of_question};
 use limbeck_store::{
     ApprovalFilter, DoubtfulCall, ExecutionRecord, ExecutionSummary, NO_GUEST, PausedExecution,
     StoreError, Taken,
@@ -266,8 +266,11 @@ impl Executor {
             let missing = if !is_model && !servers.contains(&approval.tool.server) {
                 Some(format!("server `{}`", approval.tool.server))
             } else if let Some(rule) = &approval.rule {
-                let mut rules = policy.rules.rules().iter();
-                (!rules.any(|it| it.id == *rule)).then(|| format!("rule `{rule}`"))
+                let is_there = match budget_of_question(rule) {
+                    Some(budget) => policy.budgets.all().iter().any(|it| it.id == budget),
+                    None => policy.rules.rules().iter().any(|it| it.id == *rule),
+                };
+                (!is_there).then(|| format!("rule `{rule}`"))
             } else {
                 let preset = approval.preset.as_deref();
                 let is_other = preset.is_some_and(|it| it != policy.rules.preset().as_str());

@@ -37,6 +37,7 @@ fn policy(rules: Vec<Rule>, class: EffectClass) -> Policy {
         classes: Classes::new(vec![(scope, class)], Default::default()).unwrap(),
         fault: None,
         in_doubt: Default::default(),
+        budgets: Default::default(),
     }
 }
 

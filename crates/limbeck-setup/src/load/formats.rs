@@ -23,6 +23,7 @@ const SERVER_KEYS: &[&str] = &[
 /// Keys at the top level of `limbeck.toml`.
 const LIMBECK_KEYS: &[&str] = &[
     "audit",
+    "budget",
     "limits",
     "llm",
     "notify",
@@ -151,6 +152,7 @@ impl Loader<'_> {
         }
         for (key, place) in root.entries()? {
             let read = match key {
+                "budget" => self.read_budgets(file, &place).map_err(LoadError::Value),
                 "servers" => self.read_servers(file, &place, EntryDialect::Limbeck, &scope),
                 "observe" => self.read_observe(file, &place).map_err(LoadError::Value),
                 "limits" => self.read_limits(file, &place).map_err(LoadError::Value),

@@ -1,6 +1,6 @@
 //! The administrator's file of rules, `/etc/limbeck/policy.toml` on Linux and macOS.
 //!
-//! It has a `[policy]` section and nothing else, and no option of a command leaves it out. Where it exists and cannot be used, calls are stopped: the rules that would forbid them are not known.
+//! It has a `[policy]` section, budgets and nothing else, and no option of a command leaves it out. Where it exists and cannot be used, calls are stopped: the rules that would forbid them are not known.
 
 use super::Loader;
 use super::open_file::OpenFile;
@@ -67,8 +67,9 @@ impl Loader<'_> {
         let mut read = Ok(());
         for (key, place) in root.entries()? {
             let section = match key {
+                "budget" => self.read_budgets(file, &place),
                 "policy" => self.read_policy(file, &place),
-                _ => Err(place.malformed_key(unknown_key(&["policy"], key))),
+                _ => Err(place.malformed_key(unknown_key(&["budget", "policy"], key))),
             };
             read = read.and(section);
         }

@@ -74,7 +74,7 @@ impl Loader<'_> {
         finding: &Diagnostic,
     ) {
         // A table is written in several ways, and a wrong file has any of them.
-        if text.contains("policy") {
+        if text.contains("policy") || text.contains("budget") {
             self.note_unread_file(source, finding);
         }
     }
@@ -97,7 +97,7 @@ impl Loader<'_> {
 
 /// A finding with the name of its file alone: programs and other principals read it, and no path
 /// of the machine reaches them. Findings about the configuration have the whole path.
-fn without_directory(finding: &Diagnostic) -> String {
+pub(super) fn without_directory(finding: &Diagnostic) -> String {
     let file = finding.file.file_name().map(PathBuf::from);
     let finding = Diagnostic {
         file: file.unwrap_or_default(),
@@ -112,12 +112,7 @@ fn section(
     place: &ConfigPlace<'_>,
     before: &PolicySettings,
 ) -> Result<PolicySettings, ValueError> {
-    let layer = match (file.source.role, &file.source.scope) {
-        (FileRole::Managed, _) => Layer::Managed,
-        (_, EntryScope::User | EntryScope::Project(_)) => Layer::User,
-        (_, EntryScope::Given) => Layer::File,
-        (_, EntryScope::Repository) => Layer::Project,
-    };
+    let layer = layer_of(file);
     let mut section = PolicySettings {
         is_set: true,
         is_operators: layer != Layer::Project,
@@ -157,6 +152,16 @@ fn section(
         section.is_operators = false;
     }
     Ok(section)
+}
+
+/// Whose file it is.
+pub(super) fn layer_of(file: &OpenFile<'_>) -> Layer {
+    match (file.source.role, &file.source.scope) {
+        (FileRole::Managed, _) => Layer::Managed,
+        (_, EntryScope::User | EntryScope::Project(_)) => Layer::User,
+        (_, EntryScope::Given) => Layer::File,
+        (_, EntryScope::Repository) => Layer::Project,
+    }
 }
 
 /// Whether a section has only rules that the answer `always` to a question has written. Such an answer allows calls like one; it is
@@ -281,7 +286,7 @@ pub(super) fn people(place: &ConfigPlace<'_>) -> Result<Vec<String>, ValueError>
     place.list()?.iter().map(one).collect()
 }
 
-fn scope(place: &ConfigPlace<'_>) -> Result<ToolScope, ValueError> {
+pub(super) fn scope(place: &ConfigPlace<'_>) -> Result<ToolScope, ValueError> {
     let patterns = place.list()?;
     let patterns: Vec<&str> = patterns
         .iter()
@@ -311,7 +316,7 @@ fn named_effect(place: &ConfigPlace<'_>) -> Result<Effect, ValueError> {
     Effect::named(place.text()?).ok_or_else(|| place.malformed("expected `allow`, `ask` or `deny`"))
 }
 
-fn class(place: &ConfigPlace<'_>) -> Result<EffectClass, ValueError> {
+pub(super) fn class(place: &ConfigPlace<'_>) -> Result<EffectClass, ValueError> {
     let named = place.text()?;
     CLASSES
         .into_iter()

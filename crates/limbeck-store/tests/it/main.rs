@@ -5,6 +5,7 @@
 mod approvals;
 mod artifacts;
 mod audit;
+mod budgets;
 mod durability;
 mod executions;
 mod files;

@@ -56,6 +56,7 @@ fn policy() -> Policy {
         classes: Classes::default(),
         fault: None,
         in_doubt: Default::default(),
+        budgets: Default::default(),
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) enum PolicyCommand {
     Explain(PolicyExplainArgs),
     /// Decide about recorded calls again with the rules of FILE, and show what would be different
     Backtest(PolicyBacktestArgs),
+    /// Show what is left of budgets and rates
+    Budgets(PolicyBudgetsArgs),
     /// Show the class of each known tool and whose word it is, with a suggestion for those without one
     Classes(PolicyClassesArgs),
 }
@@ -65,6 +67,13 @@ pub(crate) struct PolicyBacktestArgs {
     /// Take only executions since WHEN: `30m`, `24h`, `7d`, `2026-11-01` or `2026-11-01T08:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<SinceTime>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyBudgetsArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

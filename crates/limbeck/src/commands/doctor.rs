@@ -12,13 +12,13 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use limbeck_domain::{Language, Sandbox, Tier};
-use limbeck_gateway::ServerReport;
+use limbeck_gateway::{BudgetLeft, ServerReport};
 use limbeck_launcher::WorkerError;
 use limbeck_setup::{Configuration, Diagnostic, World};
 use serde::{Serialize, Serializer};
 
 use super::signals::{EndSignal, EndSignals};
-use super::tools;
+use super::{policy, tools};
 use crate::cli::DoctorArgs;
 use crate::exit::{CommandError, ExitStatus};
 use crate::format::limit_text;
@@ -32,6 +32,9 @@ use clients::Finding;
 use embeddings::EmbeddingsReport;
 use paused::PausedReport;
 use sandbox::{MachineInfo, SandboxReport};
+
+/// Counters of budgets that are listed.
+const BUDGETS_SHOWN: usize = 20;
 
 /// Prints the state of the installation, or all details of the sandbox.
 pub(super) async fn doctor(
@@ -118,6 +121,9 @@ struct DoctorReport<'a> {
     /// Paused executions, by the guest that they need.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     paused: Vec<PausedReport>,
+    /// What is left of budgets and rates.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_json")]
+    budgets: Vec<BudgetLeft>,
     /// Files that were searched for servers, when none is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     looked_in: Option<String>,
@@ -181,10 +187,11 @@ impl<'a> DoctorReport<'a> {
         // The session falls back to a store in memory when the file cannot be opened.
         let usable = path.as_deref() == Some(session.gateway.store().path());
         let paused = PausedReport::all(session.gateway.store()).await;
+        let budgets = session.gateway.budgets_left().await;
         // The session must be closed before an early return, or its servers would outlive the command.
         session.close().await;
         let servers = servers.map_err(|error| call_error(&error))?;
-        let paused = paused?;
+        let (paused, budgets) = (paused?, budgets?);
         let found = found.into_inner();
         let (sandbox, sandbox_error) = match found {
             Some(Ok(sandbox)) => (Some(sandbox), None),
@@ -219,6 +226,7 @@ impl<'a> DoctorReport<'a> {
             embeddings,
             servers,
             paused,
+            budgets,
             looked_in,
             findings,
             ok,
@@ -258,6 +266,17 @@ impl<'a> DoctorReport<'a> {
         table.row(["servers", &servers]);
         for (index, paused) in self.paused.iter().enumerate() {
             table.row([if index == 0 { "paused" } else { "" }, &paused.line()]);
+        }
+        for (index, left) in self.budgets.iter().take(BUDGETS_SHOWN).enumerate() {
+            let label = if index == 0 { "budgets" } else { "" };
+            table.row([label, &policy::budgets::line(left)]);
+        }
+        if self.budgets.len() > BUDGETS_SHOWN {
+            let more = self.budgets.len() - BUDGETS_SHOWN;
+            table.row([
+                "",
+                &format!("{more} more counters: `limbeck policy budgets`"),
+            ]);
         }
         printer.table(&table);
         if self.looked_in.is_some() {
@@ -324,6 +343,10 @@ impl StateReport {
             None => "none; executions are not recorded".to_owned(),
         }
     }
+}
+
+fn as_json<S: Serializer>(left: &[BudgetLeft], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(left.iter().map(BudgetLeft::json))
 }
 
 fn as_text<S: Serializer>(notes: &[Diagnostic], serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,6 +4,7 @@
 //! All use the cached tool lists and start no server.
 
 mod backtest;
+pub(super) mod budgets;
 mod classes;
 mod in_doubt;
 mod presets;
@@ -15,7 +16,7 @@ use anyhow::anyhow;
 use limbeck_catalog::{Catalog, Tool};
 use limbeck_domain::text::clean_line;
 use limbeck_domain::{CompactArguments, EffectClass, ReadMethod, ToolId};
-use limbeck_gateway::LOCAL_PRINCIPAL;
+use limbeck_gateway::{BudgetLeft, LOCAL_PRINCIPAL};
 use limbeck_policy::rules::{
     AskOptions, AskUnit, CallFacts, Channel, Channels, DecidedBy, Effect, Explanation, Rule,
 };
@@ -45,7 +46,10 @@ pub(super) async fn policy(
     let done = match command {
         PolicyCommand::Check(arguments) => check(&session, printer, &policy, &catalog, arguments),
         PolicyCommand::Explain(arguments) => {
-            explain(&session, printer, &policy, &catalog, arguments)
+            explain(&session, printer, &policy, &catalog, arguments).await
+        }
+        PolicyCommand::Budgets(arguments) => {
+            budgets::budgets(&session, printer, &policy, arguments).await
         }
         PolicyCommand::Backtest(arguments) => {
             backtest::backtest(invocation, &catalog, arguments).await
@@ -85,7 +89,9 @@ fn check(
         .collect();
     let doubtful = in_doubt::findings(policy, catalog);
     let fault = policy.fault.as_ref().map(|fault| &*fault.problem);
-    let is_fine = fault.is_none() && findings.is_empty() && doubtful.is_empty();
+    let odd_budgets = budgets::findings(policy, catalog);
+    let is_fine =
+        fault.is_none() && findings.is_empty() && doubtful.is_empty() && odd_budgets.is_empty();
     if arguments.json {
         let findings = findings.iter().map(|Finding { rule, finding }| {
             json!({ "rule": rule.id, "origin": rule.origin, "finding": finding })
@@ -93,13 +99,17 @@ fn check(
         let doubtful = doubtful.iter().map(|(tool, origin, finding)| {
             json!({ "in_doubt": tool.to_string(), "origin": origin, "finding": finding })
         });
+        let odd_budgets = odd_budgets.iter().map(|(origin, budget, finding)| {
+            json!({ "budget": budget, "origin": origin, "finding": finding })
+        });
         printer.json(&json!({
             "ok": is_fine,
             "preset": policy.rules.preset().as_str(),
             "presets": presets::json(session.policy_settings()),
             "rules": rules.len(),
+            "budgets": policy.budgets.all().len(),
             "fault": fault,
-            "findings": findings.chain(doubtful).collect::<Vec<_>>(),
+            "findings": findings.chain(doubtful).chain(odd_budgets).collect::<Vec<_>>(),
         }))?;
     } else {
         if let Some(fault) = fault {
@@ -115,8 +125,15 @@ fn check(
                 "{origin}: what is said about calls of `{tool}` in doubt {finding}"
             ));
         }
+        for (origin, budget, finding) in &odd_budgets {
+            printer.warning(&format!("{origin}: budget `{budget}` {finding}"));
+        }
         let presets = presets_by_way(session.policy_settings());
-        let rules = counted(rules.len(), "rule");
+        let mut rules = counted(rules.len(), "rule");
+        if !policy.budgets.all().is_empty() {
+            let budgets = counted(policy.budgets.all().len(), "budget");
+            rules = format!("{rules}, {budgets}");
+        }
         printer.data_line(&match presets.as_slice() {
             [one] => format!("{rules}, preset {one}"),
             several => format!("{rules}, presets {}", several.join("; ")),
@@ -199,7 +216,7 @@ fn rule_is_of_methods(tools: &Scope) -> bool {
         .is_none_or(|patterns| patterns.iter().any(|pattern| pattern.contains('/')))
 }
 
-fn explain(
+async fn explain(
     session: &GatewaySession,
     printer: &Printer,
     policy: &Policy,
@@ -227,6 +244,7 @@ fn explain(
     };
     let explanation = policy.rules.explain(&facts);
     let fault = policy.fault_that_stops(ToolClass { class, source });
+    let left = budgets::about(session, policy, (&tool, class), principal).await?;
     let ways = presets::decisions(session.policy_settings(), &facts);
     if arguments.json {
         let mut explained = explained(&explanation);
@@ -242,6 +260,7 @@ fn explain(
         explained["class"] = json!(class.as_str());
         explained["class_from"] = json!(source.as_str());
         explained["in_doubt"] = in_doubt::json(policy, &tool);
+        explained["budgets"] = left.iter().map(BudgetLeft::json).collect();
         explained["fault"] = json!(policy.fault.as_ref().map(|fault| &fault.problem));
         printer.json(&explained)?;
     } else {
@@ -259,6 +278,10 @@ fn explain(
         }
         if let Some(line) = in_doubt::line(policy, &tool) {
             printer.data_line(&line);
+        }
+        if !left.is_empty() {
+            printer.data("\n");
+            budgets::print(printer, &left);
         }
         if catalog.tool(&tool).is_none() && !is_read_method(&tool) {
             printer.note(&format!(

@@ -197,7 +197,8 @@ fn policy_of(configuration: &Configuration, before: &PolicySettings, cwd: &Path)
     let mut policy = configuration.settings.policy.clone();
     let unread = configuration.diagnostics.iter().filter(|note| {
         let is_toml = note.file.extension().is_some_and(|suffix| suffix == "toml");
-        let is_key = key_of(note).is_some_and(|key| key.starts_with("policy"));
+        let is_section = |key: &str| key.starts_with("policy") || key.starts_with("budget");
+        let is_key = key_of(note).is_some_and(is_section);
         note.severity == Severity::Error && is_toml && (note.is_of_whole_file || is_key)
     });
     let (of_repository, of_user): (Vec<_>, Vec<_>) =
@@ -223,6 +224,12 @@ fn keep_rules_of_project(policy: &mut PolicySettings, before: &PolicySettings) {
             policy.rules.push(rule.clone());
         }
     }
+    for budget in &before.budgets {
+        let is_taken = policy.budgets.iter().any(|other| other.id == budget.id);
+        if budget.layer == Layer::Project && !is_taken {
+            policy.budgets.push(budget.clone());
+        }
+    }
     let presets = before.presets.iter();
     let of_project = presets.filter(|(layer, _)| *layer == Layer::Project);
     policy.presets.extend(of_project.copied());
@@ -237,6 +244,7 @@ fn has_own_rules(policy: &PolicySettings) -> bool {
         || policy.presets.iter().any(|(layer, _)| is_own(*layer))
         || !policy.classes.is_empty()
         || !policy.in_doubt.is_empty()
+        || policy.budgets.iter().any(|budget| is_own(budget.layer))
 }
 
 /// Whether all that the user's files say about calls is known.

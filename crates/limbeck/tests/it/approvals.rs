@@ -1,5 +1,6 @@
 //! Calls that a person has to approve: over the command line, MCP and HTTP, with a server that records what arrives.
 
+mod budgets;
 mod channels;
 mod decisions;
 mod direct;
@@ -56,12 +57,12 @@ const CATCHING: &str = "try { return (await tools.mail.send({ to: 'anna@example.
 catch (error: any) { return [error.code, error.message] }";
 
 /// A world with the server `mail` and rules.
-struct Mail {
-    world: World,
+pub(crate) struct Mail {
+    pub(crate) world: World,
 }
 
 impl Mail {
-    fn with(rules: &str) -> Self {
+    pub(crate) fn with(rules: &str) -> Self {
         let world = World::empty();
         let script = world.file("mail.sh", SERVER);
         let calls = world.path().join("calls");
@@ -91,7 +92,7 @@ impl Mail {
     }
 
     /// Runs a program that pauses, and returns its envelope.
-    fn paused(&self, program: &str) -> Value {
+    pub(crate) fn paused(&self, program: &str) -> Value {
         let run = self.world.limbeck_reading(["run", "-", "--json"], program);
         let envelope = run.ends_with(3).json();
         assert_eq!(envelope["status"], "paused", "{envelope}");
@@ -99,7 +100,7 @@ impl Mail {
     }
 
     /// `resume --json` of an execution with more arguments.
-    fn resume<const N: usize>(
+    pub(crate) fn resume<const N: usize>(
         &self,
         execution: &str,
         more: [&str; N],

@@ -2,6 +2,7 @@
 
 mod admission;
 mod artifacts;
+mod budgets;
 mod calls;
 mod check;
 mod confinement;

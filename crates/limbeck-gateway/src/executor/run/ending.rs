@@ -32,6 +32,10 @@ impl Run {
             RunEnd::Ended(result) => result,
             RunEnd::Paused => return self.paused(),
         };
+        let cpu = self
+            .worker
+            .usage()
+            .map_or(Duration::ZERO, |usage| usage.cpu);
         // The process is not waited for; if this task is dropped, the worker is killed as well.
         tokio::spawn(self.worker.kill());
         // A check that waits for its turn leaves the queue.
@@ -89,12 +93,17 @@ impl Run {
             rounds,
             written_in: self.written_in,
             worker_lost_silent: self.killed && !self.has_sent,
+            cpu,
             paused: None,
         }
     }
 
     /// The outcome of a run that waits for people. Its calls wait for answers and have done nothing, so they are dropped.
     fn paused(self) -> RunOutcome {
+        let cpu = self
+            .worker
+            .usage()
+            .map_or(Duration::ZERO, |usage| usage.cpu);
         tokio::spawn(self.worker.kill());
         let since = self.quiet_since.unwrap_or_else(Instant::now);
         let wall_left = self.deadline.saturating_duration_since(since);
@@ -111,6 +120,7 @@ impl Run {
             warnings: self.warnings.into_iter().chain(warnings).collect(),
             effects,
             calls: self.calls_made,
+            cpu,
             paused: Some(paused),
             ..RunOutcome::empty()
         }

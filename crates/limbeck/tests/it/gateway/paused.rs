@@ -62,6 +62,7 @@ fn asking_about(pattern: &str, ask: Option<AskOptions>) -> Policy {
         classes: Classes::default(),
         fault: None,
         in_doubt: Default::default(),
+        budgets: Default::default(),
     }
 }
 

@@ -24,6 +24,7 @@ mod question;
 mod read;
 pub mod rules;
 mod scope;
+pub mod suggest;
 
 use limbeck_domain::{CompactArguments, EffectClass, ToolId};
 

@@ -102,16 +102,16 @@ impl Question {
 
 /// Arguments of a call, divided into those that are the same in all calls that are alike and those that are free.
 #[derive(Debug, PartialEq, Eq)]
-struct Shape {
+pub(crate) struct Shape {
     same: Vec<String>,
-    any: Vec<String>,
+    pub(crate) any: Vec<String>,
     /// Names of all arguments, with the JSON text of those that are the same.
-    text: String,
+    pub(crate) text: String,
 }
 
 impl Shape {
     /// `None` for a call that cannot be divided: its arguments are not an object, are too many, or have a name twice.
-    fn of(arguments: &str, named_by_rules: &[String]) -> Option<Self> {
+    pub(crate) fn of(arguments: &str, named_by_rules: &[String]) -> Option<Self> {
         let members: BTreeMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
         // A name that is given twice has a value that is not seen here.
         if members.len() > ARGUMENTS_MAX || members.len() != count_members(arguments)? {

@@ -364,6 +364,28 @@ pub(crate) fn first_late(
         .optional()
 }
 
+/// Gives each question that was created since `since_us` to `each`, oldest first. Memory is that of one question.
+pub(crate) fn each(
+    reader: &Reader<'_>,
+    since_us: u64,
+    mut each: impl FnMut(Approval),
+) -> Result<(), StoreError> {
+    let mut statement = reader
+        .connection
+        .prepare_cached(
+            "SELECT row, execution, state, body FROM approval WHERE created_us >= ?1 ORDER BY row",
+        )
+        .map_err(|error| reader.error(error))?;
+    let mut rows = statement
+        .query([to_stored(since_us)])
+        .map_err(|error| reader.error(error))?;
+    while let Some(row) = rows.next().map_err(|error| reader.error(error))? {
+        let found = EncodedApproval::read(row).map_err(|error| reader.error(error))?;
+        each(found.decode(reader)?);
+    }
+    Ok(())
+}
+
 /// A number that grows with each change of the table.
 pub(crate) fn changes(connection: &Connection) -> rusqlite::Result<i64> {
     connection

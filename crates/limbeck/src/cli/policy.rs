@@ -16,6 +16,8 @@ pub(crate) enum PolicyCommand {
     Backtest(PolicyBacktestArgs),
     /// Show what is left of budgets and rates
     Budgets(PolicyBudgetsArgs),
+    /// Suggest rules that allow what was approved again and again, each with what it would have decided
+    Suggest(PolicySuggestArgs),
     /// Show the class of each known tool and whose word it is, with a suggestion for those without one
     Classes(PolicyClassesArgs),
 }
@@ -74,6 +76,16 @@ pub(crate) struct PolicyBacktestArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PolicyBudgetsArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicySuggestArgs {
+    /// Take only approvals since WHEN: `30m`, `24h`, `7d`, `2026-11-01` or `2026-11-01T08:00:00Z`
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub(crate) since: Option<SinceTime>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

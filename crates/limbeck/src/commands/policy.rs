@@ -8,6 +8,8 @@ pub(super) mod budgets;
 mod classes;
 mod in_doubt;
 mod presets;
+mod suggest;
+mod toml_text;
 mod verbs;
 
 use std::sync::Arc;
@@ -53,6 +55,9 @@ pub(super) async fn policy(
         }
         PolicyCommand::Backtest(arguments) => {
             backtest::backtest(invocation, &catalog, arguments).await
+        }
+        PolicyCommand::Suggest(arguments) => {
+            suggest::suggestions(invocation, &catalog, arguments).await
         }
         PolicyCommand::Classes(arguments) => {
             let written = classes::classes(invocation, &policy, &catalog, arguments);

@@ -2,6 +2,7 @@
 
 mod backtest;
 mod presets;
+mod suggest;
 
 use serde_json::json;
 

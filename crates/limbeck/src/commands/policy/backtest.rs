@@ -77,7 +77,7 @@ fn policy_of(
 }
 
 /// What decided, and how it differs from the record. Differences are listed in this order: denials first.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Difference {
     to: std::cmp::Reverse<Effect>,
     from: Effect,
@@ -85,7 +85,7 @@ struct Difference {
     preset: Option<&'static str>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Differing {
     calls: u64,
     executions: u64,
@@ -100,15 +100,17 @@ struct Example {
     tool: String,
 }
 
+/// Calls that were decided about again.
 #[derive(Default)]
-struct Report {
+pub(super) struct Report {
     calls: u64,
     unknown: u64,
     changed: BTreeMap<Difference, Differing>,
 }
 
 impl Report {
-    fn add(&mut self, call: &RecordedCall<'_>, policy: &Policy, catalog: &Catalog) {
+    /// Decides about a call by `policy`.
+    pub(super) fn add(&mut self, call: &RecordedCall<'_>, policy: &Policy, catalog: &Catalog) {
         self.calls += 1;
         let arguments = call.arguments.map(CompactArguments::parse);
         let Some(Ok((_, values))) = arguments else {
@@ -150,7 +152,27 @@ impl Report {
         differing.add(call);
     }
 
-    fn json(&self) -> serde_json::Value {
+    /// The part of it that the rule `id` decides.
+    pub(super) fn of_rule(&self, id: &str) -> Self {
+        let of_rule = self.changed.iter();
+        let of_rule = of_rule.filter(|(difference, _)| difference.rule.as_deref() == Some(id));
+        Self {
+            calls: self.calls,
+            unknown: self.unknown,
+            changed: of_rule.map(|(of, it)| (of.clone(), it.clone())).collect(),
+        }
+    }
+
+    /// Calls that would have been allowed and were not, and their executions.
+    pub(super) fn allowed(&self) -> (u64, u64) {
+        let allowed = self.changed.iter();
+        let allowed = allowed.filter(|(difference, _)| difference.to.0 == Effect::Allow);
+        allowed.fold((0, 0), |(calls, executions), (_, it)| {
+            (calls + it.calls, executions + it.executions)
+        })
+    }
+
+    pub(super) fn json(&self) -> serde_json::Value {
         let changed = self.changed.iter().map(|(difference, differing)| {
             serde_json::json!({
                 "rule": difference.rule,

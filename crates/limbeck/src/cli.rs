@@ -32,7 +32,7 @@ pub(crate) use ledger::LedgerArgs;
 pub(crate) use own_servers::{AddArgs, ImportArgs, RemoveArgs};
 pub(crate) use policy::{
     PolicyBacktestArgs, PolicyBudgetsArgs, PolicyCheckArgs, PolicyClassesArgs, PolicyCommand,
-    PolicyExplainArgs, PolicySuggestArgs,
+    PolicyExplainArgs, PolicyExportArgs, PolicySuggestArgs,
 };
 pub(crate) use serve::{HttpArgs, ServeArgs};
 pub(crate) use setup::SetupArgs;

@@ -177,6 +177,11 @@ impl Condition {
         Ok(Self { operators })
     }
 
+    /// Its operators, which all have to hold.
+    pub fn operators(&self) -> &[Operator] {
+        &self.operators
+    }
+
     /// Whether it is about the type of a value alone.
     pub(super) fn is_about_type(&self) -> bool {
         let mut operators = self.operators.iter();

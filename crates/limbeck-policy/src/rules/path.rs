@@ -99,6 +99,18 @@ impl ArgumentPath {
         }
     }
 
+    /// Names of the members on the way; `None` for a path into a list.
+    pub fn members(&self) -> Option<Vec<&str>> {
+        let mut names = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            match step {
+                Step::Member(name) => names.push(name.as_str()),
+                Step::Element(_) | Step::EveryElement => return None,
+            }
+        }
+        Some(names)
+    }
+
     /// Calls `found` with each value at the path, and with `None` for each place without a value: a member that is
     /// missing, or a value of another type on the way. Stops when `found` returns false. An empty list has no place.
     pub(super) fn visit<'a>(

@@ -18,6 +18,8 @@ pub(crate) enum PolicyCommand {
     Budgets(PolicyBudgetsArgs),
     /// Suggest rules that allow what was approved again and again, each with what it would have decided
     Suggest(PolicySuggestArgs),
+    /// Write the rules in another language, for tools that prove what they allow
+    Export(PolicyExportArgs),
     /// Show the class of each known tool and whose word it is, with a suggestion for those without one
     Classes(PolicyClassesArgs),
 }
@@ -89,4 +91,20 @@ pub(crate) struct PolicySuggestArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyExportArgs {
+    /// Write Cedar policies, with a schema of the known tools
+    #[arg(long, required = true)]
+    pub(crate) cedar: bool,
+    /// Print the schema and not the policies
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) schema: bool,
+    /// Fail when something cannot be said in the other language, and write nothing
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// File for the policies; the schema is written beside it, with the ending `.cedarschema`. Without FILE the policies are printed
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
 }

@@ -5,7 +5,9 @@
 
 mod backtest;
 pub(super) mod budgets;
+mod cedar;
 mod classes;
+mod export;
 mod in_doubt;
 mod presets;
 mod suggest;
@@ -58,6 +60,9 @@ pub(super) async fn policy(
         }
         PolicyCommand::Suggest(arguments) => {
             suggest::suggestions(invocation, &catalog, arguments).await
+        }
+        PolicyCommand::Export(arguments) => {
+            export::export(invocation, &policy, &catalog, arguments)
         }
         PolicyCommand::Classes(arguments) => {
             let written = classes::classes(invocation, &policy, &catalog, arguments);

@@ -1,6 +1,7 @@
 //! Rules of configuration files, over the command line and over MCP.
 
 mod backtest;
+mod export;
 mod presets;
 mod suggest;
 

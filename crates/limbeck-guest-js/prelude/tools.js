@@ -305,6 +305,8 @@ const budget = freeze({
   get calls() { return callsMade; },
   get callsRemaining() { return remaining(limits.calls, callsMade); },
   get llm() { return llmBudget(); },
+  // What the budgets of the user leave: the gateway counts them, so that each answer is of its time.
+  remaining: () => askWith(OP.servers, 'budget.remaining', () => ({ budgets: true })),
 });
 
 addFixedGlobals({ tools, callTool: makeByName('callTool'), ToolError, search, describe, store, budget });

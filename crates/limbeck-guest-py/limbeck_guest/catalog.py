@@ -111,6 +111,10 @@ class Budget:
         """Rounds and tokens that are left for questions to models."""
         return self._llm_left()
 
+    def remaining(self) -> Any:
+        """What the budgets of the user leave: `[{"id", "unit", "limit", "left", ...}]`."""
+        return _ask(host.SERVERS, {"budgets": True}, "budget.remaining")
+
     def _left(self, name: str, used: float) -> float | None:
         limit = self._limits.get(name)
         return max(0, limit - used) if isinstance(limit, (int, float)) else None

@@ -182,6 +182,8 @@ class Gateway:
             server, _, _ = self._resolve(body["server"], next(iter(self.servers["shop"])) if body["server"] == "shop" else "a.b")
             listed = {"server": server, "tools": [self._entry(server, n, t) for n, t in self.servers[server].items()]}
             return listed | ({"incomplete": self.incomplete[server]} if server in self.incomplete else {})
+        if op == 4 and body.get("budgets"):
+            return [{"id": "mail", "per": "day", "unit": "calls", "limit": 10, "left": 3}]
         if op == 4:
             return [{"name": s, "tools": len(t), "state": "ready", "description": f"{s}."} for s, t in self.servers.items()]
         if op == 5:

@@ -260,3 +260,8 @@ time.sleep(1)
 return [budget.calls - before, budget.calls_remaining < 10_000, budget.elapsed_ms > 1000, budget.remaining_ms < 59_000]
 """
     assert run(program).value == [1, True, True, True]
+
+
+def test_what_the_budgets_of_the_user_leave_is_asked_of_the_gateway(run):
+    assert run("return budget.remaining()[0]['left']").value == 3
+    assert run("[mail] = await budget.remaining()\nreturn mail['unit']").value == "calls"

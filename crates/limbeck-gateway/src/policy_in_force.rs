@@ -10,8 +10,8 @@ use limbeck_domain::{EffectClass, ToolId};
 use limbeck_policy::budget::Budget;
 use limbeck_policy::{
     Decided, DecidedModel, DecidedRead, Denied, Facts, Grant, ModelRequest, Permit, Policy,
-    Question, ReadPermit, ReadRequest, Requester, Scope, ToolCall, ask_about_repeat, ask_over_budget,
-    decide_model_or_ask, decide_or_ask, decide_read_or_ask,
+    Question, ReadPermit, ReadRequest, Requester, Scope, ToolCall, ask_about_repeat,
+    ask_over_budget, decide_model_or_ask, decide_or_ask, decide_read_or_ask,
 };
 use limbeck_upstream::{SendPass, SendWindow};
 

@@ -64,8 +64,9 @@ pub use clients::{
     SyncRequest, UndoneFile, UndoneState, schedule, schedule_commands,
 };
 pub use configuration::{
-    AuditSettings, Configuration, Discovery, EmbeddingsEntry, EscalationEntry, LlmEntry, ManagedFile, NotifySettings,
-    PolicySettings, ProviderEntry, RedactionRule, RetentionSettings, Setting, Settings, WebhookEntry,
+    AuditSettings, Configuration, Discovery, EmbeddingsEntry, EscalationEntry, LlmEntry,
+    ManagedFile, NotifySettings, PolicySettings, ProviderEntry, RedactionRule, RetentionSettings,
+    Setting, Settings, WebhookEntry,
 };
 pub use definition_text::DefinitionText;
 pub use diagnostic::{Diagnostic, Severity, ValueError};

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approvals::OnAsk;
 use crate::executor::{AnswerForm, ExecuteRequest, ReplayError};
 use crate::gateway::Gateway;
+use crate::models::ModelsRequest;
 
 /// State of a tool that a skill calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -80,6 +81,7 @@ impl Gateway {
             origin: "skills".to_owned(),
             answer: AnswerForm::default(),
             on_ask: OnAsk::Fail,
+            models: ModelsRequest::default(),
         };
         // Lists the tools of the servers that it calls.
         let cancel = CancellationToken::new();

@@ -43,7 +43,10 @@ pub(crate) fn typed_arguments(program: &str, name: &str) -> Option<String> {
     let text = places.find_map(|at| head(at).filter(|text| text.starts_with('(')))?;
     let end = closing(text)?;
     let (arguments, rest) = text.split_at(end);
-    let result = rest.trim_start().strip_prefix(':').and_then(type_before_body);
+    let result = rest
+        .trim_start()
+        .strip_prefix(':')
+        .and_then(type_before_body);
     Some(match result {
         Some(result) => format!("{arguments}: {result}"),
         None => arguments.to_owned(),
@@ -169,15 +172,25 @@ mod tests {
                 "async function f(a: string, { b = ')' }: { b?: string } = {}): Promise<number[]> {\n}",
                 Some("(a: string, { b = ')' }: { b?: string } = {}): Promise<number[]>"),
             ),
-            ("const g = 1;\nconst f = async (a: number): Promise<{ n: number }> => ({ n: a })", Some("(a: number): Promise<{ n: number }>")),
+            (
+                "const g = 1;\nconst f = async (a: number): Promise<{ n: number }> => ({ n: a })",
+                Some("(a: number): Promise<{ n: number }>"),
+            ),
             ("const f = (a: number) => a", Some("(a: number)")),
-            ("function f(a): { n: number } { return a }", Some("(a): { n: number }")),
+            (
+                "function f(a): { n: number } { return a }",
+                Some("(a): { n: number }"),
+            ),
             ("of(1); x.f = (b) => b; function f(a) {}", Some("(a)")),
             ("const f = a => a", None),
             ("f(1)", None),
             ("function f(a", None),
         ] {
-            assert_eq!(typed_arguments(program, "f").as_deref(), expected, "{program}");
+            assert_eq!(
+                typed_arguments(program, "f").as_deref(),
+                expected,
+                "{program}"
+            );
         }
     }
 

@@ -70,8 +70,7 @@ async fn named(gateway: &Gateway, names: &[String]) -> Result<Vec<StoredSkill>, 
             return Err(unknown(name));
         }
     }
-    let is_named =
-        |one: &StoredSkill| names.is_empty() || names.iter().any(|name| one.skill.name == *name);
+    let is_named = |one: &StoredSkill| names.is_empty() || names.contains(&one.skill.name);
     Ok(all.into_iter().filter(is_named).collect())
 }
 

@@ -131,7 +131,10 @@ pub(in crate::surface) struct RateCounts(Arc<Mutex<BTreeMap<String, VecDeque<Ins
 impl RateCounts {
     /// Counts an execution of `client`, or returns the seconds to wait before one is counted.
     pub(super) fn take(&self, rate: Rate, client: &str) -> Result<(), u64> {
-        let now = Instant::now();
+        self.take_at(rate, client, Instant::now())
+    }
+
+    fn take_at(&self, rate: Rate, client: &str, now: Instant) -> Result<(), u64> {
         let window = Duration::from_millis(rate.window_ms);
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !counts.contains_key(client) && counts.len() >= CLIENTS_MAX {
@@ -221,21 +224,22 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_client_waits_until_its_oldest_execution_leaves_the_window() {
-        let (counts, rate) = (
-            RateCounts::default(),
-            Rate {
-                requests_max: 2,
-                window_ms: 60_000,
-            },
-        );
-        assert_eq!(counts.take(rate, "a"), Ok(()));
-        tokio::time::advance(Duration::from_secs(10)).await;
-        assert_eq!(counts.take(rate, "a"), Ok(()));
-        assert_eq!(counts.take(rate, "a"), Err(50));
-        assert_eq!(counts.take(rate, "b"), Ok(()));
-        tokio::time::advance(Duration::from_secs(50)).await;
-        assert_eq!(counts.take(rate, "a"), Ok(()));
+    #[test]
+    fn a_client_waits_until_its_oldest_execution_leaves_the_window() {
+        let counts = RateCounts::default();
+        let rate = Rate {
+            requests_max: 2,
+            window_ms: 60_000,
+        };
+        let begin = Instant::now();
+        let at = |seconds: u64, client: &str| {
+            counts.take_at(rate, client, begin + Duration::from_secs(seconds))
+        };
+        assert_eq!(at(0, "a"), Ok(()));
+        assert_eq!(at(10, "a"), Ok(()));
+        assert_eq!(at(10, "a"), Err(50));
+        assert_eq!(at(10, "b"), Ok(()));
+        assert_eq!(at(60, "a"), Ok(()));
+        assert_eq!(at(61, "a"), Err(9));
     }
 }

@@ -107,7 +107,7 @@ def test_parallel_saves_lose_nothing_and_versions_are_compared(gateway: Client) 
         thread.join()
     calls = ", ".join(f"skills.par_{i}()" for i in range(10))
     assert value(gateway, f"[{calls}]", language="python") == list(range(10))
-    # Of two that start from one version, one is told.
+    # Of two that start from one version, one gets an error.
     save = "def counted():\n    return {n}\nskills.save(counted, if_version={of})['version']"
     assert value(gateway, save.format(n=1, of=0), language="python") == 1
     assert value(gateway, save.format(n=2, of=1), language="python") == 2

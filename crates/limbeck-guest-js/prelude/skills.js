@@ -133,7 +133,7 @@ const helpersOf = (text, given, label) => {
 const sourceOfFunction = (made, given, label) => {
   const text = functionToString(made);
   if (regexpExec(NATIVE_CODE, text) !== null) throw typeError(`${label} takes a function of the program; got one of the language`);
-  if (!parses(`return (${text}\n)`)) throw typeError(`${label} takes a function that stands alone; write \`async (args) => …\``);
+  if (!parses(`return (${text}\n)`)) throw typeError(`${label} takes a function by itself, and no method; write \`async (args) => …\``);
   const helpers = helpersOf(text, given, label);
   return helpers.length === 0 ? `(${text}\n)` : `(() => {\n${arrayJoin(helpers, '\n')}\nreturn ${text};\n})()`;
 };

@@ -16,7 +16,7 @@ from .errors import ToolError
 _print = jsontext.printer(None)
 _open, _makedirs, _walk, _join = open, os.makedirs, os.walk, os.path.join
 
-# The name that programs write, and the folder in memory that it stands for.
+# The name that programs write, and the folder in memory in its place.
 _NAME = "/projects"
 _FOLDER = "/workspace/projects"
 # Files that are read and written for one program.

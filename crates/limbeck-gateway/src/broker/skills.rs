@@ -241,7 +241,7 @@ fn save_error(error: SkillError) -> CallError {
         SkillError::Store(error) => query_error(&error),
         SkillError::Conflict { name, current, .. } => {
             CallError::new(CallCode::InvalidArguments, message).with_hint(format!(
-                "somebody saved `{name}` meanwhile: look at version {current}, and save with that as the version to replace"
+                "`{name}` was saved meanwhile: look at version {current}, and save with that as the version to replace"
             ))
         }
         SkillError::Full | SkillError::TooLong { .. } => {

@@ -22,7 +22,7 @@ pub struct NewSkill {
     pub if_version: Option<u32>,
 }
 
-/// What became of a skill that was to be kept.
+/// Outcome of keeping a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SavedSkill {
     /// It is kept as this version.

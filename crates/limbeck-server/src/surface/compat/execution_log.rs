@@ -1,7 +1,7 @@
 //! The log of executions that users of S0 turn on by `ENABLE_AUDIT_LOG`: a JSON line for each call of its tools that run
 //! programs, also for one that was refused, with the fields that its readers know.
 //!
-//! It tells users of S0 what it told them before. What can be verified is the audit trail of the store.
+//! It has for users of S0 what it had before. What can be verified is the audit trail of the store.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -47,7 +47,7 @@ impl ExecutionLog {
     }
 
     /// Appends the line of a call. A line that cannot be written is a line of the gateway's log: the program's result
-    /// stands, as it did.
+    /// is the same, as it was.
     pub(super) async fn append(&self, call: &LoggedCall, end: Value) {
         let mut line = json!({
             "timestamp": when(now_us()),
